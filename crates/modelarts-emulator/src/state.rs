@@ -14,8 +14,8 @@ use crate::{
     api::ids::Ids,
     catalog::quirks::Quirks,
     clock::{
-        Clock,
-        idle::{BusyGuard, Idle},
+        idle::{BusyGuard, IdleTracker},
+        system::Clock,
         timing::Timing,
     },
     database::{documents::Documents, quotas::Quotas},
@@ -26,7 +26,7 @@ use crate::{
     scheduler::Scheduler,
     store::JobStore,
     traffic::{counts::RequestCounts, faults::Faults, observer::Observer, request_log::RequestLog},
-    validation::Offer,
+    validation::creation::Offer,
 };
 
 /// The emulator without its socket.
@@ -63,7 +63,7 @@ pub(crate) struct EmulatorState {
     /// Cancelled when the emulator no longer waits for copies.
     pub(crate) copy_cancellation: CancellationToken,
     tasks: Mutex<JoinSet<()>>,
-    idle: Idle,
+    idle: IdleTracker,
     /// Held while the clock is moved: one move at a time.
     clock_lock: tokio::sync::Mutex<()>,
 }
@@ -119,7 +119,7 @@ impl EmulatorState {
             closing: watch::Sender::new(false),
             copy_cancellation: CancellationToken::new(),
             tasks: Mutex::default(),
-            idle: Idle::default(),
+            idle: IdleTracker::default(),
             clock_lock: tokio::sync::Mutex::default(),
         })
     }
@@ -133,7 +133,7 @@ impl EmulatorState {
 
     /// Makes the clock wait until the guard is dropped.
     pub(crate) fn busy_guard(&self) -> BusyGuard {
-        self.idle.thinking()
+        self.idle.busy_guard()
     }
 
     /// Moves the clock forward, if it can be moved, and says whether it can. On the way it stops
@@ -146,7 +146,7 @@ impl EmulatorState {
             return false;
         };
         loop {
-            self.idle.reached().await;
+            self.idle.wait_until_idle().await;
             let now = clock.now();
             let next = clock.next_wake().map_or(target, |next| next.min(target));
             let step = next.duration_since(now).unwrap_or_default();
@@ -157,7 +157,7 @@ impl EmulatorState {
                 break;
             }
         }
-        self.idle.reached().await;
+        self.idle.wait_until_idle().await;
         true
     }
 

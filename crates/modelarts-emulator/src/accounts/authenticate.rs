@@ -12,7 +12,7 @@ use crate::{
         signature::{self, RequestHead, SignatureError, SignedRequest},
     },
     api::error::ApiError,
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
 };
 
 /// A request whose head passes authentication.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-use crate::{clock::Timestamp, runner::Worker};
+use crate::{clock::timestamp::Timestamp, job::worker::Worker};
 
 const LINK_LIFE: Duration = Duration::from_secs(5 * 60);
 

@@ -16,7 +16,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::{api::error::ApiError, clock::Timestamp, database::Database};
+use crate::{api::error::ApiError, clock::timestamp::Timestamp, database::Database};
 
 /// How many wrong signatures in a row lock a key, and for how long (auth.md 1.10).
 const MAX_FAILURES: u32 = 5;

@@ -13,7 +13,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
 use sha2::{Digest, Sha256};
 
-use crate::clock::Timestamp;
+use crate::clock::timestamp::Timestamp;
 
 const ALGORITHM: &str = "SDK-HMAC-SHA256";
 

@@ -47,7 +47,11 @@ impl ApiError {
             return Self::internal(format!("No row for ModelArts.{number}."));
         };
         let status = StatusCode::from_u16(row.status).unwrap_or(StatusCode::BAD_REQUEST);
-        let mut error = Self::new(status, format!("ModelArts.{number}"), row.filled(values));
+        let mut error = Self::new(
+            status,
+            format!("ModelArts.{number}"),
+            row.message_with(values),
+        );
         error.solution = Some(row.solution);
         error
     }
@@ -136,8 +140,8 @@ impl ApiError {
         Self::of(2792, &[])
     }
 
-    pub(crate) fn too_many_nodes(asked: i64, maximum: u32) -> Self {
-        Self::of(2793, &[&asked.to_string(), &maximum.to_string()])
+    pub(crate) fn too_many_nodes(requested: i64, maximum: u32) -> Self {
+        Self::of(2793, &[&requested.to_string(), &maximum.to_string()])
     }
 
     pub(crate) fn not_terminable() -> Self {
@@ -193,13 +197,13 @@ impl ApiError {
 
     // ---- the emulator itself ----
 
-    pub(crate) fn body_too_slow(most: std::time::Duration) -> Self {
+    pub(crate) fn body_too_slow(maximum: std::time::Duration) -> Self {
         Self::new(
             StatusCode::REQUEST_TIMEOUT,
             "Emulator.0408",
             format!(
                 "The body of a request must be there within {} s after its head.",
-                most.as_secs()
+                maximum.as_secs()
             ),
         )
     }

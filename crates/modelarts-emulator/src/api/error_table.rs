@@ -28,7 +28,7 @@ impl Row {
     }
 
     /// The message with its placeholders filled in, from the left.
-    pub(crate) fn filled(&self, values: &[&str]) -> String {
+    pub(super) fn message_with(&self, values: &[&str]) -> String {
         let mut text = String::new();
         let mut values = values.iter();
         let mut rest = self.message;
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled_from_the_left() {
-        let filled = |number, values: &[&str]| Row::of(number).unwrap().filled(values);
+        let filled = |number, values: &[&str]| Row::of(number).unwrap().message_with(values);
         assert_eq!(
             filled(2793, &["17", "16"]),
             "The number of flavor instances (17) exceeds the maximum (16)."

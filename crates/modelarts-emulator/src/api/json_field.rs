@@ -51,7 +51,7 @@ impl<'a> JsonField<'a> {
     }
 
     /// A path in the container, if it is there. The emulator has directories below `/home` only.
-    pub(crate) fn home_of(&self, name: &str) -> Result<Option<ContainerPath>, ApiError> {
+    pub(crate) fn container_path_of(&self, name: &str) -> Result<Option<ContainerPath>, ApiError> {
         let Some(text) = self.text_of(name)? else {
             return Ok(None);
         };
@@ -100,10 +100,10 @@ impl<'a> JsonField<'a> {
     }
 
     /// A text of at most so many characters.
-    pub(crate) fn up_to(&self, most: usize) -> Result<&'a str, ApiError> {
+    pub(crate) fn text_up_to(&self, maximum: usize) -> Result<&'a str, ApiError> {
         let text = self.text()?;
-        if text.chars().count() > most {
-            return Err(self.must(format!("have at most {most} characters")));
+        if text.chars().count() > maximum {
+            return Err(self.must(format!("have at most {maximum} characters")));
         }
         Ok(text)
     }

@@ -24,20 +24,20 @@ pub(crate) enum Cut {
 pub(crate) struct ApiResponse {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
-    body: AnswerBody,
+    body: ResponseBody,
     pub(crate) cut: Option<Cut>,
     pub(crate) by_fault: bool,
 }
 
 #[derive(Debug)]
-enum AnswerBody {
+enum ResponseBody {
     Empty,
     Json(Value),
     Html(String),
     Text(Bytes),
 }
 
-impl AnswerBody {
+impl ResponseBody {
     /// With their media type.
     fn bytes(&self) -> (Option<&'static str>, Bytes) {
         match self {
@@ -51,40 +51,40 @@ impl AnswerBody {
 
 impl ApiResponse {
     pub(crate) fn json(status: StatusCode, body: Value) -> Self {
-        Self::of(status, AnswerBody::Json(body))
+        Self::of(status, ResponseBody::Json(body))
     }
 
     pub(crate) fn empty(status: StatusCode) -> Self {
-        Self::of(status, AnswerBody::Empty)
+        Self::of(status, ResponseBody::Empty)
     }
 
     pub(crate) fn html(status: StatusCode, page: String) -> Self {
-        Self::of(status, AnswerBody::Html(page))
+        Self::of(status, ResponseBody::Html(page))
     }
 
     pub(crate) fn text(status: StatusCode, content: Vec<u8>) -> Self {
-        Self::of(status, AnswerBody::Text(content.into()))
+        Self::of(status, ResponseBody::Text(content.into()))
     }
 
     /// No answer: the connection is cut.
     pub(crate) fn cut(cut: Cut) -> Self {
-        let mut answer = Self::empty(StatusCode::SERVICE_UNAVAILABLE);
-        answer.cut = Some(cut);
-        answer
+        let mut response = Self::empty(StatusCode::SERVICE_UNAVAILABLE);
+        response.cut = Some(cut);
+        response
     }
 
     pub(crate) fn error(error: &ApiError, request_id: &str) -> Self {
-        let answer = Self::json(error.status, error.body(request_id));
+        let response = Self::json(error.status, error.body(request_id));
         match error.status {
             // The rest of the request would be taken for the next one.
             StatusCode::REQUEST_TIMEOUT => {
-                answer.header(CONNECTION, HeaderValue::from_static("close"))
+                response.header(CONNECTION, HeaderValue::from_static("close"))
             }
-            _ => answer,
+            _ => response,
         }
     }
 
-    fn of(status: StatusCode, body: AnswerBody) -> Self {
+    fn of(status: StatusCode, body: ResponseBody) -> Self {
         Self {
             status,
             headers: Vec::new(),
@@ -101,7 +101,7 @@ impl ApiResponse {
 
     /// Changes the body, if it is JSON.
     pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Value)) {
-        if let AnswerBody::Json(body) = &mut self.body {
+        if let ResponseBody::Json(body) = &mut self.body {
             change(body);
         }
     }
@@ -120,7 +120,7 @@ impl ApiResponse {
         let (content_type, bytes) = self.body.bytes();
         let length = bytes.len();
         let body = match self.cut {
-            Some(Cut::MidBody) => half(bytes),
+            Some(Cut::MidBody) => half_body(bytes),
             _ => Body::from(bytes),
         };
         let mut response = Response::new(body);
@@ -142,7 +142,7 @@ impl ApiResponse {
 }
 
 /// A body that says its whole length, delivers half, and fails.
-fn half(bytes: Bytes) -> Body {
+fn half_body(bytes: Bytes) -> Body {
     let first = bytes.slice(..bytes.len() / 2);
     Body::from_stream(stream::unfold(Some(first), |rest| async move {
         match rest {

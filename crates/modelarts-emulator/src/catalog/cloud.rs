@@ -16,7 +16,7 @@ pub enum Cloud {
 
 /// The operations that Open Telekom Cloud documents. Huawei Cloud has them, too.
 #[rustfmt::skip]
-const OF_BOTH: [Operation; 25] = {
+const COMMON_OPERATIONS: [Operation; 25] = {
     use Operation as O;
     [
         O::CreateTrainingJob, O::ListTrainingJobs, O::ShowTrainingJobDetails,
@@ -34,7 +34,7 @@ const OF_BOTH: [Operation; 25] = {
 impl Cloud {
     /// The cloud has this operation.
     pub(crate) fn has(self, operation: Operation) -> bool {
-        self == Self::Huawei || OF_BOTH.contains(&operation)
+        self == Self::Huawei || COMMON_OPERATIONS.contains(&operation)
     }
 
     /// The cloud has an operation at this path, or other clouds have none there either.
@@ -65,7 +65,8 @@ impl Cloud {
         self == Self::Huawei || !training
     }
 
-    /// Values of `kind` that the service knows. All but `job` and `hetero_job` are refused with 501.
+    /// Values of `kind` that the service knows. All but `job` and `hetero_job` are refused with
+    /// 501.
     pub(crate) const fn kinds(self) -> &'static [&'static str] {
         match self {
             Self::Otc => &["job", "visualization_job"],

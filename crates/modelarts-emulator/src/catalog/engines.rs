@@ -146,7 +146,7 @@ impl Engine {
     }
 
     /// The names of those that new jobs can have on nodes with or without cards, once each.
-    pub(crate) fn names_on(gpu: bool) -> Vec<&'static str> {
+    pub(super) fn names_on(gpu: bool) -> Vec<&'static str> {
         let mut names: Vec<&str> = ENGINES
             .iter()
             .filter(|engine| !engine.retired && engine.runs_on(gpu))
@@ -157,7 +157,7 @@ impl Engine {
         names
     }
 
-    /// Whether it has an image for nodes with or without cards.
+    /// True if it has an image for nodes with or without cards.
     pub(crate) const fn runs_on(&self, gpu: bool) -> bool {
         let image = if gpu { self.gpu_image } else { self.cpu_image };
         !image.is_empty()

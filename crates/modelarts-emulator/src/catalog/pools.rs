@@ -1,6 +1,6 @@
 //! Dedicated resource pools.
 
-/// What the nodes of a pool have.
+/// The equipment of the nodes of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolKind {
     /// No cards: jobs name no flavor.

@@ -1,11 +1,11 @@
-//! What no document says, or documents say differently: a named switch for each, with a default.
+//! Switches, each with a default, for behaviour on which the documents are silent or disagree.
 
 use serde::{Deserialize, Serialize};
 
-macro_rules! choices {
+macro_rules! quirks {
     ($(
         $(#[$about:meta])*
-        $field:ident: $choice:ident {
+        $field:ident: $setting:ident {
             $(#[$first_about:meta])* $first:ident,
             $(#[$second_about:meta])* $second:ident,
         }
@@ -14,7 +14,7 @@ macro_rules! choices {
             $(#[$about])*
             #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
             #[serde(rename_all = "kebab-case")]
-            pub enum $choice {
+            pub enum $setting {
                 $(#[$first_about])*
                 #[default]
                 $first,
@@ -31,13 +31,13 @@ macro_rules! choices {
         pub struct Quirks {
             $(
                 $(#[$about])*
-                pub $field: $choice,
+                pub $field: $setting,
             )*
         }
     };
 }
 
-choices! {
+quirks! {
     /// The phase of a job that was stopped after its maximum running duration.
     auto_stopped: AutoStopped {
         /// As after a stop by hand.
@@ -45,21 +45,21 @@ choices! {
         /// As after a failure.
         Failed,
     }
-    /// What becomes of a preemptible job whose nodes another one takes.
+    /// The fate of a preemptible job whose nodes another one takes.
     preempted: Preempted {
         /// It waits again.
         Pending,
         /// It has failed.
         Failed,
     }
-    /// What DeleteTrainingJob does to a job that has not ended.
+    /// The effect of DeleteTrainingJob on a job that has not ended.
     delete_active: DeleteActive {
         /// It ends it first.
         Ends,
         /// It refuses, with 400.
         Refuses,
     }
-    /// What StopTrainingJob answers while the job is Terminating.
+    /// The answer of StopTrainingJob while the job is Terminating.
     stop_again: StopAgain {
         /// 409, as for a job that has ended.
         Refuses,
@@ -73,21 +73,21 @@ choices! {
         /// ModelArts.2812, as the list of codes says.
         Documented,
     }
-    /// What `offset` of ListTrainingJobEvents counts.
+    /// The unit of `offset` of ListTrainingJobEvents.
     events_offset: EventsOffset {
         /// Events.
         Event,
         /// Pages.
         Page,
     }
-    /// What `offset` of ListTrainingJobs counts.
+    /// The unit of `offset` of ListTrainingJobs.
     jobs_offset: JobsOffset {
         /// Pages.
         Page,
         /// Jobs.
         Job,
     }
-    /// What `count` of ListTrainingJobs counts.
+    /// The jobs that `count` of ListTrainingJobs counts.
     jobs_count: JobsCount {
         /// All jobs that fit.
         Fitting,
@@ -101,10 +101,10 @@ impl Quirks {
     ///
     /// # Errors
     /// A sentence, if there is no such switch or no such value.
-    pub fn set(&mut self, choice: &str) -> Result<(), String> {
-        let (name, value) = choice
+    pub fn set(&mut self, setting: &str) -> Result<(), String> {
+        let (name, value) = setting
             .split_once('=')
-            .ok_or_else(|| format!("`{choice}` is not like events-offset=page"))?;
+            .ok_or_else(|| format!("`{setting}` is not like events-offset=page"))?;
         let mut all = serde_json::to_value(*self).map_err(|error| error.to_string())?;
         all[name] = value.into();
         *self = serde_json::from_value(all).map_err(|error| error.to_string())?;
@@ -118,23 +118,19 @@ mod tests {
 
     #[test]
     fn switches_are_set_by_name_and_refused_otherwise() {
-        let mut choices = Quirks::default();
-        choices.set("events-offset=page").unwrap();
-        choices.set("stop-again=accepts").unwrap();
+        let mut quirks = Quirks::default();
+        quirks.set("events-offset=page").unwrap();
+        quirks.set("stop-again=accepts").unwrap();
         assert_eq!(
-            (
-                choices.events_offset,
-                choices.stop_again,
-                choices.jobs_offset
-            ),
+            (quirks.events_offset, quirks.stop_again, quirks.jobs_offset),
             (EventsOffset::Page, StopAgain::Accepts, JobsOffset::Page)
         );
-        for (choice, sentence) in [
+        for (setting, sentence) in [
             ("events-offset", "is not like"),
             ("event-offset=page", "unknown field `event-offset`"),
             ("events-offset=line", "unknown variant `line`"),
         ] {
-            let error = choices.set(choice).unwrap_err();
+            let error = quirks.set(setting).unwrap_err();
             assert!(error.contains(sentence), "{error}");
         }
     }

@@ -1,4 +1,4 @@
-//! Knows when all jobs have done what there was to do, so that a clock can be moved step by step.
+//! Detects that all work is idle, so that a clock can be moved step by step.
 //!
 //! Every piece of work is watched through its waker: it is busy from the moment it is woken until
 //! it has gone back to waiting. Work that waits for a process or for another thread counts as idle:
@@ -12,52 +12,52 @@ use std::task::{Context, Poll, Wake, Waker};
 use futures::task::AtomicWaker;
 use tokio::sync::Notify;
 
-/// How much work is busy.
+/// Counts the work that is busy.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Idle(Arc<Busy>);
+pub(crate) struct IdleTracker(Arc<BusyCount>);
 
 #[derive(Debug, Default)]
-struct Busy {
+struct BusyCount {
     count: AtomicUsize,
     none: Notify,
 }
 
-impl Busy {
-    fn more(&self) {
+impl BusyCount {
+    fn increment(&self) {
         self.count.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn less(&self) {
+    fn decrement(&self) {
         if self.count.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.none.notify_waiters();
         }
     }
 }
 
-impl Idle {
+impl IdleTracker {
     /// The same work, watched. It is busy from now on until it waits first.
-    pub(crate) fn watch<F: Future<Output = ()> + Send>(&self, work: F) -> Watched<F> {
-        self.0.more();
-        let ticket = Arc::new(TaskWaker {
+    pub(crate) fn watch<F: Future<Output = ()> + Send>(&self, work: F) -> WatchedTask<F> {
+        self.0.increment();
+        let task_waker = Arc::new(TaskWaker {
             busy: Arc::clone(&self.0),
             state: AtomicU8::new(RUNNABLE),
             task: AtomicWaker::new(),
         });
-        Watched {
-            waker: Waker::from(Arc::clone(&ticket)),
-            ticket,
+        WatchedTask {
+            waker: Waker::from(Arc::clone(&task_waker)),
+            task_waker,
             work: Box::pin(work),
         }
     }
 
     /// Counts as busy until it is dropped: for work on another thread that a clock is to wait for.
-    pub(crate) fn thinking(&self) -> BusyGuard {
-        self.0.more();
+    pub(crate) fn busy_guard(&self) -> BusyGuard {
+        self.0.increment();
         BusyGuard(Arc::clone(&self.0))
     }
 
     /// Waits until nothing is busy.
-    pub(crate) async fn reached(&self) {
+    pub(crate) async fn wait_until_idle(&self) {
         loop {
             let notified = self.0.none.notified();
             tokio::pin!(notified);
@@ -70,26 +70,26 @@ impl Idle {
     }
 }
 
-/// Somebody computes.
+/// Counts as busy until dropped.
 #[derive(Debug)]
-pub(crate) struct BusyGuard(Arc<Busy>);
+pub(crate) struct BusyGuard(Arc<BusyCount>);
 
 impl Drop for BusyGuard {
     fn drop(&mut self) {
-        self.0.less();
+        self.0.decrement();
     }
 }
 
-/// It waits, and nobody has woken it since it was polled last.
+/// Polled and not woken since.
 const WAITING: u8 = 0;
-/// It has been woken and not been polled since; one of the busy.
+/// Woken and not yet polled: counts as busy.
 const RUNNABLE: u8 = 1;
-/// It has ended or been dropped; who wakes it now, wakes nothing.
+/// Finished or dropped: further wake-ups are ignored.
 const DONE: u8 = 2;
 
 /// The waker of a piece of work.
 struct TaskWaker {
-    busy: Arc<Busy>,
+    busy: Arc<BusyCount>,
     state: AtomicU8,
     /// Wakes the task that the work is part of.
     task: AtomicWaker,
@@ -102,42 +102,42 @@ impl Wake for TaskWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         // Counted before anybody can see it, so that the count never falls too low.
-        self.busy.more();
+        self.busy.increment();
         let woken =
             self.state
                 .compare_exchange(WAITING, RUNNABLE, Ordering::SeqCst, Ordering::SeqCst);
         if woken.is_err() {
-            self.busy.less();
+            self.busy.decrement();
         }
         self.task.wake();
     }
 }
 
 /// Work that is watched.
-pub(crate) struct Watched<F> {
-    ticket: Arc<TaskWaker>,
+pub(crate) struct WatchedTask<F> {
+    task_waker: Arc<TaskWaker>,
     waker: Waker,
     work: Pin<Box<F>>,
 }
 
-impl<F: Future<Output = ()>> Future for Watched<F> {
+impl<F: Future<Output = ()>> Future for WatchedTask<F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        this.ticket.task.register(context.waker());
-        if this.ticket.state.swap(WAITING, Ordering::SeqCst) != RUNNABLE {
+        this.task_waker.task.register(context.waker());
+        if this.task_waker.state.swap(WAITING, Ordering::SeqCst) != RUNNABLE {
             // The runtime polls of its own accord.
-            this.ticket.busy.more();
+            this.task_waker.busy.increment();
         }
         let polled = this
             .work
             .as_mut()
             .poll(&mut Context::from_waker(&this.waker));
         if polled.is_ready() {
-            this.ticket.end();
+            this.task_waker.end();
         }
-        this.ticket.busy.less();
+        this.task_waker.busy.decrement();
         polled
     }
 }
@@ -145,14 +145,14 @@ impl<F: Future<Output = ()>> Future for Watched<F> {
 impl TaskWaker {
     fn end(&self) {
         if self.state.swap(DONE, Ordering::SeqCst) == RUNNABLE {
-            self.busy.less();
+            self.busy.decrement();
         }
     }
 }
 
-impl<F> Drop for Watched<F> {
+impl<F> Drop for WatchedTask<F> {
     fn drop(&mut self) {
-        self.ticket.end();
+        self.task_waker.end();
     }
 }
 
@@ -164,12 +164,12 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::clock::{Clock, ManualClock};
+    use crate::clock::{manual::ManualClock, system::Clock};
 
     #[tokio::test]
     async fn work_is_busy_until_it_waits_and_again_when_it_is_woken() {
-        let idle = Idle::default();
-        idle.reached().await;
+        let idle = IdleTracker::default();
+        idle.wait_until_idle().await;
         let clock = ManualClock::at(UNIX_EPOCH);
         let (sleep, next) = (
             clock.sleep(Duration::from_secs(1)),
@@ -179,25 +179,25 @@ mod tests {
             sleep.await;
             next.await;
         });
-        assert!(idle.reached().now_or_never().is_none());
+        assert!(idle.wait_until_idle().now_or_never().is_none());
         let work = tokio::spawn(work);
-        idle.reached().await;
+        idle.wait_until_idle().await;
         clock.advance(Duration::from_secs(1));
         // Before the task has had a chance to run.
-        assert!(idle.reached().now_or_never().is_none());
-        idle.reached().await;
+        assert!(idle.wait_until_idle().now_or_never().is_none());
+        idle.wait_until_idle().await;
         assert_eq!(clock.sleepers(), 1);
         clock.advance(Duration::from_secs(9));
         work.await.unwrap();
-        idle.reached().await;
+        idle.wait_until_idle().await;
     }
 
     #[tokio::test]
     async fn work_that_is_dropped_is_no_longer_busy_and_cannot_be_woken() {
-        let idle = Idle::default();
+        let idle = IdleTracker::default();
         let (send, receive) = oneshot::channel::<()>();
         drop(idle.watch(async {}));
-        idle.reached().await;
+        idle.wait_until_idle().await;
         let mut kept = None;
         let mut receive = Box::pin(receive);
         let work = idle.watch(std::future::poll_fn(|context| {
@@ -208,7 +208,7 @@ mod tests {
         assert!(futures::poll!(work.as_mut()).is_pending());
         drop(work);
         kept.unwrap().wake();
-        idle.reached().await;
+        idle.wait_until_idle().await;
         drop(send);
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// The delays that the service adds around the run of the code.
 ///
-/// What runs, copies or downloads takes the time it takes; these come on top.
-/// Values: domain.md section 11, where **\[i\]** marks what no document states.
+/// They are added to the real time of runs, copies and downloads. **\[i\]** marks values that no
+/// document states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timing {

@@ -1,15 +1,15 @@
-//! Things that are stored as they are shown: algorithms, their publications, and experiments.
+//! Documents that are stored as they are shown: algorithms, their publications, and experiments.
 
 use std::sync::Arc;
 
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
 
-use crate::database::{Database, unreadable, unwritable};
+use crate::database::{Database, read_error, write_error};
 
 /// One of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct Document {
     pub(crate) id: String,
     pub(crate) project: String,
     /// Unique in the project: the name, or what a kind makes of it.
@@ -18,14 +18,14 @@ pub(crate) struct Record {
     pub(crate) value: Value,
 }
 
-impl Record {
+impl Document {
     /// From the columns `id, project, name, value`.
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get(0)?,
             project: row.get(1)?,
             name: row.get(2)?,
-            value: serde_json::from_str(row.get_ref(3)?.as_str()?).map_err(unreadable)?,
+            value: serde_json::from_str(row.get_ref(3)?.as_str()?).map_err(read_error)?,
         })
     }
 }
@@ -46,8 +46,8 @@ impl Documents {
     }
 
     /// Adds one, unless the project has one of this name.
-    pub(crate) fn insert(&self, record: &Record) -> rusqlite::Result<bool> {
-        let value = serde_json::to_string(&record.value).map_err(unwritable)?;
+    pub(crate) fn insert(&self, record: &Document) -> rusqlite::Result<bool> {
+        let value = serde_json::to_string(&record.value).map_err(write_error)?;
         let sql = "INSERT INTO records (kind, project, id, name, value) VALUES (?1, ?2, ?3, ?4, ?5)
                    ON CONFLICT DO NOTHING";
         let (project, id, name) = (&record.project, &record.id, &record.name);
@@ -57,20 +57,20 @@ impl Documents {
         Ok(added == 1)
     }
 
-    pub(crate) fn find(&self, project: &str, id: &str) -> rusqlite::Result<Option<Record>> {
+    pub(crate) fn find(&self, project: &str, id: &str) -> rusqlite::Result<Option<Document>> {
         let sql = "SELECT id, project, name, value FROM records
                    WHERE kind = ?1 AND project = ?2 AND id = ?3";
         self.database.read(|connection| {
             let mut select = connection.prepare_cached(sql)?;
-            let found = select.query_row(params![self.kind, project, id], Record::read);
+            let found = select.query_row(params![self.kind, project, id], Document::read);
             found.optional()
         })
     }
 
     /// Puts one in the place of that with its id. False if there is none, or another one has its
     /// name.
-    pub(crate) fn replace(&self, record: &Record) -> rusqlite::Result<bool> {
-        let value = serde_json::to_string(&record.value).map_err(unwritable)?;
+    pub(crate) fn replace(&self, record: &Document) -> rusqlite::Result<bool> {
+        let value = serde_json::to_string(&record.value).map_err(write_error)?;
         let sql = "UPDATE OR IGNORE records SET name = ?4, value = ?5
                    WHERE kind = ?1 AND project = ?2 AND id = ?3";
         let (project, id, name) = (&record.project, &record.id, &record.name);
@@ -96,12 +96,12 @@ impl Documents {
     }
 
     /// Those of a project, in the order of their creation.
-    pub(crate) fn all(&self, project: &str) -> rusqlite::Result<Vec<Record>> {
+    pub(crate) fn all(&self, project: &str) -> rusqlite::Result<Vec<Document>> {
         let sql = "SELECT id, project, name, value FROM records
                    WHERE kind = ?1 AND project = ?2 ORDER BY number";
         self.database.read(|connection| {
             let mut select = connection.prepare_cached(sql)?;
-            let rows = select.query_map([self.kind, project], Record::read)?;
+            let rows = select.query_map([self.kind, project], Document::read)?;
             rows.collect()
         })
     }

@@ -2,19 +2,19 @@
 //! `schema.sql`.
 //!
 //! Each step stands by itself: it must not use code that reads or writes the layout of today, which
-//! goes on changing. Step 1 calls `environment::network` on purpose: searches by address compare its
+//! goes on changing. Step 1 calls `address::network` on purpose: searches by address compare its
 //! result with the stored one, so stored rows must have the values of today's function.
 
 use rusqlite::{Connection, params};
 
-use crate::runner::process::environment::network;
+use crate::job::address::network;
 
 /// Changes the tables from one layout to the next, inside a transaction.
 pub(crate) type Migration = fn(&Connection) -> rusqlite::Result<()>;
 
 /// The first step begins at layout 1. Layout 0 had no number, and jobs in a form that nothing reads
 /// any more.
-pub(crate) const MIGRATIONS: &[Migration] = &[trials_and_hosts];
+pub(super) const MIGRATIONS: &[Migration] = &[trials_and_hosts];
 
 /// 1 to 2: trials get rows of their own, and jobs are found by the addresses of their workers.
 fn trials_and_hosts(connection: &Connection) -> rusqlite::Result<()> {

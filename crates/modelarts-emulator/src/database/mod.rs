@@ -1,10 +1,14 @@
-//! What was acknowledged is there after the end of the process, however it ended.
+//! The database: one SQLite file, or memory where no directory was given.
 //!
-//! Everything is in one SQLite file, or in memory where no directory was given. Changes of the file
-//! are executed at once and committed together, by a thread, as fast as it can: whoever answers
-//! waits for [`Database::written`] first, so nobody is told of anything that could still be lost.
-//! The write-ahead log keeps it through the death of the process; a power failure may cost the last
-//! moments. In memory there is no disk to wait for: each change commits itself.
+//! A change that was acknowledged survives the end of the process, however it ends. Changes of the
+//! file are executed at once and committed together, by a thread, as fast as it can; a response
+//! waits for [`Database::committed`], so that it reports nothing that could still be lost. The
+//! write-ahead log keeps changes through the death of the process; a power failure may cost the
+//! last moments. In memory there is no disk to wait for: each change commits itself.
+//!
+//! [`documents`] and [`quotas`] are tables of their own kind; jobs have theirs in
+//! [`store`](crate::store). [`migrations`] brings a file of an earlier layout to that of
+//! `schema.sql`.
 
 pub(crate) mod documents;
 pub(crate) mod error;
@@ -30,9 +34,9 @@ use crate::{
 };
 
 /// In KiB. Bounds the memory; the system caches the file anyway.
-const CACHE: i64 = 16 * 1024;
+const CACHE_KIB: i64 = 16 * 1024;
 /// In pages. Each checkpoint syncs the disk, so it is better to have few.
-const CHECKPOINT: i64 = 4000;
+const CHECKPOINT_PAGES: i64 = 4000;
 
 /// The state of one emulator.
 pub(crate) struct Database {
@@ -131,7 +135,7 @@ impl Database {
         look: impl FnOnce(&Connection) -> rusqlite::Result<R>,
     ) -> rusqlite::Result<R> {
         let inner = self.shared.inner.lock();
-        look(inner.connection.as_ref().ok_or_else(closed)?)
+        look(inner.connection.as_ref().ok_or_else(closed_error)?)
     }
 
     /// Changes the state. After an error nothing more is stored: what has been executed since the
@@ -141,7 +145,7 @@ impl Database {
         change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
     ) -> rusqlite::Result<R> {
         let mut inner = self.shared.inner.lock();
-        let connection = inner.connection.as_ref().ok_or_else(closed)?;
+        let connection = inner.connection.as_ref().ok_or_else(closed_error)?;
         let changed = begin(connection).and_then(|()| change(connection));
         if let Err(error) = &changed {
             self.shared.fail(&mut inner, error);
@@ -156,7 +160,7 @@ impl Database {
     }
 
     /// Waits until all changes that were executed so far will survive.
-    pub(crate) async fn written(&self) -> Result<(), ApiError> {
+    pub(crate) async fn committed(&self) -> Result<(), ApiError> {
         let goal = self.shared.executed.load(Ordering::Acquire);
         let mut progress = self.shared.progress.subscribe();
         let there = progress
@@ -221,7 +225,7 @@ impl Shared {
     fn commit(&self, inner: &mut Inner) {
         let executed = self.executed.load(Ordering::Acquire);
         if let Some(connection) = &inner.connection
-            && let Err(error) = end(connection)
+            && let Err(error) = commit_changes(connection)
         {
             self.fail(inner, &error);
         }
@@ -238,7 +242,7 @@ impl Shared {
     }
 }
 
-fn closed() -> rusqlite::Error {
+fn closed_error() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(
         rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_MISUSE),
         Some("the database is closed".to_owned()),
@@ -252,7 +256,7 @@ fn begin(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn end(connection: &Connection) -> rusqlite::Result<()> {
+fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
     if !connection.is_autocommit() {
         connection.prepare_cached("COMMIT")?.execute([])?;
     }
@@ -267,8 +271,8 @@ fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), Data
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
-    connection.pragma_update(None, "cache_size", -CACHE)?;
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     // The lock is taken here and, in this mode, never given back.
     connection.execute_batch("BEGIN EXCLUSIVE")?;
     let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -285,7 +289,7 @@ fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), Data
         let Some(steps) = newer.and_then(|done| migrations.get(done..)) else {
             return Err(DatabaseError::Version { found, expected });
         };
-        check(connection)?;
+        check_integrity(connection)?;
         for (step, from) in steps.iter().zip(found..) {
             step(connection).map_err(|error| DatabaseError::Migration {
                 from,
@@ -303,7 +307,7 @@ fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), Data
 
 /// Reads all pages: a page that cannot be read is better found now than in the middle of a job. Two
 /// tenths of a second for 100,000 jobs.
-fn check(connection: &Connection) -> Result<(), DatabaseError> {
+fn check_integrity(connection: &Connection) -> Result<(), DatabaseError> {
     let checked: rusqlite::Result<String> =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
     match checked {
@@ -326,12 +330,12 @@ impl From<rusqlite::Error> for ApiError {
 }
 
 /// JSON in a column that cannot be read.
-pub(crate) fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+pub(crate) fn read_error(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
 }
 
 /// JSON that cannot be written.
-pub(crate) fn unwritable(error: serde_json::Error) -> rusqlite::Error {
+pub(crate) fn write_error(error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }
 
@@ -479,10 +483,10 @@ mod tests {
             database.setting("name", "first".to_owned()).unwrap(),
             "first"
         );
-        database.written().await.unwrap();
+        database.committed().await.unwrap();
         let wrong = database.write(|connection| connection.execute("INSERT INTO nowhere", []));
         assert!(wrong.is_err());
-        let error = database.written().await.unwrap_err();
+        let error = database.committed().await.unwrap_err();
         assert_eq!(error.status, 500);
         assert!(database.setting("name", "second".to_owned()).is_err());
         drop(database);
@@ -500,12 +504,12 @@ mod tests {
             database
                 .setting(&format!("name {n}"), "value".to_owned())
                 .unwrap();
-            let written = database.written().now_or_never();
+            let written = database.committed().now_or_never();
             assert!(matches!(written, Some(Ok(()))), "change {n}: {written:?}");
         }
         let wrong = database.write(|connection| connection.execute("INSERT INTO nowhere", []));
         assert!(wrong.is_err());
-        let error = database.written().now_or_never().unwrap().unwrap_err();
+        let error = database.committed().now_or_never().unwrap().unwrap_err();
         assert_eq!(error.status, 500);
         assert!(database.setting("name", "later".to_owned()).is_err());
     }

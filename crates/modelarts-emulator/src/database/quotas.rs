@@ -6,8 +6,8 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::database::Database;
 
-/// Jobs of a project, unless said otherwise (domain.md section 5).
-const JOBS: u32 = 10_000;
+/// Jobs of a project, unless it was changed.
+const JOB_QUOTA: u32 = 10_000;
 
 /// The quotas of all projects, by project and resource.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Quotas {
     pub(crate) fn new(database: &Arc<Database>, jobs: Option<u32>) -> Self {
         Self {
             database: Arc::clone(database),
-            jobs: i64::from(jobs.unwrap_or(JOBS)),
+            jobs: i64::from(jobs.unwrap_or(JOB_QUOTA)),
         }
     }
 

@@ -13,7 +13,10 @@ use crate::{
     accounts::{Accounts, User},
     api::ids::Ids,
     catalog::{cloud::Cloud, pools::Pool, quirks::Quirks},
-    clock::{Clock, SystemClock, timing::Timing},
+    clock::{
+        system::{Clock, SystemClock},
+        timing::Timing,
+    },
     database::{Database, quotas::Quotas},
     emulator::{Emulator, error::StartError},
     execution::{recovery, seeds::Seeds},
@@ -33,7 +36,7 @@ use crate::{
         observer::{Exchange, Observer},
         request_log::RequestLog,
     },
-    validation::Offer,
+    validation::creation::Offer,
 };
 
 /// How the code of jobs is run.
@@ -389,7 +392,7 @@ impl Builder {
         let obs_root = directory(&self.obs_root, "obs");
         let obs = ConfinedDir::create(&obs_root)
             .map_err(|error| StartError::Directory(obs_root, error))?
-            .by_umask();
+            .with_umask_mode();
         let data = ConfinedDir::create(&data_dir)
             .map_err(|error| StartError::Directory(data_dir, error))?;
         // Before anything else: who holds the database may touch what is in the directory.

@@ -16,11 +16,10 @@ use tokio::task::JoinHandle;
 use crate::{
     emulator::error::WaitError,
     execution::seeds::{SeedError, Seeds},
-    job::state::StopReason,
+    job::{Job, state::StopReason},
     runner::process::{python, watchdog::Watchdog},
     server::router,
     state::EmulatorState,
-    store::Job,
     traffic::{counts::RequestCount, faults::Faults, request_log::LoggedRequest},
 };
 

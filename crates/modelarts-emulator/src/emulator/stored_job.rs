@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::{emulator::Emulator, runner::Worker};
+use crate::{emulator::Emulator, job::worker::Worker};
 
 /// A job as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Emulator {
     /// # Errors
     /// If the database cannot be read.
     pub fn stored_ids(&self) -> io::Result<Vec<String>> {
-        self.state.store.ids().map_err(io::Error::other)
+        self.state.store.all_ids().map_err(io::Error::other)
     }
 
     /// The job of this id, or `None` if there is none.

@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, Shared};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::Sleep,
+    clock::system::Sleep,
     execution::driver::{Driver, Ending, GraceEnd, stop_request},
 };
 

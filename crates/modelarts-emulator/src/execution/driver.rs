@@ -8,16 +8,16 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
-    clock::{Sleep, Timestamp},
+    clock::{system::Sleep, timestamp::Timestamp},
     job::{
+        Job, TaskFailure,
         event::EventKind,
         request::JobRequest,
-        state::{State, StopReason},
+        state::{JobState, StopReason},
+        worker::Worker,
     },
-    runner::Worker,
     scheduler::QueueSlot,
     state::EmulatorState,
-    store::{Job, TaskFailure},
 };
 
 /// The end of the grace for copies after the end of the code; set by the first of them that a
@@ -93,7 +93,7 @@ impl Driver {
     }
 
     /// Moves on and says so, unless somebody has asked to stop.
-    pub(super) fn advance(&self, state: State, kind: EventKind) -> Result<(), StopReason> {
+    pub(super) fn advance(&self, state: JobState, kind: EventKind) -> Result<(), StopReason> {
         let now = self.now();
         let advanced = self.state.store.update(&self.id, |job| {
             let advanced = job.advance(state, now);

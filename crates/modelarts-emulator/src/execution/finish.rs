@@ -9,15 +9,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::quirks::AutoStopped,
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     execution::driver::{Driver, Ending},
     job::{
+        RecordEnd,
         event::EventKind,
         request::LogExport,
-        state::{State, StopReason},
+        state::{JobState, StopReason},
     },
     state::EmulatorState,
-    store::RecordEnd,
 };
 
 impl Driver {
@@ -37,30 +37,33 @@ impl Driver {
             self.clear_scratch().await;
         }
         let (mut state, kind) = match &ending {
-            Ending::Exited(None) => (State::Completed, Some(EventKind::Completed)),
+            Ending::Exited(None) => (JobState::Completed, Some(EventKind::Completed)),
             Ending::Exited(Some(_)) | Ending::NodeFault(_) => {
                 self.wait_unless_hurried(timing.after_upload).await;
                 self.note_termination();
-                (State::Failed, Some(EventKind::Failed))
+                (JobState::Failed, Some(EventKind::Failed))
             }
             Ending::Unprepared(cause) | Ending::PreCheckFailed(cause) => {
                 let cause = cause.clone();
-                (State::CreateFailed, Some(EventKind::CreateFailed { cause }))
+                (
+                    JobState::CreateFailed,
+                    Some(EventKind::CreateFailed { cause }),
+                )
             }
-            Ending::PrepareTimedOut => (State::CreateFailed, Some(EventKind::PrepareTimedOut)),
-            Ending::NoNodes => (State::Failed, Some(EventKind::QueueFailed)),
+            Ending::PrepareTimedOut => (JobState::CreateFailed, Some(EventKind::PrepareTimedOut)),
+            Ending::NoNodes => (JobState::Failed, Some(EventKind::QueueFailed)),
             // If it was asked to stop at the same moment, that is seen below.
-            Ending::Preempted => (State::Failed, Some(EventKind::Preempted)),
+            Ending::Preempted => (JobState::Failed, Some(EventKind::Preempted)),
             Ending::Stopped(why @ StopReason::AfterHours(_), _) => {
                 let state = match self.state.quirks.auto_stopped {
-                    AutoStopped::Terminated => State::Terminated,
-                    AutoStopped::Failed => State::Failed,
+                    AutoStopped::Terminated => JobState::Terminated,
+                    AutoStopped::Failed => JobState::Failed,
                 };
                 (state, stop_event(*why))
             }
-            Ending::Stopped(why, _) => (State::Terminated, stop_event(*why)),
+            Ending::Stopped(why, _) => (JobState::Terminated, stop_event(*why)),
         };
-        if state != State::CreateFailed {
+        if state != JobState::CreateFailed {
             self.wait_unless_hurried(timing.finishing).await;
         }
         self.slot = None;
@@ -68,8 +71,8 @@ impl Driver {
         self.state.store.update(&self.id, |job| {
             let mut kind = kind;
             // Terminated by somebody while the outputs were on their way.
-            if job.state == State::Terminating {
-                state = State::Terminated;
+            if job.state == JobState::Terminating {
+                state = JobState::Terminated;
                 kind = job.stop_reason().and_then(stop_event);
             }
             if let Some(record) = job.records.last_mut()
@@ -77,7 +80,7 @@ impl Driver {
             {
                 record.end = Some(record_end(&ending, now));
             }
-            if let (State::Failed, Ending::Exited(failure)) = (state, &ending) {
+            if let (JobState::Failed, Ending::Exited(failure)) = (state, &ending) {
                 job.failure.clone_from(failure);
             }
             if let Some(kind) = kind {
@@ -102,7 +105,7 @@ impl Driver {
     pub(super) async fn wait_unless_hurried(&self, duration: Duration) {
         let sleep = self.state.clock.sleep(duration);
         let mut requests = self.stop.clone();
-        let hurry = requests.wait_for(|stop| stop.is_some_and(StopReason::in_a_hurry));
+        let hurry = requests.wait_for(|stop| stop.is_some_and(StopReason::is_urgent));
         tokio::select! {
             _ = hurry => {}
             () = sleep => {}
@@ -110,7 +113,7 @@ impl Driver {
     }
 
     fn is_hurried(&self) -> bool {
-        self.stop.borrow().is_some_and(StopReason::in_a_hurry)
+        self.stop.borrow().is_some_and(StopReason::is_urgent)
     }
 
     /// Copies outputs and logs back, whatever the exit code was. The logs have a grace of their

@@ -42,7 +42,7 @@ fn chart_directory(request: &JobRequest) -> Option<&ObsPath> {
     request
         .outputs
         .iter()
-        .find_map(|output| match &output.place {
+        .find_map(|output| match &output.source {
             DataSource::Obs(path) => Some(path),
             DataSource::DataSet { .. } => None,
         })

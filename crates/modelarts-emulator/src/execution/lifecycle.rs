@@ -10,13 +10,13 @@ use crate::{
         finish::record_end,
     },
     job::{
+        Job, RecordEnd,
         event::EventKind,
         request::JobRequest,
-        state::{RestartOn, State, StopReason},
+        state::{JobState, RestartOn, StopReason},
     },
     scheduler::{NodeRequest, QueueSlot},
     state::EmulatorState,
-    store::{Job, RecordEnd},
 };
 
 /// How often a job may run again after a failure.
@@ -80,7 +80,7 @@ pub(crate) async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot
     };
     let mut restarts = Restarts::of(&driver.request, state.restart_on, used);
     let mut round = Round {
-        first: phase == State::Creating,
+        first: phase == JobState::Creating,
         requeued: ran,
     };
     let ending = loop {
@@ -125,7 +125,7 @@ impl Driver {
             if !self.workers.iter().all(|worker| runner.is_prepared(worker)) {
                 return Ok(Ending::PrepareTimedOut);
             }
-            self.advance(State::Queuing, EventKind::Queuing)?;
+            self.advance(JobState::Queuing, EventKind::Queuing)?;
         }
         self.pause(timing.queuing).await?;
         if !self.wait_for_nodes(round.requeued).await? {
@@ -135,7 +135,7 @@ impl Driver {
             return Ok(ending);
         }
         self.pause(timing.starting).await?;
-        self.advance(State::Running, EventKind::Running)?;
+        self.advance(JobState::Running, EventKind::Running)?;
         if !self.limit_is_set
             && let Some(limit) = self.request.auto_stop()
         {
@@ -218,7 +218,7 @@ impl Driver {
         }
         let now = self.now();
         let back = self.state.store.update(&self.id, |job| {
-            let queued = job.state == State::Queuing || job.advance(State::Queuing, now);
+            let queued = job.state == JobState::Queuing || job.advance(JobState::Queuing, now);
             if job.stop_reason().is_some() || !queued {
                 return false;
             }

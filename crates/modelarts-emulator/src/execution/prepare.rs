@@ -9,8 +9,7 @@ use crate::{
         copies::PrepareLimit,
         driver::{Driver, Ending},
     },
-    job::event::EventKind,
-    runner::Worker,
+    job::{event::EventKind, worker::Worker},
 };
 
 impl Driver {
@@ -119,7 +118,7 @@ impl Driver {
                         parameter,
                         cause,
                     });
-                    let (name, place) = (&input.name, &input.place);
+                    let (name, place) = (&input.name, &input.source);
                     return Err(Ending::Unprepared(format!(
                         "the training input {name} cannot be downloaded from {place}: {error}"
                     )));
@@ -136,7 +135,7 @@ impl Driver {
                 runner.prefetch_output(worker.clone(), index, interrupt)
             });
             if let Err(error) = copy.await? {
-                let (name, place) = (&output.name, &output.place);
+                let (name, place) = (&output.name, &output.source);
                 return Err(Ending::Unprepared(format!(
                     "the training output {name} cannot be downloaded from {place}: {error}"
                 )));

@@ -3,22 +3,21 @@
 use std::sync::Arc;
 
 use crate::{
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     execution::{finish, lifecycle},
-    job::{event::EventKind, state::State},
+    job::{RecordEnd, event::EventKind, state::JobState},
     state::EmulatorState,
-    store::RecordEnd,
 };
 
 /// Goes on with all jobs that have not come to their end. Their processes have been ended.
 pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
     let now = Timestamp::now(state.clock.as_ref());
-    for id in state.store.open()? {
+    for id in state.store.open_ids()? {
         let mut held = false;
         let continued = state.store.update(&id, |job| {
             match job.state {
                 // The machine has failed, and not the code: the job is scheduled again.
-                State::Running if !job.standing => {
+                JobState::Running if !job.standing => {
                     if let Some(record) = job.records.last_mut() {
                         record.end.get_or_insert(RecordEnd {
                             at: now.whole_second(),
@@ -27,16 +26,16 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
                             recover: Some("job_reschedule_with_taint".to_owned()),
                         });
                     }
-                    job.advance(State::Queuing, now);
+                    job.advance(JobState::Queuing, now);
                     job.note(EventKind::Restarted, now);
                     job.note(EventKind::Queuing, now);
                     job.schedule_count += 1;
                 }
-                State::Terminating if !job.standing || job.deleted => {
+                JobState::Terminating if !job.standing || job.deleted => {
                     if !job.deleted {
                         job.note(EventKind::StoppedByUser, now);
                     }
-                    job.advance(State::Terminated, now);
+                    job.advance(JobState::Terminated, now);
                 }
                 _ => {}
             }

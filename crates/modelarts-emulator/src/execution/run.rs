@@ -10,15 +10,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::quirks::AutoStopped,
-    clock::{Sleep, Timestamp},
+    clock::{system::Sleep, timestamp::Timestamp},
     execution::driver::{Driver, Ending, stop_request},
     job::{
+        RecordEnd, RunningRecord, TaskFailure,
         event::EventKind,
-        state::{State, StopReason},
+        state::{JobState, StopReason},
+        worker::Worker,
     },
     metrics::usage::Usage,
-    runner::{Exit, Run, Worker},
-    store::{RecordEnd, RunningRecord, TaskFailure},
+    runner::{Exit, Run},
 };
 
 /// How often logs are copied to where the job wants them kept: the period that a line of the
@@ -200,7 +201,7 @@ impl Driver {
             && self.state.quirks.auto_stopped == AutoStopped::Failed;
         self.state.store.update(&self.id, |job| {
             if !fails {
-                job.advance(State::Terminating, now);
+                job.advance(JobState::Terminating, now);
             }
             job.ask_to_stop(why);
         });
@@ -250,7 +251,7 @@ impl Driver {
     /// When to look at the workers again.
     pub(super) fn next_check(&self) -> Sleep {
         match self.workers.first() {
-            Some(worker) => self.state.runner.look(worker),
+            Some(worker) => self.state.runner.next_poll(worker),
             None => Box::pin(std::future::pending()),
         }
     }
@@ -304,7 +305,7 @@ impl Driver {
             };
             if let Some((before, earlier)) = used.replace((now, usage)) {
                 let series = Arc::clone(&self.state.metrics);
-                series.add(worker, (before, earlier), (now, usage));
+                series.add_sample(worker, (before, earlier), (now, usage));
             }
         }
     }

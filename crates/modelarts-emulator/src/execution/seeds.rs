@@ -10,18 +10,18 @@ use uuid::Uuid;
 
 use crate::{
     accounts::User,
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     execution::{finish, lifecycle},
     job::{
+        Job, RecordEnd, TaskFailure,
         event::{Event, EventKind, Level, Source},
         request::JobRequest,
-        state::{PHASES, State},
+        state::{JobState, PHASES},
+        worker::Worker,
     },
-    metrics::SERIES,
-    runner::Worker,
+    metrics::series::SERIES,
     state::EmulatorState,
-    store::{Job, RecordEnd, TaskFailure},
-    validation::{self, Creation},
+    validation::{self, creation::Creation},
 };
 
 /// Jobs to create with a past; read from JSON by [`Seeds::from_json`].
@@ -144,7 +144,7 @@ impl Seeds {
             }
             return Err(error);
         }
-        let written = state.store.database.written().await;
+        let written = state.store.database.committed().await;
         written.map_err(|error| SeedError(error.message))?;
         for id in &ids {
             if state.store.read(id, |job| job.standing) == Some(true) {
@@ -203,7 +203,7 @@ impl Seeds {
                 store_job(state, seed, job).await.map_err(refused)?;
                 if ids.len().is_multiple_of(COMMIT_BATCH) {
                     // Others have their turn, and what waits to be written does not grow.
-                    let written = state.store.database.written().await;
+                    let written = state.store.database.committed().await;
                     written.map_err(|error| SeedError(error.message))?;
                 }
             }
@@ -227,7 +227,7 @@ async fn store_job(state: &Arc<EmulatorState>, seed: &Seed, job: Job) -> Result<
         .map_err(|error| error.message)?;
     for worker in Worker::all(&id, &request) {
         if let Some(values) = seed.metrics.get(&worker.task()) {
-            state.metrics.give(&worker.pod(), values.clone());
+            state.metrics.add_minutes(&worker.pod(), values.clone());
         }
         if let Some(text) = seed.logs.get(&worker.task()) {
             let written = state.runner.write_log(worker, text.clone()).await;
@@ -313,7 +313,7 @@ impl Seed {
         }
         let draft = Creation {
             body: &body,
-            terms: &state.offer,
+            offer: &state.offer,
             stored: None,
             is_algorithm: false,
             may_prioritise: true,
@@ -416,15 +416,15 @@ impl Seed {
         };
         let mut reached = true;
         if phase == "Abnormal" {
-            reached = job.advance(State::CreateFailed, ended);
+            reached = job.advance(JobState::CreateFailed, ended);
             let cause = "seeded".to_owned();
             job.note(EventKind::CreateFailed { cause }, ended);
         } else if phase != "Creating" {
-            reached = job.advance(State::Queuing, created);
+            reached = job.advance(JobState::Queuing, created);
             job.note(EventKind::Queuing, created);
         }
         if let Some(started) = started {
-            reached &= job.advance(State::Running, started);
+            reached &= job.advance(JobState::Running, started);
             job.note(EventKind::Running, started);
             for task in tasks.clone() {
                 job.note(EventKind::TaskStarted { task }, started);
@@ -437,7 +437,7 @@ impl Seed {
         }
         let last = match phase {
             "Completed" => Some((
-                State::Completed,
+                JobState::Completed,
                 EventKind::Completed,
                 "job completed".into(),
             )),
@@ -445,13 +445,13 @@ impl Seed {
                 let task = self.task.clone().unwrap_or_else(|| "worker-0".to_owned());
                 job.failure = Some(TaskFailure { task, exit_code });
                 let reason = format!("exit with {exit_code}");
-                Some((State::Failed, EventKind::Failed, reason))
+                Some((JobState::Failed, EventKind::Failed, reason))
             }
             "Terminating" | "Terminated" => {
-                reached &= job.advance(State::Terminating, started.unwrap_or(created));
+                reached &= job.advance(JobState::Terminating, started.unwrap_or(created));
                 let reason = format!("exit with {exit_code}");
                 (phase == "Terminated").then_some((
-                    State::Terminated,
+                    JobState::Terminated,
                     EventKind::StoppedByUser,
                     reason,
                 ))

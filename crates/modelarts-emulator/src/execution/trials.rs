@@ -17,16 +17,18 @@ use crate::{
         importance_chart,
     },
     job::{
+        Job, TaskFailure,
         event::EventKind,
         request::{JobRequest, Parameter},
         state::StopReason,
+        worker::Worker,
     },
-    logs::stream::LOG_CHUNK,
-    runner::{Exit, Worker},
-    store::{Job, TaskFailure},
+    logs::LOG_CHUNK,
+    runner::Exit,
     tuning::{
-        Known, Point, Searcher, Tuning,
-        trial::{Scraper, Trial, TrialStatus},
+        search::{Point, SearchHistory, Searcher},
+        settings::Tuning,
+        trial::{RewardScraper, Trial, TrialStatus},
     },
 };
 
@@ -59,7 +61,7 @@ struct SearchState {
 
 impl SearchState {
     fn next_point(&mut self) -> Point {
-        let known = Known {
+        let known = SearchHistory {
             tried: &self.results,
             running: &self.running,
             dimensions: self.dimensions,
@@ -170,7 +172,7 @@ impl Driver {
                         halt.get_or_insert(Halt::NodeFault(done.task.clone()));
                     }
                     if let Some(reward) = done.reward {
-                        let sign = if tuning.leader().more_is_better { 1.0 } else { -1.0 };
+                        let sign = if tuning.leading_reward().more_is_better { 1.0 } else { -1.0 };
                         search.results.push((done.point, sign * reward));
                     }
                 }
@@ -239,8 +241,8 @@ impl Driver {
                 changed: true,
             });
         });
-        let mut scraper = Scraper::new(&tuning.rewards);
-        let mut look = self.state.runner.look(&worker);
+        let mut scraper = RewardScraper::new(&tuning.rewards);
+        let mut look = self.state.runner.next_poll(&worker);
         let stop = self.trial_stop_request(&id);
         tokio::pin!(stop);
         let (exit, on_purpose) = loop {
@@ -255,7 +257,7 @@ impl Driver {
                 }
                 () = look.as_mut() => {
                     self.read_rewards(tuning, &worker, &mut scraper, false).await;
-                    look = self.state.runner.look(&worker);
+                    look = self.state.runner.next_poll(&worker);
                 }
             }
         };
@@ -318,7 +320,7 @@ impl Driver {
         &self,
         tuning: &Tuning,
         worker: &Worker,
-        scraper: &mut Scraper<'_>,
+        scraper: &mut RewardScraper<'_>,
         last: bool,
     ) {
         let Some(id) = &worker.trial else { return };
@@ -326,16 +328,16 @@ impl Driver {
             let new = self
                 .state
                 .runner
-                .log_part(worker.clone(), scraper.seen, LOG_CHUNK);
+                .log_part(worker.clone(), scraper.position, LOG_CHUNK);
             // What cannot be read now is read at the next look.
             let new = new.await.unwrap_or_default();
-            scraper.seen += new.len() as u64;
-            let found = scraper.take(&new, last && new.is_empty());
+            scraper.position += new.len() as u64;
+            let found = scraper.feed(&new, last && new.is_empty());
             if !found.is_empty() {
                 let now = self.now();
                 self.update_trial(id, |trial| {
                     for texts in found {
-                        trial.report(texts, tuning.leader().more_is_better, now);
+                        trial.report(texts, tuning.leading_reward().more_is_better, now);
                     }
                 });
             }

@@ -25,7 +25,7 @@ pub(crate) struct ConfinedDir {
     mode: u32,
 }
 
-/// What [`copy`] does with a link that leads out and with what is neither file nor directory.
+/// The treatment of links that lead out, and of entries that are neither file nor directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnEscape {
     /// Gives up with an error that names it.
@@ -48,7 +48,7 @@ impl ConfinedDir {
 
     /// Directories that are made in it get the mode that the process's umask leaves: whoever may
     /// look into the root may look into them.
-    pub(crate) fn by_umask(self) -> Self {
+    pub(crate) fn with_umask_mode(self) -> Self {
         Self {
             mode: 0o777,
             ..self
@@ -60,23 +60,23 @@ impl ConfinedDir {
     }
 
     /// Where `relative` really is. It must exist, and lie inside.
-    pub(crate) fn existing(&self, relative: &Path) -> io::Result<PathBuf> {
-        let resolved = self.root.join(plain(relative)?).canonicalize()?;
-        self.inside(resolved, relative)
+    pub(crate) fn resolve(&self, relative: &Path) -> io::Result<PathBuf> {
+        let resolved = self.root.join(names_only(relative)?).canonicalize()?;
+        self.check_inside(resolved, relative)
     }
 
     /// The directory `relative`, made if need be, each step of the way checked before the next.
     pub(crate) fn directory(&self, relative: &Path) -> io::Result<PathBuf> {
         let mut path = self.root.clone();
-        for part in plain(relative)?.components() {
-            path = self.step(&path, part.as_os_str(), relative)?;
+        for part in names_only(relative)?.components() {
+            path = self.make_directory(&path, part.as_os_str(), relative)?;
         }
         Ok(path)
     }
 
     /// The directory `name` in `parent`, made if need be. `parent` is resolved and lies inside, and
     /// so is the result; therefore only a link has to be resolved.
-    fn step(&self, parent: &Path, name: &OsStr, asked: &Path) -> io::Result<PathBuf> {
+    fn make_directory(&self, parent: &Path, name: &OsStr, requested: &Path) -> io::Result<PathBuf> {
         let mut path = parent.join(name);
         match fs::DirBuilder::new().mode(self.mode).create(&path) {
             Ok(()) => return Ok(path),
@@ -84,21 +84,21 @@ impl ConfinedDir {
             Err(error) => return Err(error),
         }
         if fs::symlink_metadata(&path)?.is_symlink() {
-            path = self.inside(path.canonicalize()?, asked)?;
+            path = self.check_inside(path.canonicalize()?, requested)?;
         }
         if path.is_dir() {
             Ok(path)
         } else {
-            Err(about(asked, "is in the way and no directory"))
+            Err(path_error(requested, "is in the way and no directory"))
         }
     }
 
-    fn inside(&self, resolved: PathBuf, asked: &Path) -> io::Result<PathBuf> {
+    fn check_inside(&self, resolved: PathBuf, requested: &Path) -> io::Result<PathBuf> {
         if resolved.starts_with(&self.root) {
             Ok(resolved)
         } else {
-            Err(about(
-                asked,
+            Err(path_error(
+                requested,
                 "is a link that leads out of its root directory",
             ))
         }
@@ -106,8 +106,9 @@ impl ConfinedDir {
 }
 
 /// Copies the file or the directory tree `from_path` into the directory `to_path`, and names what
-/// was left out. Existing files are replaced, never followed; links inside `from` are followed. Parts
-/// of files, which a copy leaves if the emulator is killed, are skipped; they are known by their names.
+/// was left out. Existing files are replaced, never followed; links inside `from` are followed.
+/// Parts of files, which a copy leaves if the emulator is killed, are skipped; they are known by
+/// their names.
 ///
 /// # Errors
 /// If something cannot be read, written or copied, or `interrupt` has been cancelled. Files that
@@ -115,26 +116,26 @@ impl ConfinedDir {
 pub(crate) fn copy(
     (from, from_path): (&ConfinedDir, &Path),
     (to, to_path): (&ConfinedDir, &Path),
-    stray: OnEscape,
+    on_escape: OnEscape,
     interrupt: &CancellationToken,
 ) -> io::Result<Vec<String>> {
-    let source = from.existing(from_path)?;
+    let source = from.resolve(from_path)?;
     let single = !source.is_dir();
     let mut left_out = Vec::new();
     // The directories that lead to the current entry, resolved.
-    let mut way = vec![to.directory(to_path)?];
+    let mut directories = vec![to.directory(to_path)?];
     let mut walk = WalkDir::new(&source)
         .follow_links(true)
         .sort_by_file_name()
         .into_iter();
     while let Some(entry) = walk.next() {
-        unless_interrupted(interrupt)?;
+        check_interrupt(interrupt)?;
         let entry = match entry {
             Ok(entry) => entry,
             // A link that leads nowhere or round in a circle.
             Err(error) if error.depth() > 0 => {
                 let text = error.to_string();
-                match stray {
+                match on_escape {
                     OnEscape::Refuse => return Err(io::Error::other(text)),
                     OnEscape::Skip => left_out.push(text),
                 }
@@ -163,25 +164,25 @@ pub(crate) fn copy(
             if entry.file_type().is_dir() {
                 walk.skip_current_dir();
             }
-            let error = about(below, objection);
-            match stray {
+            let error = path_error(below, objection);
+            match on_escape {
                 OnEscape::Refuse => return Err(error),
                 OnEscape::Skip => left_out.push(error.to_string()),
             }
             continue;
         }
-        way.truncate(entry.depth().max(1));
-        let (Some(parent), Some(name)) = (way.last(), below.file_name()) else {
+        directories.truncate(entry.depth().max(1));
+        let (Some(parent), Some(name)) = (directories.last(), below.file_name()) else {
             // The directory itself, which has been made.
             continue;
         };
-        let is_part = name.as_bytes().starts_with(PART.as_bytes());
+        let is_part = name.as_bytes().starts_with(PART_PREFIX.as_bytes());
         if entry.file_type().is_file() && is_part {
             continue;
         }
         if entry.file_type().is_dir() {
-            let directory = to.step(parent, name, &to_path.join(below))?;
-            way.push(directory);
+            let directory = to.make_directory(parent, name, &to_path.join(below))?;
+            directories.push(directory);
         } else {
             copy_file(entry.path(), parent, &parent.join(name), interrupt)?;
         }
@@ -189,7 +190,7 @@ pub(crate) fn copy(
     Ok(left_out)
 }
 
-fn unless_interrupted(interrupt: &CancellationToken) -> io::Result<()> {
+fn check_interrupt(interrupt: &CancellationToken) -> io::Result<()> {
     if interrupt.is_cancelled() {
         return Err(io::Error::other("the copy was interrupted"));
     }
@@ -197,11 +198,12 @@ fn unless_interrupted(interrupt: &CancellationToken) -> io::Result<()> {
 }
 
 /// The names of files that are being copied begin with it.
-const PART: &str = ".copying-";
-/// How many bytes are copied between two looks at the interrupt: a tenth of a second on a slow disk.
-const PIECE: u64 = 8 << 20;
+const PART_PREFIX: &str = ".copying-";
+/// How many bytes are copied between two looks at the interrupt: a tenth of a second on a slow
+/// disk.
+const COPY_CHUNK: u64 = 8 << 20;
 /// How old a change has to be so that no other can have the same time.
-const SETTLED: Duration = Duration::from_secs(2);
+const MIN_STABLE_AGE: Duration = Duration::from_secs(2);
 
 /// Copies a file, unless its copy is there already. Readers see the old file or the new one, whole.
 ///
@@ -226,14 +228,14 @@ fn copy_file(
     }
     // Removed when this fails.
     let mut copy = tempfile::Builder::new()
-        .prefix(PART)
+        .prefix(PART_PREFIX)
         .tempfile_in(directory)?;
     let mut file = fs::File::open(from)?;
-    while io::copy(&mut (&mut file).take(PIECE), copy.as_file_mut())? > 0 {
-        unless_interrupted(interrupt)?;
+    while io::copy(&mut (&mut file).take(COPY_CHUNK), copy.as_file_mut())? > 0 {
+        check_interrupt(interrupt)?;
     }
     copy.as_file().set_permissions(source.permissions())?;
-    if changed.elapsed().is_ok_and(|age| age >= SETTLED) {
+    if changed.elapsed().is_ok_and(|age| age >= MIN_STABLE_AGE) {
         copy.as_file().set_modified(changed)?;
     }
     copy.persist(target).map_err(|error| error.error)?;
@@ -241,18 +243,18 @@ fn copy_file(
 }
 
 /// `path` without its trailing slashes and dots, if it has no other steps than names.
-fn plain(path: &Path) -> io::Result<PathBuf> {
+fn names_only(path: &Path) -> io::Result<PathBuf> {
     path.components()
         .filter(|part| !matches!(part, Component::CurDir))
         .map(|part| match part {
             Component::Normal(name) => Ok(name),
-            _ => Err(about(path, "leads out of its root directory")),
+            _ => Err(path_error(path, "leads out of its root directory")),
         })
         .collect()
 }
 
-fn about(path: &Path, what: &str) -> io::Error {
-    io::Error::other(format!("'{}' {what}", path.display()))
+fn path_error(path: &Path, message: &str) -> io::Error {
+    io::Error::other(format!("'{}' {message}", path.display()))
 }
 
 #[cfg(test)]
@@ -287,9 +289,9 @@ mod tests {
     fn copy(
         from: (&ConfinedDir, &Path),
         to: (&ConfinedDir, &Path),
-        stray: OnEscape,
+        on_escape: OnEscape,
     ) -> io::Result<Vec<String>> {
-        super::copy(from, to, stray, &CancellationToken::new())
+        super::copy(from, to, on_escape, &CancellationToken::new())
     }
 
     fn refused<T: std::fmt::Debug>(result: io::Result<T>) -> String {
@@ -302,7 +304,7 @@ mod tests {
         for path in ["../outside/secret", "a/../../outside", "/etc/passwd"] {
             let path = Path::new(path);
             assert!(
-                refused(place.inside.existing(path)).ends_with("leads out of its root directory")
+                refused(place.inside.resolve(path)).ends_with("leads out of its root directory")
             );
             assert!(
                 refused(place.inside.directory(path)).ends_with("leads out of its root directory")
@@ -322,7 +324,7 @@ mod tests {
         let place = place();
         let bucket = place.inside.directory(Path::new("bucket")).unwrap();
         symlink(&place.outside, bucket.join("door")).unwrap();
-        let read = place.inside.existing(Path::new("bucket/door/secret"));
+        let read = place.inside.resolve(Path::new("bucket/door/secret"));
         assert_eq!(
             refused(read),
             "'bucket/door/secret' is a link that leads out of its root directory"
@@ -424,7 +426,7 @@ mod tests {
         assert_eq!(copied, expected.map(PathBuf::from));
     }
 
-    /// What has not changed is not copied again; what may have is.
+    /// A file that has not changed is not copied again; one that may have is.
     #[test]
     fn only_changes_are_copied() {
         let place = place();

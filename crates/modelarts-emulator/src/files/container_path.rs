@@ -13,7 +13,7 @@ pub(crate) const DEFAULT_LOCAL_CODE_DIR: &str = "/home/ma-user/modelarts/user-jo
 pub(crate) const MA_LOG_DIR: &str = "/home/ma-user/modelarts/log";
 
 /// Checks a path in a container; the error is a phrase.
-pub(crate) fn plain(path: &str) -> Result<(), &'static str> {
+pub(crate) fn check_plain(path: &str) -> Result<(), &'static str> {
     if !path.starts_with('/') {
         return Err("it must be an absolute path");
     }
@@ -38,12 +38,12 @@ impl ContainerPath {
         if !trimmed.starts_with("/home/") {
             return Err("it must be a directory below /home");
         }
-        plain(trimmed)?;
+        check_plain(trimmed)?;
         Ok(Self(trimmed.to_owned()))
     }
 
     /// One of the paths above.
-    pub(crate) fn fixed(path: &'static str) -> Self {
+    pub(crate) fn from_static(path: &'static str) -> Self {
         Self(path.to_owned())
     }
 
@@ -58,7 +58,7 @@ impl ContainerPath {
     }
 
     /// The path on this machine.
-    pub(crate) fn below(&self, worker: &Path) -> PathBuf {
+    pub(crate) fn host_path(&self, worker: &Path) -> PathBuf {
         worker.join(self.relative())
     }
 }
@@ -78,7 +78,7 @@ mod tests {
         let path = ContainerPath::parse("/home/ma-user/demo/").unwrap();
         assert_eq!(path.to_string(), "/home/ma-user/demo");
         assert_eq!(
-            path.below(Path::new("/data/w")),
+            path.host_path(Path::new("/data/w")),
             PathBuf::from("/data/w/home/ma-user/demo")
         );
         for text in [

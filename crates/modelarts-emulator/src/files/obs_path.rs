@@ -60,14 +60,14 @@ impl ObsPath {
         self.parts.last().map_or("", String::as_str)
     }
 
-    /// What follows `directory`, if this lies inside it.
+    /// The part behind `directory`, if this lies inside it.
     pub(crate) fn below(&self, directory: &Self) -> Option<PathBuf> {
         let rest = self.parts.strip_prefix(directory.parts.as_slice())?;
         (!rest.is_empty()).then(|| rest.iter().collect())
     }
 }
 
-/// `/bucket/key`, the form in which the service stores and shows it (domain.md 9.9).
+/// `/bucket/key`, the form in which the service stores and shows it.
 impl fmt::Display for ObsPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}", self.parts.join("/"))?;

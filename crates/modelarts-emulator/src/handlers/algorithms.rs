@@ -6,78 +6,82 @@ use walkdir::WalkDir;
 
 use crate::{
     api::{error::ApiError, response::ApiResponse},
-    database::documents::Record,
+    database::documents::Document,
     files::obs_path::ObsPath,
     handlers::call::{ApiCall, ApiResult, bad_param, ok, with_ignored_fields},
     validation::{
-        self, Creation,
-        fields::{Fate, Line, Need, Type},
+        self, body_shape,
+        creation::Creation,
+        fields::{
+            field_spec::{FieldSpec, Handling, Need, Type},
+            ignored,
+        },
     },
 };
 
 /// The fields beside `job_config`, whose rules are those of a job.
 #[rustfmt::skip]
-const FIELDS: &[Line] = &[
-    ("metadata", Type::Object, Need::Required, Fate::Acted),
-    ("metadata.name", Type::Name, Need::Required, Fate::Acted),
-    ("metadata.description", Type::UpTo(256), Need::Optional, Fate::Echoed),
-    ("metadata.workspace_id", Type::Text, Need::Optional, Fate::Echoed),
-    ("metadata.ai_project", Type::Any, Need::Optional, Fate::Echoed),
-    ("metadata.tags", Type::List, Need::Optional, Fate::Echoed),
-    ("metadata.tags[]", Type::Object, Need::Required, Fate::Echoed),
-    ("metadata.tags[].key", Type::Text, Need::Required, Fate::Echoed),
-    ("metadata.tags[].value", Type::Any, Need::Optional, Fate::Echoed),
-    ("metadata.id", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("metadata.create_time", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("metadata.user_name", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("metadata.domain_id", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("metadata.source", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("metadata.api_version", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("metadata.is_valid", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("metadata.state", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("metadata.size", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("metadata.attr_list", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("metadata.version_num", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("metadata.update_time", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("job_config", Type::Object, Need::Required, Fate::Acted),
-    ("job_config.code_dir", Type::Any, Need::Optional, Fate::Acted),
-    ("job_config.boot_file", Type::Any, Need::Optional, Fate::Acted),
-    ("job_config.command", Type::Any, Need::Optional, Fate::Acted),
-    ("job_config.code_tree", Type::Any, Need::Optional, Fate::ReadOnly),
-    ("job_config.engine.engine_id", Type::Any, Need::Optional, Fate::Acted),
-    ("job_config.engine.engine_name", Type::Any, Need::Optional, Fate::Acted),
-    ("job_config.engine.engine_version", Type::Any, Need::Optional, Fate::Acted),
-    ("job_config.engine.image_url", Type::Any, Need::Optional, Fate::Acted),
-    ("job_config.parameters[].name", Type::Any, Need::Optional, Fate::Acted),
-    ("job_config.parameters[].value", Type::Any, Need::Optional, Fate::Acted),
-    ("job_config.parameters[].description", Type::Any, Need::Optional, Fate::Echoed),
-    ("job_config.parameters[].constraint", Type::Any, Need::Optional, Fate::Acted),
-    ("job_config.parameters[].i18n_description", Type::Any, Need::Optional, Fate::Echoed),
-    ("job_config.parameters_customization", Type::Bool, Need::Optional, Fate::Acted),
-    ("job_config.inputs", Type::List, Need::Optional, Fate::Acted),
-    ("job_config.inputs[]", Type::Object, Need::Required, Fate::Acted),
-    ("job_config.inputs[].name", Type::Name, Need::Optional, Fate::Acted),
-    ("job_config.inputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Fate::Acted),
-    ("job_config.inputs[].description", Type::Any, Need::Optional, Fate::Echoed),
-    ("job_config.inputs[].remote_constraints", Type::Any, Need::Optional, Fate::Acted),
-    ("job_config.outputs", Type::List, Need::Optional, Fate::Acted),
-    ("job_config.outputs[]", Type::Object, Need::Required, Fate::Acted),
-    ("job_config.outputs[].name", Type::Name, Need::Required, Fate::Acted),
-    ("job_config.outputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Fate::Acted),
-    ("job_config.outputs[].description", Type::Any, Need::Optional, Fate::Echoed),
-    ("job_config.outputs[].prefetch_to_local", Type::Any, Need::Optional, Fate::Acted),
-    ("resource_requirements", Type::List, Need::Optional, Fate::Acted),
-    ("resource_requirements[]", Type::Object, Need::Required, Fate::Acted),
-    ("resource_requirements[].key", Type::OneOf(&["flavor_type", "device_distributed_mode", "host_distributed_mode"]), Need::Required, Fate::Acted),
-    ("resource_requirements[].operator", Type::OneOf(&["in"]), Need::Optional, Fate::Echoed),
-    ("advanced_config", Type::Object, Need::Optional, Fate::Echoed),
-    ("resource_requirements[].values", Type::Any, Need::Optional, Fate::Acted),
-    ("resource_requirements[].value", Type::Any, Need::Optional, Fate::Acted),
-    ("advanced_config.auto_search", Type::Object, Need::Optional, Fate::Echoed),
-    ("advanced_config.auto_search.skip_search_params", Type::Any, Need::Optional, Fate::Echoed),
-    ("advanced_config.auto_search.reward_attrs", Type::Any, Need::Optional, Fate::Echoed),
-    ("advanced_config.auto_search.search_params", Type::Any, Need::Optional, Fate::Echoed),
-    ("advanced_config.auto_search.algo_configs", Type::Any, Need::Optional, Fate::Echoed),
+const FIELDS: &[FieldSpec] = &[
+    ("metadata", Type::Object, Need::Required, Handling::Acted),
+    ("metadata.name", Type::Name, Need::Required, Handling::Acted),
+    ("metadata.description", Type::UpTo(256), Need::Optional, Handling::Echoed),
+    ("metadata.workspace_id", Type::Text, Need::Optional, Handling::Echoed),
+    ("metadata.ai_project", Type::Any, Need::Optional, Handling::Echoed),
+    ("metadata.tags", Type::List, Need::Optional, Handling::Echoed),
+    ("metadata.tags[]", Type::Object, Need::Required, Handling::Echoed),
+    ("metadata.tags[].key", Type::Text, Need::Required, Handling::Echoed),
+    ("metadata.tags[].value", Type::Any, Need::Optional, Handling::Echoed),
+    ("metadata.id", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("metadata.create_time", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("metadata.user_name", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("metadata.domain_id", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("metadata.source", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("metadata.api_version", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("metadata.is_valid", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("metadata.state", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("metadata.size", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("metadata.attr_list", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("metadata.version_num", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("metadata.update_time", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("job_config", Type::Object, Need::Required, Handling::Acted),
+    ("job_config.code_dir", Type::Any, Need::Optional, Handling::Acted),
+    ("job_config.boot_file", Type::Any, Need::Optional, Handling::Acted),
+    ("job_config.command", Type::Any, Need::Optional, Handling::Acted),
+    ("job_config.code_tree", Type::Any, Need::Optional, Handling::ReadOnly),
+    ("job_config.engine.engine_id", Type::Any, Need::Optional, Handling::Acted),
+    ("job_config.engine.engine_name", Type::Any, Need::Optional, Handling::Acted),
+    ("job_config.engine.engine_version", Type::Any, Need::Optional, Handling::Acted),
+    ("job_config.engine.image_url", Type::Any, Need::Optional, Handling::Acted),
+    ("job_config.parameters[].name", Type::Any, Need::Optional, Handling::Acted),
+    ("job_config.parameters[].value", Type::Any, Need::Optional, Handling::Acted),
+    ("job_config.parameters[].description", Type::Any, Need::Optional, Handling::Echoed),
+    ("job_config.parameters[].constraint", Type::Any, Need::Optional, Handling::Acted),
+    ("job_config.parameters[].i18n_description", Type::Any, Need::Optional, Handling::Echoed),
+    ("job_config.parameters_customization", Type::Bool, Need::Optional, Handling::Acted),
+    ("job_config.inputs", Type::List, Need::Optional, Handling::Acted),
+    ("job_config.inputs[]", Type::Object, Need::Required, Handling::Acted),
+    ("job_config.inputs[].name", Type::Name, Need::Optional, Handling::Acted),
+    ("job_config.inputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Handling::Acted),
+    ("job_config.inputs[].description", Type::Any, Need::Optional, Handling::Echoed),
+    ("job_config.inputs[].remote_constraints", Type::Any, Need::Optional, Handling::Acted),
+    ("job_config.outputs", Type::List, Need::Optional, Handling::Acted),
+    ("job_config.outputs[]", Type::Object, Need::Required, Handling::Acted),
+    ("job_config.outputs[].name", Type::Name, Need::Required, Handling::Acted),
+    ("job_config.outputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Handling::Acted),
+    ("job_config.outputs[].description", Type::Any, Need::Optional, Handling::Echoed),
+    ("job_config.outputs[].prefetch_to_local", Type::Any, Need::Optional, Handling::Acted),
+    ("resource_requirements", Type::List, Need::Optional, Handling::Acted),
+    ("resource_requirements[]", Type::Object, Need::Required, Handling::Acted),
+    ("resource_requirements[].key", Type::OneOf(&["flavor_type", "device_distributed_mode", "host_distributed_mode"]), Need::Required, Handling::Acted),
+    ("resource_requirements[].operator", Type::OneOf(&["in"]), Need::Optional, Handling::Echoed),
+    ("advanced_config", Type::Object, Need::Optional, Handling::Echoed),
+    ("resource_requirements[].values", Type::Any, Need::Optional, Handling::Acted),
+    ("resource_requirements[].value", Type::Any, Need::Optional, Handling::Acted),
+    ("advanced_config.auto_search", Type::Object, Need::Optional, Handling::Echoed),
+    ("advanced_config.auto_search.skip_search_params", Type::Any, Need::Optional, Handling::Echoed),
+    ("advanced_config.auto_search.reward_attrs", Type::Any, Need::Optional, Handling::Echoed),
+    ("advanced_config.auto_search.search_params", Type::Any, Need::Optional, Handling::Echoed),
+    ("advanced_config.auto_search.algo_configs", Type::Any, Need::Optional, Handling::Echoed),
 ];
 
 /// The algorithm of this id, in the user's project.
@@ -87,7 +91,7 @@ pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Option<Value>, ApiErr
 }
 
 fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
-    validation::against(FIELDS, body)?;
+    body_shape::check_against(FIELDS, body)?;
     let config = |names: &[&str]| -> Map<String, Value> {
         names
             .iter()
@@ -103,7 +107,7 @@ fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     });
     let draft = Creation {
         body: &job,
-        terms: &call.state.offer,
+        offer: &call.state.offer,
         stored: None,
         is_algorithm: true,
         may_prioritise: true,
@@ -137,7 +141,7 @@ fn advanced_config(body: &Value) -> Value {
 /// The code directory as a tree of names, and its bytes.
 fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
     let path = ObsPath::parse(code_dir).ok()?;
-    let root = call.state.offer.obs.existing(&path.relative()).ok()?;
+    let root = call.state.offer.obs.resolve(&path.relative()).ok()?;
     fn below(directory: &std::path::Path) -> Vec<Value> {
         let entries = WalkDir::new(directory)
             .min_depth(1)
@@ -168,7 +172,7 @@ fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
 
 /// The documented form of an algorithm.
 fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
-    let body = &validation::visible_of(FIELDS, body);
+    let body = &ignored::visible_part_of(FIELDS, body);
     let given = &body["job_config"];
     let mut config = given.as_object().cloned().unwrap_or_default();
     config.retain(|_, value| !value.is_null());
@@ -222,11 +226,11 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
 pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     check(call, &body)?;
-    let ignored = validation::ignored_of(FIELDS, &body, call.state.offer.strict)?;
+    let ignored = ignored::ignored_paths_of(FIELDS, &body, call.state.offer.strict)?;
     let id = call.state.ids.next().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
-    let added = call.state.algorithms.insert(&Record {
+    let added = call.state.algorithms.insert(&Document {
         id,
         project: call.user.project_id.clone(),
         name: name.to_owned(),
@@ -262,14 +266,14 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
         }
     }
     check(call, &body)?;
-    let ignored = validation::ignored_of(FIELDS, &given, call.state.offer.strict)?;
+    let ignored = ignored::ignored_paths_of(FIELDS, &given, call.state.offer.strict)?;
     if body["metadata"]["tags"].is_null() {
         body["metadata"]["tags"] = before["metadata"]["tags"].clone();
     }
     body["metadata"]["name"] = before["metadata"]["name"].clone();
     let created = before["metadata"]["create_time"].as_i64().unwrap_or(0);
     let value = render(call, id, &body, created, call.now().millis());
-    let changed = call.state.algorithms.replace(&Record {
+    let changed = call.state.algorithms.replace(&Document {
         id: id.to_owned(),
         project: call.user.project_id.clone(),
         name: value["metadata"]["name"]
@@ -316,7 +320,7 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     };
     let all = call.state.algorithms.all(&call.user.project_id)?;
     let total = all.len();
-    let mut matching: Vec<Record> = all
+    let mut matching: Vec<Document> = all
         .into_iter()
         .filter(|record| {
             part.as_ref()

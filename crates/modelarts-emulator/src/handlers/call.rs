@@ -9,11 +9,10 @@ use serde_json::Value;
 use crate::{
     accounts::User,
     api::{error::ApiError, query::decode, response::ApiResponse},
-    clock::Timestamp,
-    job::event_language::Language,
+    clock::timestamp::Timestamp,
+    job::{Job, event_language::Language},
     state::EmulatorState,
-    store::Job,
-    validation,
+    validation::fields::ignored,
 };
 
 /// A request for an operation, with its user and the shared state.
@@ -126,10 +125,10 @@ pub(super) fn with_ignored_fields(
     response: ApiResponse,
     ignored: &BTreeSet<String>,
 ) -> ApiResponse {
-    match validation::ignored_header(ignored) {
+    match ignored::header(ignored) {
         Some(fields) => {
             tracing::warn!(?fields, "the request has fields without an effect here");
-            response.header(HeaderName::from_static(validation::IGNORED), fields)
+            response.header(HeaderName::from_static(ignored::HEADER), fields)
         }
         None => response,
     }

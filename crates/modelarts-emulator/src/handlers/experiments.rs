@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api::{error::ApiError, json_field::JsonField, response::ApiResponse},
-    database::documents::Record,
+    database::documents::Document,
     handlers::call::{ApiCall, ApiResult, bad_param, ok},
 };
 
@@ -21,11 +21,11 @@ fn unique_name(workspace: &str, name: &str) -> String {
 }
 
 /// With the number of jobs that refer to it.
-fn render(call: &ApiCall<'_>, record: &Record) -> Result<Value, ApiError> {
+fn render(call: &ApiCall<'_>, record: &Document) -> Result<Value, ApiError> {
     let jobs = call
         .state
         .store
-        .of_experiment(&record.project, &record.id)?;
+        .count_of_experiment(&record.project, &record.id)?;
     Ok(json!({"metadata": record.value, "statistic": {"job_count": jobs}}))
 }
 
@@ -36,13 +36,13 @@ fn not_found(id: &str) -> ApiError {
 pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let metadata = JsonField::root(&body).required("metadata")?;
-    let name = metadata.required("name")?.up_to(64)?;
+    let name = metadata.required("name")?.text_up_to(64)?;
     let description = metadata.get("description")?;
-    let description = description.map(|field| field.up_to(256)).transpose()?;
+    let description = description.map(|field| field.text_up_to(256)).transpose()?;
     let workspace = metadata.text_of("workspace_id")?.unwrap_or(DEFAULT);
     let now = call.now().millis();
     let id = call.state.ids.next().to_string();
-    let record = Record {
+    let record = Document {
         project: call.user.project_id.clone(),
         name: unique_name(workspace, name),
         value: json!({
@@ -77,7 +77,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     let mut members = Vec::new();
     for member in ["name", "description"] {
         if let Some(field) = root.get(member)? {
-            let text = field.up_to(256)?;
+            let text = field.text_up_to(256)?;
             if text.is_empty() && member == "name" {
                 return Err(field.must("have 1 to 256 characters"));
             }
@@ -122,7 +122,7 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     let workspace = call.param("workspace_id")?;
     let all = call.state.experiments.all(&call.user.project_id)?;
     let total = all.len();
-    let mut matching: Vec<Record> = all
+    let mut matching: Vec<Document> = all
         .into_iter()
         .filter(|record| {
             let own = &record.value["workspace_id"];

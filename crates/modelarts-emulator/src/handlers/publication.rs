@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     api::{error::ApiError, json_field::JsonField, response::ApiResponse},
-    database::documents::Record,
+    database::documents::Document,
     handlers::{
         algorithms,
         call::{ApiCall, ApiResult},
@@ -41,7 +41,7 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let mut value = shown.clone();
     value["algorithm_id"] = algorithm.into();
     value["desc"] = description.unwrap_or_default().into();
-    call.state.publications.insert(&Record {
+    call.state.publications.insert(&Document {
         project: call.user.project_id.clone(),
         name: id.clone(),
         value,

@@ -11,7 +11,7 @@ use crate::{
         container_path::{self, ContainerPath, MA_MOUNT_PATH},
         obs_path::ObsPath,
     },
-    validation::hides_platform,
+    validation::volumes::hides_platform,
 };
 
 /// An input or an output.
@@ -20,15 +20,15 @@ pub(crate) struct Channel {
     pub(crate) name: String,
     pub(crate) description: Option<String>,
     pub(crate) access: Access,
-    /// Whether the request said so, then the answer says it too.
+    /// The request named the access; then the answer names it, too.
     pub(crate) access_given: bool,
-    pub(crate) place: DataSource,
+    pub(crate) source: DataSource,
     pub(crate) local_dir: ContainerPath,
-    /// What lies in the output's place is copied in before the start (predownload).
+    /// The content of the output's source is copied in before the start (predownload).
     pub(crate) prefetch: bool,
     /// How often an output is copied out while the job runs.
     pub(crate) period: Duration,
-    /// What the request gave of the members that come back as they came.
+    /// Members of the request that come back as they came.
     pub(crate) echo: serde_json::Map<String, Value>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Volume {
     pub(crate) local_path: String,
 }
 
-/// What is mounted.
+/// The source of a volume.
 #[derive(Clone, Debug)]
 pub(crate) enum VolumeSource {
     /// `server:/path`.
@@ -80,7 +80,7 @@ pub(crate) enum VolumeSource {
     Obs(ObsPath),
 }
 
-/// What the documents give as the default (`30s`).
+/// The documented default (`30s`).
 const PERIOD: Duration = Duration::from_secs(30);
 
 /// `inputs` or `outputs`, which have passed the rules.
@@ -89,7 +89,7 @@ pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Chan
     for (index, item) in algorithm.items_of(kind)?.into_iter().enumerate() {
         let name = item.text_of("name")?.unwrap_or_default().to_owned();
         let remote = item.required("remote")?;
-        let place = match remote.get("dataset")? {
+        let source = match remote.get("dataset")? {
             Some(dataset) => DataSource::DataSet {
                 id: dataset.required("id")?.text()?.to_owned(),
                 version: dataset.text_of("version_id")?.map(str::to_owned),
@@ -97,9 +97,11 @@ pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Chan
             None => DataSource::Obs(obs(&remote.required("obs")?, "obs_url")?),
         };
         let access = item.text_of("access_method")?;
-        let local_dir = match item.home_of("local_dir")? {
+        let local_dir = match item.container_path_of("local_dir")? {
             Some(path) => path,
-            None => ContainerPath::fixed(MA_MOUNT_PATH).join(&format!("{kind}/{name}_{index}")),
+            None => {
+                ContainerPath::from_static(MA_MOUNT_PATH).join(&format!("{kind}/{name}_{index}"))
+            }
         };
         let prefetch = item.get("prefetch_to_local")?;
         let period = item.get("period")?;
@@ -120,7 +122,7 @@ pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Chan
                 _ => Access::Parameter,
             },
             access_given: access.is_some(),
-            place,
+            source,
             local_dir,
             prefetch: prefetch.is_some_and(|field| field.value() == &Value::Bool(true)),
             period: period
@@ -160,14 +162,14 @@ pub(crate) fn volumes(spec: &JsonField<'_>) -> Result<Vec<Volume>, ApiError> {
             let Some(volume) = item.get(kind)? else {
                 continue;
             };
-            let (Some(path), Some(place)) =
+            let (Some(path), Some(local_path)) =
                 (volume.text_of(source)?, volume.text_of("local_path")?)
             else {
                 continue;
             };
-            if hides_platform(place) || container_path::plain(place).is_err() {
+            if hides_platform(local_path) || container_path::check_plain(local_path).is_err() {
                 return Err(ApiError::not_modelled(format!(
-                    "{} at {place} (it must be a path without . and .. that hides no directory of the platform: name another one)",
+                    "{} at {local_path} (it must be a path without . and .. that hides no directory of the platform: name another one)",
                     volume.required("local_path")?
                 )));
             }
@@ -176,7 +178,7 @@ pub(crate) fn volumes(spec: &JsonField<'_>) -> Result<Vec<Volume>, ApiError> {
                     "nfs" => VolumeSource::Nfs(path.to_owned()),
                     _ => VolumeSource::Obs(obs(&volume, source)?),
                 },
-                local_path: place.to_owned(),
+                local_path: local_path.to_owned(),
             });
         }
     }

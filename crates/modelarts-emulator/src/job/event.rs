@@ -1,11 +1,11 @@
 //! The one catalogue of event texts.
 //!
-//! From `checklist.md` Table A: thirty kinds of the events guide, four Kubernetes texts that only
+//! Thirty kinds of the events guide, four Kubernetes texts that only
 //! the events API shows. Six kinds have a second wording, seen in the API; [`Wording`] chooses.
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Timestamp;
+use crate::clock::timestamp::Timestamp;
 
 /// Which of two documented texts an event gets where the documents disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

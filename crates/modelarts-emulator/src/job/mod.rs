@@ -1,5 +1,11 @@
-//! Jobs: their requests, states, events and documented JSON.
+//! Jobs: the record of one job, its request, states, events and documented JSON.
+//!
+//! [`request`] reads a body that the rules have passed, [`roles`] that of a heterogeneous job;
+//! [`channel`] has their inputs, outputs and volumes. [`state`] has the transitions, [`event`] and
+//! [`event_language`] the texts of events. [`worker`] and [`address`] name what runs the job, and
+//! [`view`] shows it as the API does.
 
+pub(crate) mod address;
 pub(crate) mod channel;
 pub(crate) mod event;
 pub(crate) mod event_language;
@@ -7,3 +13,309 @@ pub(crate) mod request;
 pub(crate) mod roles;
 pub(crate) mod state;
 pub(crate) mod view;
+pub(crate) mod worker;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+use crate::{
+    clock::timestamp::Timestamp,
+    job::{
+        event::{Event, EventKind},
+        request::JobRequest,
+        state::{JobState, StopReason},
+        worker::task_name,
+    },
+    tuning::trial::Trial,
+};
+
+/// One job: its request, and its state.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    pub(crate) id: String,
+    pub(crate) project: String,
+    pub(crate) user_id: String,
+    pub(crate) user_name: String,
+    pub(crate) tags: BTreeMap<String, String>,
+    /// Stored once and apart: it may be large, and it never changes.
+    #[serde(skip)]
+    pub(crate) request: Arc<JobRequest>,
+    /// May be changed afterwards.
+    pub(crate) description: String,
+    /// Changed members, which take the places of those of the request.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    changed: Map<String, Value>,
+    /// 1 to 3; may be changed while it waits.
+    pub(crate) priority: i64,
+    pub(crate) preemptible: bool,
+    /// How often it has been scheduled.
+    pub(crate) schedule_count: u32,
+    /// How many of the restarts after a failure have been used.
+    #[serde(default)]
+    pub(crate) restarts: u32,
+    pub(crate) created: Timestamp,
+    pub(crate) state: JobState,
+    /// The whole second in which it began to run.
+    pub(crate) started: Option<Timestamp>,
+    /// The whole second in which it reached its final phase.
+    pub(crate) ended: Option<Timestamp>,
+    /// Points of `node_count_metrics`; the latest sample is added when it is shown.
+    pub(crate) nodes: Vec<(Timestamp, u32)>,
+    pub(crate) failure: Option<TaskFailure>,
+    pub(crate) records: Vec<RunningRecord>,
+    /// The last saving of each task's container.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) images: BTreeMap<String, SavedImage>,
+    /// Those that are not stored yet; the others are in the database.
+    #[serde(skip)]
+    pub(crate) events: Vec<Event>,
+    /// Of a search. Not there when a job is read for a list.
+    #[serde(skip)]
+    pub(crate) trials: Vec<Trial>,
+    /// Nothing will happen to it any more: its processes have gone, its last event is written.
+    pub(crate) settled: bool,
+    /// Its deletion has been acknowledged.
+    pub(crate) deleted: bool,
+    /// It was put there as it is, and stays so until it is stopped or deleted.
+    #[serde(default)]
+    pub(crate) standing: bool,
+    #[serde(skip)]
+    stop: watch::Sender<Option<StopReason>>,
+}
+
+/// The first task that failed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TaskFailure {
+    pub(crate) task: String,
+    pub(crate) exit_code: i32,
+}
+
+/// One run of the code.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RunningRecord {
+    pub(crate) start: Timestamp,
+    /// Started again where it was, without being scheduled again.
+    pub(crate) restarted: bool,
+    pub(crate) end: Option<RecordEnd>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RecordEnd {
+    pub(crate) at: Timestamp,
+    pub(crate) reason: String,
+    pub(crate) task: Option<String>,
+    /// How it goes on, if it does: `end_recover`.
+    pub(crate) recover: Option<String>,
+}
+
+/// The container of a task, saved as an image.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedImage {
+    pub(crate) name: String,
+    /// The organization of the image registry.
+    pub(crate) namespace: String,
+    pub(crate) tag: String,
+    pub(crate) description: String,
+    pub(crate) created: Timestamp,
+    /// The index of the running record in which it was asked for.
+    pub(crate) run: usize,
+}
+
+impl Job {
+    pub(crate) fn new(id: String, request: JobRequest, created: Timestamp) -> Self {
+        Self {
+            id,
+            project: String::new(),
+            user_id: String::new(),
+            user_name: String::new(),
+            tags: BTreeMap::new(),
+            description: request.text("/metadata/description").to_owned(),
+            changed: Map::new(),
+            priority: request.priority(),
+            preemptible: request.body.pointer("/spec/schedule_policy/preemptible")
+                == Some(&true.into()),
+            schedule_count: 1,
+            restarts: 0,
+            request: Arc::new(request),
+            created,
+            state: JobState::Creating,
+            started: None,
+            ended: None,
+            nodes: Vec::new(),
+            failure: None,
+            records: Vec::new(),
+            images: BTreeMap::new(),
+            events: vec![Event {
+                time: created,
+                kind: EventKind::Created,
+            }],
+            trials: Vec::new(),
+            settled: false,
+            deleted: false,
+            standing: false,
+            stop: watch::Sender::new(None),
+        }
+    }
+
+    /// The body of the request with what was changed since.
+    pub(crate) fn body(&self) -> Cow<'_, Value> {
+        let mut given = Cow::Borrowed(&self.request.body);
+        if !self.changed.is_empty()
+            && let Value::Object(given) = given.to_mut()
+        {
+            merge(given, &self.changed);
+        }
+        given
+    }
+
+    /// Notes a change of what the request says.
+    pub(crate) fn change(&mut self, changed: &Map<String, Value>) {
+        merge(&mut self.changed, changed);
+    }
+
+    /// True if something is still to happen to it.
+    pub(crate) fn is_open(&self) -> bool {
+        !(self.settled && self.state.is_final()) || self.deleted
+    }
+
+    /// The names of its tasks by their rank: `worker-0` and so on.
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = String> {
+        let parts = self.request.parts().iter();
+        parts.flat_map(|part| part.indexes().map(|index| task_name(part.role(), index)))
+    }
+
+    /// True if `other` would write to an output that this job still writes to.
+    pub(crate) fn shares_output_with(&self, other: &Self) -> bool {
+        let mut theirs = other.request.all_outputs();
+        self.project == other.project
+            && !self.state.is_final()
+            && theirs.any(|output| {
+                let mut own = self.request.all_outputs();
+                own.any(|own| own.source == output.source)
+            })
+    }
+
+    /// Moves to `next` and notes what the phase brings with it. False if no way leads there,
+    /// because somebody else was faster.
+    pub(crate) fn advance(&mut self, next: JobState, now: Timestamp) -> bool {
+        if !self.state.may_become(next) {
+            return false;
+        }
+        self.state = next;
+        let now = now.whole_second();
+        match next {
+            JobState::Queuing => self.add_node_sample(now, 0),
+            JobState::Running => {
+                self.add_node_sample(now, self.request.node_count);
+                self.started.get_or_insert(now);
+                self.records.push(RunningRecord {
+                    start: now,
+                    restarted: false,
+                    end: None,
+                });
+            }
+            _ if next.is_final() => {
+                self.ended = Some(now);
+                if let Some((at, nodes)) = self.nodes.last().copied()
+                    && at < now
+                {
+                    self.nodes.push((now, nodes));
+                }
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Points bracket each change: the last old value, then the first new one.
+    fn add_node_sample(&mut self, now: Timestamp, count: u32) {
+        let before = Timestamp::from_millis(now.millis() - 1000);
+        if let Some((at, earlier)) = self.nodes.last().copied()
+            && at < before
+        {
+            self.nodes.push((before, earlier));
+        }
+        self.nodes.push((now, count));
+    }
+
+    pub(crate) fn note(&mut self, kind: EventKind, time: Timestamp) {
+        self.events.push(Event { time, kind });
+    }
+
+    /// Asks the driver to end the job. A later reason replaces an earlier one only if it is
+    /// more urgent.
+    pub(crate) fn ask_to_stop(&self, reason: StopReason) {
+        self.stop.send_if_modified(|current| {
+            let replace = current.is_none_or(|current| current.urgency() < reason.urgency());
+            if replace {
+                *current = Some(reason);
+            }
+            replace
+        });
+    }
+
+    pub(crate) fn stop_requests(&self) -> watch::Receiver<Option<StopReason>> {
+        self.stop.subscribe()
+    }
+
+    pub(crate) fn stop_reason(&self) -> Option<StopReason> {
+        *self.stop.borrow()
+    }
+}
+
+/// Puts the members of an object, at any depth, into another one. Null counts as absent.
+fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
+    for (name, member) in from {
+        match (into.get_mut(name), member) {
+            (_, Value::Null) => {}
+            (Some(Value::Object(into)), Value::Object(from)) => merge(into, from),
+            (_, Value::Object(from)) => {
+                let mut below = Map::new();
+                merge(&mut below, from);
+                if !below.is_empty() {
+                    into.insert(name.clone(), below.into());
+                }
+            }
+            _ => {
+                into.insert(name.clone(), member.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn null_in_a_change_counts_as_absent() {
+        let ssh = json!({"ssh": {"key_pair_names": ["KeyPair-a"]}});
+        for (given, changed, merged) in [
+            (
+                json!({"endpoints": ssh}),
+                json!({"endpoints": {"ssh": null}}),
+                json!({"endpoints": ssh}),
+            ),
+            (json!({}), json!({"endpoints": {"ssh": null}}), json!({})),
+            (
+                json!({"spec": null}),
+                json!({"spec": {"a": {"b": 1, "c": null}}}),
+                json!({"spec": {"a": {"b": 1}}}),
+            ),
+        ] {
+            let Value::Object(mut into) = given else {
+                unreachable!()
+            };
+            merge(&mut into, changed.as_object().unwrap());
+            assert_eq!(Value::Object(into), merged);
+        }
+    }
+}

@@ -1,5 +1,5 @@
-//! What a job is asked to be: the body of CreateTrainingJob, after the [rules](crate::validation) have
-//! passed it.
+//! The request of a job: the body of CreateTrainingJob, read after the [rules](crate::validation)
+//! have passed it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-pub(crate) use crate::job::channel::{Access, Channel, DataSource, Volume};
 use crate::{
     api::{error::ApiError, json_field::JsonField},
     catalog::{engines::Engine, flavors::Flavor},
@@ -17,12 +16,11 @@ use crate::{
         container_path::{ContainerPath, DEFAULT_LOCAL_CODE_DIR},
         obs_path::ObsPath,
     },
-    job::{
-        channel::{channels, volumes},
-        roles,
+    job::channel::{Channel, Volume, channels, volumes},
+    tuning::settings::Tuning,
+    validation::{
+        annotations::Annotations, creation::fine_tuned_field, fields::ignored::unused_entry,
     },
-    tuning::Tuning,
-    validation::{self, Annotations},
 };
 
 /// `spec.runtime_type` of a job whose request does not say.
@@ -32,7 +30,7 @@ pub(crate) const RUNTIME_TYPE: &str = "production";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobRequest {
     /// The body as it came; from a stored algorithm, filled in from there.
-    pub(crate) given: Value,
+    pub(crate) body: Value,
     pub(crate) name: String,
     pub(crate) workspace_id: String,
     pub(crate) annotations: Option<Map<String, Value>>,
@@ -105,32 +103,25 @@ pub(crate) enum LogExport {
     To(ObsPath),
 }
 
-/// What the annotations `fault-tolerance/…` ask for.
+/// The restarts that the annotations `fault-tolerance/…` ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Retry {
     /// How often a failed job runs again. Not 0 also means a pre-check of the environment.
     pub(crate) times: u32,
-    /// Whether any failure makes it run again, three times in a row.
+    /// Any failure makes it run again, three times in a row.
     pub(crate) unconditional: bool,
-    /// Whether a job that hangs is started again where it is.
+    /// A job that hangs is started again where it is.
     pub(crate) hang: bool,
 }
 
 impl JobRequest {
-    /// Reads a body that the rules have passed.
-    pub(crate) fn read(given: Value) -> Result<Self, ApiError> {
+    /// Reads a body without `tasks` that the rules have passed. [`JobRequest::read`] takes any.
+    pub(super) fn read_ordinary(given: Value) -> Result<Self, ApiError> {
         let body = JsonField::root(&given);
-        let kind = body.required("kind")?.text()?;
-        if !["job", "hetero_job"].contains(&kind) {
-            return Err(ApiError::not_modelled(format!("the job kind {kind:?}")));
-        }
-        if !body.items_of("tasks")?.is_empty() {
-            return roles::read(given);
-        }
         let metadata = body.required("metadata")?;
         let none = Value::Object(Map::new());
         let algorithm = match body.get("algorithm")? {
-            None if validation::tuned(&given).is_some() => JsonField::root(&none),
+            None if fine_tuned_field(&given).is_some() => JsonField::root(&none),
             _ => body.required("algorithm")?,
         };
         let spec = body.required("spec")?;
@@ -146,7 +137,7 @@ impl JobRequest {
         let old = preset(&engine).is_some_and(|engine| engine.v1_compatible);
         let home = |name: &str| match old {
             true => Ok(None),
-            false => algorithm.home_of(name),
+            false => algorithm.container_path_of(name),
         };
         let node_count = resource.get("node_count")?.map(|field| field.integer());
         Ok(Self {
@@ -176,7 +167,7 @@ impl JobRequest {
                 }
             },
             tuning: Tuning::read(&algorithm)?,
-            given,
+            body: given,
             ..Self::default()
         })
     }
@@ -190,7 +181,7 @@ impl JobRequest {
     }
 
     /// The outputs of all its parts.
-    pub(crate) fn all_outputs(self: &Arc<Self>) -> impl Iterator<Item = &Channel> {
+    pub(super) fn all_outputs(self: &Arc<Self>) -> impl Iterator<Item = &Channel> {
         self.parts().iter().flat_map(|part| &part.outputs)
     }
 
@@ -206,7 +197,7 @@ impl JobRequest {
 
     /// Where the code directory's copies go: `MA_JOB_DIR`.
     pub(crate) fn job_dir(&self) -> ContainerPath {
-        let default = || ContainerPath::fixed(DEFAULT_LOCAL_CODE_DIR);
+        let default = || ContainerPath::from_static(DEFAULT_LOCAL_CODE_DIR);
         self.local_code_dir.clone().unwrap_or_else(default)
     }
 
@@ -239,7 +230,7 @@ impl JobRequest {
         Duration::from_secs(60 * u64::from(minutes))
     }
 
-    /// What stands for the image in the events.
+    /// The name of the image in the events.
     pub(crate) fn image(&self) -> &str {
         ["image_url", "engine_version", "engine_id", "engine_name"]
             .iter()
@@ -249,8 +240,8 @@ impl JobRequest {
 
     /// 1 to 3; 1 if the request does not say.
     pub(crate) fn priority(&self) -> i64 {
-        let asked = self.given.pointer("/spec/schedule_policy/priority");
-        asked.and_then(Value::as_i64).unwrap_or(1)
+        let priority = self.body.pointer("/spec/schedule_policy/priority");
+        priority.and_then(Value::as_i64).unwrap_or(1)
     }
 
     /// `spec.runtime_type`.
@@ -263,7 +254,7 @@ impl JobRequest {
 
     /// A text of the body, by its JSON pointer; empty if it is not there.
     pub(crate) fn text(&self, pointer: &str) -> &str {
-        let value = self.given.pointer(pointer);
+        let value = self.body.pointer(pointer);
         value.and_then(Value::as_str).unwrap_or_default()
     }
 }
@@ -314,7 +305,7 @@ fn start(given: &Value, algorithm: &JsonField<'_>) -> Result<(Option<ObsPath>, S
     let code_dir = obs_member(algorithm, "code_dir")?;
     let command = algorithm.text_of("command")?;
     let start = match obs_member(algorithm, "boot_file")? {
-        Some(file) if validation::idle_start(given) != Some("boot_file") => {
+        Some(file) if unused_entry(given) != Some("boot_file") => {
             let below = code_dir
                 .as_ref()
                 .and_then(|directory| file.below(directory));
@@ -323,7 +314,7 @@ fn start(given: &Value, algorithm: &JsonField<'_>) -> Result<(Option<ObsPath>, S
         }
         _ => match command {
             Some(command) => Start::Command(command.to_owned()),
-            None if validation::tuned(given).is_some() => Start::FineTuning,
+            None if fine_tuned_field(given).is_some() => Start::FineTuning,
             None => return Err(ApiError::command_and_image()),
         },
     };

@@ -4,98 +4,35 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{
     api::{error::ApiError, json_field::JsonField},
-    job::request::{Channel, JobRequest, LogExport, Start, auto_stop, preset},
-    runner::process::environment::role_variable,
-    validation::{self, Creation},
+    job::{
+        channel::Channel,
+        request::{JobRequest, LogExport, Start, auto_stop, preset},
+    },
+    validation::roles::{rename_fields, role_bodies},
 };
 
-/// The roles of a body: each as it was given, with known fields only, and as the body of an
-/// ordinary job.
-fn bodies(given: &Value) -> Vec<(Value, Value)> {
-    let mut known = validation::known(given);
-    let tasks = match known["tasks"].take() {
-        Value::Array(tasks) => tasks,
-        _ => Vec::new(),
-    };
-    let roles = tasks.into_iter().map(|task| {
-        let mut algorithm = Map::new();
-        // Parameters, channels and the engine have two places.
-        for place in ["/algorithm/job_config", "/algorithm"] {
-            let members = task.pointer(place).and_then(Value::as_object);
-            let members = members.into_iter().flatten();
-            let members = members.filter(|(_, value)| !is_empty(value));
-            algorithm.extend(members.map(|(name, value)| (name.clone(), value.clone())));
+impl JobRequest {
+    /// Reads a body that the rules have passed.
+    pub(crate) fn read(given: Value) -> Result<Self, ApiError> {
+        let body = JsonField::root(&given);
+        let kind = body.required("kind")?.text()?;
+        if !["job", "hetero_job"].contains(&kind) {
+            return Err(ApiError::not_modelled(format!("the job kind {kind:?}")));
         }
-        algorithm.remove("job_config");
-        let body = json!({
-            "kind": given["kind"],
-            "metadata": given["metadata"],
-            "algorithm": algorithm,
-            "spec": {
-                "resource": task["task_resource"],
-                "log_export_path": task["log_export_path"],
-            },
-        });
-        (task, body)
-    });
-    roles.collect()
-}
-
-fn is_empty(value: &Value) -> bool {
-    value.is_null() || *value == json!([]) || *value == json!({})
-}
-
-/// Holds each role against the rules for ordinary jobs.
-pub(crate) fn check(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let mut in_pools: BTreeMap<&str, i64> = BTreeMap::new();
-    let roles = bodies(draft.body);
-    for (at, (task, body)) in roles.iter().enumerate() {
-        let role = Creation { body, ..*draft };
-        validation::check(&role).map_err(|error| of_task(error, at, task))?;
-        if let Some(pool) = role.pool() {
-            let asked = task["task_resource"]["node_count"].as_i64().unwrap_or(1);
-            let nodes = in_pools.entry(&pool.id).or_default();
-            *nodes = nodes.saturating_add(asked);
-            if *nodes > i64::from(pool.nodes) {
-                return Err(ApiError::too_many_nodes(*nodes, pool.nodes));
-            }
+        if body.items_of("tasks")?.is_empty() {
+            Self::read_ordinary(given)
+        } else {
+            read_heterogeneous(given)
         }
     }
-    Ok(())
-}
-
-/// An error of the role as an ordinary job, with the names that its fields have in `tasks`.
-fn of_task(error: ApiError, at: usize, task: &Value) -> ApiError {
-    let element = format!("tasks[{at}]");
-    let algorithm = format!("{element}.algorithm.");
-    let mut error = error
-        .renamed("algorithm.", &algorithm)
-        .renamed("spec.resource", &format!("{element}.task_resource"))
-        .renamed(
-            "spec.log_export_path",
-            &format!("{element}.log_export_path"),
-        );
-    let given = task.pointer("/algorithm/job_config");
-    for (name, _) in given.and_then(Value::as_object).into_iter().flatten() {
-        if is_empty(&task["algorithm"][name]) {
-            error = error.renamed(
-                &format!("{algorithm}{name}"),
-                &format!("{algorithm}job_config.{name}"),
-            );
-        }
-    }
-    if !error.message.contains(&element) {
-        error.message = format!("{element}: {}", error.message);
-    }
-    error
 }
 
 /// Reads a body with `tasks`. Roles share what the body says of the whole job.
-pub(crate) fn read(given: Value) -> Result<JobRequest, ApiError> {
+fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
     let algorithm = JsonField::root(&given).get("algorithm")?;
     if algorithm.is_some_and(|algorithm| !algorithm.is_empty_object()) {
         return Err(ApiError::not_modelled(
@@ -104,8 +41,9 @@ pub(crate) fn read(given: Value) -> Result<JobRequest, ApiError> {
     }
     let mut roles: Vec<Arc<JobRequest>> = Vec::new();
     let mut variables: BTreeMap<String, String> = BTreeMap::new();
-    for (at, (task, body)) in bodies(&given).into_iter().enumerate() {
-        let mut role = JobRequest::read(body).map_err(|error| of_task(error, at, &task))?;
+    for (at, (task, body)) in role_bodies(&given).into_iter().enumerate() {
+        let mut role =
+            JobRequest::read_ordinary(body).map_err(|error| rename_fields(error, at, &task))?;
         role.role = JsonField::root(&task).text_of("role")?.map(str::to_owned);
         let other = variables.entry(role_variable(role.role()));
         let other = other.or_insert_with(|| role.role().to_owned());
@@ -142,13 +80,13 @@ pub(crate) fn read(given: Value) -> Result<JobRequest, ApiError> {
         pool_id: first.pool_id.clone(),
         node_count: roles.iter().map(|role| role.node_count).sum(),
         roles,
-        given,
+        body: given,
         ..JobRequest::default()
     })
 }
 
 /// An element of `tasks` in an answer. It shows less than an ordinary job's answer does.
-pub(crate) fn render(role: &JobRequest) -> Value {
+pub(super) fn render_role(role: &JobRequest) -> Value {
     let mut algorithm = json!({
         "engine": role.engine,
         "inputs": role.inputs.iter().map(channel).collect::<Value>(),
@@ -208,7 +146,7 @@ fn channel(channel: &Channel) -> Value {
     json!({
         "name": channel.name,
         "local_dir": channel.local_dir.to_string(),
-        "remote": {"obs": {"obs_url": channel.place.to_string()}},
+        "remote": {"obs": {"obs_url": channel.source.to_string()}},
     })
 }
 
@@ -218,4 +156,9 @@ fn output(output: &Channel) -> Value {
     shown["mode"] = "upload_periodically".into();
     shown["period"] = "30s".into();
     shown
+}
+
+/// A role as the names of variables have it.
+pub(crate) fn role_variable(role: &str) -> String {
+    role.to_uppercase().replace('-', "_")
 }

@@ -1,10 +1,10 @@
-//! The states of a job and the ways between them (domain.md section 2).
+//! The states of a job and the transitions between them.
 
 use serde::{Deserialize, Serialize};
 
 /// `status.phase` and `status.secondary_phase` in one: each state is a pair that occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum State {
+pub(crate) enum JobState {
     Creating,
     Queuing,
     Running,
@@ -17,7 +17,7 @@ pub(crate) enum State {
     CreateFailed,
 }
 
-impl State {
+impl JobState {
     pub(crate) const fn phase(self) -> &'static str {
         match self {
             Self::Creating => "Creating",
@@ -53,24 +53,27 @@ impl State {
     }
 
     /// Terminate is documented for Creating, Pending and Running. Terminating is mentioned
-    /// nowhere; domain.md 2.4 chooses to refuse.
+    /// nowhere, and is refused.
     pub(crate) const fn may_be_terminated(self) -> bool {
         matches!(self, Self::Creating | Self::Queuing | Self::Running)
     }
 
-    /// The table of transitions; the numbers are those of domain.md 2.3.
-    pub(crate) const fn may_become(self, next: Self) -> bool {
+    /// The table of transitions.
+    pub(super) const fn may_become(self, next: Self) -> bool {
         matches!(
             (self, next),
-            (Self::Creating, Self::Queuing)                               // 2
-                | (Self::Creating | Self::Queuing, Self::CreateFailed)    // 3
-                | (Self::Queuing, Self::Running)                          // 4
-                | (Self::Queuing, Self::Failed)                           // 5, 10
-                | (Self::Running, Self::Completed)                        // 6
-                | (Self::Running, Self::Failed)                           // 7
-                | (Self::Running, Self::Queuing)                          // 8
-                | (Self::Creating | Self::Queuing | Self::Running, Self::Terminating) // 11, 12
-                | (Self::Terminating, Self::Terminated) // 11, 12
+            (Self::Creating, Self::Queuing)
+                | (Self::Creating | Self::Queuing, Self::CreateFailed)
+                | (Self::Queuing, Self::Running)
+                | (Self::Queuing, Self::Failed)
+                | (Self::Running, Self::Completed)
+                | (Self::Running, Self::Failed)
+                | (Self::Running, Self::Queuing)
+                | (
+                    Self::Creating | Self::Queuing | Self::Running,
+                    Self::Terminating
+                )
+                | (Self::Terminating, Self::Terminated)
         )
     }
 }
@@ -88,7 +91,7 @@ pub(crate) const PHASES: [&str; 8] = [
 ];
 
 /// After which failures a job is run again that asks for it by `fault-tolerance/job-retry-num`.
-/// The documents disagree (checklist.md, row 23; domain.md section 4).
+/// The documents disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartOn {
     /// Only when the machine is at fault, never because of an exit code: the fault tolerance page.
@@ -114,13 +117,13 @@ pub(crate) enum StopReason {
 }
 
 impl StopReason {
-    /// Whether the steps that follow the end of the code are still worth their delays.
-    pub(crate) const fn in_a_hurry(self) -> bool {
+    /// True if the steps after the end of the code are to be made without delays.
+    pub(crate) const fn is_urgent(self) -> bool {
         self.urgency() > 0
     }
 
     /// A request replaces an earlier one that is less urgent.
-    pub(crate) const fn urgency(self) -> u8 {
+    pub(super) const fn urgency(self) -> u8 {
         match self {
             Self::ByUser | Self::AfterHours(_) => 0,
             Self::Deleted | Self::Shutdown => 1,
@@ -133,15 +136,15 @@ impl StopReason {
 mod tests {
     use super::*;
 
-    const ALL: [State; 8] = [
-        State::Creating,
-        State::Queuing,
-        State::Running,
-        State::Terminating,
-        State::Completed,
-        State::Failed,
-        State::Terminated,
-        State::CreateFailed,
+    const ALL: [JobState; 8] = [
+        JobState::Creating,
+        JobState::Queuing,
+        JobState::Running,
+        JobState::Terminating,
+        JobState::Completed,
+        JobState::Failed,
+        JobState::Terminated,
+        JobState::CreateFailed,
     ];
 
     #[test]
@@ -155,14 +158,14 @@ mod tests {
             assert!(PHASES.contains(&state.phase()));
             assert_eq!(
                 state.may_be_terminated(),
-                state.may_become(State::Terminating)
+                state.may_become(JobState::Terminating)
             );
         }
     }
 
     #[test]
     fn every_state_can_be_reached() {
-        let mut reached = vec![State::Creating];
+        let mut reached = vec![JobState::Creating];
         while let Some(next) = ALL
             .iter()
             .find(|next| !reached.contains(next) && reached.iter().any(|s| s.may_become(**next)))

@@ -3,20 +3,21 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     files::obs_path::ObsPath,
     job::{
+        Job,
+        address::address,
+        channel::{Access, Channel, DataSource},
         event::Event,
-        request::{Access, Channel, DataSource, JobRequest, LogExport, Parameter, Start},
+        request::{JobRequest, LogExport, Parameter, Start},
         roles,
-        state::State,
+        state::JobState,
     },
-    runner::process::environment,
-    store::Job,
-    validation::{self, give_back, visible},
+    validation::fields::ignored::{give_back, unused_entry, visible_part},
 };
 
-/// Whether the name of the user is known yet: the answer to a creation has an empty one.
+/// The name of the user in an answer. That to a creation has an empty one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UserName<'a> {
     NotYet,
@@ -26,31 +27,31 @@ pub(crate) enum UserName<'a> {
 /// A job, as CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and the items of
 /// ListTrainingJobs show it.
 pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
-    let given = job.given();
+    let body = job.body();
     let mut shown = json!({
         "kind": job.request.text("/kind"),
-        "metadata": metadata(job, &given, user),
+        "metadata": metadata(job, &body, user),
         "status": status(job, now),
     });
     if job.request.roles.is_empty() {
         shown["algorithm"] = algorithm(&job.request);
-        shown["spec"] = spec(&job.request, &given);
+        shown["spec"] = spec(&job.request, &body);
     } else {
         let roles = job.request.roles.iter();
-        shown["tasks"] = roles.map(|role| roles::render(role)).collect();
-        if let Value::Object(mut spec) = visible(&given)["spec"].take() {
+        shown["tasks"] = roles.map(|role| roles::render_role(role)).collect();
+        if let Value::Object(mut spec) = visible_part(&body)["spec"].take() {
             spec.retain(|_, value| !value.is_null());
             if !spec.is_empty() {
                 shown["spec"] = spec.into();
             }
         }
     }
-    give_back(&mut shown, &given);
+    give_back(&mut shown, &body);
     if matches!(job.request.start, Start::FineTuning) {
         hide_tuning(&mut shown);
     }
-    if job.state == State::Running {
-        add_endpoints(&mut shown, job, &given);
+    if job.state == JobState::Running {
+        add_endpoints(&mut shown, job, &body);
     }
     shown
 }
@@ -70,9 +71,9 @@ fn hide_tuning(shown: &mut Value) {
 }
 
 /// Gives members back as they came.
-fn echo(shown: &mut Value, given: &Value, parent: &str, names: &[&str]) {
+fn echo(shown: &mut Value, body: &Value, parent: &str, names: &[&str]) {
     for name in names {
-        if let Some(value) = given.pointer(&format!("{parent}/{name}"))
+        if let Some(value) = body.pointer(&format!("{parent}/{name}"))
             && !value.is_null()
             && *value != ""
         {
@@ -90,17 +91,17 @@ const APPLICATIONS: [(&str, &str); 3] = [
 
 /// Adds addresses and tokens to the ways into a job that were asked for. On this machine nothing
 /// answers at them.
-fn add_endpoints(shown: &mut Value, job: &Job, given: &Value) {
+fn add_endpoints(shown: &mut Value, job: &Job, body: &Value) {
     if let Some(ssh) = shown.pointer_mut("/endpoints/ssh") {
         let urls = job.tasks().zip(0..).map(|(task, index)| {
-            let address = environment::address(&job.id, index);
+            let address = address(&job.id, index);
             json!({"task": task, "url": format!("ssh://ma-user@{address}:22")})
         });
         ssh["task_urls"] = urls.collect();
     }
     for (annotation, name) in APPLICATIONS {
-        if given["metadata"]["annotations"][annotation] == "true" {
-            let address = environment::address(&job.id, 0);
+        if body["metadata"]["annotations"][annotation] == "true" {
+            let address = address(&job.id, 0);
             shown["endpoints"][name] = json!({
                 "url": format!("https://{address}/{name}"),
                 "token": job.id.replace('-', ""),
@@ -109,7 +110,7 @@ fn add_endpoints(shown: &mut Value, job: &Job, given: &Value) {
     }
 }
 
-fn metadata(job: &Job, given: &Value, user: UserName<'_>) -> Value {
+fn metadata(job: &Job, body: &Value, user: UserName<'_>) -> Value {
     let request = &job.request;
     let mut metadata = json!({
         "id": job.id,
@@ -122,14 +123,14 @@ fn metadata(job: &Job, given: &Value, user: UserName<'_>) -> Value {
             UserName::Known(name) => name,
         },
     });
-    echo(&mut metadata, given, "/metadata", &["annotations"]);
+    echo(&mut metadata, body, "/metadata", &["annotations"]);
     metadata
 }
 
 fn status(job: &Job, now: Timestamp) -> Value {
     let now = now.whole_second();
     let mut nodes = job.nodes.clone();
-    // The latest sample, while there are samples. Duration counts up to it (domain.md 2.6).
+    // The latest sample, while there are samples. Duration counts up to it.
     if !job.state.is_final()
         && let Some((at, count)) = nodes.last().copied()
         && at < now
@@ -218,20 +219,20 @@ fn algorithm(request: &JobRequest) -> Value {
         put("outputs", request.outputs.iter().map(channel).collect());
     }
     // With empty texts, as it came.
-    let mut engine = request.given["algorithm"]["engine"].clone();
+    let mut engine = request.body["algorithm"]["engine"].clone();
     match engine.as_object_mut() {
         Some(members) => members.retain(|_, value| !value.is_null()),
         None => engine = json!({}),
     }
     put("engine", engine);
     if request
-        .given
+        .body
         .pointer("/algorithm/policies")
         .is_some_and(|policies| !policies.is_null())
     {
-        // `auto_search: null` of a request comes back as nothing (api-facts D-06).
+        // `auto_search: null` of a request comes back as nothing (openapi/SOURCES.md, D-06).
         let search = request.tuning.as_ref().and_then(|_| {
-            let search = request.given.pointer("/algorithm/policies/auto_search")?;
+            let search = request.body.pointer("/algorithm/policies/auto_search")?;
             Some(json!({"auto_search": search}))
         });
         put("policies", search.unwrap_or_else(|| json!({})));
@@ -246,7 +247,7 @@ fn algorithm(request: &JobRequest) -> Value {
         put("working_dir", path.to_string().into());
     }
     let mut algorithm = Value::Object(algorithm);
-    if let Some(idle) = validation::idle_start(&request.given) {
+    if let Some(idle) = unused_entry(&request.body) {
         let text = request.text(&format!("/algorithm/{idle}"));
         let path = ObsPath::parse(text).ok().filter(|_| idle == "boot_file");
         algorithm[idle] = path
@@ -255,7 +256,7 @@ fn algorithm(request: &JobRequest) -> Value {
     }
     echo(
         &mut algorithm,
-        &request.given,
+        &request.body,
         "/algorithm",
         &["id", "subscription_id", "item_version_id"],
     );
@@ -283,7 +284,7 @@ fn channel(channel: &Channel) -> Value {
     let mut shown = json!({
         "name": channel.name,
         "local_dir": channel.local_dir.to_string(),
-        "remote": match &channel.place {
+        "remote": match &channel.source {
             DataSource::Obs(path) => json!({"obs": {"obs_url": path.to_string()}}),
             DataSource::DataSet { id, version } => {
                 let version = version.as_deref().unwrap_or_default();
@@ -308,7 +309,7 @@ fn channel(channel: &Channel) -> Value {
     shown
 }
 
-fn spec(request: &JobRequest, given: &Value) -> Value {
+fn spec(request: &JobRequest, body: &Value) -> Value {
     let mut resource = json!({
         "policy": "regular",
         "node_count": request.node_count,
@@ -334,7 +335,7 @@ fn spec(request: &JobRequest, given: &Value) -> Value {
     }
     echo(
         &mut spec,
-        given,
+        body,
         "/spec",
         &["volumes", "schedule_policy", "auto_stop"],
     );
@@ -344,7 +345,7 @@ fn spec(request: &JobRequest, given: &Value) -> Value {
 /// A task, given by its name and rank, with its address. Each has a node of its own, with the same
 /// address.
 pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) -> Value {
-    let address = environment::address(&job.id, rank);
+    let address = address(&job.id, rank);
     json!({
         "task": name,
         "ip": address,

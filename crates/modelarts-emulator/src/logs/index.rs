@@ -2,7 +2,8 @@
 //! without reading the log from its first byte. A page costs the same wherever it is.
 //!
 //! In memory only, and made again when it is needed: after a restart, for a log that the job's code
-//! has written anew, and for a log that was not asked for lately if all indexes take more than 16 MiB.
+//! has written anew, and for a log that was not asked for lately if all indexes take more than 16
+//! MiB.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,28 +13,28 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
 use crate::logs::{
-    lines::{LineFinder, Wanted},
-    stream::LOG_CHUNK,
+    LOG_CHUNK,
+    lines::{LineFinder, LineQuery},
 };
 
-/// In bytes: line ends are counted by blocks of this size. A page reads one block at most beside its
-/// own lines.
+/// In bytes: line ends are counted by blocks of this size. A page reads one block at most beside
+/// its own lines.
 const BLOCK: usize = 64 << 10;
 /// The most blocks of a log, 256 KiB of memory; then they are made twice as large. Even.
-const MOST_BLOCKS: usize = 1 << 15;
+const MAX_BLOCKS: usize = 1 << 15;
 /// In bytes: so many of the last counted ones are kept, to notice a log that was written anew.
-const MARK: usize = 256;
+const MARK_LENGTH: usize = 256;
 /// The most logs that have an index.
-const MOST_LOGS: usize = 4096;
+const MAX_LOGS: usize = 4096;
 /// The most blocks of all logs together, 16 MiB of memory.
-const MOST_ENTRIES: usize = 1 << 21;
+const MAX_ENTRIES: usize = 1 << 21;
 
 /// The indexes of the logs that were asked for lately; the last one is at the end.
 #[derive(Debug, Default)]
 pub(crate) struct LogIndexes(Mutex<VecDeque<(String, SharedIndex)>>);
 
 /// Locked while it grows, so that requests at the same time do not read the same twice.
-pub(crate) type SharedIndex = Arc<tokio::sync::Mutex<LineIndex>>;
+pub(super) type SharedIndex = Arc<tokio::sync::Mutex<LineIndex>>;
 
 impl LogIndexes {
     /// The index of a log, by the log's name.
@@ -49,12 +50,12 @@ impl LogIndexes {
         let kept = all
             .iter()
             .rev()
-            .take(MOST_LOGS - 1)
+            .take(MAX_LOGS - 1)
             .take_while(|(_, index)| {
                 entries += index
                     .try_lock()
                     .map_or(0, |index| index.line_ends.capacity());
-                entries <= MOST_ENTRIES
+                entries <= MAX_ENTRIES
             });
         let dropped = all.len() - kept.count();
         all.drain(..dropped);
@@ -96,20 +97,20 @@ impl LineIndex {
     }
 
     /// The line ends before [`end`](Self::end).
-    fn counted(&self) -> usize {
+    fn line_end_count(&self) -> usize {
         self.line_ends.last().copied().unwrap_or(0)
     }
 
     /// Takes the log from [`end`](Self::end) on; of an incomplete block nothing.
-    fn take(&mut self, mut piece: &[u8]) {
+    fn feed(&mut self, mut piece: &[u8]) {
         while let Some((block, rest)) = piece.split_at_checked(self.block) {
             let ends = block.iter().filter(|byte| **byte == b'\n').count();
-            self.line_ends.push(self.counted() + ends);
+            self.line_ends.push(self.line_end_count() + ends);
             self.mark.clear();
             self.mark
-                .extend_from_slice(&block[block.len().saturating_sub(MARK)..]);
+                .extend_from_slice(&block[block.len().saturating_sub(MARK_LENGTH)..]);
             piece = rest;
-            if self.line_ends.len() == MOST_BLOCKS {
+            if self.line_ends.len() == MAX_BLOCKS {
                 let pairs = self.line_ends.chunks_exact(2).map(|pair| pair[1]);
                 self.line_ends = pairs.collect();
                 self.block *= 2;
@@ -119,7 +120,7 @@ impl LineIndex {
 
     /// Where to begin to look for the lines behind the line `skip`: the position, and how many
     /// lines have begun before it. None of the lines looked for begins before it.
-    fn before(&self, skip: usize) -> (u64, usize) {
+    fn start_position(&self, skip: usize) -> (u64, usize) {
         match self.line_ends.partition_point(|ends| *ends < skip) {
             0 => (0, 0),
             blocks => (self.position(blocks), self.line_ends[blocks - 1] + 1),
@@ -136,10 +137,10 @@ impl LineIndex {
         if mark > 0 && part(self.end() - mark, mark).await? != self.mark {
             *self = Self::default();
         }
-        while self.counted() < until {
+        while self.line_end_count() < until {
             let end = self.end();
             let piece = part(end, LOG_CHUNK.max(self.block as u64)).await?;
-            self.take(&piece);
+            self.feed(&piece);
             if self.end() == end {
                 break;
             }
@@ -157,37 +158,37 @@ pub(crate) struct Page {
     pub(crate) content: Vec<u8>,
 }
 
-/// Finds lines. Of more than `most` bytes only as many lines as fit, those next to the base line; of
-/// a line that is longer by itself, the beginning. `None`: there are no such lines. `part` gives at
-/// most so many bytes (its second argument) of the log from a position (its first) on.
+/// Finds lines. Of more than `max_bytes` bytes only as many lines as fit, those next to the base line;
+/// of a line that is longer by itself, the beginning. `None`: there are no such lines. `part` gives
+/// at most so many bytes (its second argument) of the log from a position (its first) on.
 pub(crate) async fn page<'a>(
     index: &tokio::sync::Mutex<LineIndex>,
-    wanted: Wanted,
-    most: u64,
+    query: LineQuery,
+    max_bytes: u64,
     part: impl Fn(u64, u64) -> BoxFuture<'a, io::Result<Vec<u8>>>,
 ) -> io::Result<Option<Page>> {
     let start = {
         let mut index = index.lock().await;
-        let last = wanted.last();
-        let until = match wanted.ascending {
-            true => wanted.skip(),
+        let last = query.last();
+        let until = match query.ascending {
+            true => query.skip(),
             false => last,
         };
         index.extend(until, &part).await?;
-        index.before(match wanted.ascending {
-            true => wanted.skip(),
+        index.start_position(match query.ascending {
+            true => query.skip(),
             // The log has that many lines at least.
-            false => index.counted().min(last).saturating_sub(wanted.count),
+            false => index.line_end_count().min(last).saturating_sub(query.count),
         })
     };
-    let mut finder = LineFinder::new(wanted, most, start);
+    let mut finder = LineFinder::new(query, max_bytes, start);
     loop {
-        let piece = part(finder.at(), BLOCK as u64).await?;
-        if piece.is_empty() || !finder.take(&piece) {
+        let piece = part(finder.position(), BLOCK as u64).await?;
+        if piece.is_empty() || !finder.feed(&piece) {
             break;
         }
     }
-    let Some(found) = finder.found() else {
+    let Some(found) = finder.finish() else {
         return Ok(None);
     };
     let mut content = Vec::new();
@@ -247,26 +248,26 @@ mod tests {
             }
         }
 
-        fn part(&self, from: u64, most: u64) -> Vec<u8> {
+        fn part(&self, from: u64, max_bytes: u64) -> Vec<u8> {
             let text = self.text.borrow();
             let from = text.len().min(from as usize);
-            let to = text.len().min(from + most as usize);
+            let to = text.len().min(from + max_bytes as usize);
             self.read.set(self.read.get() + to - from);
             text[from..to].to_vec()
         }
 
-        async fn page(&self, wanted: Wanted, most: u64) -> Option<Page> {
-            let part = |from, most| std::future::ready(Ok(self.part(from, most))).boxed();
-            page(&self.index, wanted, most, part).await.unwrap()
+        async fn page(&self, query: LineQuery, max_bytes: u64) -> Option<Page> {
+            let part = |from, max_bytes| std::future::ready(Ok(self.part(from, max_bytes))).boxed();
+            page(&self.index, query, max_bytes, part).await.unwrap()
         }
 
         async fn behind(&self, line: usize) -> Option<Page> {
-            let wanted = Wanted {
+            let query = LineQuery {
                 count: 500,
                 ascending: true,
                 base: Some(line),
             };
-            self.page(wanted, u64::MAX).await
+            self.page(query, u64::MAX).await
         }
 
         /// All pages from the first to the last; the bytes that were read for them.
@@ -297,9 +298,9 @@ mod tests {
             let page = log.behind(line).await.unwrap();
             assert_eq!(page.content, lines(line + 1, line + 500).into_bytes());
             // Its lines, a block to find them and one to find their end.
-            let most = 500 * 13 + 2 * BLOCK + MARK;
+            let max_bytes = 500 * 13 + 2 * BLOCK + MARK_LENGTH;
             let read = log.read.take();
-            assert!(read <= most, "behind line {line}: {read} bytes");
+            assert!(read <= max_bytes, "behind line {line}: {read} bytes");
         }
     }
 
@@ -308,12 +309,12 @@ mod tests {
     async fn long_lines_are_not_read_for_pages_that_cannot_hold_them() {
         let line = format!("{}\n", "x".repeat(1 << 20));
         let log = Log::new(line.repeat(20), BLOCK);
-        let wanted = |base| Wanted {
+        let query = |base| LineQuery {
             count: 500,
             ascending: true,
             base,
         };
-        let page = log.page(wanted(None), 3 << 20).await.unwrap();
+        let page = log.page(query(None), 3 << 20).await.unwrap();
         assert_eq!((page.first, page.lines), (1, 2));
         let read = log.read.take();
         assert!(read <= (5 << 20) + 2 * BLOCK, "{read} bytes");
@@ -342,16 +343,16 @@ mod tests {
     }
 
     /// The lines that a search of the whole log finds.
-    fn plain(log: &str, wanted: Wanted) -> Option<Page> {
+    fn plain(log: &str, query: LineQuery) -> Option<Page> {
         let all: Vec<&str> = log.split_inclusive('\n').collect();
-        let (from, to) = match (wanted.ascending, wanted.base) {
+        let (from, to) = match (query.ascending, query.base) {
             (true, base) => {
                 let from = base.unwrap_or(0).min(all.len());
-                (from, (from + wanted.count).min(all.len()))
+                (from, (from + query.count).min(all.len()))
             }
             (false, base) => {
                 let to = base.map_or(all.len(), |base| base.saturating_sub(1).min(all.len()));
-                (to.saturating_sub(wanted.count), to)
+                (to.saturating_sub(query.count), to)
             }
         };
         (to > from).then(|| Page {
@@ -378,13 +379,13 @@ mod tests {
                 for count in [1, 2, 3, 500] {
                     for ascending in [true, false] {
                         for base in [None, Some(0), Some(1), Some(2), Some(3), Some(5), Some(9)] {
-                            let wanted = Wanted {
+                            let query = LineQuery {
                                 count,
                                 ascending,
                                 base,
                             };
-                            let found = log.page(wanted, u64::MAX).await;
-                            assert_eq!(found, plain(text, wanted), "{text:?} {block} {wanted:?}");
+                            let found = log.page(query, u64::MAX).await;
+                            assert_eq!(found, plain(text, query), "{text:?} {block} {query:?}");
                         }
                     }
                 }
@@ -399,13 +400,13 @@ mod tests {
         let log = Log::new(text.as_str(), 8);
         for ascending in [true, false] {
             for base in [None, Some(1), Some(777), Some(20_000), Some(39_900)] {
-                let wanted = Wanted {
+                let query = LineQuery {
                     count: 20,
                     ascending,
                     base,
                 };
-                let found = log.page(wanted, u64::MAX).await;
-                assert_eq!(found, plain(&text, wanted), "{wanted:?}");
+                let found = log.page(query, u64::MAX).await;
+                assert_eq!(found, plain(&text, query), "{query:?}");
             }
         }
         let index = log.index.lock().await;
@@ -442,27 +443,27 @@ mod tests {
         for number in 0..10_000 {
             indexes.of(&format!("log {number}"));
         }
-        assert_eq!(kept(), MOST_LOGS);
+        assert_eq!(kept(), MAX_LOGS);
         for number in 0..200 {
             let index = indexes.of(&format!("long log {number}"));
-            index.try_lock().unwrap().line_ends = vec![0; MOST_BLOCKS];
+            index.try_lock().unwrap().line_ends = vec![0; MAX_BLOCKS];
         }
         // And the one that is being used.
-        assert_eq!(kept(), 1 + MOST_ENTRIES / MOST_BLOCKS);
+        assert_eq!(kept(), 1 + MAX_ENTRIES / MAX_BLOCKS);
     }
 
     #[tokio::test]
     async fn a_line_is_cut_between_two_characters() {
         // Of 1 to 4 bytes.
         let log = Log::new("aßह😀aßह😀", BLOCK);
-        let wanted = Wanted {
+        let query = LineQuery {
             count: 1,
             ascending: true,
             base: None,
         };
         let mut cuts = Vec::new();
-        for most in 1..=10 {
-            cuts.push(log.page(wanted, most).await.unwrap().content.len());
+        for max_bytes in 1..=10 {
+            cuts.push(log.page(query, max_bytes).await.unwrap().content.len());
         }
         assert_eq!(cuts, [1, 1, 3, 3, 3, 6, 6, 6, 6, 10]);
     }

@@ -1,11 +1,11 @@
-//! Finds lines in a log by their numbers, going through it piece by piece: however long the log is,
-//! only a piece of it is in memory. Where to begin, [`log_index`](crate::logs::index) knows.
+//! Finds lines in a log by their numbers, chunk by chunk: however long the log is, only a chunk of
+//! it is in memory. The first chunk comes from the [`index`](crate::logs::index).
 
 use std::collections::VecDeque;
 
 /// Which lines are asked for. They have numbers from 1; the base line itself is not given again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct LineQuery {
     /// At most so many, 1 at least.
     pub(crate) count: usize,
     /// Those behind the base line, and not those before it.
@@ -14,7 +14,7 @@ pub(crate) struct Wanted {
     pub(crate) base: Option<usize>,
 }
 
-impl Wanted {
+impl LineQuery {
     /// The number of lines at the beginning of the log that are not wanted.
     pub(crate) fn skip(&self) -> usize {
         match (self.ascending, self.base) {
@@ -35,75 +35,75 @@ impl Wanted {
 
 /// Takes a log in pieces.
 #[derive(Debug)]
-pub(crate) struct LineFinder {
-    wanted: Wanted,
+pub(super) struct LineFinder {
+    query: LineQuery,
     /// The most bytes of the lines.
-    most: u64,
+    max_bytes: u64,
     /// Where the last lines begin that may be wanted, at most as many as are.
-    starts: VecDeque<u64>,
+    line_starts: VecDeque<u64>,
     /// So many lines have begun.
     lines: usize,
     /// How far the log has been looked at.
     at: u64,
-    /// What comes next begins a line.
-    fresh: bool,
+    /// The next byte begins a line.
+    at_line_start: bool,
 }
 
 /// Where the lines are that were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(super) struct FoundLines {
     /// The number of the first one.
-    pub(crate) first: usize,
-    pub(crate) lines: usize,
+    pub(super) first: usize,
+    pub(super) lines: usize,
     /// Their bytes.
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
     /// There is one line, and this is its beginning.
-    pub(crate) is_cut: bool,
+    pub(super) is_cut: bool,
 }
 
 impl LineFinder {
-    /// Of more than `most` bytes only as many lines are found as fit. The first piece is the one at
+    /// Of more than `max_bytes` bytes only as many lines are found as fit. The first piece is the one at
     /// the position `at`, before which so many lines have begun, none of them wanted.
-    pub(crate) fn new(wanted: Wanted, most: u64, (at, lines): (u64, usize)) -> Self {
+    pub(super) fn new(query: LineQuery, max_bytes: u64, (at, lines): (u64, usize)) -> Self {
         Self {
-            wanted,
-            most,
-            starts: VecDeque::new(),
+            query,
+            max_bytes,
+            line_starts: VecDeque::new(),
             lines,
             at,
-            fresh: at == 0,
+            at_line_start: at == 0,
         }
     }
 
     /// How far the log has been looked at: where the next piece begins.
-    pub(crate) fn at(&self) -> u64 {
+    pub(super) fn position(&self) -> u64 {
         self.at
     }
 
     /// Takes the next piece. False: no more is needed.
-    pub(crate) fn take(&mut self, mut piece: &[u8]) -> bool {
-        let (skip, stop) = (self.wanted.skip(), self.wanted.last());
-        let ascending = self.wanted.ascending;
+    pub(super) fn feed(&mut self, mut piece: &[u8]) -> bool {
+        let (skip, stop) = (self.query.skip(), self.query.last());
+        let ascending = self.query.ascending;
         while !piece.is_empty() {
-            let first = self.starts.front();
-            if ascending && first.is_some_and(|first| self.at - first > self.most) {
+            let first = self.line_starts.front();
+            if ascending && first.is_some_and(|first| self.at - first > self.max_bytes) {
                 return false;
             }
-            if self.fresh {
+            if self.at_line_start {
                 if self.lines == stop {
                     return false;
                 }
                 if self.lines >= skip {
-                    self.starts.push_back(self.at);
-                    if self.starts.len() > self.wanted.count {
-                        self.starts.pop_front();
+                    self.line_starts.push_back(self.at);
+                    if self.line_starts.len() > self.query.count {
+                        self.line_starts.pop_front();
                     }
                 }
                 self.lines += 1;
             }
             let end = piece.iter().position(|byte| *byte == b'\n');
-            self.fresh = end.is_some();
+            self.at_line_start = end.is_some();
             let (line, rest) = piece.split_at(end.map_or(piece.len(), |end| end + 1));
             self.at += line.len() as u64;
             piece = rest;
@@ -114,28 +114,28 @@ impl LineFinder {
     /// The lines, after the log has come to its end or no more was needed. Of those that do not fit
     /// the ones next to the base line; of a line that does not fit by itself, the beginning.
     /// `None`: there are no such lines.
-    pub(crate) fn found(mut self) -> Option<Found> {
-        let most = self.most;
-        let first = self.lines - self.starts.len() + 1;
-        let mut found = Found {
+    pub(super) fn finish(mut self) -> Option<FoundLines> {
+        let max_bytes = self.max_bytes;
+        let first = self.lines - self.line_starts.len() + 1;
+        let mut found = FoundLines {
             first,
-            lines: self.starts.len(),
-            start: *self.starts.front()?,
+            lines: self.line_starts.len(),
+            start: *self.line_starts.front()?,
             end: self.at,
             is_cut: false,
         };
-        while found.end - found.start > most && found.lines > 1 {
-            if self.wanted.ascending {
-                found.end = self.starts.pop_back()?;
+        while found.end - found.start > max_bytes && found.lines > 1 {
+            if self.query.ascending {
+                found.end = self.line_starts.pop_back()?;
             } else {
-                self.starts.pop_front();
-                found.start = *self.starts.front()?;
+                self.line_starts.pop_front();
+                found.start = *self.line_starts.front()?;
                 found.first += 1;
             }
             found.lines -= 1;
         }
-        if found.end - found.start > most {
-            found.end = found.start + most;
+        if found.end - found.start > max_bytes {
+            found.end = found.start + max_bytes;
             found.is_cut = true;
         }
         Some(found)
@@ -149,15 +149,15 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_left_for_the_next_time() {
         let log = b"123456789\nabc\ndef\n";
-        let found = |ascending, base, most| {
-            let wanted = Wanted {
+        let found = |ascending, base, max_bytes| {
+            let query = LineQuery {
                 count: 3,
                 ascending,
                 base,
             };
-            let mut finder = LineFinder::new(wanted, most, (0, 0));
-            finder.take(log);
-            let found = finder.found().unwrap();
+            let mut finder = LineFinder::new(query, max_bytes, (0, 0));
+            finder.feed(log);
+            let found = finder.finish().unwrap();
             let bytes = found.start as usize..found.end as usize;
             (found.first, found.lines, &log[bytes])
         };

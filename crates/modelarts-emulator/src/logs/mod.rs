@@ -1,5 +1,9 @@
-//! Logs of tasks: lines, their index, and streams of them.
+//! Pages of lines from the logs of tasks.
+//!
+//! [`lines`] finds lines while a log is read in chunks; [`index`] tells at which byte to begin.
 
 pub(crate) mod index;
 pub(crate) mod lines;
-pub(crate) mod stream;
+
+/// How much of a log is read at once.
+pub(crate) const LOG_CHUNK: u64 = 256 << 10;

@@ -1,6 +1,10 @@
-//! What the workers used, a value for each minute (domain.md section 8).
+//! The use of each worker, a value for each minute.
+//!
+//! [`usage`] measures processes, and the samples go to the database. [`scripted`] has the values of
+//! simulated and of seeded jobs instead; both are shown as the series of [`series_row`].
 
 mod scripted;
+pub(crate) mod series;
 pub(crate) mod usage;
 
 use std::collections::HashMap;
@@ -8,39 +12,25 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     catalog::flavors::Flavor,
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     database::Database,
-    metrics::{scripted::Scripted, usage::Usage},
-    runner::Worker,
+    job::worker::Worker,
+    metrics::{
+        series::{GAP, MAX_MINUTES, ScriptedSeries, WARM_UP, metrics_json},
+        usage::Usage,
+    },
 };
-
-/// The names of the series: always all six.
-pub(crate) const SERIES: [&str; 6] = [
-    "cpuUsage",
-    "memUsage",
-    "gpuUtil",
-    "gpuMemUsage",
-    "npuUtil",
-    "npuMemUsage",
-];
-/// No sample.
-pub(crate) const GAP: f64 = -1.0;
-/// The first minutes have no samples: the service's sampler warms up.
-pub(crate) const WARM_UP: usize = 2;
-/// So many minutes are kept, the last ones: three days, as on the console.
-const KEPT: i64 = MOST as i64;
-pub(crate) const MOST: usize = 3 * 24 * 60;
 
 /// The samples of all workers, by pod.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    pub(crate) database: Arc<Database>,
+    database: Arc<Database>,
     /// Those that run and have their values from a script.
-    pub(crate) scripted: Mutex<HashMap<String, Scripted>>,
+    scripted: Mutex<HashMap<String, ScriptedSeries>>,
 }
 
 /// The sums of one minute.
@@ -59,8 +49,8 @@ impl Metrics {
         }
     }
 
-    /// What a worker used between two looks.
-    pub(crate) fn add(
+    /// Adds the use of a worker between two samples.
+    pub(crate) fn add_sample(
         &self,
         worker: &Worker,
         (before, earlier): (Timestamp, Usage),
@@ -76,7 +66,7 @@ impl Metrics {
         let memory = 100.0 * usage.memory as f64 / (f64::from(gigabytes) * f64::from(1 << 30));
         let pod = worker.pod();
         let added = self.database.write(|connection| {
-            let (series, start) = match series(connection, &pod)? {
+            let (series, start) = match series_row(connection, &pod)? {
                 Some(known) => known,
                 None => {
                     let sql = "INSERT INTO series (pod, start) VALUES (?1, ?2)";
@@ -97,7 +87,7 @@ impl Metrics {
             connection.prepare_cached(sql)?.execute(values)?;
             let sql = "DELETE FROM minutes WHERE series = ?1 AND minute <= ?2";
             let mut forget = connection.prepare_cached(sql)?;
-            forget.execute([series, minute - KEPT])?;
+            forget.execute([series, minute - MAX_MINUTES as i64])?;
             Ok(())
         });
         if let Err(error) = added {
@@ -107,19 +97,19 @@ impl Metrics {
 
     /// All six series of a pod at a moment; nothing before its first sample.
     pub(crate) fn show(&self, pod: &str, now: Timestamp) -> rusqlite::Result<Option<Value>> {
-        if let Some(given) = self.given(pod, now)? {
+        if let Some(given) = self.scripted_json(pod, now)? {
             return Ok(Some(given));
         }
         let minutes = self.database.read(|connection| {
-            let Some((series, _)) = series(connection, pod)? else {
+            let Some((series, _)) = series_row(connection, pod)? else {
                 return Ok(None);
             };
             let sql = "SELECT minute, samples, cpu, memory FROM minutes
                        WHERE series = ?1 ORDER BY minute";
             let mut select = connection.prepare_cached(sql)?;
-            let mut rows = select.query([series])?;
+            let mut metrics_json = select.query([series])?;
             let mut minutes: Vec<Minute> = Vec::new();
-            while let Some(row) = rows.next()? {
+            while let Some(row) = metrics_json.next()? {
                 let at: usize = row.get(0)?;
                 minutes.resize(at, Minute::default());
                 minutes.push(Minute {
@@ -134,8 +124,8 @@ impl Metrics {
             return Ok(None);
         };
         let series = |of: fn(&Minute) -> f64| -> Vec<f64> {
-            let forgotten = minutes.len().saturating_sub(MOST);
-            let kept = minutes.iter().enumerate().skip(forgotten);
+            let dropped = minutes.len().saturating_sub(MAX_MINUTES);
+            let kept = minutes.iter().enumerate().skip(dropped);
             kept.map(|(at, minute)| {
                 if at < WARM_UP || minute.samples == 0 {
                     return GAP;
@@ -145,11 +135,11 @@ impl Metrics {
             })
             .collect()
         };
-        Ok(Some(rows(|name| match name {
+        Ok(Some(metrics_json(|name| match name {
             "cpuUsage" => series(|minute| minute.cpu),
             "memUsage" => series(|minute| minute.memory),
             // There are no cards on this machine.
-            _ => vec![GAP; minutes.len().min(MOST)],
+            _ => vec![GAP; minutes.len().min(MAX_MINUTES)],
         })))
     }
 
@@ -158,7 +148,7 @@ impl Metrics {
         self.scripted.lock().remove(pod);
         let removed = self.database.write(|connection| {
             connection.execute("DELETE FROM given_metrics WHERE pod = ?1", [pod])?;
-            if let Some((series, _)) = series(connection, pod)? {
+            if let Some((series, _)) = series_row(connection, pod)? {
                 connection.execute("DELETE FROM minutes WHERE series = ?1", [series])?;
                 connection.execute("DELETE FROM series WHERE number = ?1", [series])?;
             }
@@ -170,14 +160,8 @@ impl Metrics {
     }
 }
 
-/// The answer, with the values of each series.
-pub(crate) fn rows(values: impl Fn(&str) -> Vec<f64>) -> Value {
-    let rows = SERIES.map(|name| json!({"metric": name, "value": values(name)}));
-    json!({"metrics": rows})
-}
-
 /// The number of a pod's series, and its start.
-fn series(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
+fn series_row(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
     let sql = "SELECT number, start FROM series WHERE pod = ?1";
     let mut select = connection.prepare_cached(sql)?;
     let found = select.query_row([pod], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -186,6 +170,8 @@ fn series(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::job::request::JobRequest;
 
@@ -213,7 +199,7 @@ mod tests {
             for at in part {
                 let used = u64::try_from(at).unwrap() * 2 * 60_000;
                 let before = (minute(at), usage(used));
-                metrics.add(&worker, before, (minute(at + 1), usage(used + 2 * 60_000)));
+                metrics.add_sample(&worker, before, (minute(at + 1), usage(used + 2 * 60_000)));
             }
         }
         let metrics = Metrics::new(&Arc::new(Database::open(Some(&path)).unwrap()));
@@ -244,17 +230,20 @@ mod tests {
                 minute(at).plus(std::time::Duration::from_secs(59)),
                 usage(used * 59_000),
             );
-            metrics.add(&worker, (minute(at), usage(0)), after);
+            metrics.add_sample(&worker, (minute(at), usage(0)), after);
         }
         let shown = metrics
             .show(&worker.pod(), minute(5 * day))
             .unwrap()
             .unwrap();
         let cpu = shown["metrics"][0]["value"].as_array().unwrap();
-        assert_eq!(cpu.len(), MOST);
-        assert_eq!(cpu[MOST - 1], 50.0);
-        assert!(cpu[..MOST - 1].iter().all(|value| *value == GAP));
-        assert_eq!(shown["metrics"][2]["value"].as_array().unwrap().len(), MOST);
+        assert_eq!(cpu.len(), MAX_MINUTES);
+        assert_eq!(cpu[MAX_MINUTES - 1], 50.0);
+        assert!(cpu[..MAX_MINUTES - 1].iter().all(|value| *value == GAP));
+        assert_eq!(
+            shown["metrics"][2]["value"].as_array().unwrap().len(),
+            MAX_MINUTES
+        );
         let left: i64 = database
             .read(|connection| {
                 connection.query_row("SELECT count(*) FROM minutes", [], |row| row.get(0))

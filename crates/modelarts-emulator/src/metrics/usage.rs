@@ -1,4 +1,4 @@
-//! What the processes of a worker use, measured.
+//! Measures what the processes of a worker use.
 
 use std::collections::HashSet;
 use std::time::Instant;

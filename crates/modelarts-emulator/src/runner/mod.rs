@@ -1,91 +1,22 @@
-//! Runs the workers of jobs. Behind a trait: `process_runner.rs` runs their code,
-//! `simulated_runner.rs` follows a script.
+//! Runs the workers of jobs.
+//!
+//! [`Runner`] is what the execution of jobs calls. [`process`] runs their code as processes,
+//! [`simulated`] follows a script; both keep logs and files in [`worker_files`].
 
-mod capped_log;
 pub(crate) mod process;
 pub(crate) mod simulated;
 mod worker_files;
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::Sleep,
-    files::{
-        container_path::{ContainerPath, MA_LOG_DIR},
-        obs_path::ObsPath,
-    },
-    job::request::JobRequest,
-    metrics::usage::Usage,
-    store::task_name,
+    clock::system::Sleep, files::obs_path::ObsPath, job::worker::Worker, metrics::usage::Usage,
 };
-
-/// One worker of a job.
-#[derive(Clone, Debug)]
-pub(crate) struct Worker {
-    pub(crate) job_id: String,
-    /// The request for the whole job.
-    pub(crate) job: Arc<JobRequest>,
-    /// The request that this worker runs: one of the [parts](JobRequest::parts) of the job.
-    pub(crate) request: Arc<JobRequest>,
-    /// Among all workers of the job.
-    pub(crate) rank: u32,
-    /// Among those of its role.
-    pub(crate) index: u32,
-    /// Of a search: the trial whose code runs. Trials share the worker's container.
-    pub(crate) trial: Option<String>,
-    /// How often the job's code has been started before.
-    pub(crate) run: usize,
-}
-
-impl Worker {
-    /// All workers of a job, by their rank.
-    pub(crate) fn all(job_id: &str, job: &Arc<JobRequest>) -> impl Iterator<Item = Self> {
-        let parts = job.parts().iter();
-        let workers = parts.flat_map(|part| part.indexes().map(move |index| (part, index)));
-        workers.zip(0..).map(|((request, index), rank)| Self {
-            job_id: job_id.to_owned(),
-            job: Arc::clone(job),
-            request: Arc::clone(request),
-            rank,
-            index,
-            trial: None,
-            run: 0,
-        })
-    }
-
-    /// `worker-0`.
-    pub(crate) fn task(&self) -> String {
-        task_name(self.request.role(), self.index)
-    }
-
-    /// `modelarts-job-<id>-worker-0`: the pod's name.
-    pub(crate) fn pod(&self) -> String {
-        format!("modelarts-job-{}-{}", self.job_id, self.task())
-    }
-
-    /// The pod's name, and for a trial its own behind it: the name of the log file.
-    pub(crate) fn log_name(&self) -> String {
-        match &self.trial {
-            None => self.pod(),
-            Some(trial) => format!("{}-trial-{trial}", self.pod()),
-        }
-    }
-
-    /// Where its log lies below its directory.
-    pub(crate) fn log_file(&self) -> PathBuf {
-        ContainerPath::fixed(MA_LOG_DIR)
-            .join(&format!("{}.log", self.log_name()))
-            .relative()
-            .to_owned()
-    }
-}
 
 /// The end of a log.
 #[derive(Debug, Default)]
@@ -95,10 +26,10 @@ pub(crate) struct LogTail {
 }
 
 /// Where and how workers run. Errors are sentences for events and logs. A copy or an installation
-/// ends soon, with an error, when its `interrupt` is cancelled; then no part of a file and no process
-/// is left.
+/// ends soon, with an error, when its `interrupt` is cancelled; then no part of a file and no
+/// process is left.
 pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
-    /// Whether what comes before the queue is done in time. On this machine there is nothing to do.
+    /// True if the preparation before the queue is done in time. On this machine there is none.
     fn is_prepared(&self, _worker: &Worker) -> bool {
         true
     }
@@ -144,7 +75,7 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     /// Starts the code.
     fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>>;
     /// Ready when it is time to look at the running worker again.
-    fn look(&self, worker: &Worker) -> Sleep;
+    fn next_poll(&self, worker: &Worker) -> Sleep;
     /// Copies the output with this index back.
     fn upload_output(
         &self,
@@ -167,7 +98,7 @@ pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
     fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>>;
     /// At most `most` bytes of the log from the byte `from` on; nothing behind its end.
     fn log_part(&self, worker: Worker, from: u64, most: u64) -> BoxFuture<'_, io::Result<Vec<u8>>>;
-    /// What the worker's processes use now, if they run.
+    /// The present use of the worker's processes, if they run.
     fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>>;
     /// Forgets everything about a job whose workers have ended.
     fn remove(&self, job_id: String) -> BoxFuture<'_, ()>;
@@ -192,6 +123,6 @@ pub(crate) trait Run: Send {
     fn pid(&self) -> Option<u32> {
         None
     }
-    /// Asks all processes to end, forces them when `patience` has, and returns when they have gone.
-    fn terminate(&mut self, patience: Sleep) -> BoxFuture<'_, i32>;
+    /// Asks all processes to end, forces them when `grace` has passed, and returns when they have gone.
+    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32>;
 }

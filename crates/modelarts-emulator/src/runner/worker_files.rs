@@ -13,7 +13,8 @@ use crate::{
         container_path::{ContainerPath, MA_HOME, MA_LOG_DIR},
         obs_path::ObsPath,
     },
-    runner::{LogTail, Worker},
+    job::worker::Worker,
+    runner::LogTail,
 };
 
 /// Its name in the directory of a worker and in the home directory.
@@ -21,30 +22,30 @@ const SCRATCH: &str = "cache";
 
 /// `jobs` in the data directory: worker 0 of a job has `<id>/worker-0` in there.
 #[derive(Clone, Debug)]
-pub(crate) struct WorkerFiles(ConfinedDir);
+pub(super) struct WorkerFiles(ConfinedDir);
 
 impl WorkerFiles {
-    pub(crate) fn new(data_dir: &Path) -> io::Result<Self> {
+    pub(super) fn new(data_dir: &Path) -> io::Result<Self> {
         ConfinedDir::create(&data_dir.join("jobs")).map(Self)
     }
 
     /// The directory of a worker, made if need be; paths below `/home` lie below it.
-    pub(crate) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
+    pub(super) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
         let below = Path::new(&worker.job_id).join(worker.task());
         ConfinedDir::create(&self.0.directory(&below)?)
     }
 
     /// How many bytes are free on the disk of a worker.
-    pub(crate) fn free_space(&self, worker: &Worker) -> io::Result<u64> {
+    pub(super) fn free_space(&self, worker: &Worker) -> io::Result<u64> {
         let disk = rustix::fs::statvfs(self.directory(worker)?.root())?;
         Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
     /// The scratch directory of a worker, `/cache` on the service, and the link below its home that
-    /// leads there (domain.md 7.2). What the job has put in the place of the link stays.
-    pub(crate) fn scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
+    /// leads there. A file that the job has put in the place of the link stays.
+    pub(super) fn make_scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
         let scratch = directory.directory(Path::new(SCRATCH))?;
-        let home = directory.directory(ContainerPath::fixed(MA_HOME).relative())?;
+        let home = directory.directory(ContainerPath::from_static(MA_HOME).relative())?;
         match symlink(scratch, home.join(SCRATCH)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
@@ -52,9 +53,9 @@ impl WorkerFiles {
     }
 
     /// Empties the scratch directory, if there is one.
-    pub(crate) fn clear_scratch(&self, worker: &Worker) -> io::Result<()> {
+    pub(super) fn clear_scratch(&self, worker: &Worker) -> io::Result<()> {
         let scratch = self
-            .of_job(&worker.job_id)
+            .job_directory(&worker.job_id)
             .join(worker.task())
             .join(SCRATCH);
         // If the job has put a link in its place, that is taken away and not followed.
@@ -66,15 +67,15 @@ impl WorkerFiles {
     }
 
     /// The log, to write at its end.
-    pub(crate) fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
+    pub(super) fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
         let directory = self.directory(worker)?;
-        directory.directory(ContainerPath::fixed(MA_LOG_DIR).relative())?;
+        directory.directory(ContainerPath::from_static(MA_LOG_DIR).relative())?;
         let path = directory.root().join(worker.log_file());
         fs::File::options().create(true).append(true).open(path)
     }
 
     /// All logs that get what the code says: that of a worker has what its trials say, too.
-    pub(crate) fn open_logs(&self, worker: &Worker) -> io::Result<Vec<fs::File>> {
+    pub(super) fn open_logs(&self, worker: &Worker) -> io::Result<Vec<fs::File>> {
         let mut logs = vec![self.open_log(worker)?];
         if worker.trial.is_some() {
             let of_all = Worker {
@@ -87,17 +88,17 @@ impl WorkerFiles {
     }
 
     /// A line of the platform in the log.
-    pub(crate) fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
+    pub(super) fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
         let mut log = self.open_log(worker)?;
         writeln!(log, "[ModelArts Service Log] {line}")
     }
 
     /// Everything but the log goes. That is moved aside and back and never copied, so that it is
     /// somewhere at every moment.
-    pub(crate) fn renew(&self, worker: &Worker) -> io::Result<()> {
+    pub(super) fn renew(&self, worker: &Worker) -> io::Result<()> {
         let directory = self.directory(worker)?;
         let log = directory.root().join(worker.log_file());
-        let aside = self.log_aside(worker);
+        let aside = self.moved_log(worker);
         // Moved and never copied, so that it is somewhere at every moment.
         if is_log(&log) {
             fs::rename(&log, &aside)?;
@@ -112,7 +113,7 @@ impl WorkerFiles {
     }
 
     /// The last `limit` bytes of the log; nothing before its first byte.
-    pub(crate) fn log_tail(&self, worker: &Worker, limit: u64) -> io::Result<Option<LogTail>> {
+    pub(super) fn log_tail(&self, worker: &Worker, limit: u64) -> io::Result<Option<LogTail>> {
         let Some(mut file) = self.read_log(worker) else {
             return Ok(None);
         };
@@ -124,7 +125,7 @@ impl WorkerFiles {
     }
 
     /// At most `most` bytes of the log from the byte `from` on.
-    pub(crate) fn log_part(&self, worker: &Worker, from: u64, most: u64) -> io::Result<Vec<u8>> {
+    pub(super) fn log_part(&self, worker: &Worker, from: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
         if let Some(mut file) = self.read_log(worker) {
             file.seek(SeekFrom::Start(from))?;
@@ -136,23 +137,23 @@ impl WorkerFiles {
     /// The log, to be read; nothing before its first byte.
     fn read_log(&self, worker: &Worker) -> Option<fs::File> {
         let path = self
-            .of_job(&worker.job_id)
+            .job_directory(&worker.job_id)
             .join(worker.task())
             .join(worker.log_file());
-        let aside = self.log_aside(worker);
+        let aside = self.moved_log(worker);
         // It may be moved aside and back between two looks.
         let mut places = [&path, &aside, &path].into_iter();
         places.find_map(|path| is_log(path).then(|| fs::File::open(path).ok())?)
     }
 
     /// Where the log lies while the worker's directory is made again.
-    fn log_aside(&self, worker: &Worker) -> PathBuf {
+    fn moved_log(&self, worker: &Worker) -> PathBuf {
         let name = format!("{}.log", worker.task());
-        self.of_job(&worker.job_id).join(name)
+        self.job_directory(&worker.job_id).join(name)
     }
 
     /// Copies the log to where the job wants it kept.
-    pub(crate) fn export_log(
+    pub(super) fn export_log(
         &self,
         worker: &Worker,
         obs: &ConfinedDir,
@@ -170,15 +171,15 @@ impl WorkerFiles {
     }
 
     /// Forgets a job.
-    pub(crate) fn remove(&self, job_id: &str) {
-        if let Err(error) = fs::remove_dir_all(self.of_job(job_id))
+    pub(super) fn remove(&self, job_id: &str) {
+        if let Err(error) = fs::remove_dir_all(self.job_directory(job_id))
             && error.kind() != io::ErrorKind::NotFound
         {
             tracing::warn!(job = job_id, %error, "the job's directory is left");
         }
     }
 
-    fn of_job(&self, job_id: &str) -> PathBuf {
+    fn job_directory(&self, job_id: &str) -> PathBuf {
         self.0.root().join(job_id)
     }
 }
@@ -186,4 +187,23 @@ impl WorkerFiles {
 /// The job code can put anything in the place of its log; only a file with something in it is one.
 fn is_log(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
+}
+
+/// Writes as long as there is room below `cap` bytes, whoever has filled it; the rest is lost, as
+/// on the service. True if some was lost: the log says so then, and nothing more belongs into it.
+pub(super) fn append_capped(log: &mut fs::File, bytes: &[u8], cap: u64) -> io::Result<bool> {
+    let room = cap.saturating_sub(log.metadata()?.len());
+    let count = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
+    let (kept, lost) = bytes.split_at(count);
+    log.write_all(kept)?;
+    if lost.is_empty() {
+        return Ok(false);
+    }
+    // The service's own line, with the cap filled in.
+    let line = format!(
+        "\nmodelarts-pope: log length overflow(max:{cap}; already:{cap}; going to add:{}), process will continue running silently\n",
+        lost.len()
+    );
+    log.write_all(line.as_bytes())?;
+    Ok(true)
 }

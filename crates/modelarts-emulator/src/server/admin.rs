@@ -14,15 +14,16 @@ use serde_json::{Value, json};
 
 use crate::{
     api::{error::ApiError, response::ApiResponse},
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     execution::{finish, seeds::Seeds},
-    job::state::{State as Phase, StopReason},
-    logs::stream,
-    server::{reply::reply, request_body},
+    job::{
+        Job,
+        state::{JobState, StopReason},
+    },
+    server::{log_stream, reply::reply, request_body},
     state::EmulatorState,
-    store::Job,
     traffic::faults::FaultRule,
-    validation,
+    validation::fields::ignored,
 };
 
 pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
@@ -115,7 +116,7 @@ async fn create_seeds(State(state): State<Arc<EmulatorState>>, request: Request)
 async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Response {
     let paths = state
         .store
-        .read(&id, |job| validation::ignored(&job.given()));
+        .read(&id, |job| ignored::ignored_paths(&job.body()));
     reply(match paths {
         Some(paths) => Ok(ApiResponse::json(StatusCode::OK, json!(paths))),
         None => Err(ApiError::no_such_job(&id)),
@@ -177,11 +178,11 @@ async fn reset_all(state: &EmulatorState) -> rusqlite::Result<()> {
     state.experiments.clear()?;
     state.publications.clear()?;
     state.quotas.clear()?;
-    let live = state.store.live();
+    let live = state.store.live_ids();
     for id in &live {
         let now = Timestamp::now(state.clock.as_ref());
         state.store.update(id, |job| {
-            job.advance(Phase::Terminating, now);
+            job.advance(JobState::Terminating, now);
             job.ask_to_stop(StopReason::Reset);
         });
     }
@@ -191,7 +192,7 @@ async fn reset_all(state: &EmulatorState) -> rusqlite::Result<()> {
     }
     let mut last = 0;
     loop {
-        let some = state.store.settled_after(&mut last, PURGE_BATCH)?;
+        let some = state.store.settled_ids_after(&mut last, PURGE_BATCH)?;
         if some.is_empty() {
             return Ok(());
         }
@@ -216,7 +217,7 @@ async fn follow_link(
             b"Request has expired".to_vec(),
         )));
     };
-    let Ok(Some((length, body))) = stream::whole(state, worker).await else {
+    let Ok(Some((length, body))) = log_stream::whole(state, worker).await else {
         return reply(Ok(ApiResponse::text(StatusCode::NOT_FOUND, Vec::new())));
     };
     let mut response = reply(Ok(ApiResponse::text(StatusCode::OK, Vec::new())));

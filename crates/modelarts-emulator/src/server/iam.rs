@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     accounts::{User, authenticate::check_head},
     api::{error::ApiError, query::decode, response::ApiResponse},
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     server::{reply::new_request_id, request_body},
     state::EmulatorState,
 };

@@ -7,6 +7,7 @@ mod admin;
 pub(crate) mod connections;
 pub(crate) mod host_guard;
 mod iam;
+mod log_stream;
 mod reply;
 mod request_body;
 pub(crate) mod router;

@@ -124,7 +124,7 @@ async fn wait_for_commit(
     next: Next,
 ) -> Response {
     let response = next.run(request).await;
-    match state.store.database.written().await {
+    match state.store.database.committed().await {
         Ok(()) => response,
         Err(failure) => reply(Err(failure)),
     }

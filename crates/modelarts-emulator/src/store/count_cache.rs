@@ -1,27 +1,25 @@
 //! How many jobs fit what was asked for lately: counted once, and kept true as jobs come, change
 //! and go.
 //!
-//! Names have to be looked at one by one to be counted. Whoever goes through the pages of a list, or
-//! looks at its first page again and again, asks for the same count each time.
+//! Names have to be looked at one by one to be counted. Whoever goes through the pages of a list,
+//! or looks at its first page again and again, asks for the same count each time.
 
 use std::collections::VecDeque;
 
 use crate::{
-    clock::Timestamp,
-    store::{
-        Job,
-        listing::{Key, Selection, Test},
-    },
+    clock::timestamp::Timestamp,
+    job::Job,
+    store::selection::{Key, Selection, Test},
 };
 
-/// As many questions are remembered.
-const MOST: usize = 32;
-/// Questions with longer texts are not, so that the memory for them is bounded.
-const LONGEST: usize = 4096;
+/// The number of counts in the cache.
+const MAX_ENTRIES: usize = 32;
+/// In bytes. Longer keys are not cached, so that the memory for them is bounded.
+const MAX_KEY_LENGTH: usize = 4096;
 
-/// What was asked for.
+/// The selection of a count, without its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CountKey {
+pub(super) struct CountKey {
     project: String,
     tests: Vec<(Key, Test)>,
     from: Option<Timestamp>,
@@ -30,17 +28,17 @@ pub(crate) struct CountKey {
 
 /// The counts; those that were asked for last are in front.
 #[derive(Debug, Default)]
-pub(crate) struct CountCache(VecDeque<(CountKey, u64)>);
+pub(super) struct CountCache(VecDeque<(CountKey, u64)>);
 
 impl CountKey {
-    /// `None` for what is not remembered: tags and hosts are asked for with a span of time that
+    /// `None` for what is not cached: tags and hosts are asked for with a span of time that
     /// moves on.
-    pub(crate) fn new(project: &str, selection: &Selection) -> Option<Self> {
+    pub(super) fn new(project: &str, selection: &Selection) -> Option<Self> {
         let length = |(_, test): &(Key, Test)| match test {
             Test::Contains(part) => part.len(),
             Test::In(values) | Test::NotIn(values) => values.iter().map(String::len).sum(),
         };
-        let short = selection.tests.iter().map(length).sum::<usize>() <= LONGEST;
+        let short = selection.tests.iter().map(length).sum::<usize>() <= MAX_KEY_LENGTH;
         let lasting = selection.tags.is_empty() && selection.hosts.is_none();
         (short && lasting).then(|| Self {
             project: project.to_owned(),
@@ -62,13 +60,13 @@ impl CountKey {
 }
 
 impl CountCache {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The count, if it is known.
-    pub(crate) fn count(&mut self, question: &CountKey) -> Option<u64> {
-        let at = self.0.iter().position(|(known, _)| known == question)?;
+    pub(super) fn count(&mut self, key: &CountKey) -> Option<u64> {
+        let at = self.0.iter().position(|(known, _)| known == key)?;
         let found = self.0.remove(at)?;
         let count = found.1;
         self.0.push_front(found);
@@ -76,22 +74,22 @@ impl CountCache {
     }
 
     /// Remembers a count that was not known.
-    pub(crate) fn keep(&mut self, question: CountKey, count: u64) {
-        self.0.push_front((question, count));
-        self.0.truncate(MOST);
+    pub(super) fn insert(&mut self, key: CountKey, count: u64) {
+        self.0.push_front((key, count));
+        self.0.truncate(MAX_ENTRIES);
     }
 
     /// A job has come.
-    pub(crate) fn add(&mut self, job: &Job) {
-        for (question, count) in &mut self.0 {
-            *count += u64::from(question.fits(job));
+    pub(super) fn add(&mut self, job: &Job) {
+        for (key, count) in &mut self.0 {
+            *count += u64::from(key.fits(job));
         }
     }
 
     /// A job goes, or is about to change.
-    pub(crate) fn subtract(&mut self, job: &Job) {
-        for (question, count) in &mut self.0 {
-            *count -= u64::from(question.fits(job));
+    pub(super) fn subtract(&mut self, job: &Job) {
+        for (key, count) in &mut self.0 {
+            *count -= u64::from(key.fits(job));
         }
     }
 }

@@ -1,9 +1,9 @@
 //! How many jobs were created when: counted in advance, so that no list has to count.
 //!
 //! For each group and each span of time, on several levels, there is a number in the database. The
-//! jobs before a moment are the sum of few spans of each level and a handful of rows, and the job at
-//! a place in the order is found by going down from the longest spans. Both take the same time over
-//! ten thousand jobs as over a million.
+//! jobs before a moment are the sum of few spans of each level and a handful of rows, and the job
+//! at a place in the order is found by going down from the longest spans. Both take the same time
+//! over ten thousand jobs as over a million.
 
 use rusqlite::{Connection, params};
 
@@ -42,7 +42,7 @@ pub(crate) fn add(
 pub(crate) fn before(
     connection: &Connection,
     groups: &[i64],
-    moment: i64,
+    timestamp: i64,
 ) -> rusqlite::Result<u64> {
     let mut spans = connection.prepare_cached(
         "SELECT coalesce(sum(jobs), 0) FROM tallies
@@ -56,7 +56,7 @@ pub(crate) fn before(
         // Everything before this is counted.
         let mut counted = i64::MIN;
         for level in LEVELS.into_iter().rev() {
-            let end = moment >> level;
+            let end = timestamp >> level;
             let jobs: i64 = spans
                 .query_row(params![group, level, counted >> level, end], |row| {
                     row.get(0)
@@ -64,7 +64,7 @@ pub(crate) fn before(
             sum += jobs;
             counted = end << level;
         }
-        let jobs: i64 = rows.query_row(params![group, counted, moment], |row| row.get(0))?;
+        let jobs: i64 = rows.query_row(params![group, counted, timestamp], |row| row.get(0))?;
         sum += jobs;
     }
     Ok(u64::try_from(sum).unwrap_or(0))
@@ -72,18 +72,18 @@ pub(crate) fn before(
 
 /// A short span of time, and how many jobs came before it and in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) start: i64,
-    pub(crate) end: i64,
-    pub(crate) before: u64,
-    pub(crate) jobs: u64,
+pub(super) struct Span {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    pub(super) before: u64,
+    pub(super) jobs: u64,
 }
 
 /// The span of the job at `place`, from 0, in the order of creation; nothing behind the last.
-pub(crate) fn at(
+pub(super) fn span_at(
     connection: &Connection,
     groups: &[i64],
-    place: u64,
+    rank: u64,
 ) -> rusqlite::Result<Option<Span>> {
     let mut spans = connection.prepare_cached(
         "SELECT span, sum(jobs) FROM tallies
@@ -107,7 +107,7 @@ pub(crate) fn at(
             };
             let (span, jobs): (i64, i64) = (row.get(0)?, row.get(1)?);
             let jobs = u64::try_from(jobs).unwrap_or(0);
-            if place < found.before + jobs {
+            if rank < found.before + jobs {
                 found.start = span << level;
                 found.end = (span + 1) << level;
                 found.jobs = jobs;

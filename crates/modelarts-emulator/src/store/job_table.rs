@@ -7,11 +7,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use crate::{
-    clock::Timestamp,
-    database::{unreadable, unwritable},
-    job::{event::Event, request::JobRequest},
-    runner::process::environment::network,
-    store::{Job, creation_counts, trial_table},
+    clock::timestamp::Timestamp,
+    database::{read_error, write_error},
+    job::{Job, address::network, event::Event, request::JobRequest},
+    store::{creation_counts, trial_table},
 };
 
 /// Where a job stands in the database.
@@ -37,7 +36,7 @@ fn project(connection: &Connection, id: &str) -> rusqlite::Result<i64> {
 }
 
 /// The number of a project that has had a job.
-pub(crate) fn known_project(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
+pub(super) fn known_project(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
     let mut select = connection.prepare_cached("SELECT number FROM projects WHERE id = ?1")?;
     select.query_row([id], |row| row.get(0)).optional()
 }
@@ -87,7 +86,7 @@ pub(crate) fn count_all(connection: &Connection) -> rusqlite::Result<u64> {
 }
 
 /// How many jobs refer to an experiment.
-pub(crate) fn of_experiment(
+pub(crate) fn count_of_experiment(
     connection: &Connection,
     project: i64,
     experiment: &str,
@@ -100,7 +99,7 @@ pub(crate) fn of_experiment(
 }
 
 /// The next `many` jobs behind a number.
-pub(crate) fn after(
+pub(crate) fn ids_after(
     connection: &Connection,
     number: i64,
     many: u32,
@@ -111,7 +110,7 @@ pub(crate) fn after(
     rows.collect()
 }
 
-/// Whether a project has a job of this name.
+/// True if a project has a job of this name.
 pub(crate) fn is_taken(
     connection: &Connection,
     project: i64,
@@ -159,7 +158,7 @@ pub(crate) fn insert(connection: &Connection, job: &mut Job) -> rusqlite::Result
     connection
         .prepare_cached("INSERT INTO job_names (rowid, name, algorithm) VALUES (?1, ?2, ?3)")?
         .execute(params![number, request.name, request.algorithm_name])?;
-    let given = serde_json::to_string(&request.given).map_err(unwritable)?;
+    let given = serde_json::to_string(&request.body).map_err(write_error)?;
     connection
         .prepare_cached("INSERT INTO requests (job, request) VALUES (?1, ?2)")?
         .execute(params![number, given])?;
@@ -211,7 +210,7 @@ pub(crate) fn save(
 
 /// Writes the state, and the events that are new.
 fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::Result<()> {
-    let state = serde_json::to_string(job).map_err(unwritable)?;
+    let state = serde_json::to_string(job).map_err(write_error)?;
     connection
         .prepare_cached(
             "INSERT INTO states (job, state) VALUES (?1, ?2)
@@ -223,7 +222,7 @@ fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::
          (?1, (SELECT coalesce(max(place), 0) + 1 FROM events WHERE job = ?1), ?2, ?3)",
     )?;
     for event in job.events.drain(..) {
-        let kind = serde_json::to_string(&event.kind).map_err(unwritable)?;
+        let kind = serde_json::to_string(&event.kind).map_err(write_error)?;
         insert.execute(params![number, event.time.millis(), kind])?;
     }
     Ok(())
@@ -255,7 +254,7 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
     let found = select.query_row([id], |row| {
         let mut job = read(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)?;
         job.trials = trial_table::load(connection, row.get(0)?)?;
-        let place = Row {
+        let row = Row {
             number: row.get(0)?,
             project: row.get(1)?,
             group: row.get(2)?,
@@ -263,17 +262,17 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
             open: row.get(3)?,
             placed: job.started.is_some(),
         };
-        Ok((place, job))
+        Ok((row, job))
     });
     found.optional()
 }
 
 /// A job from its two texts, without its events and trials.
 pub(crate) fn read(request: &str, state: &str) -> rusqlite::Result<Job> {
-    let given: Value = serde_json::from_str(request).map_err(unreadable)?;
+    let given: Value = serde_json::from_str(request).map_err(read_error)?;
     let request = JobRequest::read(given)
-        .map_err(|error| unreadable(std::io::Error::other(format!("{error:?}"))))?;
-    let mut job: Job = serde_json::from_str(state).map_err(unreadable)?;
+        .map_err(|error| read_error(std::io::Error::other(format!("{error:?}"))))?;
+    let mut job: Job = serde_json::from_str(state).map_err(read_error)?;
     job.request = Arc::new(request);
     Ok(job)
 }
@@ -287,21 +286,21 @@ pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<
     let rows = select.query_map([id], |row| {
         Ok(Event {
             time: Timestamp::from_millis(row.get(0)?),
-            kind: serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(unreadable)?,
+            kind: serde_json::from_str(row.get_ref(1)?.as_str()?).map_err(read_error)?,
         })
     })?;
     rows.collect()
 }
 
 /// The ids of all jobs, in the order of creation.
-pub(crate) fn ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn all_ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut select = connection.prepare("SELECT id FROM jobs ORDER BY number")?;
     let ids = select.query_map([], |row| row.get(0))?;
     ids.collect()
 }
 
 /// The ids of jobs that are not at their end, the oldest first.
-pub(crate) fn open(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+pub(crate) fn open_ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut select = connection.prepare("SELECT id FROM jobs WHERE open ORDER BY number")?;
     let ids = select.query_map([], |row| row.get(0))?;
     ids.collect()

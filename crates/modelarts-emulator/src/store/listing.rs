@@ -1,85 +1,31 @@
 //! Which jobs a list shows, answered from the database.
 //!
-//! What most lists choose by (phase, user, kind, workspace, type of runtime) is the same for all
-//! jobs of a group, and groups are few. So a list chooses groups, and their jobs by time are
-//! counted already: neither its length nor its pages depend on how many jobs there are. Parts of
-//! names are looked up in an index; that takes the time of what they match. Only names of less than
-//! three characters, and what a name or an id is not, are looked for in all jobs. What was counted
-//! that way is remembered (`remembered.rs`); then the jobs are gone through by time where that finds
-//! the page sooner (`walk.rs`).
+//! Most lists choose by values (phase, user, kind, workspace, type of runtime) that are the same
+//! for all jobs of a group, and groups are few. So a list chooses groups, and their jobs by time
+//! are counted already: neither its length nor its pages depend on how many jobs there are. Parts
+//! of names are looked up in an index; that takes the time of what they match. Only names of less
+//! than three characters, and what a name or an id is not, are looked for in all jobs. What was
+//! counted that way is cached (`count_cache.rs`); then the jobs are gone through by time where that
+//! finds the page sooner (`scan.rs`).
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use crate::{
-    clock::Timestamp,
-    database::unwritable,
-    job::request::RUNTIME_TYPE,
-    runner::process::environment::Host,
+    database::write_error,
+    job::{Job, request::RUNTIME_TYPE},
     store::{
-        Job, JobStore,
+        JobStore,
         count_cache::CountKey,
         creation_counts, job_table,
+        selection::{Key, Selection, Test},
         top_n::{SortKey, TopN},
     },
 };
 
-/// What a value is compared with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Test {
-    Contains(String),
-    In(Vec<String>),
-    NotIn(Vec<String>),
-}
-
-impl Test {
-    pub(crate) fn passes(&self, own: &str) -> bool {
-        match self {
-            Self::Contains(part) => own.contains(part.as_str()),
-            Self::In(values) => values.iter().any(|value| value == own),
-            Self::NotIn(values) => values.iter().all(|value| value != own),
-        }
-    }
-}
-
-/// What jobs are chosen by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
-    // The same for all jobs of a group:
-    Workspace,
-    UserId,
-    Kind,
-    RuntimeType,
-    Phase,
-    // Different for each job:
-    Id,
-    Name,
-    AlgorithmName,
-}
-
-/// Which jobs, and which page of them.
-#[derive(Debug, Default)]
-pub(crate) struct Selection {
-    /// All have to pass.
-    pub(crate) tests: Vec<(Key, Test)>,
-    /// Keys of tags that all have to be there, each with one of its values, or with any if there
-    /// are none.
-    pub(crate) tags: Vec<(String, Vec<String>)>,
-    /// If given, one of them has to be of the job.
-    pub(crate) hosts: Option<Vec<Host>>,
-    /// Created then or later.
-    pub(crate) from: Option<Timestamp>,
-    /// Created then or earlier.
-    pub(crate) to: Option<Timestamp>,
-    /// The oldest first; jobs of the same millisecond in the order in which they came.
-    pub(crate) ascending: bool,
-    pub(crate) skip: u64,
-    pub(crate) limit: u64,
-}
-
 /// A page, and how many there are.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct JobPage {
     /// All jobs of the project.
     pub(crate) total: u64,
     /// Those that were asked for.
@@ -88,18 +34,22 @@ pub(crate) struct Found {
     pub(crate) jobs: Vec<Job>,
 }
 
-/// Pages that begin behind this place are looked up in the tallies; before it, going through the
-/// jobs is faster. Tests have few jobs.
-const NEAR: u64 = if cfg!(test) { 5 } else { 500 };
+/// Pages that begin behind this place are looked up in the creation counts; before it, going
+/// through the jobs is faster. Tests have few jobs.
+const NEAR_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
 
 /// The shortest part of a name that the index knows.
-const TRIGRAM: usize = 3;
+const TRIGRAM_LENGTH: usize = 3;
 
 impl JobStore {
     /// A page of the jobs of a project.
-    pub(crate) fn list(&self, project_id: &str, selection: &Selection) -> rusqlite::Result<Found> {
+    pub(crate) fn list(
+        &self,
+        project_id: &str,
+        selection: &Selection,
+    ) -> rusqlite::Result<JobPage> {
         // Taken before the database, as by whoever changes a job.
-        let mut remembered = self.remembered.lock();
+        let mut count_cache = self.count_cache.lock();
         let (total, count, texts) = self.database.read(|connection| {
             let Some(project) = job_table::known_project(connection, project_id)? else {
                 return Ok((0, 0, Vec::new()));
@@ -109,36 +59,36 @@ impl JobStore {
             let own: Vec<&(Key, Test)> = selection
                 .tests
                 .iter()
-                .filter(|(key, _)| key.of_each_job())
+                .filter(|(key, _)| key.is_of_each_job())
                 .collect();
-            let (count, places) =
+            let (count, keys) =
                 if own.is_empty() && selection.tags.is_empty() && selection.hosts.is_none() {
-                    selection.counted(connection, &groups)?
+                    selection.page_by_counts(connection, &groups)?
                 } else {
-                    let question = CountKey::new(project_id, selection);
-                    let known = question.as_ref().and_then(|it| remembered.count(it));
-                    let found = selection.found(connection, &groups, &own, known)?;
-                    if let (Some(question), None) = (question, known) {
-                        remembered.keep(question, found.0);
+                    let key = CountKey::new(project_id, selection);
+                    let known = key.as_ref().and_then(|it| count_cache.count(it));
+                    let found = selection.page_by_tests(connection, &groups, &own, known)?;
+                    if let (Some(key), None) = (key, known) {
+                        count_cache.insert(key, found.0);
                     }
                     found
                 };
             let mut texts = connection.prepare_cached(
                 "SELECT request, state FROM requests JOIN states USING (job) WHERE job = ?1",
             )?;
-            let texts: rusqlite::Result<Vec<(String, String)>> = places
+            let texts: rusqlite::Result<Vec<(String, String)>> = keys
                 .iter()
                 .map(|(_, number)| texts.query_row([number], |row| Ok((row.get(0)?, row.get(1)?))))
                 .collect();
             Ok((total, count, texts?))
         })?;
-        drop(remembered);
+        drop(count_cache);
         // Reading JSON takes longer than finding it: others have the database meanwhile.
         let jobs: rusqlite::Result<Vec<Job>> = texts
             .iter()
             .map(|(request, state)| job_table::read(request, state))
             .collect();
-        Ok(Found {
+        Ok(JobPage {
             total,
             count,
             jobs: jobs?,
@@ -146,54 +96,10 @@ impl JobStore {
     }
 }
 
-impl Key {
-    fn of_each_job(self) -> bool {
-        matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
-    }
-
-    /// The value of a job: that of the column, but for the default type of runtime, which is an
-    /// empty text there.
-    pub(crate) fn of(self, job: &Job) -> &str {
-        let request = &job.request;
-        match self {
-            Self::Workspace => &request.workspace_id,
-            Self::UserId => &job.user_id,
-            Self::Kind => request.text("/kind"),
-            Self::RuntimeType => request.runtime_type(),
-            Self::Phase => job.state.phase(),
-            Self::Id => &job.id,
-            Self::Name => &request.name,
-            Self::AlgorithmName => &request.algorithm_name,
-        }
-    }
-
-    /// The column: of a group, or of a job.
-    pub(crate) fn column(self) -> &'static str {
-        match self {
-            Self::Workspace => "workspace",
-            Self::UserId => "user_id",
-            Self::Kind => "kind",
-            Self::RuntimeType => "runtime",
-            Self::Phase => "phase",
-            Self::Id => "id",
-            Self::Name => "name",
-            Self::AlgorithmName => "algorithm",
-        }
-    }
-}
-
 /// A group, and how many jobs it has.
 type Group = (i64, u64);
 
 impl Selection {
-    pub(crate) fn since(&self) -> i64 {
-        self.from.map_or(i64::MIN, Timestamp::millis)
-    }
-
-    pub(crate) fn until(&self) -> i64 {
-        self.to.map_or(i64::MAX, Timestamp::millis)
-    }
-
     /// The groups of a project that may have such jobs.
     fn groups(&self, connection: &Connection, project: i64) -> rusqlite::Result<Vec<Group>> {
         let sql = "SELECT * FROM job_groups WHERE project = ?1 AND jobs > 0";
@@ -203,7 +109,7 @@ impl Selection {
         while let Some(row) = rows.next()? {
             let mut passes = true;
             for (key, test) in &self.tests {
-                if key.of_each_job() {
+                if key.is_of_each_job() {
                     continue;
                 }
                 passes &= match (key, row.get_ref(key.column())?.as_str()?) {
@@ -220,7 +126,7 @@ impl Selection {
     }
 
     /// All jobs of some groups in a span of time. Nothing is counted that was not counted before.
-    fn counted(
+    fn page_by_counts(
         &self,
         connection: &Connection,
         groups: &[Group],
@@ -244,13 +150,13 @@ impl Selection {
             return Ok((count, Vec::new()));
         }
         let (mut since, mut until, mut skip) = (self.since(), self.until(), self.skip);
-        if skip >= NEAR {
+        if skip >= NEAR_OFFSET {
             let first = if self.ascending {
                 before + skip
             } else {
                 end - 1 - skip
             };
-            if let Some(span) = creation_counts::at(connection, &groups, first)? {
+            if let Some(span) = creation_counts::span_at(connection, &groups, first)? {
                 let within = first - span.before;
                 if self.ascending {
                     since = since.max(span.start);
@@ -275,17 +181,17 @@ impl Selection {
             let rows = select.query_map(params![group, since, until, most], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
-            for place in rows {
-                first.add(place?);
+            for key in rows {
+                first.add(key?);
             }
         }
-        Ok((count, first.behind(skip)))
+        Ok((count, first.after(skip)))
     }
 
     /// Jobs that are looked at. If it is known how many fit, the page may be found by going through
     /// the jobs in order: where many fit, it comes soon. That is given up when more were looked at
     /// than an index would find, and not begun when that is to be expected.
-    fn found(
+    fn page_by_tests(
         &self,
         connection: &Connection,
         groups: &[Group],
@@ -299,17 +205,17 @@ impl Selection {
             let most = if has_index(tests) { count } else { u64::MAX };
             let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
             if expected <= most
-                && let Some(places) = self.scan(connection, &groups, tests, count, most)?
+                && let Some(keys) = self.scan(connection, &groups, tests, count, most)?
             {
-                return Ok((count, places));
+                return Ok((count, keys));
             }
         }
-        self.looked_up(connection, groups, tests)
+        self.page_by_candidates(connection, groups, tests)
     }
 
     /// Jobs that are looked at one by one: as few as the tests allow. They are not kept but for the
     /// page and what comes before it.
-    fn looked_up(
+    fn page_by_candidates(
         &self,
         connection: &Connection,
         groups: &[Group],
@@ -322,7 +228,7 @@ impl Selection {
         let mut best = TopN::new(self.ascending, self.skip.saturating_add(self.limit));
         let mut count = 0;
         while let Some(row) = rows.next()? {
-            let mut passes = self.hosts.is_none() || self.runs_there(row)?;
+            let mut passes = self.hosts.is_none() || self.runs_on_hosts(row)?;
             for (key, test) in tests {
                 passes &= test.passes(row.get_ref(key.column())?.as_str()?);
             }
@@ -331,10 +237,10 @@ impl Selection {
                 best.add((row.get("created")?, row.get("number")?));
             }
         }
-        Ok((count, best.behind(self.skip)))
+        Ok((count, best.after(self.skip)))
     }
 
-    fn runs_there(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
+    fn runs_on_hosts(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
         let (network, nodes): (Option<u16>, u32) = (row.get("network")?, row.get("nodes")?);
         let hosts = self.hosts.iter().flatten();
         Ok(hosts
@@ -350,7 +256,7 @@ impl Selection {
         tests: &[&(Key, Test)],
     ) -> rusqlite::Result<(String, Vec<Value>)> {
         let list = |values: &[String]| -> rusqlite::Result<Value> {
-            Ok(serde_json::to_string(values).map_err(unwritable)?.into())
+            Ok(serde_json::to_string(values).map_err(write_error)?.into())
         };
         let ids = tests.iter().find_map(|test| match test {
             (Key::Id, Test::In(ids)) => Some(ids),
@@ -398,14 +304,14 @@ impl Selection {
     }
 }
 
-/// Whether an index finds what could fit.
+/// True if an index finds the candidates.
 fn has_index(tests: &[&(Key, Test)]) -> bool {
     let by_id = |test: &&(Key, Test)| matches!(test, (Key::Id, Test::In(_)));
     tests.iter().any(by_id) || phrase(tests).is_some()
 }
 
 /// The most characters that are looked up; what follows is compared.
-const LOOKED_UP: usize = 64;
+const MAX_PHRASE_LENGTH: usize = 64;
 
 /// The longest part of a name that is asked for, as the index takes it.
 fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
@@ -414,9 +320,9 @@ fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
         _ => None,
     });
     let (key, part) = parts.max_by_key(|(_, part)| part.chars().count())?;
-    let begin: String = part.chars().take(LOOKED_UP).collect();
+    let begin: String = part.chars().take(MAX_PHRASE_LENGTH).collect();
     let quoted = begin.replace('"', "\"\"");
-    (part.chars().count() >= TRIGRAM).then(|| format!("{}: \"{quoted}\"", key.column()))
+    (part.chars().count() >= TRIGRAM_LENGTH).then(|| format!("{}: \"{quoted}\"", key.column()))
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use serde_json::json;
 
 use super::*;
 use crate::{
+    clock::timestamp::Timestamp,
     database::Database,
-    job::{request::JobRequest, state::State},
+    job::{address::Host, request::JobRequest, state::JobState},
 };
 
 const FEW: u64 = 250;
@@ -36,9 +37,9 @@ fn filled(jobs: u64) -> JobStore {
         let mut job = Job::new(id, request, created);
         job.project = "p".to_owned();
         job.state = match number {
-            0..100 => State::Running,
-            _ if number % 3 == 0 => State::Failed,
-            _ => State::Completed,
+            0..100 => JobState::Running,
+            _ if number % 3 == 0 => JobState::Failed,
+            _ => JobState::Completed,
         };
         job.settled = true;
         job.started = Some(created);
@@ -129,7 +130,7 @@ fn many_jobs_are_listed_in_the_steps_of_few() {
                 "one node",
                 Selection {
                     hosts: Some(vec![Host {
-                        network: crate::runner::process::environment::network("002a"),
+                        network: crate::job::address::network("002a"),
                         index: 0,
                     }]),
                     ..with(vec![])

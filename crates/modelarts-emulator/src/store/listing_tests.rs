@@ -7,9 +7,13 @@ use serde_json::json;
 
 use super::*;
 use crate::{
+    clock::timestamp::Timestamp,
     database::Database,
-    job::{request::JobRequest, state::State},
-    runner::process::environment,
+    job::{
+        address::{Host, address, network},
+        request::JobRequest,
+        state::JobState,
+    },
 };
 
 /// Numbers that look random and are the same in each run.
@@ -37,15 +41,15 @@ impl Dice {
     }
 }
 
-const STATES: [State; 4] = [
-    State::Queuing,
-    State::Running,
-    State::Completed,
-    State::Failed,
+const STATES: [JobState; 4] = [
+    JobState::Queuing,
+    JobState::Running,
+    JobState::Completed,
+    JobState::Failed,
 ];
 const PARTS: [&str; 5] = ["bert", "Bert", "re", "s-net", "x"];
 
-/// What a list should find, from a plain look at all jobs.
+/// A job as the expected list has it.
 struct Plain {
     id: String,
     name: String,
@@ -54,7 +58,7 @@ struct Plain {
     workspace: String,
     runtime: &'static str,
     created: Timestamp,
-    state: State,
+    state: JobState,
     tags: BTreeMap<String, String>,
     nodes: u32,
     /// It has been on its nodes.
@@ -89,7 +93,7 @@ impl Plain {
         let on = |host: &Host| {
             self.ran
                 && (0..self.nodes).any(|index| {
-                    let own = environment::address(&self.id, index);
+                    let own = address(&self.id, index);
                     Host::all_at(own.parse().unwrap()).contains(host)
                 })
         };
@@ -139,7 +143,7 @@ fn random(dice: &mut Dice, number: u64) -> Plain {
         state,
         tags: tags(dice),
         nodes: dice.one_of(&[1, 2, 3]),
-        ran: state != State::Queuing,
+        ran: state != JobState::Queuing,
     }
 }
 
@@ -192,7 +196,7 @@ fn narrow(dice: &mut Dice, selection: &mut Selection) {
     }
     if dice.below(5) == 0 {
         let hosts = (0..1 + dice.below(2)).map(|_| Host {
-            network: environment::network(&id(dice.below(7))),
+            network: network(&id(dice.below(7))),
             index: u32::try_from(dice.below(4)).unwrap(),
         });
         selection.hosts = Some(hosts.collect());
@@ -222,7 +226,7 @@ fn change(dice: &mut Dice, store: &JobStore, plain: &mut Vec<Plain>) {
         1..4 => {
             let other = &mut plain[other];
             other.state = dice.one_of(&STATES);
-            other.ran |= other.state != State::Queuing;
+            other.ran |= other.state != JobState::Queuing;
             other.tags = tags(dice);
             store
                 .update(&other.id, |job| {
@@ -318,7 +322,7 @@ fn what_is_asked_for_again_is_right_again() {
             selection.to = Some(Timestamp::from_millis(1_600_000_003_000));
         }
         let asked = CountKey::new("p", &selection).unwrap();
-        known += u32::from(store.remembered.lock().count(&asked).is_some());
+        known += u32::from(store.count_cache.lock().count(&asked).is_some());
         let mut right: Vec<&Plain> = plain.iter().filter(|job| job.fits(&selection)).collect();
         if !selection.ascending {
             right.reverse();
@@ -335,7 +339,7 @@ fn what_is_asked_for_again_is_right_again() {
     assert!(known > 300, "only {known} of the counts were remembered");
 }
 
-/// What is counted in advance goes away with the jobs.
+/// Counts that are made in advance go away with the jobs.
 #[test]
 fn nothing_is_left_of_jobs_that_have_gone() {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
@@ -344,7 +348,7 @@ fn nothing_is_left_of_jobs_that_have_gone() {
         let job = random(&mut dice, number);
         store.insert(job.job(), 1000, false).unwrap();
         store
-            .update(&job.id, |job| job.state = State::Failed)
+            .update(&job.id, |job| job.state = JobState::Failed)
             .unwrap();
     }
     for number in 0..20 {

@@ -6,15 +6,15 @@ use std::collections::BinaryHeap;
 use rusqlite::{Connection, Row, params};
 
 use crate::store::{
-    listing::{Key, Selection, Test},
+    selection::{Key, Selection, Test},
     top_n::{SortKey, sort_key},
 };
 
 /// Each group is gone through by a statement of its own.
-const MOST_GROUPS: usize = 64;
+const MAX_GROUPS: usize = 64;
 
 impl Selection {
-    /// The page of a list of `count` jobs. `None` if more than `most` jobs would have to be looked
+    /// The page of a list of `count` jobs. `None` if more than `max_scanned` jobs would have to be looked
     /// at.
     pub(crate) fn scan(
         &self,
@@ -22,10 +22,10 @@ impl Selection {
         groups: &[i64],
         tests: &[&(Key, Test)],
         count: u64,
-        most: u64,
+        max_scanned: u64,
     ) -> rusqlite::Result<Option<Vec<SortKey>>> {
         let take = self.limit.min(count.saturating_sub(self.skip));
-        if groups.len() > MOST_GROUPS {
+        if groups.len() > MAX_GROUPS {
             return Ok(None);
         }
         let order = if self.ascending { "ASC" } else { "DESC" };
@@ -39,8 +39,8 @@ impl Selection {
             for (key, test) in tests {
                 passes &= test.passes(row.get_ref(key.column())?.as_str()?);
             }
-            let place = (row.get("created")?, row.get("number")?);
-            Ok((sort_key(self.ascending, place), passes))
+            let key = (row.get("created")?, row.get("number")?);
+            Ok((sort_key(self.ascending, key), passes))
         };
         let mut statements = Vec::new();
         for _ in groups {
@@ -56,25 +56,25 @@ impl Selection {
             }
             all.push(rows);
         }
-        let mut places = Vec::new();
-        let (mut looked, mut skip) = (0, self.skip);
-        while (places.len() as u64) < take {
-            let Some(Reverse(((place, passes), group))) = next.pop() else {
+        let mut keys = Vec::new();
+        let (mut scanned, mut skip) = (0, self.skip);
+        while (keys.len() as u64) < take {
+            let Some(Reverse(((key, passes), group))) = next.pop() else {
                 break;
             };
-            looked += 1;
-            if looked > most {
+            scanned += 1;
+            if scanned > max_scanned {
                 return Ok(None);
             }
             if passes && skip > 0 {
                 skip -= 1;
             } else if passes {
-                places.push(sort_key(self.ascending, place));
+                keys.push(sort_key(self.ascending, key));
             }
             if let Some(row) = all[group].next()? {
                 next.push(Reverse((look(row)?, group)));
             }
         }
-        Ok(Some(places))
+        Ok(Some(keys))
     }
 }

@@ -6,13 +6,13 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
 use crate::{
-    database::unwritable,
+    database::write_error,
     store::{JobStore, job_table},
 };
 
-/// What jobs are chosen by.
+/// The condition on the tags of jobs.
 #[derive(Debug)]
-pub(crate) struct Tagged<'a> {
+pub(crate) struct TagQuery<'a> {
     /// All keys have to be there, each with one of its values, or with any if there are none.
     pub(crate) tags: Vec<(&'a str, Vec<&'a str>)>,
     /// Only jobs without tags; then those above do not matter.
@@ -54,7 +54,7 @@ impl JobStore {
                  (SELECT DISTINCT key FROM own ORDER BY key LIMIT ?2 OFFSET ?3)
                  ORDER BY key, value",
             )?;
-            let mut rows = select.query(params![project, whole(limit), whole(offset)])?;
+            let mut rows = select.query(params![project, sql_number(limit), sql_number(offset)])?;
             while let Some(row) = rows.next()? {
                 let (key, value): (String, String) = (row.get(0)?, row.get(1)?);
                 match keys.last_mut() {
@@ -67,10 +67,10 @@ impl JobStore {
     }
 
     /// How many jobs there are, and some of them, the oldest first.
-    pub(crate) fn tagged(
+    pub(crate) fn jobs_with_tags(
         &self,
         project: &str,
-        wanted: &Tagged<'_>,
+        query: &TagQuery<'_>,
         offset: usize,
         limit: usize,
     ) -> rusqlite::Result<(u64, Vec<TaggedJob>)> {
@@ -78,7 +78,7 @@ impl JobStore {
             let Some(project) = job_table::known_project(connection, project)? else {
                 return Ok((0, Vec::new()));
             };
-            let (condition, mut values) = wanted.condition(project)?;
+            let (condition, mut values) = query.condition(project)?;
             let sql = format!("SELECT count(*) FROM jobs WHERE {condition}");
             let mut select = connection.prepare_cached(&sql)?;
             let total: i64 = select.query_row(params_from_iter(&values), |row| row.get(0))?;
@@ -87,7 +87,7 @@ impl JobStore {
                  JOIN job_groups ON job_groups.number = job_group
                  WHERE {condition} ORDER BY jobs.number LIMIT ? OFFSET ?"
             );
-            values.extend([whole(limit).into(), whole(offset).into()]);
+            values.extend([sql_number(limit).into(), sql_number(offset).into()]);
             let mut select = connection.prepare_cached(&sql)?;
             let rows = select.query_map(params_from_iter(&values), |row| {
                 Ok(TaggedJob {
@@ -105,8 +105,8 @@ impl JobStore {
     }
 }
 
-impl Tagged<'_> {
-    /// What the rows of jobs have to fulfil, and the values in it.
+impl TagQuery<'_> {
+    /// The condition in SQL, and the values in it.
     fn condition(&self, project: i64) -> rusqlite::Result<(String, Vec<Value>)> {
         let mut sql = "jobs.project = ?".to_owned();
         let mut values: Vec<Value> = vec![project.into()];
@@ -118,7 +118,7 @@ impl Tagged<'_> {
                 values.push((*key).to_owned().into());
                 if !any.is_empty() {
                     sql.push_str(" AND value IN (SELECT value FROM json_each(?))");
-                    values.push(serde_json::to_string(any).map_err(unwritable)?.into());
+                    values.push(serde_json::to_string(any).map_err(write_error)?.into());
                 }
                 sql.push(')');
             }
@@ -144,6 +144,6 @@ fn tags(connection: &Connection, number: i64) -> rusqlite::Result<BTreeMap<Strin
 }
 
 /// For LIMIT and OFFSET.
-fn whole(number: usize) -> i64 {
+fn sql_number(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -3,58 +3,54 @@
 use std::collections::BinaryHeap;
 
 /// A job's place in the order: when it was created, and its number.
-pub(crate) type SortKey = (i64, i64);
+pub(super) type SortKey = (i64, i64);
 
 /// Takes any number of places and keeps the first ones, so that a page of a long list takes the
 /// memory of the pages up to it.
 #[derive(Debug)]
-pub(crate) struct TopN {
+pub(super) struct TopN {
     ascending: bool,
-    most: u64,
-    /// The last of those that are kept is on top. Descending, all bits are sort_key over, which turns
-    /// the order over.
+    limit: u64,
+    /// The last of those that are kept is on top. Descending, all bits are inverted, which
+    /// inverts the order.
     kept: BinaryHeap<SortKey>,
 }
 
 impl TopN {
     /// To keep at most so many, the oldest ones or the newest.
-    pub(crate) fn new(ascending: bool, most: u64) -> Self {
+    pub(super) fn new(ascending: bool, limit: u64) -> Self {
         Self {
             ascending,
-            most,
+            limit,
             kept: BinaryHeap::new(),
         }
     }
 
-    pub(crate) fn add(&mut self, place: SortKey) {
-        let place = sort_key(self.ascending, place);
-        if (self.kept.len() as u64) < self.most {
-            self.kept.push(place);
+    pub(super) fn add(&mut self, key: SortKey) {
+        let key = sort_key(self.ascending, key);
+        if (self.kept.len() as u64) < self.limit {
+            self.kept.push(key);
         } else if let Some(mut last) = self.kept.peek_mut()
-            && place < *last
+            && key < *last
         {
-            *last = place;
+            *last = key;
         }
     }
 
     /// In order, without the first `skip`.
-    pub(crate) fn behind(self, skip: u64) -> Vec<SortKey> {
+    pub(super) fn after(self, skip: u64) -> Vec<SortKey> {
         let ascending = self.ascending;
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);
         let kept = self.kept.into_sorted_vec().into_iter();
         kept.skip(skip)
-            .map(|place| sort_key(ascending, place))
+            .map(|key| sort_key(ascending, key))
             .collect()
     }
 }
 
-/// A place that is the less the sooner it comes in the order; and the way back from there.
-pub(crate) fn sort_key(ascending: bool, place: SortKey) -> SortKey {
-    if ascending {
-        place
-    } else {
-        (!place.0, !place.1)
-    }
+/// Sort key: ascending as it is, descending with all bits inverted. Its own inverse.
+pub(super) fn sort_key(ascending: bool, key: SortKey) -> SortKey {
+    if ascending { key } else { (!key.0, !key.1) }
 }
 
 #[cfg(test)]
@@ -77,13 +73,13 @@ mod tests {
             if !ascending {
                 all.reverse();
             }
-            for most in 0..=7 {
-                for skip in 0..=most {
-                    let mut first = TopN::new(ascending, most as u64);
-                    places.iter().for_each(|place| first.add(*place));
-                    let end = most.min(all.len());
+            for limit in 0..=7 {
+                for skip in 0..=limit {
+                    let mut first = TopN::new(ascending, limit as u64);
+                    places.iter().for_each(|key| first.add(*key));
+                    let end = limit.min(all.len());
                     let page = &all[skip.min(end)..end];
-                    assert_eq!(first.behind(skip as u64), page, "{most} {skip} {ascending}");
+                    assert_eq!(first.after(skip as u64), page, "{limit} {skip} {ascending}");
                 }
             }
         }

@@ -4,8 +4,8 @@
 use rusqlite::{Connection, params};
 
 use crate::{
-    database::{unreadable, unwritable},
-    tuning::Trial,
+    database::{read_error, write_error},
+    tuning::trial::Trial,
 };
 
 /// Writes those that have changed. None at all: a new search begins.
@@ -21,7 +21,7 @@ pub(crate) fn save(
     for trial in trials.iter_mut().filter(|trial| trial.changed) {
         let sql = "INSERT INTO trials (job, place, trial) VALUES (?1, ?2, ?3)
                    ON CONFLICT DO UPDATE SET trial = excluded.trial";
-        let text = serde_json::to_string(trial).map_err(unwritable)?;
+        let text = serde_json::to_string(trial).map_err(write_error)?;
         connection
             .prepare_cached(sql)?
             .execute(params![job, trial.index, text])?;
@@ -34,7 +34,7 @@ pub(crate) fn load(connection: &Connection, job: i64) -> rusqlite::Result<Vec<Tr
     let sql = "SELECT trial FROM trials WHERE job = ?1 ORDER BY place";
     let mut select = connection.prepare_cached(sql)?;
     let trials = select.query_map([job], |row| {
-        serde_json::from_str(row.get_ref(0)?.as_str()?).map_err(unreadable)
+        serde_json::from_str(row.get_ref(0)?.as_str()?).map_err(read_error)
     })?;
     trials.collect()
 }

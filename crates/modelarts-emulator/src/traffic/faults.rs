@@ -14,7 +14,7 @@ use crate::{
         response::{ApiResponse, Cut},
     },
     catalog::operations::Operation,
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
 };
 
 /// A fault of a response.

@@ -9,22 +9,22 @@ use fastrand::Rng;
 
 use crate::tuning::trial::Trial;
 
-const DRAWS: usize = 50;
+const BOOTSTRAP_DRAWS: usize = 50;
 const BINS: usize = 4;
 
 /// Mean and deviation of a parameter's share; none before two trials have a reward.
 pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
-    let mut seen = points(trials, name);
-    if seen.len() < 2 {
+    let mut points_by_value = points(trials, name);
+    if points_by_value.len() < 2 {
         return None;
     }
-    seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points_by_value.sort_by(|a, b| a.0.total_cmp(&b.0));
     // Equal values share a bin, and bins are about equally full.
-    let count = seen.len();
+    let count = points_by_value.len();
     let mut binned: Vec<(usize, f64)> = Vec::with_capacity(count);
-    for (rank, (value, reward)) in seen.iter().enumerate() {
+    for (rank, (value, reward)) in points_by_value.iter().enumerate() {
         let bin = match rank.checked_sub(1) {
-            Some(before) if seen[before].0 == *value => binned[before].0,
+            Some(before) if points_by_value[before].0 == *value => binned[before].0,
             _ => rank * BINS / count,
         };
         binned.push((bin, *reward));
@@ -33,13 +33,15 @@ pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
     let draw = |rng: &mut Rng| -> Vec<(usize, f64)> {
         (0..count).map(|_| binned[rng.usize(..count)]).collect()
     };
-    let shares: Vec<f64> = (0..DRAWS).map(|_| explained(&draw(&mut rng))).collect();
-    let mean = shares.iter().sum::<f64>() / DRAWS as f64;
+    let shares: Vec<f64> = (0..BOOTSTRAP_DRAWS)
+        .map(|_| explained_share(&draw(&mut rng)))
+        .collect();
+    let mean = shares.iter().sum::<f64>() / BOOTSTRAP_DRAWS as f64;
     let variance = shares
         .iter()
         .map(|share| (share - mean).powi(2))
         .sum::<f64>()
-        / DRAWS as f64;
+        / BOOTSTRAP_DRAWS as f64;
     Some((mean, variance.sqrt()))
 }
 
@@ -67,7 +69,7 @@ pub(crate) fn points(trials: &[Trial], name: &str) -> Vec<(f64, f64)> {
     points
 }
 
-fn explained(binned: &[(usize, f64)]) -> f64 {
+fn explained_share(binned: &[(usize, f64)]) -> f64 {
     let mean = |rewards: &[f64]| rewards.iter().sum::<f64>() / rewards.len() as f64;
     let all: Vec<f64> = binned.iter().map(|(_, reward)| *reward).collect();
     let center = mean(&all);
@@ -91,8 +93,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::clock::Timestamp;
-    use crate::tuning::TrialStatus;
+    use crate::{clock::timestamp::Timestamp, tuning::trial::TrialStatus};
 
     #[test]
     fn what_decides_matters_most() {

@@ -1,11 +1,11 @@
 //! Cholesky's factor of a matrix, and the normal distribution.
 
 /// A lower triangle L with L·Lᵀ equal to a matrix.
-pub(crate) struct Triangle(Vec<Vec<f64>>);
+pub(super) struct Cholesky(Vec<Vec<f64>>);
 
-impl Triangle {
+impl Cholesky {
     /// Of a symmetric matrix; none if it is not positive definite.
-    pub(crate) fn of(size: usize, matrix: impl Fn(usize, usize) -> f64) -> Option<Self> {
+    pub(super) fn of(size: usize, matrix: impl Fn(usize, usize) -> f64) -> Option<Self> {
         let mut rows: Vec<Vec<f64>> = Vec::with_capacity(size);
         for row in 0..size {
             let mut line: Vec<f64> = Vec::with_capacity(row + 1);
@@ -25,7 +25,7 @@ impl Triangle {
     }
 
     /// x with L·x equal to `right`.
-    pub(crate) fn solve(&self, right: &[f64]) -> Vec<f64> {
+    pub(super) fn solve(&self, right: &[f64]) -> Vec<f64> {
         let mut x: Vec<f64> = Vec::with_capacity(right.len());
         for (row, right) in self.0.iter().zip(right) {
             let done: f64 = row.iter().zip(&x).map(|(a, b)| a * b).sum();
@@ -35,7 +35,7 @@ impl Triangle {
     }
 
     /// x with Lᵀ·x equal to `right`.
-    pub(crate) fn solve_back(&self, right: &[f64]) -> Vec<f64> {
+    pub(super) fn solve_transposed(&self, right: &[f64]) -> Vec<f64> {
         let mut x = right.to_vec();
         for row in (0..x.len()).rev() {
             x[row] /= self.0[row][row];
@@ -47,7 +47,7 @@ impl Triangle {
     }
 
     /// Half the logarithm of the matrix's determinant.
-    pub(crate) fn half_log_determinant(&self) -> f64 {
+    pub(super) fn half_log_determinant(&self) -> f64 {
         self.0
             .iter()
             .enumerate()
@@ -57,12 +57,12 @@ impl Triangle {
 }
 
 /// The density of the normal distribution.
-pub(crate) fn bell(x: f64) -> f64 {
+pub(super) fn normal_density(x: f64) -> f64 {
     (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt()
 }
 
 /// How much of the normal distribution lies below, to seven digits: Abramowitz and Stegun 26.2.17.
-pub(crate) fn below(x: f64) -> f64 {
+pub(super) fn normal_distribution(x: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * x.abs());
     let factors = [
         0.319_381_530,
@@ -75,7 +75,7 @@ pub(crate) fn below(x: f64) -> f64 {
         .iter()
         .rev()
         .fold(0.0, |sum, factor| t * (factor + sum));
-    let above = bell(x) * sum;
+    let above = normal_density(x) * sum;
     if x > 0.0 { 1.0 - above } else { above }
 }
 
@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn a_matrix_is_solved() {
         let matrix = [[4.0, 2.0, 0.6], [2.0, 5.0, 1.5], [0.6, 1.5, 3.0]];
-        let triangle = Triangle::of(3, |row, column| matrix[row][column]).unwrap();
-        let x = triangle.solve_back(&triangle.solve(&[1.0, 2.0, 3.0]));
+        let triangle = Cholesky::of(3, |row, column| matrix[row][column]).unwrap();
+        let x = triangle.solve_transposed(&triangle.solve(&[1.0, 2.0, 3.0]));
         for (row, right) in matrix.iter().zip([1.0, 2.0, 3.0]) {
             let left: f64 = row.iter().zip(&x).map(|(a, b)| a * b).sum();
             assert!((left - right).abs() < 1e-12, "{left} {right}");
@@ -95,14 +95,18 @@ mod tests {
         // 4·(5·3 - 1.5²) - 2·(2·3 - 1.5·0.6) + 0.6·(2·1.5 - 5·0.6)
         let determinant = (2.0 * triangle.half_log_determinant()).exp();
         assert!((determinant - 40.8).abs() < 1e-9, "{determinant}");
-        assert!(Triangle::of(2, |_, _| 1.0).is_none());
+        assert!(Cholesky::of(2, |_, _| 1.0).is_none());
     }
 
     #[test]
     fn the_normal_distribution_has_its_known_values() {
         for (x, expected) in [(0.0, 0.5), (1.0, 0.841_344_7), (-1.96, 0.024_997_9)] {
-            assert!((below(x) - expected).abs() < 1e-6, "{x}: {}", below(x));
+            assert!(
+                (normal_distribution(x) - expected).abs() < 1e-6,
+                "{x}: {}",
+                normal_distribution(x)
+            );
         }
-        assert!((bell(0.0) - 0.398_942_3).abs() < 1e-7);
+        assert!((normal_density(0.0) - 0.398_942_3).abs() < 1e-7);
     }
 }

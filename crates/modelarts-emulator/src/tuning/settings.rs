@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use crate::{
     api::{error::ApiError, json_field::JsonField},
     tuning::{
-        Searcher,
         anneal::Anneal,
-        bayes::{Bayes, Kind},
+        bayes::{Acquisition, Bayes},
+        search::Searcher,
         space::Space,
         tpe::Tpe,
     },
 };
 
-/// What a job searches, and how.
+/// The search of a job: rewards, space and algorithm.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {
     pub(crate) rewards: Vec<Reward>,
@@ -46,15 +46,25 @@ impl fmt::Debug for Reward {
 
 #[derive(Clone, Debug)]
 enum Algorithm {
-    Bayes { kind: Kind, kappa: f64, xi: f64 },
-    Tpe { gamma: f64, first: usize },
-    Anneal { best: f64, shrink: f64 },
+    Bayes {
+        kind: Acquisition,
+        kappa: f64,
+        xi: f64,
+    },
+    Tpe {
+        gamma: f64,
+        first: usize,
+    },
+    Anneal {
+        best: f64,
+        shrink: f64,
+    },
 }
 
 /// The most trials of a search, as many as jobs of a project.
-const MOST_SAMPLES: usize = 10_000;
+const MAX_SAMPLES: usize = 10_000;
 /// The most trials at a time: they are processes of this machine.
-const MOST_CONCURRENT: usize = 64;
+const MAX_CONCURRENT: usize = 64;
 
 impl Tuning {
     /// From the body of a creation that the rules have passed; none if nothing is searched.
@@ -73,9 +83,9 @@ impl Tuning {
         let mut rewards = Vec::new();
         for item in given {
             let [name, mode, regex] = [
-                needed(&item, "name")?,
-                needed(&item, "mode")?,
-                needed(&item, "regex")?,
+                required_text(&item, "name")?,
+                required_text(&item, "mode")?,
+                required_text(&item, "regex")?,
             ];
             rewards.push(Reward {
                 name: name.text()?.to_owned(),
@@ -92,7 +102,7 @@ impl Tuning {
             _ => return Err(ApiError::not_modelled("a search by several algorithms")),
         };
         let settings = Settings(given);
-        let samples = settings.number("num_samples", 20.0, 1.0..=MOST_SAMPLES as f64)? as usize;
+        let samples = settings.number("num_samples", 20.0, 1.0..=MAX_SAMPLES as f64)? as usize;
         let algorithm = match name {
             "tpe_search" => Algorithm::Tpe {
                 gamma: settings.number("gamma", 0.25, 0.0..=f64::MAX)?,
@@ -113,7 +123,7 @@ impl Tuning {
                 )));
             }
         };
-        let most = MOST_CONCURRENT as f64;
+        let most = MAX_CONCURRENT as f64;
         Ok(Some(Self {
             rewards,
             space,
@@ -138,14 +148,14 @@ impl Tuning {
         }
     }
 
-    pub(crate) fn leader(&self) -> &Reward {
+    pub(crate) fn leading_reward(&self) -> &Reward {
         // Not empty, see above.
         &self.rewards[0]
     }
 }
 
 /// A member of a metric, which a search here cannot do without.
-fn needed<'a>(metric: &JsonField<'a>, name: &str) -> Result<JsonField<'a>, ApiError> {
+fn required_text<'a>(metric: &JsonField<'a>, name: &str) -> Result<JsonField<'a>, ApiError> {
     match metric.get(name)? {
         Some(field) if !field.text()?.is_empty() => Ok(field),
         _ => Err(ApiError::not_modelled(format!("a metric without {name}"))),
@@ -185,11 +195,11 @@ impl Settings<'_> {
             })
     }
 
-    fn kind(&self) -> Result<Kind, ApiError> {
+    fn kind(&self) -> Result<Acquisition, ApiError> {
         match self.find("kind")? {
-            None | Some("ucb") => Ok(Kind::Ucb),
-            Some("ei") => Ok(Kind::Ei),
-            Some("poi") => Ok(Kind::Poi),
+            None | Some("ucb") => Ok(Acquisition::Ucb),
+            Some("ei") => Ok(Acquisition::Ei),
+            Some("poi") => Ok(Acquisition::Poi),
             Some(_) => Err(ApiError::invalid_parameter(
                 "algo_configs.params.kind must be one of [ucb ei poi]",
             )),
@@ -197,9 +207,8 @@ impl Settings<'_> {
     }
 }
 
-/// The algorithms with their settings and defaults, as ShowSearchAlgorithms lists them
-/// (domain.md section 10).
-pub(crate) fn documented() -> Vec<Value> {
+/// The algorithms with their settings and defaults, as ShowSearchAlgorithms lists them.
+pub(crate) fn documented_algorithms() -> Vec<Value> {
     let param =
         |(key, value, kind): &(&str, &str, &str)| json!({"key": key, "value": value, "type": kind});
     let common = [("num_samples", "20", "Integer"), ("seed", "1", "Integer")];
@@ -257,7 +266,7 @@ mod tests {
 
     #[test]
     fn defaults_are_the_documented_ones() {
-        for configs in documented() {
+        for configs in documented_algorithms() {
             let given = read(sound("x", json!([configs]))).unwrap().unwrap();
             let bare = json!([{"name": configs["name"]}]);
             let default = read(sound("x", bare)).unwrap().unwrap();

@@ -1,11 +1,11 @@
-//! What a search varies.
+//! The parameters that a search varies.
 
 use serde_json::{Map, Value};
 
 use crate::{
     api::{error::ApiError, json_field::JsonField},
-    tuning::Point,
-    validation::is_name,
+    tuning::search::Point,
+    validation::names::is_name,
 };
 
 /// All parameters of a search.
@@ -35,7 +35,7 @@ enum Values {
 }
 
 /// More points on a line are no list any more.
-const MOST_POINTS: u32 = 1_000_000;
+const MAX_POINTS: u32 = 1_000_000;
 
 impl Space {
     /// From `search_params`, which have passed the rules, without those to be left alone.
@@ -114,7 +114,7 @@ impl Values {
         };
         match points {
             0 => Ok(Self::Range { low, high }),
-            1..=MOST_POINTS => Ok(Self::Grid { low, high, points }),
+            1..=MAX_POINTS => Ok(Self::Grid { low, high, points }),
             _ => Err(wrong()),
         }
     }

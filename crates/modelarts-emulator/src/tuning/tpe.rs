@@ -7,72 +7,72 @@
 
 use fastrand::Rng;
 
-use crate::tuning::{Known, Point, Searcher};
+use crate::tuning::search::{Point, SearchHistory, Searcher};
 
 /// How many points are drawn from the density of the good ones.
 const CANDIDATES: usize = 24;
 /// No more points than this are good.
-const MOST_GOOD: usize = 25;
+const MAX_GOOD: usize = 25;
 
 #[derive(Debug)]
-pub(crate) struct Tpe {
-    pub(crate) gamma: f64,
+pub(super) struct Tpe {
+    pub(super) gamma: f64,
     /// `n_initial_points`: as many are drawn at random first.
-    pub(crate) first: usize,
+    pub(super) first: usize,
 }
 
 impl Searcher for Tpe {
-    fn next(&self, known: Known<'_>, rng: &mut Rng) -> Point {
-        let count = known.tried.len();
+    fn next(&self, history: SearchHistory<'_>, rng: &mut Rng) -> Point {
+        let count = history.tried.len();
         if count == 0 || count < self.first {
-            return known.random(rng);
+            return history.random(rng);
         }
-        let mut ranked: Vec<_> = known.tried.iter().collect();
+        let mut ranked: Vec<_> = history.tried.iter().collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
         let good = (self.gamma * count as f64).ceil() as usize;
-        let (good, others) = ranked.split_at(good.clamp(1, MOST_GOOD).min(count));
-        (0..known.dimensions)
+        let (good, others) = ranked.split_at(good.clamp(1, MAX_GOOD).min(count));
+        (0..history.dimensions)
             .map(|axis| {
                 let density = |points: &[&(Point, f64)]| {
                     Density::of(points.iter().map(|(point, _)| point[axis]).collect())
                 };
                 let (good, others) = (density(good), density(others));
-                let worth = |x: f64| good.at(x).ln() - others.at(x).ln();
-                let candidates = (0..CANDIDATES).map(|_| good.draw(rng));
-                let best = candidates.max_by(|a, b| worth(*a).total_cmp(&worth(*b)));
+                let log_ratio = |x: f64| good.density(x).ln() - others.density(x).ln();
+                let candidates = (0..CANDIDATES).map(|_| good.sample(rng));
+                let best = candidates.max_by(|a, b| log_ratio(*a).total_cmp(&log_ratio(*b)));
                 best.unwrap_or(0.5)
             })
             .collect()
     }
 }
 
-/// A mixture of a bell over the whole of 0 to 1, and one around each point, as wide as it is far
-/// from its neighbours.
+/// A mixture of a normal density over the whole of 0 to 1, and one around each point, as wide as it
+/// is far from its neighbours.
 struct Density(Vec<(f64, f64)>);
 
 impl Density {
     fn of(mut centers: Vec<f64>) -> Self {
         centers.sort_by(f64::total_cmp);
         let narrowest = 1.0 / (1.0 + centers.len() as f64).min(100.0);
-        let mut bells = vec![(0.5, 1.0)];
+        let mut components = vec![(0.5, 1.0)];
         for (index, center) in centers.iter().enumerate() {
             let left = index.checked_sub(1).map_or(0.0, |before| centers[before]);
             let right = centers.get(index + 1).copied().unwrap_or(1.0);
             let width = (center - left).max(right - center);
-            bells.push((*center, width.clamp(narrowest, 1.0)));
+            components.push((*center, width.clamp(narrowest, 1.0)));
         }
-        Self(bells)
+        Self(components)
     }
 
     /// Up to a factor, which is the same everywhere.
-    fn at(&self, x: f64) -> f64 {
-        let bell =
+    fn density(&self, x: f64) -> f64 {
+        let component_density =
             |(center, width): &(f64, f64)| (-0.5 * ((x - center) / width).powi(2)).exp() / width;
-        let sum: f64 = self.0.iter().map(bell).sum();
+        let sum: f64 = self.0.iter().map(component_density).sum();
         sum / self.0.len() as f64
     }
 
-    fn draw(&self, rng: &mut Rng) -> f64 {
+    fn sample(&self, rng: &mut Rng) -> f64 {
         let (center, width) = self.0[rng.usize(..self.0.len())];
         loop {
             // Box and Muller; 1 - x is not 0.

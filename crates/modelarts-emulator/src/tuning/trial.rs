@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{clock::Timestamp, tuning::settings::Reward};
+use crate::{clock::timestamp::Timestamp, tuning::settings::Reward};
 
-/// What has become of a trial. Stored in a row of its own: a job has up to 10,000.
+/// The state of a trial. Stored in a row of its own: a job has up to 10,000.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Trial {
     /// Eight hexadecimal digits.
@@ -19,9 +19,9 @@ pub(crate) struct Trial {
     pub(crate) ended: Option<Timestamp>,
     /// How often the leading reward was found.
     pub(crate) iterations: u32,
-    /// The first of them, at most [`KEPT`], and the last.
+    /// The first of them, at most [`MAX_REPORTS`], and the last.
     pub(crate) reports: Vec<Report>,
-    /// Somebody has asked to end it, and not the job.
+    /// Its end was requested, and not that of the job.
     pub(crate) stop: bool,
     /// It is not stored as it is now.
     #[serde(skip)]
@@ -29,7 +29,7 @@ pub(crate) struct Trial {
 }
 
 /// More reports of a trial are counted, but only the last is kept.
-const KEPT: usize = 1000;
+const MAX_REPORTS: usize = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TrialStatus {
@@ -60,7 +60,7 @@ impl Trial {
             (a, b) => a.or(b),
         };
         self.iterations += 1;
-        if self.reports.len() > KEPT {
+        if self.reports.len() > MAX_REPORTS {
             self.reports.pop();
         }
         self.reports.push(Report {
@@ -83,23 +83,23 @@ fn number(texts: &[String]) -> Option<f64> {
 }
 
 /// Finds rewards in a log that grows.
-pub(crate) struct Scraper<'a> {
+pub(crate) struct RewardScraper<'a> {
     rewards: &'a [Reward],
     /// How much of the log has been looked at.
-    pub(crate) seen: u64,
+    pub(crate) position: u64,
     /// The beginning of a line whose end is not there yet.
     rest: Vec<u8>,
     latest: Vec<String>,
 }
 
 /// No line of a reward is longer.
-const LONGEST_LINE: usize = 64 << 10;
+const MAX_LINE: usize = 64 << 10;
 
-impl<'a> Scraper<'a> {
+impl<'a> RewardScraper<'a> {
     pub(crate) fn new(rewards: &'a [Reward]) -> Self {
         Self {
             rewards,
-            seen: 0,
+            position: 0,
             rest: Vec::new(),
             latest: vec![String::new(); rewards.len()],
         }
@@ -107,26 +107,26 @@ impl<'a> Scraper<'a> {
 
     /// Takes what is new in the log; gives the metrics for each time the leading one was found.
     /// `last`: no more will come, so a line needs no end.
-    pub(crate) fn take(&mut self, new: &[u8], last: bool) -> Vec<Vec<String>> {
+    pub(crate) fn feed(&mut self, new: &[u8], last: bool) -> Vec<Vec<String>> {
         self.rest.extend_from_slice(new);
         let end = match self.rest.iter().rposition(|byte| *byte == b'\n') {
             _ if last => self.rest.len(),
             Some(end) => end + 1,
-            None if self.rest.len() > LONGEST_LINE => self.rest.len(),
+            None if self.rest.len() > MAX_LINE => self.rest.len(),
             None => 0,
         };
         let lines: Vec<u8> = self.rest.drain(..end).collect();
         let mut found = Vec::new();
         for line in String::from_utf8_lossy(&lines).lines() {
-            if self.line(line) {
+            if self.scan_line(line) {
                 found.push(self.latest.clone());
             }
         }
         found
     }
 
-    /// Whether the leading reward is in it.
-    fn line(&mut self, line: &str) -> bool {
+    /// True if the leading reward is in it.
+    fn scan_line(&mut self, line: &str) -> bool {
         let mut leads = false;
         for (index, reward) in self.rewards.iter().enumerate() {
             // An error: the expression went back and forth too often; then nothing is found.
@@ -163,14 +163,14 @@ mod tests {
             reward("acc", r"acc=([\d.]+)"),
             reward("loss", r"(?<=loss )\S+"),
         ];
-        let mut scraper = Scraper::new(&rewards);
-        assert_eq!(scraper.take(b"start\nacc=0.", false), [[""; 0]; 0]);
-        assert_eq!(scraper.take(b"5\nloss nan\n", false), [["0.5", ""]]);
+        let mut scraper = RewardScraper::new(&rewards);
+        assert_eq!(scraper.feed(b"start\nacc=0.", false), [[""; 0]; 0]);
+        assert_eq!(scraper.feed(b"5\nloss nan\n", false), [["0.5", ""]]);
         assert_eq!(
-            scraper.take(b"loss 0.3 acc=0.6\nacc=0.7", false),
+            scraper.feed(b"loss 0.3 acc=0.6\nacc=0.7", false),
             [["0.6", "0.3"]]
         );
-        assert_eq!(scraper.take(b"", true), [["0.7", "0.3"]]);
+        assert_eq!(scraper.feed(b"", true), [["0.7", "0.3"]]);
     }
 
     #[test]

@@ -4,7 +4,10 @@ use serde_json::Value;
 
 use crate::{
     api::error::ApiError,
-    validation::{Creation, creation::text_of, names::is_variable},
+    validation::{
+        creation::{Creation, text_of},
+        names::is_variable,
+    },
 };
 
 /// Names of annotations that have an effect.
@@ -13,9 +16,9 @@ pub(crate) struct Annotations;
 impl Annotations {
     /// How often a failed job runs again.
     pub(crate) const RETRIES: &'static str = "fault-tolerance/job-retry-num";
-    /// Whether any failure makes it run again.
+    /// Any failure makes it run again.
     pub(crate) const UNCONDITIONAL: &'static str = "fault-tolerance/job-unconditional-retry";
-    /// Whether a job that hangs is started again where it is.
+    /// A job that hangs is started again where it is.
     pub(crate) const HANG_RETRY: &'static str = "fault-tolerance/hang-retry";
 }
 
@@ -30,49 +33,49 @@ const SWITCHES: [&str; 5] = [
     "mindstudio-insight/enable",
 ];
 
-fn broken(what: String) -> Result<(), ApiError> {
+fn rule_broken(what: String) -> Result<(), ApiError> {
     Err(ApiError::invalid_parameter(what))
 }
 
-pub(crate) fn kind(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let kind = draft.text("/kind").unwrap_or_default();
-    let known = draft.terms.cloud.kinds();
+pub(super) fn kind_of_cloud(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let kind = creation.text("/kind").unwrap_or_default();
+    let known = creation.offer.cloud.kinds();
     if known.contains(&kind) {
         Ok(())
     } else {
-        broken(format!("kind must be one of [{}]", known.join(" ")))
+        rule_broken(format!("kind must be one of [{}]", known.join(" ")))
     }
 }
 
-pub(crate) fn tasks_or_spec(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if draft.has_tasks() && draft.at("/spec").is_some() {
-        return broken("tasks must not stand beside spec".into());
-    }
-    Ok(())
-}
-
-pub(crate) fn algorithm(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if !draft.has_tasks() && !draft.tunes() && draft.at("/algorithm").is_none() {
-        return broken("algorithm is required".into());
+pub(super) fn tasks_or_spec(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if creation.has_tasks() && creation.at("/spec").is_some() {
+        return rule_broken("tasks must not stand beside spec".into());
     }
     Ok(())
 }
 
-pub(crate) fn spec(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if !draft.has_tasks() && draft.at("/spec").is_none() {
-        return broken("spec is required".into());
+pub(super) fn algorithm_required(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if !creation.has_tasks() && !creation.is_fine_tuning() && creation.at("/algorithm").is_none() {
+        return rule_broken("algorithm is required".into());
     }
     Ok(())
 }
 
-pub(crate) fn retries(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let Some(text) = draft.annotation(RETRIES) else {
+pub(super) fn spec_required(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if !creation.has_tasks() && creation.at("/spec").is_none() {
+        return rule_broken("spec is required".into());
+    }
+    Ok(())
+}
+
+pub(super) fn retries_in_range(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let Some(text) = creation.annotation(RETRIES) else {
         return Ok(());
     };
-    let range = draft.terms.cloud.retries();
+    let range = creation.offer.cloud.retries();
     match text.parse() {
         Ok(number) if range.contains(&number) => Ok(()),
-        _ => broken(format!(
+        _ => rule_broken(format!(
             "metadata.annotations.{RETRIES} must be between {} and {}",
             range.start(),
             range.end()
@@ -80,35 +83,35 @@ pub(crate) fn retries(draft: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn switches(draft: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn annotation_switches(creation: &Creation<'_>) -> Result<(), ApiError> {
     for key in SWITCHES {
-        if !matches!(draft.annotation(key), None | Some("true" | "false")) {
-            return broken(format!("metadata.annotations.{key} must be true or false"));
+        if !matches!(creation.annotation(key), None | Some("true" | "false")) {
+            return rule_broken(format!("metadata.annotations.{key} must be true or false"));
         }
     }
     Ok(())
 }
 
-pub(crate) fn hang_retry(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if draft.annotation(HANG_RETRY) == Some("true") && draft.annotation(RETRIES).is_none() {
-        return broken(format!(
+pub(super) fn hang_retry_needs_retries(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if creation.annotation(HANG_RETRY) == Some("true") && creation.annotation(RETRIES).is_none() {
+        return rule_broken(format!(
             "metadata.annotations.{RETRIES} is required with {HANG_RETRY}"
         ));
     }
     Ok(())
 }
 
-pub(crate) fn template(draft: &Creation<'_>) -> Result<(), ApiError> {
-    match draft.annotation("job_template") {
+pub(super) fn job_template_known(creation: &Creation<'_>) -> Result<(), ApiError> {
+    match creation.annotation("job_template") {
         None | Some("" | "Template RL" | "Template DL") => Ok(()),
-        Some(_) => {
-            broken("metadata.annotations.job_template must be Template RL or Template DL".into())
-        }
+        Some(_) => rule_broken(
+            "metadata.annotations.job_template must be Template RL or Template DL".into(),
+        ),
     }
 }
 
-fn variables<'a>(draft: &Creation<'a>) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-    let variables = draft
+fn variables<'a>(creation: &Creation<'a>) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    let variables = creation
         .at("/algorithm/environments")
         .and_then(Value::as_object);
     variables
@@ -117,30 +120,30 @@ fn variables<'a>(draft: &Creation<'a>) -> impl Iterator<Item = (&'a str, &'a str
         .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
 }
 
-pub(crate) fn environments(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if variables(draft).all(|(name, _)| is_variable(name)) {
+pub(super) fn variable_names(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if variables(creation).all(|(name, _)| is_variable(name)) {
         return Ok(());
     }
-    broken("algorithm.environments must have names of letters, digits and underscores that do not start with a digit".into())
+    rule_broken("algorithm.environments must have names of letters, digits and underscores that do not start with a digit".into())
 }
 
-pub(crate) fn no_references(draft: &Creation<'_>) -> Result<(), ApiError> {
-    match variables(draft).find(|(_, value)| value.contains('$')) {
-        Some((name, _)) => broken(format!(
+pub(super) fn variable_references(creation: &Creation<'_>) -> Result<(), ApiError> {
+    match variables(creation).find(|(_, value)| value.contains('$')) {
+        Some((name, _)) => rule_broken(format!(
             "algorithm.environments.{name} must not refer to variables by $"
         )),
         None => Ok(()),
     }
 }
 
-pub(crate) fn metrics(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for (at, metric) in draft.list("/spec/custom_metrics").iter().enumerate() {
+pub(super) fn metrics_url_and_port(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for (at, metric) in creation.list("/spec/custom_metrics").iter().enumerate() {
         let url = text_of(metric, "/metrics_url").is_some();
         let port = metric
             .get("metrics_port")
             .is_some_and(|port| !port.is_null());
         if url != port {
-            return broken(format!(
+            return rule_broken(format!(
                 "spec.custom_metrics[{at}] must have metrics_url and metrics_port, or neither"
             ));
         }
@@ -149,8 +152,8 @@ pub(crate) fn metrics(draft: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// The older documents have URL and port, the newer ones a command or an HTTP request.
-pub(crate) fn metrics_in_one_form(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for (at, metric) in draft.list("/spec/custom_metrics").iter().enumerate() {
+pub(super) fn metrics_one_form(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for (at, metric) in creation.list("/spec/custom_metrics").iter().enumerate() {
         let given = |name: &str| {
             let value = metric.get(name);
             value.is_some_and(|value| !value.is_null() && *value != "")
@@ -158,7 +161,7 @@ pub(crate) fn metrics_in_one_form(draft: &Creation<'_>) -> Result<(), ApiError> 
         let older = given("metrics_url") || given("metrics_port");
         let forms = [older, given("exec"), given("http_get")];
         if forms.into_iter().filter(|form| *form).count() != 1 {
-            return broken(format!(
+            return rule_broken(format!(
                 "spec.custom_metrics[{at}] must have one of metrics_url, exec and http_get"
             ));
         }
@@ -166,8 +169,8 @@ pub(crate) fn metrics_in_one_form(draft: &Creation<'_>) -> Result<(), ApiError> 
     Ok(())
 }
 
-pub(crate) fn http_get(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for (at, metric) in draft.list("/spec/custom_metrics").iter().enumerate() {
+pub(super) fn metrics_http_get(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for (at, metric) in creation.list("/spec/custom_metrics").iter().enumerate() {
         let request = metric.get("http_get").filter(|request| !request.is_null());
         let lacks = |name: &&str| {
             let value = request.and_then(|request| request.get(*name));
@@ -176,7 +179,7 @@ pub(crate) fn http_get(draft: &Creation<'_>) -> Result<(), ApiError> {
         if request.is_some()
             && let Some(name) = ["path", "port"].into_iter().find(|name| lacks(name))
         {
-            return broken(format!(
+            return rule_broken(format!(
                 "spec.custom_metrics[{at}].http_get.{name} is required"
             ));
         }
@@ -184,53 +187,55 @@ pub(crate) fn http_get(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn notification_topic(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if draft.at("/spec/notification").is_some() && !draft.has("/spec/notification/topic_urn") {
-        return broken("spec.notification.topic_urn is required".into());
-    }
-    Ok(())
-}
-
-pub(crate) fn notification_events(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let events = "/spec/notification/events";
-    if draft.at("/spec/notification").is_some() && draft.list(events).is_empty() {
-        return broken("spec.notification.events is required".into());
-    }
-    Ok(())
-}
-
-pub(crate) fn key_pairs(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let names = "/endpoints/ssh/key_pair_names";
-    if draft.at("/endpoints/ssh").is_some() && draft.list(names).is_empty() {
-        return broken("endpoints.ssh.key_pair_names is required".into());
-    }
-    Ok(())
-}
-
-pub(crate) fn log_dir(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if draft.has("/algorithm/summary/log_type") && draft.at("/algorithm/summary/log_dir").is_none()
+pub(super) fn notification_topic(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if creation.at("/spec/notification").is_some() && !creation.has("/spec/notification/topic_urn")
     {
-        return broken("algorithm.summary.log_dir is required with log_type".into());
+        return rule_broken("spec.notification.topic_urn is required".into());
     }
     Ok(())
 }
 
-pub(crate) fn data_sources(draft: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn notification_events(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let events = "/spec/notification/events";
+    if creation.at("/spec/notification").is_some() && creation.list(events).is_empty() {
+        return rule_broken("spec.notification.events is required".into());
+    }
+    Ok(())
+}
+
+pub(super) fn ssh_key_pairs(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let names = "/endpoints/ssh/key_pair_names";
+    if creation.at("/endpoints/ssh").is_some() && creation.list(names).is_empty() {
+        return rule_broken("endpoints.ssh.key_pair_names is required".into());
+    }
+    Ok(())
+}
+
+pub(super) fn summary_log_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if creation.has("/algorithm/summary/log_type")
+        && creation.at("/algorithm/summary/log_dir").is_none()
+    {
+        return rule_broken("algorithm.summary.log_dir is required with log_type".into());
+    }
+    Ok(())
+}
+
+pub(super) fn board_data_sources(creation: &Creation<'_>) -> Result<(), ApiError> {
     let board = ["tensorboard/enable", "mindstudio-insight/enable"]
         .into_iter()
-        .find(|key| draft.annotation(key) == Some("true"));
+        .find(|key| creation.annotation(key) == Some("true"));
     match board {
-        Some(key) if draft.list("/algorithm/summary/data_sources").is_empty() => broken(format!(
-            "algorithm.summary.data_sources is required with {key}"
-        )),
+        Some(key) if creation.list("/algorithm/summary/data_sources").is_empty() => rule_broken(
+            format!("algorithm.summary.data_sources is required with {key}"),
+        ),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn config_is_yaml(draft: &Creation<'_>) -> Result<(), ApiError> {
-    match draft.text("/algorithm/autosearch_config_path") {
+pub(super) fn search_config_yaml(creation: &Creation<'_>) -> Result<(), ApiError> {
+    match creation.text("/algorithm/autosearch_config_path") {
         Some(path) if !(path.ends_with(".yaml") || path.ends_with(".yml")) => {
-            broken("algorithm.autosearch_config_path must be a YAML file".into())
+            rule_broken("algorithm.autosearch_config_path must be a YAML file".into())
         }
         _ => Ok(()),
     }

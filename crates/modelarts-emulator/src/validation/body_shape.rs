@@ -5,38 +5,42 @@ use serde_json::Value;
 use crate::{
     api::{error::ApiError, json_field::JsonField},
     validation::{
-        creation::tuned,
-        fields::{Fate, Line, Need, Type, ignored::is_empty, lines},
+        creation::fine_tuned_field,
+        fields::{
+            field_spec::{FieldSpec, Handling, Need, Type},
+            field_specs,
+            ignored::is_empty,
+        },
         names::is_name,
     },
 };
 
 /// Checks the type and the limits of every field.
 pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
-    against(lines(), body)
+    check_against(field_specs(), body)
 }
 
-/// Checks every field of `body` by its line of `lines`.
-pub(crate) fn against<'l>(
-    lines: impl IntoIterator<Item = &'l Line>,
+/// Checks every field of `body` by its line of the table `lines`.
+pub(crate) fn check_against<'l>(
+    lines: impl IntoIterator<Item = &'l FieldSpec>,
     body: &Value,
 ) -> Result<(), ApiError> {
     let root = JsonField::root(body);
     root.object()?;
     for line in lines {
         for (parent, name) in parents(&root, line.0)? {
-            check_line(&parent, name, line)?;
+            check_field(&parent, name, line)?;
         }
     }
     Ok(())
 }
 
 /// 501 for a feature, or a value of a field, that the job could not run without.
-pub(crate) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
+pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     let root = JsonField::root(body);
-    for (path, kind, _, fate) in lines() {
+    for (path, kind, _, handling) in field_specs() {
         let known = match kind {
-            _ if *fate == Fate::Refused => &[][..],
+            _ if *handling == Handling::Refused => &[][..],
             Type::Known(values) => values,
             _ => continue,
         };
@@ -48,8 +52,8 @@ pub(crate) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
             if is_empty(value) || known.iter().any(|known| value == known) {
                 continue;
             }
-            return Err(ApiError::not_modelled(match *fate {
-                Fate::Refused => format!("the request field {field}"),
+            return Err(ApiError::not_modelled(match *handling {
+                Handling::Refused => format!("the request field {field}"),
                 _ => format!("{value} as {field}"),
             }));
         }
@@ -58,7 +62,7 @@ pub(crate) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
 }
 
 /// 501 for fine-tuning: such a job names a model instead of code. One with code of its own runs it.
-pub(crate) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
+pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
     let given = |pointer: &&str| body.pointer(pointer).is_some_and(|value| !is_empty(value));
     let code = [
         "/algorithm/id",
@@ -68,7 +72,7 @@ pub(crate) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
         "/algorithm/command",
         "/algorithm/engine",
     ];
-    match tuned(body) {
+    match fine_tuned_field(body) {
         Some(model) if !code.iter().any(given) => Err(ApiError::not_modelled(format!(
             "fine-tuning ({} in a job without code, command or image to run)",
             model[1..].replace('/', ".")
@@ -107,7 +111,11 @@ fn parents<'a, 'p>(
     Ok(here.into_iter().map(|field| (field, None)).collect())
 }
 
-fn check_line(parent: &JsonField<'_>, name: Option<&str>, line: &Line) -> Result<(), ApiError> {
+fn check_field(
+    parent: &JsonField<'_>,
+    name: Option<&str>,
+    line: &FieldSpec,
+) -> Result<(), ApiError> {
     let (_, kind, need, _) = line;
     let field = match (name, need) {
         (None, _) => parent.clone(),

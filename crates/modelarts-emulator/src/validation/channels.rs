@@ -7,16 +7,19 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     files::confined_dir::ConfinedDir,
-    validation::{Creation, creation::text_of, names::is_variable},
+    validation::{
+        creation::{Creation, text_of},
+        names::is_variable,
+    },
 };
 
 const LISTS: [&str; 2] = ["inputs", "outputs"];
 
 /// Each channel with its path for messages.
-fn channels<'a>(draft: &Creation<'a>) -> impl Iterator<Item = (String, &'a Value)> + use<'a> {
-    let draft = *draft;
+fn channels<'a>(creation: &Creation<'a>) -> impl Iterator<Item = (String, &'a Value)> + use<'a> {
+    let creation = *creation;
     LISTS.into_iter().flat_map(move |list| {
-        let channels = draft.list(&format!("/algorithm/{list}")).iter();
+        let channels = creation.list(&format!("/algorithm/{list}")).iter();
         channels
             .enumerate()
             .map(move |(at, channel)| (format!("algorithm.{list}[{at}]"), channel))
@@ -24,21 +27,21 @@ fn channels<'a>(draft: &Creation<'a>) -> impl Iterator<Item = (String, &'a Value
 }
 
 /// Jobs that tune a model are sent inputs without names.
-pub(crate) fn inputs_named(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let inputs = draft.list("/algorithm/inputs");
+pub(super) fn input_named(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let inputs = creation.list("/algorithm/inputs");
     let unnamed = |input: &Value| text_of(input, "/name").is_none();
     match inputs.iter().position(unnamed) {
-        Some(at) if !draft.tunes() => Err(ApiError::invalid_parameter(format!(
+        Some(at) if !creation.is_fine_tuning() => Err(ApiError::invalid_parameter(format!(
             "algorithm.inputs[{at}].name is required"
         ))),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn different(draft: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn channel_names_different(creation: &Creation<'_>) -> Result<(), ApiError> {
     for list in LISTS {
         let mut names = BTreeSet::new();
-        for channel in draft.list(&format!("/algorithm/{list}")) {
+        for channel in creation.list(&format!("/algorithm/{list}")) {
             if let Some(name) = text_of(channel, "/name")
                 && !names.insert(name)
             {
@@ -49,9 +52,9 @@ pub(crate) fn different(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn different_places(draft: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn channel_directories_different(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut places = BTreeSet::new();
-    for (path, channel) in channels(draft) {
+    for (path, channel) in channels(creation) {
         if let Some(place) = text_of(channel, "/local_dir")
             && !places.insert(place.trim_end_matches('/'))
         {
@@ -63,8 +66,8 @@ pub(crate) fn different_places(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn hosted(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let hosted = draft
+pub(super) fn hosted_once(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let hosted = creation
         .list("/algorithm/outputs")
         .iter()
         .filter(|output| output.pointer("/remote/modelarts_hosted").is_some())
@@ -75,8 +78,8 @@ pub(crate) fn hosted(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn kind(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for (_, channel) in channels(draft) {
+pub(super) fn channel_kind(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for (_, channel) in channels(creation) {
         let Some(remote) = channel.get("remote").and_then(Value::as_object) else {
             continue;
         };
@@ -88,8 +91,8 @@ pub(crate) fn kind(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn one_place(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for (path, channel) in channels(draft) {
+pub(super) fn channel_one_source(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for (path, channel) in channels(creation) {
         let given = |kind: &str| {
             channel
                 .pointer(&format!("/remote/{kind}"))
@@ -114,8 +117,8 @@ pub(crate) fn one_place(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn variable(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for (path, channel) in channels(draft) {
+pub(super) fn channel_variable_name(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for (path, channel) in channels(creation) {
         if text_of(channel, "/access_method") == Some("env")
             && !is_variable(text_of(channel, "/name").unwrap_or_default())
         {
@@ -128,8 +131,8 @@ pub(crate) fn variable(draft: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// `attributes` is an object, the same as text, or, in the newest documents, the name of one.
-pub(crate) fn attributes(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for (path, channel) in channels(draft) {
+pub(super) fn constraint_attributes(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for (path, channel) in channels(creation) {
         let constraints = channel.get("remote_constraint").and_then(Value::as_array);
         for (at, constraint) in constraints.into_iter().flatten().enumerate() {
             let known = ["data_format", "data_segmentation", "dataset_type"];
@@ -169,32 +172,32 @@ pub(crate) fn attributes(draft: &Creation<'_>) -> Result<(), ApiError> {
 
 /// The id and the version of each data set.
 fn datasets<'a>(
-    draft: &Creation<'a>,
+    creation: &Creation<'a>,
 ) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + use<'a> {
-    let inputs = draft.list("/algorithm/inputs").iter();
+    let inputs = creation.list("/algorithm/inputs").iter();
     inputs.filter_map(|input| {
         let id = text_of(input, "/remote/dataset/id")?;
         Some((id, text_of(input, "/remote/dataset/version_id")))
     })
 }
 
-fn there(draft: &Creation<'_>, below: &[&str]) -> bool {
+fn dataset_present(creation: &Creation<'_>, below: &[&str]) -> bool {
     let plain = below
         .iter()
         .all(|name| !name.contains('/') && !matches!(*name, "." | ".."));
-    let Some(root) = draft.terms.datasets.as_ref().filter(|_| plain) else {
+    let Some(root) = creation.offer.datasets.as_ref().filter(|_| plain) else {
         return false;
     };
     let Ok(root) = ConfinedDir::create(root) else {
         return false;
     };
     let path: std::path::PathBuf = below.iter().collect();
-    root.existing(&path).is_ok_and(|path| path.is_dir())
+    root.resolve(&path).is_ok_and(|path| path.is_dir())
 }
 
-pub(crate) fn dataset(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for (id, _) in datasets(draft) {
-        if !there(draft, &[id]) {
+pub(super) fn dataset_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for (id, _) in datasets(creation) {
+        if !dataset_present(creation, &[id]) {
             return Err(ApiError::of(2783, &[id]));
         }
     }
@@ -202,8 +205,8 @@ pub(crate) fn dataset(draft: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// Data sets of the asset service have no versions.
-pub(crate) fn dataset_version_named(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let inputs = draft.list("/algorithm/inputs").iter().enumerate();
+pub(super) fn dataset_version(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let inputs = creation.list("/algorithm/inputs").iter().enumerate();
     for (at, input) in inputs {
         let of = |name: &str| text_of(input, &format!("/remote/dataset/{name}"));
         let versioned = of("service_type") != Some("V3");
@@ -216,11 +219,11 @@ pub(crate) fn dataset_version_named(draft: &Creation<'_>) -> Result<(), ApiError
     Ok(())
 }
 
-pub(crate) fn dataset_version(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for (id, version) in datasets(draft) {
+pub(super) fn dataset_version_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for (id, version) in datasets(creation) {
         if let Some(version) = version
-            && there(draft, &[id])
-            && !there(draft, &[id, version])
+            && dataset_present(creation, &[id])
+            && !dataset_present(creation, &[id, version])
         {
             return Err(ApiError::of(2782, &[version]));
         }
@@ -228,8 +231,8 @@ pub(crate) fn dataset_version(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn tasks_from_obs(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for (at, task) in draft.list("/tasks").iter().enumerate() {
+pub(super) fn tasks_read_from_obs(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for (at, task) in creation.list("/tasks").iter().enumerate() {
         for list in ["inputs", "job_config/inputs"] {
             let inputs = task.pointer(&format!("/algorithm/{list}"));
             let inputs = inputs.and_then(Value::as_array).into_iter().flatten();

@@ -27,12 +27,12 @@ pub(crate) struct Offer {
     pub(crate) strict: bool,
 }
 
-/// The body of a request for a job, beside the terms of the check. Members are named by JSON
-/// pointers; null and empty text count as absent.
+/// The body of a request for a job, beside the offer that it is checked against. Members are named
+/// by JSON pointers; null and empty text count as absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Creation<'a> {
     pub(crate) body: &'a Value,
-    pub(crate) terms: &'a Offer,
+    pub(crate) offer: &'a Offer,
     /// The algorithm that `algorithm.id` names, if it is there.
     pub(crate) stored: Option<&'a Value>,
     /// True for an algorithm that is to be stored, which is checked in the form of a job.
@@ -42,7 +42,7 @@ pub(crate) struct Creation<'a> {
 }
 
 /// The field by which a job names a model of the platform to tune.
-pub(crate) fn tuned(body: &Value) -> Option<&'static str> {
+pub(crate) fn fine_tuned_field(body: &Value) -> Option<&'static str> {
     let fields = [
         "/train_type",
         "/ftjob_config",
@@ -73,12 +73,12 @@ impl<'a> Creation<'a> {
     }
 
     /// True for a job that tunes a model of the platform, which brings its own code.
-    pub(crate) fn tunes(&self) -> bool {
-        tuned(self.body).is_some()
+    pub(super) fn is_fine_tuning(&self) -> bool {
+        fine_tuned_field(self.body).is_some()
     }
 
     /// True for a heterogeneous job: code, data and place are those of its tasks.
-    pub(crate) fn has_tasks(&self) -> bool {
+    pub(super) fn has_tasks(&self) -> bool {
         !self.list("/tasks").is_empty()
     }
 
@@ -106,11 +106,11 @@ impl<'a> Creation<'a> {
 
     pub(crate) fn pool(&self) -> Option<&'a Pool> {
         let id = self.text("/spec/resource/pool_id")?;
-        self.terms.pools.iter().find(|pool| pool.id == id)
+        self.offer.pools.iter().find(|pool| pool.id == id)
     }
 
     /// True for a job in a dedicated pool, or in a federation of pools.
-    pub(crate) fn has_pool(&self) -> bool {
+    pub(super) fn has_pool(&self) -> bool {
         let fields = ["pool_id", "pool_group_id"];
         let mut fields = fields.iter();
         fields.any(|name| self.has(&format!("/spec/resource/{name}")))

@@ -9,7 +9,7 @@ pub(crate) fn is_name(text: &str) -> bool {
 }
 
 /// Letters, digits and underscores, not a digit first.
-pub(crate) fn is_variable(name: &str) -> bool {
+pub(super) fn is_variable(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes
         .next()

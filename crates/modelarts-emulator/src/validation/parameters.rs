@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     api::error::ApiError,
-    validation::{Creation, creation::text_of},
+    validation::creation::{Creation, text_of},
 };
 
 const PARAMETERS: &str = "/algorithm/parameters";
@@ -40,18 +40,18 @@ fn number(text: &str) -> Option<f64> {
         .filter(|number: &f64| number.is_finite())
 }
 
-pub(crate) fn different_names(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let mut seen = BTreeSet::new();
-    for parameter in draft.list(PARAMETERS) {
-        if !seen.insert(name(parameter)) {
+pub(super) fn parameter_names_different(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let mut earlier = BTreeSet::new();
+    for parameter in creation.list(PARAMETERS) {
+        if !earlier.insert(name(parameter)) {
             return Err(ApiError::of(2767, &[]));
         }
     }
     Ok(())
 }
 
-pub(crate) fn types(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for parameter in draft.list(PARAMETERS) {
+pub(super) fn parameter_types(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for parameter in creation.list(PARAMETERS) {
         if !["String", "Integer", "Float", "Boolean"].contains(&kind(parameter)) {
             return Err(ApiError::of(2825, &[name(parameter)]));
         }
@@ -59,8 +59,8 @@ pub(crate) fn types(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn ranges(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for parameter in draft.list(PARAMETERS) {
+pub(super) fn parameter_ranges(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for parameter in creation.list(PARAMETERS) {
         let range = range(parameter);
         let sound = match text_of(parameter, "/constraint/valid_type") {
             Some("Choice") => !range.is_empty(),
@@ -78,11 +78,11 @@ pub(crate) fn ranges(draft: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// Not of an algorithm that is stored: its jobs give the value.
-pub(crate) fn required(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if draft.is_algorithm {
+pub(super) fn parameter_required(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if creation.is_algorithm {
         return Ok(());
     }
-    for parameter in draft.list(PARAMETERS) {
+    for parameter in creation.list(PARAMETERS) {
         let required = parameter.pointer("/constraint/required") == Some(&true.into());
         if required && value(parameter).is_empty() {
             return Err(ApiError::of(2766, &[]));
@@ -91,8 +91,8 @@ pub(crate) fn required(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn typed(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for parameter in draft.list(PARAMETERS) {
+pub(super) fn parameter_typed(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for parameter in creation.list(PARAMETERS) {
         let value = value(parameter);
         let fits = value.is_empty()
             || match kind(parameter) {
@@ -110,8 +110,8 @@ pub(crate) fn typed(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn chosen(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for parameter in draft.list(PARAMETERS) {
+pub(super) fn parameter_chosen(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for parameter in creation.list(PARAMETERS) {
         let value = value(parameter);
         if text_of(parameter, "/constraint/valid_type") == Some("Choice")
             && !value.is_empty()
@@ -123,8 +123,8 @@ pub(crate) fn chosen(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn in_range(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for parameter in draft.list(PARAMETERS) {
+pub(super) fn parameter_in_range(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for parameter in creation.list(PARAMETERS) {
         if text_of(parameter, "/constraint/valid_type") != Some("Range") {
             continue;
         }
@@ -141,12 +141,12 @@ pub(crate) fn in_range(draft: &Creation<'_>) -> Result<(), ApiError> {
 // ---- hyper-parameter search ----
 
 /// The algorithms of the search, in the order of the documented list.
-pub(crate) const SEARCHES: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"];
+pub(super) const SEARCHES: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"];
 
-pub(crate) fn search_indicators(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let asked = draft.at(SEARCH).and_then(Value::as_object);
-    let asked = asked.is_some_and(|search| !search.is_empty());
-    if asked && draft.list(&format!("{SEARCH}/reward_attrs")).is_empty() {
+pub(super) fn search_rewards(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let requested = creation.at(SEARCH).and_then(Value::as_object);
+    let requested = requested.is_some_and(|search| !search.is_empty());
+    if requested && creation.list(&format!("{SEARCH}/reward_attrs")).is_empty() {
         return Err(ApiError::invalid_parameter(
             "algorithm.policies.auto_search.reward_attrs is required",
         ));
@@ -154,8 +154,8 @@ pub(crate) fn search_indicators(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn search_algorithms(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for algorithm in draft.list(&format!("{SEARCH}/algo_configs")) {
+pub(super) fn search_algorithms(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for algorithm in creation.list(&format!("{SEARCH}/algo_configs")) {
         let name = text_of(algorithm, "/name").unwrap_or_default();
         if !SEARCHES.contains(&name) {
             return Err(ApiError::invalid_parameter(format!(
@@ -166,21 +166,21 @@ pub(crate) fn search_algorithms(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn search(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let mut seen = BTreeSet::new();
-    for reward in draft.list(&format!("{SEARCH}/reward_attrs")) {
-        if !seen.insert(text_of(reward, "/name")) {
+pub(super) fn search_rewards_different(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let mut earlier = BTreeSet::new();
+    for reward in creation.list(&format!("{SEARCH}/reward_attrs")) {
+        if !earlier.insert(text_of(reward, "/name")) {
             return Err(ApiError::of(2824, &[]));
         }
     }
     Ok(())
 }
 
-pub(crate) fn search_engine(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if draft.list(&format!("{SEARCH}/search_params")).is_empty() {
+pub(super) fn search_engine(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if creation.list(&format!("{SEARCH}/search_params")).is_empty() {
         return Ok(());
     }
-    let able = draft.engine().is_none_or(|engine| {
+    let able = creation.engine().is_none_or(|engine| {
         ["pytorch_1.8.0", "tensorflow_2.1.0"]
             .iter()
             .any(|able| engine.version.starts_with(able))
@@ -194,17 +194,17 @@ pub(crate) fn search_engine(draft: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-fn searched<'a>(draft: &Creation<'a>) -> &'a [Value] {
-    draft.list(&format!("{SEARCH}/search_params"))
+fn search_parameters<'a>(creation: &Creation<'a>) -> &'a [Value] {
+    creation.list(&format!("{SEARCH}/search_params"))
 }
 
-pub(crate) fn search_bounds(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for searched in searched(draft) {
-        let discrete = searched
+pub(super) fn search_bounds(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for search_parameters in search_parameters(creation) {
+        let discrete = search_parameters
             .pointer("/discrete_values")
             .and_then(Value::as_array)
             .is_some_and(|values| !values.is_empty());
-        let bound = |which: &str| text_of(searched, which).and_then(number);
+        let bound = |which: &str| text_of(search_parameters, which).and_then(number);
         let bounded = matches!(
             (bound("/lower_bound"), bound("/upper_bound")),
             (Some(low), Some(high)) if low <= high
@@ -216,10 +216,10 @@ pub(crate) fn search_bounds(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn search_floats(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for searched in searched(draft) {
-        let name = text_of(searched, "/name").unwrap_or_default();
-        let declared = draft
+pub(super) fn search_floats(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for search_parameters in search_parameters(creation) {
+        let name = text_of(search_parameters, "/name").unwrap_or_default();
+        let declared = creation
             .list(PARAMETERS)
             .iter()
             .find(|parameter| self::name(parameter) == name);
@@ -242,11 +242,11 @@ fn config<'a>(stored: &'a Value, list: &str) -> &'a [Value] {
 }
 
 /// An algorithm says of each input which kinds of data it takes; none means any.
-pub(crate) fn data_fits(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let Some(stored) = draft.stored else {
+pub(super) fn data_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let Some(stored) = creation.stored else {
         return Ok(());
     };
-    for input in draft.list("/algorithm/inputs") {
+    for input in creation.list("/algorithm/inputs") {
         let known = config(stored, "inputs").iter();
         let known = known.filter(|known| name(known) == name(input));
         let kinds: Vec<&str> = known
@@ -271,14 +271,14 @@ pub(crate) fn data_fits(draft: &Creation<'_>) -> Result<(), ApiError> {
 
 /// Parameters, inputs and outputs of a job are those of its algorithm: parameters it does not know
 /// need `parameters_customization`, those that are not editable keep their value.
-pub(crate) fn fits(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let Some(stored) = draft.stored else {
+pub(super) fn job_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let Some(stored) = creation.stored else {
         return Ok(());
     };
     let config = |list: &str| config(stored, list);
     let mismatch = |what: &str| Err(ApiError::of(2814, &[what]));
     let open = stored.pointer("/job_config/parameters_customization") == Some(&true.into());
-    for parameter in draft.list(PARAMETERS) {
+    for parameter in creation.list(PARAMETERS) {
         let known = config("parameters")
             .iter()
             .find(|known| name(known) == name(parameter));
@@ -294,7 +294,7 @@ pub(crate) fn fits(draft: &Creation<'_>) -> Result<(), ApiError> {
         }
     }
     for list in ["inputs", "outputs"] {
-        let given = draft.list(&format!("/algorithm/{list}"));
+        let given = creation.list(&format!("/algorithm/{list}"));
         for channel in given {
             if !config(list)
                 .iter()

@@ -5,16 +5,16 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     catalog::{flavors, pools::PoolKind},
-    validation::{Creation, creation::text_of},
+    validation::creation::{Creation, text_of},
 };
 
 const POOL: &str = "/spec/resource/pool_id";
 const FLAVOR: &str = "/spec/resource/flavor_id";
 const PRIORITY: &str = "/spec/schedule_policy/priority";
 
-pub(crate) fn somewhere(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let placed = draft.has_tasks() || draft.has_pool() || draft.has(FLAVOR);
-    if draft.at("/spec").is_some() && !placed {
+pub(super) fn flavor_or_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let placed = creation.has_tasks() || creation.has_pool() || creation.has(FLAVOR);
+    if creation.at("/spec").is_some() && !placed {
         return Err(ApiError::invalid_parameter(
             "spec.resource.flavor_id is required where there is no spec.resource.pool_id",
         ));
@@ -22,45 +22,45 @@ pub(crate) fn somewhere(draft: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-pub(crate) fn pool_exists(draft: &Creation<'_>) -> Result<(), ApiError> {
-    match draft.text(POOL) {
-        Some(id) if draft.pool().is_none() => Err(ApiError::of(2890, &[id])),
+pub(super) fn pool_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+    match creation.text(POOL) {
+        Some(id) if creation.pool().is_none() => Err(ApiError::of(2890, &[id])),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn pool_runs(draft: &Creation<'_>) -> Result<(), ApiError> {
-    match draft.pool() {
+pub(super) fn pool_runs(creation: &Creation<'_>) -> Result<(), ApiError> {
+    match creation.pool() {
         Some(pool) if !pool.running => Err(ApiError::of(2887, &[&pool.id])),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn pool_trains(draft: &Creation<'_>) -> Result<(), ApiError> {
-    match draft.pool() {
+pub(super) fn pool_trains(creation: &Creation<'_>) -> Result<(), ApiError> {
+    match creation.pool() {
         Some(pool) if !pool.trains => Err(ApiError::of(2886, &[&pool.id])),
         _ => Ok(()),
     }
 }
 
 /// Pools with cards take the flavors of pools only, pools without take none.
-pub(crate) fn flavor_of_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let Some(flavor) = draft.flavor() else {
+pub(super) fn flavor_of_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let Some(flavor) = creation.flavor() else {
         return Ok(());
     };
-    let fits = match draft.pool().map(|pool| pool.kind) {
+    let fits = match creation.pool().map(|pool| pool.kind) {
         Some(PoolKind::Cpu) => false,
         Some(PoolKind::Gpu) => flavor.of_pools,
         None => true,
     };
-    match draft.text(FLAVOR) {
+    match creation.text(FLAVOR) {
         Some(id) if !fits => Err(ApiError::of(2781, &[id])),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn pool_flavor_needs_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if draft.flavor().is_some_and(|flavor| flavor.of_pools) && !draft.has_pool() {
+pub(super) fn pool_flavor_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if creation.flavor().is_some_and(|flavor| flavor.of_pools) && !creation.has_pool() {
         return Err(ApiError::invalid_parameter(
             "spec.resource.pool_id is required with a flavor of pools",
         ));
@@ -68,19 +68,19 @@ pub(crate) fn pool_flavor_needs_pool(draft: &Creation<'_>) -> Result<(), ApiErro
     Ok(())
 }
 
-pub(crate) fn flavor_exists(draft: &Creation<'_>) -> Result<(), ApiError> {
-    match draft.text(FLAVOR) {
-        Some(id) if draft.flavor().is_none() => Err(ApiError::of(2781, &[id])),
+pub(super) fn flavor_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
+    match creation.text(FLAVOR) {
+        Some(id) if creation.flavor().is_none() => Err(ApiError::of(2781, &[id])),
         _ => Ok(()),
     }
 }
 
 /// `resource_requirements` of a stored algorithm.
-pub(crate) fn flavor_fits_algorithm(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let (Some(stored), Some(flavor)) = (draft.stored, draft.flavor()) else {
+pub(super) fn flavor_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let (Some(stored), Some(flavor)) = (creation.stored, creation.flavor()) else {
         return Ok(());
     };
-    let nodes = draft
+    let nodes = creation
         .at("/spec/resource/node_count")
         .and_then(Value::as_i64);
     let multiple = |more: bool| if more { "multiple" } else { "singular" };
@@ -112,10 +112,11 @@ pub(crate) fn flavor_fits_algorithm(draft: &Creation<'_>) -> Result<(), ApiError
     Ok(())
 }
 
-pub(crate) fn flavor_fits_engine(draft: &Creation<'_>) -> Result<(), ApiError> {
-    match (draft.flavor(), draft.engine()) {
+pub(super) fn flavor_fits_engine(creation: &Creation<'_>) -> Result<(), ApiError> {
+    match (creation.flavor(), creation.engine()) {
         (Some(flavor), Some(engine))
-            if !draft.has("/algorithm/engine/image_url") && !engine.runs_on(flavor.cards() > 0) =>
+            if !creation.has("/algorithm/engine/image_url")
+                && !engine.runs_on(flavor.cards() > 0) =>
         {
             Err(ApiError::of(2840, &[]))
         }
@@ -123,16 +124,16 @@ pub(crate) fn flavor_fits_engine(draft: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn nodes(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let Some(asked) = draft
+pub(super) fn nodes_of_flavor(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let Some(asked) = creation
         .at("/spec/resource/node_count")
         .and_then(Value::as_i64)
     else {
         return Ok(());
     };
-    let maximum = match draft.pool() {
+    let maximum = match creation.pool() {
         Some(pool) => pool.nodes,
-        None => flavors::max_nodes(draft.flavor()),
+        None => flavors::max_nodes(creation.flavor()),
     };
     if asked > i64::from(maximum) {
         return Err(ApiError::too_many_nodes(asked, maximum));
@@ -141,8 +142,8 @@ pub(crate) fn nodes(draft: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// `engine.run_user`: no document has a field for the user id of a request; answers carry this one.
-fn run_user(draft: &Creation<'_>) -> Option<Result<u64, String>> {
-    let value = draft.at("/algorithm/engine/run_user")?;
+fn run_user(creation: &Creation<'_>) -> Option<Result<u64, String>> {
+    let value = creation.at("/algorithm/engine/run_user")?;
     let text = match value {
         Value::String(text) if text.is_empty() => return None,
         Value::String(text) => text.clone(),
@@ -151,15 +152,15 @@ fn run_user(draft: &Creation<'_>) -> Option<Result<u64, String>> {
     Some(text.parse().map_err(|_| text))
 }
 
-pub(crate) fn user_is_number(draft: &Creation<'_>) -> Result<(), ApiError> {
-    match run_user(draft) {
+pub(super) fn user_id_number(creation: &Creation<'_>) -> Result<(), ApiError> {
+    match run_user(creation) {
         Some(Err(_)) => Err(ApiError::of(2825, &["algorithm.engine.run_user"])),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn user_at_most(draft: &Creation<'_>) -> Result<(), ApiError> {
-    match run_user(draft) {
+pub(super) fn user_id_most(creation: &Creation<'_>) -> Result<(), ApiError> {
+    match run_user(creation) {
         Some(Ok(id)) if id > 65_535 => {
             Err(ApiError::of(2816, &["algorithm.engine.run_user", "65535"]))
         }
@@ -167,15 +168,15 @@ pub(crate) fn user_at_most(draft: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn user_at_least(draft: &Creation<'_>) -> Result<(), ApiError> {
-    match run_user(draft) {
-        Some(Ok(id)) if id < 1000 && !draft.has_pool() => Err(ApiError::of(2855, &["1000"])),
+pub(super) fn user_id_least(creation: &Creation<'_>) -> Result<(), ApiError> {
+    match run_user(creation) {
+        Some(Ok(id)) if id < 1000 && !creation.has_pool() => Err(ApiError::of(2855, &["1000"])),
         _ => Ok(()),
     }
 }
 
-fn priority_at_most(draft: &Creation<'_>, highest: i64) -> Result<(), ApiError> {
-    match draft.at(PRIORITY).and_then(Value::as_i64) {
+fn priority_at_most(creation: &Creation<'_>, highest: i64) -> Result<(), ApiError> {
+    match creation.at(PRIORITY).and_then(Value::as_i64) {
         Some(asked) if asked > highest => Err(ApiError::of(
             2816,
             &["spec.schedule_policy.priority", &highest.to_string()],
@@ -184,19 +185,19 @@ fn priority_at_most(draft: &Creation<'_>, highest: i64) -> Result<(), ApiError> 
     }
 }
 
-pub(crate) fn priority(draft: &Creation<'_>) -> Result<(), ApiError> {
-    priority_at_most(draft, 3)
+pub(super) fn priority_most(creation: &Creation<'_>) -> Result<(), ApiError> {
+    priority_at_most(creation, 3)
 }
 
-pub(crate) fn priority_needs_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
-    match draft.has_pool() {
+pub(super) fn priority_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
+    match creation.has_pool() {
         true => Ok(()),
-        false => priority_at_most(draft, 1),
+        false => priority_at_most(creation, 1),
     }
 }
 
-pub(crate) fn highest_priority(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if draft.at(PRIORITY) == Some(&3.into()) && !draft.may_prioritise {
+pub(super) fn priority_permission(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if creation.at(PRIORITY) == Some(&3.into()) && !creation.may_prioritise {
         return Err(ApiError::no_permission(
             "modelarts:trainJob:setHighPriority",
         ));
@@ -205,12 +206,12 @@ pub(crate) fn highest_priority(draft: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// On a pool of supernodes the service puts 1 where it is left out.
-pub(crate) fn affinity(draft: &Creation<'_>) -> Result<(), ApiError> {
+pub(crate) fn affinity_group_size(creation: &Creation<'_>) -> Result<(), ApiError> {
     let affinity = "/spec/schedule_policy/required_affinity";
-    let kind = draft.text(&format!("{affinity}/affinity_type"));
+    let kind = creation.text(&format!("{affinity}/affinity_type"));
     let grouped = kind.filter(|kind| ["hyperinstance", "networkTopology"].contains(kind));
-    let size = draft.at(&format!("{affinity}/affinity_group_size"));
-    let supernode = draft.pool().is_some_and(|pool| pool.supernode);
+    let size = creation.at(&format!("{affinity}/affinity_group_size"));
+    let supernode = creation.pool().is_some_and(|pool| pool.supernode);
     match grouped {
         Some(kind) if size.is_none() && !supernode => Err(ApiError::invalid_parameter(format!(
             "spec.schedule_policy.required_affinity.affinity_group_size is required with {kind}"
@@ -220,17 +221,17 @@ pub(crate) fn affinity(draft: &Creation<'_>) -> Result<(), ApiError> {
 }
 
 /// The conditions on nodes that must hold, and those that are wished for.
-fn terms<'a>(draft: &Creation<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
+fn terms<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
     let policy = "/spec/schedule_policy";
     let required = format!("{policy}/required_affinity/node_affinity/nodeSelectorTerms");
     let preferred = format!("{policy}/preferred_affinity/node_affinity");
-    let required = draft.list(&required).iter();
-    let preferred = draft.list(&preferred).iter();
+    let required = creation.list(&required).iter();
+    let preferred = creation.list(&preferred).iter();
     required.chain(preferred.filter_map(|wish| wish.get("preference")))
 }
 
-pub(crate) fn conditions(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let lists = terms(draft)
+pub(super) fn condition_values(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let lists = terms(creation)
         .flat_map(|term| ["matchExpressions", "matchFields"].map(|name| term.get(name)))
         .flatten();
     for condition in lists.filter_map(Value::as_array).flatten() {

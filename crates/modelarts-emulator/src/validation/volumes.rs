@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     files::container_path,
-    validation::{Creation, creation::text_of},
+    validation::creation::{Creation, text_of},
 };
 
 const KINDS: [(&str, &str); 3] = [
@@ -16,9 +16,9 @@ const KINDS: [(&str, &str); 3] = [
     ("obs", "obs_path"),
 ];
 /// The most volumes of a job: the user guide calls them disks.
-const MOST: usize = 8;
+const MAX_VOLUMES: usize = 8;
 
-fn broken(what: impl std::fmt::Display) -> Result<(), ApiError> {
+fn rule_broken(what: impl std::fmt::Display) -> Result<(), ApiError> {
     Err(ApiError::invalid_parameter(format!("spec.volumes{what}")))
 }
 
@@ -32,90 +32,95 @@ struct Mount<'a> {
     /// The path that is mounted, if the request has it.
     source: Option<&'a str>,
     /// Where it is mounted, without slashes at the end.
-    place: Option<&'a str>,
+    local_path: Option<&'a str>,
 }
 
-fn mounts<'a>(draft: &Creation<'a>) -> impl Iterator<Item = Mount<'a>> + use<'a> {
-    let volumes = draft.list("/spec/volumes").iter();
+fn mounts<'a>(creation: &Creation<'a>) -> impl Iterator<Item = Mount<'a>> + use<'a> {
+    let volumes = creation.list("/spec/volumes").iter();
     volumes.flat_map(|volume| {
         let kinds = KINDS.into_iter().filter(|(kind, _)| given(volume, kind));
         kinds.map(|(kind, source)| Mount {
             kind,
             source: text_of(volume, &format!("/{kind}/{source}")),
-            place: text_of(volume, &format!("/{kind}/local_path")).map(|place| {
-                match place.trim_end_matches('/') {
+            local_path: text_of(volume, &format!("/{kind}/local_path")).map(|local_path| {
+                match local_path.trim_end_matches('/') {
                     "" => "/",
-                    place => place,
+                    local_path => local_path,
                 }
             }),
         })
     })
 }
 
-fn places<'a>(draft: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
-    mounts(draft).filter_map(|mount| mount.place)
+fn local_paths<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    mounts(creation).filter_map(|mount| mount.local_path)
 }
 
 /// The OBS paths of volumes.
-pub(crate) fn obs_sources<'a>(draft: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
-    let mounts = mounts(draft).filter(|mount| mount.kind != "nfs");
+pub(super) fn obs_sources<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    let mounts = mounts(creation).filter(|mount| mount.kind != "nfs");
     mounts.filter_map(|mount| mount.source)
 }
 
-pub(crate) fn one_kind(draft: &Creation<'_>) -> Result<(), ApiError> {
-    for (at, volume) in draft.list("/spec/volumes").iter().enumerate() {
+pub(super) fn volume_one_kind(creation: &Creation<'_>) -> Result<(), ApiError> {
+    for (at, volume) in creation.list("/spec/volumes").iter().enumerate() {
         if KINDS.iter().filter(|(kind, _)| given(volume, kind)).count() != 1 {
-            return broken(format_args!("[{at}] must have one of nfs, pfs and obs"));
+            return rule_broken(format_args!("[{at}] must have one of nfs, pfs and obs"));
         }
     }
     Ok(())
 }
 
 /// NFS volumes need nothing: no document says so.
-pub(crate) fn path(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let lacks =
-        |mount: &Mount<'_>| mount.kind != "nfs" && mount.source.is_none() && mount.place.is_none();
-    match mounts(draft).find(lacks) {
-        Some(Mount { kind, .. }) => broken(format_args!(": {kind} must have a path or local_path")),
+pub(super) fn volume_path(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let lacks = |mount: &Mount<'_>| {
+        mount.kind != "nfs" && mount.source.is_none() && mount.local_path.is_none()
+    };
+    match mounts(creation).find(lacks) {
+        Some(Mount { kind, .. }) => {
+            rule_broken(format_args!(": {kind} must have a path or local_path"))
+        }
         None => Ok(()),
     }
 }
 
-fn has_nfs(draft: &Creation<'_>) -> bool {
-    mounts(draft).any(|mount| mount.kind == "nfs")
+fn has_nfs(creation: &Creation<'_>) -> bool {
+    mounts(creation).any(|mount| mount.kind == "nfs")
 }
 
-pub(crate) fn nfs_needs_pool(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if has_nfs(draft) && !draft.has_tasks() && !draft.has_pool() {
-        return broken(": nfs must run in a dedicated pool, spec.resource.pool_id is required");
+pub(super) fn nfs_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if has_nfs(creation) && !creation.has_tasks() && !creation.has_pool() {
+        return rule_broken(
+            ": nfs must run in a dedicated pool, spec.resource.pool_id is required",
+        );
     }
     Ok(())
 }
 
-pub(crate) fn at_most_8(draft: &Creation<'_>) -> Result<(), ApiError> {
-    if draft.list("/spec/volumes").len() > MOST {
-        return broken(format_args!(" must have at most {MOST} elements"));
+pub(super) fn volumes_at_most_8(creation: &Creation<'_>) -> Result<(), ApiError> {
+    if creation.list("/spec/volumes").len() > MAX_VOLUMES {
+        return rule_broken(format_args!(" must have at most {MAX_VOLUMES} elements"));
     }
     Ok(())
 }
 
 /// A bucket is no file system.
-pub(crate) fn once(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let mut seen = BTreeSet::new();
-    for mount in mounts(draft).filter(|mount| mount.kind != "obs") {
+pub(super) fn volume_once(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let mut earlier = BTreeSet::new();
+    for mount in mounts(creation).filter(|mount| mount.kind != "obs") {
         if let Some(source) = mount.source
-            && !seen.insert((mount.kind, source.trim_end_matches('/')))
+            && !earlier.insert((mount.kind, source.trim_end_matches('/')))
         {
-            return broken(format_args!(" must mount {source} once"));
+            return rule_broken(format_args!(" must mount {source} once"));
         }
     }
     Ok(())
 }
 
-pub(crate) fn different_places(draft: &Creation<'_>) -> Result<(), ApiError> {
-    let mut seen = BTreeSet::new();
-    match places(draft).find(|place| !seen.insert(*place)) {
-        Some(place) => broken(format_args!(" must mount one volume at {place}")),
+pub(super) fn volume_places_different(creation: &Creation<'_>) -> Result<(), ApiError> {
+    let mut earlier = BTreeSet::new();
+    match local_paths(creation).find(|local_path| !earlier.insert(*local_path)) {
+        Some(local_path) => rule_broken(format_args!(" must mount one volume at {local_path}")),
         None => Ok(()),
     }
 }
@@ -132,34 +137,36 @@ const PLATFORM: [&str; 6] = [
     "/home/ma-user/modelarts/log",
 ];
 
-fn none_at(draft: &Creation<'_>, taken: impl Fn(&str) -> bool) -> Result<(), ApiError> {
-    match places(draft).find(|place| taken(place)) {
-        Some(place) => broken(format_args!(" must not be mounted at {place}")),
+fn none_at(creation: &Creation<'_>, taken: impl Fn(&str) -> bool) -> Result<(), ApiError> {
+    match local_paths(creation).find(|local_path| taken(local_path)) {
+        Some(local_path) => rule_broken(format_args!(" must not be mounted at {local_path}")),
         None => Ok(()),
     }
 }
 
-pub(crate) fn default_mount(draft: &Creation<'_>) -> Result<(), ApiError> {
-    none_at(draft, |place| DEFAULT_MOUNTS.contains(&place))
+pub(super) fn volume_default_mount(creation: &Creation<'_>) -> Result<(), ApiError> {
+    none_at(creation, |local_path| DEFAULT_MOUNTS.contains(&local_path))
 }
 
-pub(crate) fn path_plain(draft: &Creation<'_>) -> Result<(), ApiError> {
-    none_at(draft, |place| container_path::plain(place).is_err())
+pub(super) fn volume_path_plain(creation: &Creation<'_>) -> Result<(), ApiError> {
+    none_at(creation, |local_path| {
+        container_path::check_plain(local_path).is_err()
+    })
 }
 
 /// True for a place where a volume would hide directories of the platform.
-pub(crate) fn hides_platform(place: &str) -> bool {
-    PLATFORM.contains(&place.trim_end_matches('/'))
+pub(crate) fn hides_platform(local_path: &str) -> bool {
+    PLATFORM.contains(&local_path.trim_end_matches('/'))
 }
 
-pub(crate) fn over_home(draft: &Creation<'_>) -> Result<(), ApiError> {
-    none_at(draft, hides_platform)
+pub(super) fn volume_over_home(creation: &Creation<'_>) -> Result<(), ApiError> {
+    none_at(creation, hides_platform)
 }
 
-pub(crate) fn over_channel(draft: &Creation<'_>) -> Result<(), ApiError> {
+pub(super) fn volume_over_channel(creation: &Creation<'_>) -> Result<(), ApiError> {
     let channels = ["/algorithm/inputs", "/algorithm/outputs"];
-    let channels = channels.into_iter().flat_map(|list| draft.list(list));
+    let channels = channels.into_iter().flat_map(|list| creation.list(list));
     let directories = channels.filter_map(|channel| text_of(channel, "/local_dir"));
     let directories: Vec<&str> = directories.map(|text| text.trim_end_matches('/')).collect();
-    none_at(draft, |place| directories.contains(&place))
+    none_at(creation, |local_path| directories.contains(&local_path))
 }

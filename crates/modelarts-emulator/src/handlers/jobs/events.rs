@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     api::{error::ApiError, query::decode},
     catalog::quirks::EventsOffset,
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     job::{event::Event, view},
 };
 

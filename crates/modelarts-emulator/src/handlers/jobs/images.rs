@@ -6,13 +6,12 @@ use serde_json::{Value, json};
 
 use crate::{
     api::{error::ApiError, json_field::JsonField, response::ApiResponse},
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     handlers::{
         call::{ApiCall, ApiResult, ok},
         jobs::logs,
     },
-    job::state::State,
-    store::{Job, SavedImage},
+    job::{Job, SavedImage, state::JobState},
 };
 
 /// The most characters of a name and of a tag.
@@ -103,7 +102,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let namespace = body.required_text("namespace")?;
     let tag = read_word(&body, "tag", MAX_TAG, ("letters", u8::is_ascii_alphabetic))?;
     let description = body.get("description")?;
-    let description = description.map(|field| field.up_to(512)).transpose()?;
+    let description = description.map(|field| field.text_up_to(512)).transpose()?;
     let task = logs::worker(call)?.task();
     let organizations = &call.state.offer.organizations;
     if !(organizations.is_empty() || organizations.contains(namespace)) {
@@ -111,7 +110,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     }
     let now = call.now();
     let shown = call.update(|job| {
-        if job.state != State::Running {
+        if job.state != JobState::Running {
             return Err(ApiError::of(2883, &[]));
         }
         let last = job.images.get(&task);

@@ -8,9 +8,9 @@ use serde_json::json;
 use crate::{
     api::{error::ApiError, response::ApiResponse},
     handlers::call::{ApiCall, ApiResult, bad_param, ok},
-    job::request::LogExport,
-    logs::{index::page, lines::Wanted},
-    runner::{LogTail, Worker},
+    job::{request::LogExport, worker::Worker},
+    logs::{index::page, lines::LineQuery},
+    runner::LogTail,
 };
 
 /// A log preview has at most 5 MB.
@@ -103,7 +103,7 @@ pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
         Some(text) => Some(text.parse::<usize>().map_err(|_| bad_param("base_line"))?),
     };
     check_retention(call, &worker)?;
-    let wanted = Wanted {
+    let wanted = LineQuery {
         count,
         ascending,
         base,

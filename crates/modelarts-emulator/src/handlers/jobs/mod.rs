@@ -28,16 +28,20 @@ use crate::{
         jobs::{events::EventQuery, search::JobSearch},
     },
     job::{
+        Job,
         event::{Event, EventKind, Level},
         request::JobRequest,
-        state::{State, StopReason},
+        state::{JobState, StopReason},
         view::{self, UserName},
     },
-    store::Job,
     validation::{
-        self, Creation,
-        fields::{Fate, Line, Need, Type},
-        is_name,
+        self, body_shape,
+        creation::Creation,
+        fields::{
+            field_spec::{FieldSpec, Handling, Need, Type},
+            ignored,
+        },
+        names::is_name,
     },
 };
 
@@ -59,7 +63,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     };
     let mut draft = Creation {
         body: &body,
-        terms: &call.state.offer,
+        offer: &call.state.offer,
         stored: stored.as_ref(),
         is_algorithm: false,
         may_prioritise: call.user.may_set_high_priority,
@@ -85,7 +89,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     job.user_id.clone_from(&call.user.id);
     job.user_name.clone_from(&call.user.name);
     let id = job.id.clone();
-    let ignored = validation::ignored(&job.request.given);
+    let ignored = ignored::ignored_paths(&job.request.body);
     let shown = view::job(&job, UserName::NotYet, now);
     let request = lifecycle::node_request(&job, false);
     let quota = call.state.quotas.jobs(&call.user.project_id)?;
@@ -113,30 +117,30 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
 
 /// The members of a job that can be changed.
 #[rustfmt::skip]
-const CHANGES: &[Line] = &[
-    ("description", Type::UpTo(256), Need::Optional, Fate::Acted),
-    ("spec", Type::Object, Need::Optional, Fate::Acted),
-    ("spec.notification", Type::Object, Need::Optional, Fate::Stored),
-    ("spec.notification.topic_urn", Type::Text, Need::Required, Fate::Stored),
-    ("spec.notification.events", Type::List, Need::Required, Fate::Stored),
-    ("spec.notification.events[]", Type::Text, Need::Required, Fate::Stored),
-    ("spec.schedule_policy", Type::Object, Need::Optional, Fate::Acted),
-    ("spec.schedule_policy.priority", Type::Number(1, 3), Need::Optional, Fate::Acted),
-    ("spec.schedule_policy.preemptible", Type::Bool, Need::Optional, Fate::Acted),
-    ("endpoints", Type::Object, Need::Optional, Fate::Stored),
-    ("endpoints.ssh", Type::Object, Need::Optional, Fate::Stored),
-    ("endpoints.ssh.key_pair_names", Type::List, Need::Required, Fate::Stored),
-    ("endpoints.ssh.key_pair_names[]", Type::Text, Need::Required, Fate::Stored),
-    ("metadata", Type::Object, Need::Optional, Fate::Acted),
-    ("metadata.annotation", Type::Texts(usize::MAX, usize::MAX, usize::MAX), Need::Optional, Fate::Stored),
+const CHANGES: &[FieldSpec] = &[
+    ("description", Type::UpTo(256), Need::Optional, Handling::Acted),
+    ("spec", Type::Object, Need::Optional, Handling::Acted),
+    ("spec.notification", Type::Object, Need::Optional, Handling::Stored),
+    ("spec.notification.topic_urn", Type::Text, Need::Required, Handling::Stored),
+    ("spec.notification.events", Type::List, Need::Required, Handling::Stored),
+    ("spec.notification.events[]", Type::Text, Need::Required, Handling::Stored),
+    ("spec.schedule_policy", Type::Object, Need::Optional, Handling::Acted),
+    ("spec.schedule_policy.priority", Type::Number(1, 3), Need::Optional, Handling::Acted),
+    ("spec.schedule_policy.preemptible", Type::Bool, Need::Optional, Handling::Acted),
+    ("endpoints", Type::Object, Need::Optional, Handling::Stored),
+    ("endpoints.ssh", Type::Object, Need::Optional, Handling::Stored),
+    ("endpoints.ssh.key_pair_names", Type::List, Need::Required, Handling::Stored),
+    ("endpoints.ssh.key_pair_names[]", Type::Text, Need::Required, Handling::Stored),
+    ("metadata", Type::Object, Need::Optional, Handling::Acted),
+    ("metadata.annotation", Type::Texts(usize::MAX, usize::MAX, usize::MAX), Need::Optional, Handling::Stored),
 ];
 
 /// Changes the description at any time, the priority while the job waits. The other members are
 /// only shown.
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    validation::against(CHANGES, &body)?;
-    let ignored = validation::ignored_of(CHANGES, &body, call.state.offer.strict)?;
+    body_shape::check_against(CHANGES, &body)?;
+    let ignored = ignored::ignored_paths_of(CHANGES, &body, call.state.offer.strict)?;
     let description = body["description"].as_str();
     let policy = &body["spec"]["schedule_policy"];
     let priority = policy["priority"].as_i64();
@@ -168,7 +172,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
         }
     }
     let moved = call.update(|job| {
-        if (priority.is_some() || preemptible.is_some()) && job.state != State::Queuing {
+        if (priority.is_some() || preemptible.is_some()) && job.state != JobState::Queuing {
             let why = "the priority can be changed only while the job is pending";
             return Err(ApiError::of(2858, &[why]));
         }
@@ -216,7 +220,7 @@ fn delete_job(call: &ApiCall<'_>, id: &str) {
         if first {
             job.deleted = true;
             job.note(EventKind::Deleted, now);
-            job.advance(State::Terminating, now);
+            job.advance(JobState::Terminating, now);
             job.ask_to_stop(StopReason::Deleted);
         }
         first
@@ -290,13 +294,13 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
     let accepts_again = call.state.quirks.stop_again == StopAgain::Accepts;
     let shown = call.update(|job| {
-        if accepts_again && job.state == State::Terminating {
+        if accepts_again && job.state == JobState::Terminating {
             return Ok(view::job(job, UserName::Known(&job.user_name), now));
         }
         if !job.state.may_be_terminated() {
             return Err(ApiError::not_terminable());
         }
-        job.advance(State::Terminating, now);
+        job.advance(JobState::Terminating, now);
         job.ask_to_stop(StopReason::ByUser);
         Ok(view::job(job, UserName::Known(&job.user_name), now))
     })??;

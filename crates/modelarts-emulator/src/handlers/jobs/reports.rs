@@ -26,7 +26,7 @@ pub(crate) fn add(call: &ApiCall<'_>) -> ApiResult {
     }
     let body = call.json()?;
     let event = match JsonField::root(&body).get("type")? {
-        Some(field) => field.up_to(MAX_TYPE_LENGTH)?,
+        Some(field) => field.text_up_to(MAX_TYPE_LENGTH)?,
         None => "",
     };
     let event = if event.is_empty() { kind } else { event };

@@ -7,13 +7,17 @@ use serde_json::{Value, json};
 use crate::{
     api::{error::ApiError, json_field::JsonField},
     catalog::quirks::{JobsCount, JobsOffset, Quirks},
-    clock::Timestamp,
+    clock::timestamp::Timestamp,
     handlers::jobs::tags::tag_filters,
-    job::{state::PHASES, view},
-    runner::process::environment::{self, Host},
+    job::{
+        Job,
+        address::{Host, address},
+        state::PHASES,
+        view,
+    },
     store::{
-        Job, JobStore,
-        listing::{Key, Selection, Test},
+        JobStore,
+        selection::{Key, Selection, Test},
     },
 };
 
@@ -159,7 +163,7 @@ impl JobSearch {
     /// The tasks of a job with one of the addresses that were asked for.
     fn matching_tasks(&self, job: &Job) -> Value {
         let there = |rank: u32| {
-            let own = environment::address(&job.id, rank).parse();
+            let own = address(&job.id, rank).parse();
             own.is_ok_and(|own: IpAddr| self.addresses.contains(&own))
         };
         let tasks = job.tasks().zip(0..).filter(|(_, rank)| there(*rank));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     api::{error::ApiError, json_field::JsonField, response::ApiResponse},
     handlers::call::{ApiCall, ApiResult, ok},
-    store::tags::Tagged,
+    store::tags::TagQuery,
 };
 
 /// A request names at most this many tags; a tag in a search has at most this many values.
@@ -27,7 +27,7 @@ fn read_tags<'a, T>(
     let mut read = Vec::new();
     for tag in list {
         let key = tag.required("key")?;
-        let text = key.up_to(128)?;
+        let text = key.text_up_to(128)?;
         if text.is_empty() {
             return Err(key.must("have 1 to 128 characters"));
         }
@@ -125,16 +125,16 @@ pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
         }
         name = item.text_of("value")?;
     }
-    let wanted = Tagged {
+    let wanted = TagQuery {
         tags: wanted,
         untagged,
         workspace,
         name,
     };
-    let (total, found) = call
-        .state
-        .store
-        .tagged(&call.user.project_id, &wanted, offset, limit)?;
+    let (total, found) =
+        call.state
+            .store
+            .jobs_with_tags(&call.user.project_id, &wanted, offset, limit)?;
     let rows: Vec<Value> = found
         .iter()
         .map(|job| {

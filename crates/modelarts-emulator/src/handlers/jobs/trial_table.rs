@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    clock::Timestamp,
-    store::Job,
+    clock::timestamp::Timestamp,
+    job::Job,
     tuning::trial::{Report, Trial, TrialStatus},
 };
 

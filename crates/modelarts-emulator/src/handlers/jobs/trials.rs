@@ -4,15 +4,19 @@ use serde_json::json;
 
 use crate::{
     api::error::ApiError,
-    handlers::call::{ApiCall, ApiResult, ok},
-    tuning::{self, TrialStatus},
+    execution::importance_chart,
+    handlers::{
+        call::{ApiCall, ApiResult, ok},
+        jobs::trial_table,
+    },
+    tuning::{importance::importance, settings::documented_algorithms, trial::TrialStatus},
 };
 
 /// Rows on a page when the request does not say, as in the documented example.
 const PAGE: usize = 50;
 
 pub(crate) fn algorithms() -> ApiResult {
-    let rows = tuning::documented();
+    let rows = documented_algorithms();
     ok(json!({"search_algo_count": rows.len(), "search_algo_list": rows}))
 }
 
@@ -24,7 +28,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     };
     let page = call.number("offset", 0..=usize::MAX, 0)?;
     let now = call.now();
-    let (header, rows) = call.read(|job| tuning::trials_table(job, now))?;
+    let (header, rows) = call.read(|job| trial_table::all(job, now))?;
     let total = rows.len();
     let shown: Vec<_> = rows
         .into_iter()
@@ -49,7 +53,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("trial_id");
     let table = call.read(|job| {
         let trial = job.trials.iter().find(|trial| trial.id == id);
-        trial.map(|trial| tuning::trial_table(job, trial))
+        trial.map(|trial| trial_table::one(job, trial))
     })?;
     ok(table.ok_or_else(|| unknown_trial(id))?)
 }
@@ -85,7 +89,7 @@ pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
     let rows: Vec<_> = names
         .iter()
         .filter_map(|name| {
-            let (mean, deviation) = tuning::importance(&trials, name)?;
+            let (mean, deviation) = importance(&trials, name)?;
             Some(json!([name, format!("{mean:.4}/{deviation:.4}")]))
         })
         .collect();
@@ -100,7 +104,7 @@ pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
         (
             tuning.is_some_and(|tuning| tuning.space.names().any(|known| known == name)),
             job.state.is_final() && !job.trials.is_empty(),
-            tuning::picture_place(&job.request, name),
+            importance_chart::place(&job.request, name),
         )
     })?;
     if !known {

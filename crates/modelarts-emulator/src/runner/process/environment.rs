@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 use crate::{
     catalog::flavors,
     files::container_path::{ContainerPath, MA_HOME, MA_LOG_DIR, MA_MOUNT_PATH},
-    job::request::{Access, JobRequest},
-    runner::{Worker, process::process_table::RUN},
+    job::{
+        address::address, channel::Access, request::JobRequest, roles::role_variable,
+        worker::Worker,
+    },
+    runner::process::process_table::RUN_VARIABLE,
 };
 
 /// The whole environment of a worker: nothing comes from the emulator's own.
@@ -20,16 +22,16 @@ use crate::{
 /// Left out are the presets of networks, libraries and stores that are not there (NCCL_*, S3_*,
 /// LD_LIBRARY_PATH).
 pub(crate) fn variables(
-    of: &Worker,
-    worker: &Path,
+    worker: &Worker,
+    directory: &Path,
     python: Option<&Path>,
     emulator: &str,
     run: &OsStr,
 ) -> BTreeMap<OsString, OsString> {
-    let (job_id, request, index) = (&of.job_id, &of.request, of.index);
-    let hosts = hosts(of);
-    let at = |path: &ContainerPath| path.below(worker).into_os_string();
-    let fixed = |path: &'static str| at(&ContainerPath::fixed(path));
+    let (job_id, request, index) = (&worker.job_id, &worker.request, worker.index);
+    let hosts = hosts(worker);
+    let at = |path: &ContainerPath| path.host_path(directory).into_os_string();
+    let fixed = |path: &'static str| at(&ContainerPath::from_static(path));
     let text = |text: &str| OsString::from(text);
     let nodes = hosts.get(request.role()).map_or(0, Vec::len);
     let job_dir = at(&request.job_dir());
@@ -49,8 +51,8 @@ pub(crate) fn variables(
         "MA_NUM_GPUS",
         flavors::gpus(request.flavor()).to_string().into(),
     );
-    set("MA_CURRENT_IP", address(job_id, of.rank).into());
-    set("MA_CURRENT_INSTANCE_NAME", of.pod().into());
+    set("MA_CURRENT_IP", address(job_id, worker.rank).into());
+    set("MA_CURRENT_INSTANCE_NAME", worker.pod().into());
     // Public training scripts take a non-empty MA_VJ_NAME as the sign that they run on ModelArts.
     set("MA_VJ_NAME", format!("ma-job-{job_id}").into());
     set("VC_TASK_INDEX", index.to_string().into());
@@ -66,7 +68,7 @@ pub(crate) fn variables(
     set("PYTHONPATH", job_dir);
 
     set("HOME", fixed(MA_HOME));
-    set("TMPDIR", worker.join("tmp").into_os_string());
+    set("TMPDIR", directory.join("tmp").into_os_string());
     set("PATH", search_path(python));
     // Not a preset of the service: it lets log lines appear while the code runs.
     set("PYTHONUNBUFFERED", text("1"));
@@ -79,90 +81,21 @@ pub(crate) fn variables(
     for (name, value) in request.environments.iter().flatten() {
         set(name, value.into());
     }
-    set(RUN, run.to_owned());
+    set(RUN_VARIABLE, run.to_owned());
     variables
-}
-
-/// A role as the names of variables have it.
-pub(crate) fn role_variable(role: &str) -> String {
-    role.to_uppercase().replace('-', "_")
 }
 
 /// The addresses of all workers of the job, by their role. Each worker gets those of all roles, as
 /// Volcano does it.
-fn hosts(of: &Worker) -> BTreeMap<&str, Vec<String>> {
+fn hosts(worker: &Worker) -> BTreeMap<&str, Vec<String>> {
     let mut hosts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let parts = of.job.parts().iter();
+    let parts = worker.job.parts().iter();
     let roles = parts.flat_map(|part| part.indexes().map(|_| part.role()));
     for (role, rank) in roles.zip(0..) {
         let of_role = hosts.entry(role).or_default();
-        of_role.push(address(&of.job_id, rank));
+        of_role.push(address(&worker.job_id, rank));
     }
     hosts
-}
-
-/// How many addresses end differently: from 1 to 254.
-const ROW: u32 = 254;
-/// How many rows of addresses a job may have: enough for two thousand workers.
-const ROWS: u8 = 8;
-
-/// The address of a worker: its own, so that all can listen on the same port. All of 127.0.0.0/8 is
-/// this machine on Linux; elsewhere only 127.0.0.1 is.
-pub(crate) fn address(job_id: &str, index: u32) -> String {
-    if !cfg!(target_os = "linux") {
-        return "127.0.0.1".to_owned();
-    }
-    let [high, low] = network(job_id).to_be_bytes();
-    // What a row does not hold goes on in the next ones.
-    let row = (index / ROW % u32::from(ROWS) + u32::from(low)) % 256;
-    format!("127.{high}.{row}.{}", index % ROW + 1)
-}
-
-/// What the addresses of all workers of a job have in common.
-pub(crate) fn network(job_id: &str) -> u16 {
-    if !cfg!(target_os = "linux") {
-        return 0;
-    }
-    // Two bytes of the id keep the jobs apart.
-    let byte = |at: usize| {
-        job_id
-            .get(at..at + 2)
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
-            .unwrap_or(0)
-    };
-    u16::from_be_bytes([byte(0) % 254 + 1, byte(2)])
-}
-
-/// Where a worker may be: the node with an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Host {
-    pub(crate) network: u16,
-    /// The lowest index of a worker with this address.
-    pub(crate) index: u32,
-}
-
-impl Host {
-    /// The contrary of [`address`]: rows of different jobs overlap.
-    pub(crate) fn all_at(address: IpAddr) -> Vec<Self> {
-        let IpAddr::V4(address) = address else {
-            return Vec::new();
-        };
-        if !cfg!(target_os = "linux") {
-            let only = (address == Ipv4Addr::LOCALHOST).then_some(Self {
-                network: 0,
-                index: 0,
-            });
-            return only.into_iter().collect();
-        }
-        let [127, high, low, last @ 1..=254] = address.octets() else {
-            return Vec::new();
-        };
-        let host = |row: u8| Self {
-            network: u16::from_be_bytes([high, low.wrapping_sub(row)]),
-            index: u32::from(row) * ROW + u32::from(last) - 1,
-        };
-        (0..ROWS).map(host).collect()
-    }
 }
 
 /// The directory of python3, then the system's.
@@ -177,7 +110,7 @@ fn search_path(python: Option<&Path>) -> OsString {
 }
 
 /// `--name=value` for each hyper-parameter, then `--name=<local dir>` for each channel.
-pub(crate) fn arguments(request: &JobRequest, worker: &Path) -> Vec<OsString> {
+pub(crate) fn arguments(request: &JobRequest, directory: &Path) -> Vec<OsString> {
     let parameters = request
         .parameters
         .iter()
@@ -187,27 +120,8 @@ pub(crate) fn arguments(request: &JobRequest, worker: &Path) -> Vec<OsString> {
         .filter(|channel| channel.access == Access::Parameter)
         .map(|channel| {
             let mut argument = OsString::from(format!("--{}=", channel.name));
-            argument.push(channel.local_dir.below(worker));
+            argument.push(channel.local_dir.host_path(directory));
             argument
         });
     parameters.chain(channels).collect()
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use std::collections::BTreeSet;
-    use std::net::Ipv4Addr;
-
-    use super::*;
-
-    #[test]
-    fn all_workers_of_a_large_job_have_an_address_of_their_own() {
-        let id = "05ff0000-0000-0000-0000-000000000000";
-        assert_eq!(address(id, 0), "127.6.255.1");
-        assert_eq!(address(id, 254), "127.6.0.1");
-        let addresses: BTreeSet<Ipv4Addr> = (0..2000)
-            .map(|index| address(id, index).parse().unwrap())
-            .collect();
-        assert_eq!(addresses.len(), 2000);
-    }
 }

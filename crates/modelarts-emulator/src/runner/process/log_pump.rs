@@ -11,21 +11,21 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;
 
-use crate::runner::capped_log;
+use crate::runner::worker_files::append_capped;
 
 /// How long to wait for the rest of the output when all known processes have gone. Where there
 /// is no `/proc`, a process that has left its group may hold the pipe open.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The most bytes that a pipe of an ordinary process can hold (`pipe-max-size` of Linux).
-const PIPE: u64 = 1 << 20;
+const MAX_PIPE_LENGTH: u64 = 1 << 20;
 
 /// Reads the pipe of one worker.
 #[derive(Clone, Debug)]
-pub(crate) struct Pump(Arc<Mutex<Flow>>);
+pub(super) struct Pump(Arc<Mutex<PumpState>>);
 
 #[derive(Debug)]
-struct Flow {
+struct PumpState {
     pipe: PipeReader,
     logs: Vec<Log>,
     /// The most bytes of a log.
@@ -41,7 +41,7 @@ struct Log {
 
 impl Pump {
     /// A pump into logs, and the end that processes write to.
-    pub(crate) fn new(logs: Vec<File>, cap: u64) -> io::Result<(Self, PipeWriter)> {
+    pub(super) fn new(logs: Vec<File>, cap: u64) -> io::Result<(Self, PipeWriter)> {
         let (pipe, writer) = io::pipe()?;
         let flags = fcntl_getfl(&pipe)?;
         fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?;
@@ -49,38 +49,38 @@ impl Pump {
             file,
             overflowed: false,
         });
-        let flow = Flow {
+        let state = PumpState {
             pipe,
             logs: logs.collect(),
             cap,
             ended: false,
         };
-        Ok((Self(Arc::new(Mutex::new(flow))), writer))
+        Ok((Self(Arc::new(Mutex::new(state))), writer))
     }
 
     /// Takes what has been written so far. After that, the log has all that was written before.
-    pub(crate) fn drain(&self) {
+    pub(super) fn drain(&self) {
         self.0.lock().drain();
     }
 
     /// Pumps by itself until all writers have gone.
-    pub(crate) fn spawn(&self) -> io::Result<JoinHandle<()>> {
-        let flow = Arc::clone(&self.0);
+    pub(super) fn spawn(&self) -> io::Result<JoinHandle<()>> {
+        let state = Arc::clone(&self.0);
         // A second descriptor of the same pipe, to be told when there is something to read.
-        let signal = OwnedFd::from(flow.lock().pipe.try_clone()?);
+        let signal = OwnedFd::from(state.lock().pipe.try_clone()?);
         let signal = pipe::Receiver::from_owned_fd(signal)?;
         Ok(tokio::spawn(async move {
             let mut bytes = vec![0; 64 << 10];
             while signal.readable().await.is_ok() {
-                let mut flow = flow.lock();
+                let mut state = state.lock();
                 // Read here, so that the runtime learns when the pipe is empty.
                 match signal.try_read(&mut bytes) {
-                    Ok(0) => flow.ended = true,
-                    Ok(count) => flow.take(&bytes[..count]),
+                    Ok(0) => state.ended = true,
+                    Ok(count) => state.take(&bytes[..count]),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    Err(_) => flow.ended = true,
+                    Err(_) => state.ended = true,
                 }
-                if flow.ended {
+                if state.ended {
                     break;
                 }
             }
@@ -88,8 +88,8 @@ impl Pump {
     }
 
     /// Waits for the last of the output. May be dropped and called again.
-    pub(crate) async fn finish(&self, pumping: &mut JoinHandle<()>) {
-        if tokio::time::timeout(LAST_WORDS, &mut *pumping)
+    pub(super) async fn finish(&self, pumping: &mut JoinHandle<()>) {
+        if tokio::time::timeout(DRAIN_TIMEOUT, &mut *pumping)
             .await
             .is_err()
         {
@@ -99,10 +99,10 @@ impl Pump {
     }
 }
 
-impl Flow {
+impl PumpState {
     fn drain(&mut self) {
         let (logs, cap) = (&mut self.logs, self.cap);
-        read_what_waits(&self.pipe, |bytes| take(logs, cap, bytes));
+        read_available(&self.pipe, |bytes| take(logs, cap, bytes));
     }
 
     fn take(&mut self, bytes: &[u8]) {
@@ -112,8 +112,8 @@ impl Flow {
 
 /// Reads what a pipe holds, and not what is written meanwhile: a writer that never stops would
 /// never let go.
-fn read_what_waits(pipe: impl Read, mut take: impl FnMut(&[u8])) {
-    let mut pipe = pipe.take(PIPE);
+fn read_available(pipe: impl Read, mut take: impl FnMut(&[u8])) {
+    let mut pipe = pipe.take(MAX_PIPE_LENGTH);
     let mut bytes = vec![0; 64 << 10];
     while let Ok(count @ 1..) = pipe.read(&mut bytes) {
         take(&bytes[..count]);
@@ -131,7 +131,7 @@ fn take(logs: &mut [Log], cap: u64, bytes: &[u8]) {
 impl Log {
     fn take(&mut self, bytes: &[u8], cap: u64) -> io::Result<()> {
         if !self.overflowed {
-            self.overflowed = capped_log::append(&mut self.file, bytes, cap)?;
+            self.overflowed = append_capped(&mut self.file, bytes, cap)?;
         }
         Ok(())
     }
@@ -144,10 +144,10 @@ mod tests {
     #[test]
     fn a_writer_that_never_stops_is_left_when_a_pipe_would_be_empty() {
         let mut taken = 0;
-        read_what_waits(io::repeat(b'y'), |bytes| taken += bytes.len() as u64);
-        assert_eq!(taken, PIPE);
+        read_available(io::repeat(b'y'), |bytes| taken += bytes.len() as u64);
+        assert_eq!(taken, MAX_PIPE_LENGTH);
         let mut text = Vec::new();
-        read_what_waits(&b"all of it"[..], |bytes| text.extend_from_slice(bytes));
+        read_available(&b"all of it"[..], |bytes| text.extend_from_slice(bytes));
         assert_eq!(text, b"all of it");
     }
 }

@@ -1,4 +1,10 @@
 //! Runs each worker as a process group on this machine.
+//!
+//! [`environment`] makes the variables and arguments of the code, [`python`] finds the interpreter
+//! and installs packages, and [`start_gate`] holds the code back until its group is on record in
+//! [`orphans`]. A [`run`] waits for the end; [`log_pump`] takes its output. [`process_group`] and
+//! [`process_table`] find and end all processes of a run, and the [`watchdog`] those of an emulator
+//! that has died.
 
 pub(crate) mod environment;
 mod log_pump;
@@ -25,25 +31,27 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::Sleep,
+    clock::system::Sleep,
     files::{
         confined_dir::{self, ConfinedDir, OnEscape},
         container_path::ContainerPath,
         obs_path::ObsPath,
     },
     job::{
+        address::address,
         channel::{Channel, DataSource, Volume, VolumeSource},
         request::Start,
+        worker::Worker,
     },
     metrics::usage::{Meter, Usage},
     runner::{
-        LogTail, Run, Runner, Worker,
+        LogTail, Run, Runner,
         process::{
             log_pump::Pump,
             orphans::OrphanRecord,
             process_table::ProcessTable,
             python::python3,
-            run::{NeverStarted, ProcessRun, Pumps, Remains},
+            run::{FailedStart, ProcessRun, Pumps, RunCleanup},
             watchdog::Watchdog,
         },
         worker_files::WorkerFiles,
@@ -58,7 +66,7 @@ pub(crate) struct ProcessRunner {
     processes: Arc<ProcessTable>,
     watchdog: Watchdog,
     pumps: Pumps,
-    leftovers: OrphanRecord,
+    orphans: OrphanRecord,
     meter: Arc<Meter>,
 }
 
@@ -93,7 +101,7 @@ impl ProcessRunner {
             watchdog: Watchdog::new(processes.mark(), settings.temporary.clone()),
             settings,
             pumps: Pumps::default(),
-            leftovers: OrphanRecord::end_all(data_dir, &processes)?,
+            orphans: OrphanRecord::end_all(data_dir, &processes)?,
             processes,
             meter: Arc::default(),
         })
@@ -107,15 +115,15 @@ impl ProcessRunner {
         interrupt: &CancellationToken,
     ) -> io::Result<()> {
         let directory = self.files.directory(worker)?;
-        let (root, path) = self.find(from)?;
+        let (root, path) = self.find_source(from)?;
         let to = (&directory, to.relative());
         confined_dir::copy((&root, &path), to, OnEscape::Refuse, interrupt)?;
         Ok(())
     }
 
     /// Where the data of a channel lies on this machine.
-    fn find(&self, place: &DataSource) -> io::Result<(ConfinedDir, PathBuf)> {
-        match place {
+    fn find_source(&self, source: &DataSource) -> io::Result<(ConfinedDir, PathBuf)> {
+        match source {
             DataSource::Obs(path) => Ok((self.settings.obs.clone(), path.relative())),
             DataSource::DataSet { id, version } => {
                 let Some(root) = &self.settings.datasets else {
@@ -135,7 +143,7 @@ impl ProcessRunner {
     ) -> io::Result<()> {
         let directory = self.files.directory(worker)?;
         directory.directory(output.local_dir.relative())?;
-        let (root, path) = self.find(&output.place)?;
+        let (root, path) = self.find_source(&output.source)?;
         let left_out = confined_dir::copy(
             (&directory, output.local_dir.relative()),
             (&root, &path),
@@ -192,7 +200,7 @@ impl ProcessRunner {
         for volume in &request.volumes {
             self.mount(&directory, volume)?;
         }
-        self.files.scratch(&directory)?;
+        self.files.make_scratch(&directory)?;
         let home = request
             .working_dir
             .clone()
@@ -212,13 +220,13 @@ impl ProcessRunner {
                         "there is no python3 on the PATH of this emulator",
                     ));
                 };
-                let boot_file = request.code_copy().below(directory.root()).join(below);
+                let boot_file = request.code_copy().host_path(directory.root()).join(below);
                 (
                     python.as_os_str().to_owned(),
                     vec![boot_file.into_os_string()],
                 )
             }
-            // What follows the command is its $0 and its "$@".
+            // The texts behind the command are its $0 and its "$@".
             Start::Command(command) => {
                 let arguments = ["-c", command.as_str(), "bash"].map(OsString::from);
                 (OsString::from("bash"), arguments.to_vec())
@@ -235,7 +243,7 @@ impl ProcessRunner {
         let (go, mut starter) = io::pipe()?;
         let run = self
             .processes
-            .run(directory.root(), worker.trial.as_deref());
+            .run_value(directory.root(), worker.trial.as_deref());
         let url = &self.settings.url;
         let variables = environment::variables(worker, directory.root(), python, url, &run);
         let child = start_gate::command(program, arguments, &variables)
@@ -251,20 +259,20 @@ impl ProcessRunner {
             .id()
             .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(group) = group {
-            self.watchdog.begin(group);
-            self.leftovers.note(group);
+            self.watchdog.add_group(group);
+            self.orphans.add(group);
         }
         // If it has been killed already, its end will be noticed.
         let _ = starter.write_all(start_gate::GO);
         self.pumps.begin(worker.log_name(), pump.clone(), group);
         Ok(ProcessRun::new(
             child,
-            Remains {
+            RunCleanup {
                 group,
                 run,
                 processes: Arc::clone(&self.processes),
                 watchdog: self.watchdog.clone(),
-                leftovers: self.leftovers.clone(),
+                orphans: self.orphans.clone(),
                 name: worker.log_name(),
                 pumps: self.pumps.clone(),
                 pump,
@@ -287,7 +295,7 @@ impl Runner for ProcessRunner {
     /// Two of the items that the user guide names can be checked on this machine: that the worker
     /// can be reached by its name, and the free space for its scratch directory.
     fn pre_check(&self, worker: &Worker) -> Result<(), String> {
-        let address = environment::address(&worker.job_id, worker.index);
+        let address = address(&worker.job_id, worker.index);
         TcpListener::bind((address.as_str(), 0))
             .map_err(|error| format!("dns: {address} cannot be used: {error}"))?;
         let free = self.files.free_space(worker);
@@ -332,7 +340,7 @@ impl Runner for ProcessRunner {
         let runner = self.clone();
         Box::pin(blocking(move || {
             let input = &worker.request.inputs[index];
-            runner.copy_in(&worker, &input.place, &input.local_dir, &interrupt)
+            runner.copy_in(&worker, &input.source, &input.local_dir, &interrupt)
         }))
     }
 
@@ -345,7 +353,7 @@ impl Runner for ProcessRunner {
         let runner = self.clone();
         Box::pin(blocking(move || {
             let output = &worker.request.outputs[index];
-            match runner.copy_in(&worker, &output.place, &output.local_dir, &interrupt) {
+            match runner.copy_in(&worker, &output.source, &output.local_dir, &interrupt) {
                 // The first run of a job that will be resumed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 result => result,
@@ -357,7 +365,7 @@ impl Runner for ProcessRunner {
         let Ok(directory) = self.files.directory(worker) else {
             return Vec::new();
         };
-        let code = worker.request.code_copy().below(directory.root());
+        let code = worker.request.code_copy().host_path(directory.root());
         ["pip-requirements.txt", "requirements.txt"]
             .into_iter()
             .filter(|name| code.join(name).is_file())
@@ -383,10 +391,12 @@ impl Runner for ProcessRunner {
                 let path = worker
                     .request
                     .code_copy()
-                    .below(directory.root())
+                    .host_path(directory.root())
                     .join(&file);
                 let venv = Self::venv(&directory);
-                let run = self.processes.run(directory.root(), Some(INSTALLATION));
+                let run = self
+                    .processes
+                    .run_value(directory.root(), Some(INSTALLATION_PART));
                 let home = directory.root();
                 let install = python::install(python, &venv, home, &path, &run, &self.watchdog);
                 let installed = tokio::select! {
@@ -400,9 +410,9 @@ impl Runner for ProcessRunner {
                 installed
             };
             match result.await {
-                Ok(said) => {
+                Ok(output) => {
                     let mut log = self.files.open_log(&worker)?;
-                    log.write_all(said.as_bytes())
+                    log.write_all(output.as_bytes())
                 }
                 Err(error) if interrupt.is_cancelled() => Err(error),
                 Err(error) => {
@@ -426,15 +436,15 @@ impl Runner for ProcessRunner {
                     {
                         tracing::warn!(job = worker.job_id, %error, "the log cannot be written");
                     }
-                    Box::new(NeverStarted)
+                    Box::new(FailedStart)
                 }
             }
         })
     }
 
     /// In real time: the processes live in it.
-    fn look(&self, _worker: &Worker) -> Sleep {
-        Box::pin(tokio::time::sleep(LOOK))
+    fn next_poll(&self, _worker: &Worker) -> Sleep {
+        Box::pin(tokio::time::sleep(POLL_PERIOD))
     }
 
     fn upload_output(
@@ -462,8 +472,8 @@ impl Runner for ProcessRunner {
     ) -> BoxFuture<'_, io::Result<()>> {
         let runner = self.clone();
         Box::pin(blocking(move || {
-            // What has been written so far belongs to it.
-            if let Some(pump) = runner.pumps.of(&worker) {
+            // The output so far belongs to it.
+            if let Some(pump) = runner.pumps.find(&worker) {
                 pump.drain();
             }
             runner
@@ -481,7 +491,7 @@ impl Runner for ProcessRunner {
 
     fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
         let files = self.files.clone();
-        let pump = self.pumps.of(&worker);
+        let pump = self.pumps.find(&worker);
         Box::pin(blocking(move || {
             if let Some(pump) = pump {
                 pump.drain();
@@ -492,7 +502,7 @@ impl Runner for ProcessRunner {
 
     fn log_part(&self, worker: Worker, from: u64, most: u64) -> BoxFuture<'_, io::Result<Vec<u8>>> {
         let files = self.files.clone();
-        let pump = self.pumps.of(&worker);
+        let pump = self.pumps.find(&worker);
         Box::pin(blocking(move || {
             if let Some(pump) = pump {
                 pump.drain();
@@ -529,6 +539,6 @@ impl Runner for ProcessRunner {
 }
 
 /// The name of an installation of packages where a run has the name of its trial.
-const INSTALLATION: &str = "packages";
+const INSTALLATION_PART: &str = "packages";
 /// How often running workers are looked at. What is due then is decided by the emulator's clock.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_PERIOD: Duration = Duration::from_millis(100);

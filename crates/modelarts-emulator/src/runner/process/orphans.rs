@@ -1,4 +1,4 @@
-//! What this emulator may leave running, and how the next start finds it.
+//! The record of process groups, by which the next start finds what this emulator leaves running.
 //!
 //! Process groups are on record: each is a file in `running`, named by its number, with the moment
 //! in which its leader started as the kernel tells it, because a number may be given again. The
@@ -21,11 +21,11 @@ use crate::{
 
 /// The directory of the records.
 #[derive(Clone, Debug)]
-pub(crate) struct OrphanRecord(PathBuf);
+pub(super) struct OrphanRecord(PathBuf);
 
 impl OrphanRecord {
     /// Ends what is on record, and begins anew.
-    pub(crate) fn end_all(data_dir: &Path, processes: &ProcessTable) -> io::Result<Self> {
+    pub(super) fn end_all(data_dir: &Path, processes: &ProcessTable) -> io::Result<Self> {
         let directory = ConfinedDir::create(&data_dir.join("running"))?;
         let directory = directory.root().to_owned();
         for entry in fs::read_dir(&directory)?.flatten() {
@@ -50,16 +50,16 @@ impl OrphanRecord {
     }
 
     /// Puts a group on record.
-    pub(crate) fn note(&self, group: Pid) {
-        let moment = started(group).unwrap_or_default();
-        if let Err(error) = fs::write(self.path(group), moment) {
+    pub(super) fn add(&self, group: Pid) {
+        let start_time = started(group).unwrap_or_default();
+        if let Err(error) = fs::write(self.path(group), start_time) {
             tracing::warn!(%error, "a process group is not on record");
         }
     }
 
     /// It has gone.
-    pub(crate) fn forget(&self, group: Pid) {
-        // Whoever resets the directory may be faster.
+    pub(super) fn remove(&self, group: Pid) {
+        // A reset of the directory may be faster.
         let _ = fs::remove_file(self.path(group));
     }
 
@@ -70,16 +70,16 @@ impl OrphanRecord {
 
 /// When a process started, always in the same words; nothing if it has gone.
 fn started(process: Pid) -> Option<String> {
-    told_by_proc(process).or_else(|| told_by_system(process))
+    start_time_from_proc(process).or_else(|| start_time_from_system(process))
 }
 
 /// In ticks since the machine started.
-fn told_by_proc(process: Pid) -> Option<String> {
+fn start_time_from_proc(process: Pid) -> Option<String> {
     Some(Stat::of(process)?.started.to_string())
 }
 
 /// In seconds of the calendar, where there is no `/proc`.
-fn told_by_system(process: Pid) -> Option<String> {
+fn start_time_from_system(process: Pid) -> Option<String> {
     let number = sysinfo::Pid::from_u32(process.as_raw_nonzero().get().try_into().ok()?);
     let mut system = sysinfo::System::new();
     let only = sysinfo::ProcessesToUpdate::Some(&[number]);
@@ -96,14 +96,14 @@ mod tests {
     use std::process::{Child, Command};
 
     use super::*;
-    use crate::runner::process::process_table::RUN;
+    use crate::runner::process::process_table::RUN_VARIABLE;
 
     /// Of an earlier emulator on this directory.
     fn sleeping(data_dir: &Path) -> Child {
         let worker = data_dir.join("jobs/id/worker-0");
-        let run = ProcessTable::new(data_dir).run(&worker, None);
+        let run = ProcessTable::new(data_dir).run_value(&worker, None);
         let mut command = Command::new("sleep");
-        command.arg("1000").env(RUN, run).spawn().unwrap()
+        command.arg("1000").env(RUN_VARIABLE, run).spawn().unwrap()
     }
 
     #[test]
@@ -111,11 +111,11 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut child = sleeping(place.path());
         let process = Pid::from_child(&child);
-        assert_eq!(started(process), told_by_proc(process));
-        let told = told_by_system(process).unwrap();
-        let moment: u64 = told.strip_prefix("at ").unwrap().parse().unwrap();
+        assert_eq!(started(process), start_time_from_proc(process));
+        let text = start_time_from_system(process).unwrap();
+        let start_time: u64 = text.strip_prefix("at ").unwrap().parse().unwrap();
         let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
-        assert!(now.abs_diff(moment) < 60, "{told}, now {now}");
+        assert!(now.abs_diff(start_time) < 60, "{text}, now {now}");
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(started(process), None);

@@ -21,28 +21,28 @@ use crate::runner::process::process_group;
 
 /// The variable. Its value is the emulator's own name, a colon, and the directory of the worker;
 /// behind it the name of a trial, or `packages` if packages are installed.
-pub(crate) const RUN: &str = "MODELARTS_EMULATOR_RUN";
+pub(super) const RUN_VARIABLE: &str = "MODELARTS_EMULATOR_RUN";
 
 /// How long to wait at least between two scans for the same run: nothing tells when a process that
 /// is no child of the emulator ends.
-const PAUSE: Duration = Duration::from_millis(5);
+const SCAN_PAUSE: Duration = Duration::from_millis(5);
 /// How long to look after SIGKILL. What lives then cannot be killed: it hangs in the kernel.
-const GONE_AFTER: Duration = Duration::from_secs(2);
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often at most to scan for processes that start others while they are ended.
-const MOST_SCANS: u32 = 100;
+const MAX_SCANS: u32 = 100;
 
 /// A process that lives.
 #[derive(Debug)]
 struct Process {
     id: Pid,
     group: i32,
-    /// The value of [`RUN`] if it is a job's, or empty.
+    /// The value of [`RUN_VARIABLE`] if it is a job's, or empty.
     run: Vec<u8>,
 }
 
 /// The processes that lived at one moment.
 #[derive(Debug, Default)]
-pub(crate) struct Scan {
+pub(super) struct Scan {
     number: u64,
     took: Duration,
     /// Nothing where there is no `/proc`.
@@ -62,9 +62,9 @@ impl Scan {
 
 /// Reads the processes for all runs of one emulator.
 #[derive(Debug)]
-pub(crate) struct ProcessTable {
-    /// The emulator's own name: another one at each start, so that what ends the jobs of an emulator
-    /// that has died leaves those of the next one on the same directory alone.
+pub(super) struct ProcessTable {
+    /// The emulator's own name: another one at each start, so that what ends the jobs of an
+    /// emulator that has died leaves those of the next one on the same directory alone.
     instance: String,
     /// The directory that has the directories of all jobs.
     jobs: PathBuf,
@@ -76,7 +76,7 @@ pub(crate) struct ProcessTable {
 }
 
 impl ProcessTable {
-    pub(crate) fn new(data_dir: &Path) -> Arc<Self> {
+    pub(super) fn new(data_dir: &Path) -> Arc<Self> {
         let own = i32::try_from(std::process::id()).ok();
         let own = own.and_then(Pid::from_raw).and_then(Stat::of);
         Arc::new(Self {
@@ -89,13 +89,13 @@ impl ProcessTable {
     }
 
     /// A text in the environment of every process of this emulator's jobs, and of no other.
-    pub(crate) fn mark(&self) -> String {
-        format!("{RUN}={}:", self.instance)
+    pub(super) fn mark(&self) -> String {
+        format!("{RUN_VARIABLE}={}:", self.instance)
     }
 
-    /// The value of [`RUN`] for a run in the directory of a worker; `part` is what [`RUN`] has behind
-    /// the directory.
-    pub(crate) fn run(&self, worker: &Path, part: Option<&str>) -> OsString {
+    /// The value of [`RUN_VARIABLE`] for a run in the directory of a worker; `part` is what
+    /// [`RUN_VARIABLE`] has behind the directory.
+    pub(super) fn run_value(&self, worker: &Path, part: Option<&str>) -> OsString {
         let mut run = OsString::from(format!("{}:", self.instance));
         run.push(worker);
         if let Some(part) = part {
@@ -128,18 +128,18 @@ impl ProcessTable {
     }
 
     /// Waits until no process of the group lives.
-    pub(crate) async fn group_gone(self: &Arc<Self>, group: Pid) {
+    pub(super) async fn wait_for_group_end(self: &Arc<Self>, group: Pid) {
         while process_group::exists(group) {
             let scan = self.scan().await;
             if scan.processes.is_some() && scan.of(Some(group), OsStr::new("")).is_empty() {
                 return;
             }
-            tokio::time::sleep(PAUSE.max(scan.took)).await;
+            tokio::time::sleep(SCAN_PAUSE.max(scan.took)).await;
         }
     }
 
     /// Kills what still lives of a run, and waits until it has gone.
-    pub(crate) async fn end(self: &Arc<Self>, group: Option<Pid>, run: &OsStr) {
+    pub(super) async fn end(self: &Arc<Self>, group: Option<Pid>, run: &OsStr) {
         let start = Instant::now();
         loop {
             if let Some(group) = group {
@@ -155,18 +155,18 @@ impl ProcessTable {
             if !lives {
                 return;
             }
-            if start.elapsed() > GONE_AFTER {
+            if start.elapsed() > KILL_TIMEOUT {
                 tracing::warn!(?group, ?left, "killed processes still live");
                 return;
             }
             end_all(left);
-            tokio::time::sleep(PAUSE.max(scan.took)).await;
+            tokio::time::sleep(SCAN_PAUSE.max(scan.took)).await;
         }
     }
 
     /// Ends all that earlier emulators on the same directory have left.
-    pub(crate) fn end_strays(&self) {
-        for _ in 0..MOST_SCANS {
+    pub(super) fn end_strays(&self) {
+        for _ in 0..MAX_SCANS {
             let processes = processes(&self.jobs, 0).unwrap_or_default();
             let strays = processes.into_iter().filter(|stray| !stray.run.is_empty());
             let strays: Vec<Pid> = strays.map(|stray| stray.id).collect();
@@ -190,14 +190,14 @@ fn end_all(processes: Vec<Pid>) {
 /// Those that live, and are not older than `since`, in ticks.
 fn processes(jobs: &Path, since: u64) -> Option<Vec<Process>> {
     let mut processes = Vec::new();
-    let mut seen = false;
+    let mut has_proc = false;
     for entry in fs::read_dir("/proc").ok()?.flatten() {
         let id = entry.file_name().to_string_lossy().parse().ok();
         let Some(id) = id.and_then(Pid::from_raw) else {
             continue;
         };
         let Some(stat) = Stat::of(id) else { continue };
-        seen = true;
+        has_proc = true;
         // Zombies do not count: a dead orphan stays one until process 1 collects it, which in
         // containers may be never.
         if matches!(stat.state, b'Z' | b'X') || stat.started < since {
@@ -211,14 +211,16 @@ fn processes(jobs: &Path, since: u64) -> Option<Vec<Process>> {
             run: run_in(&environment, jobs).unwrap_or_default(),
         });
     }
-    seen.then_some(processes)
+    has_proc.then_some(processes)
 }
 
-/// The value of [`RUN`] in an environment, if the directory that it names is in `jobs`.
+/// The value of [`RUN_VARIABLE`] in an environment, if the directory that it names is in `jobs`.
 fn run_in(environment: &[u8], jobs: &Path) -> Option<Vec<u8>> {
     let mut variables = environment.split(|byte| *byte == 0);
     variables.find_map(|variable| {
-        let run = variable.strip_prefix(RUN.as_bytes())?.strip_prefix(b"=")?;
+        let run = variable
+            .strip_prefix(RUN_VARIABLE.as_bytes())?
+            .strip_prefix(b"=")?;
         let colon = run.iter().position(|byte| *byte == b':')?;
         let worker = PathBuf::from(OsString::from_vec(run[colon + 1..].to_vec()));
         worker.starts_with(jobs).then(|| run.to_vec())
@@ -227,16 +229,16 @@ fn run_in(environment: &[u8], jobs: &Path) -> Option<Vec<u8>> {
 
 /// Fields of `/proc/<id>/stat`.
 #[derive(Debug)]
-pub(crate) struct Stat {
+pub(super) struct Stat {
     state: u8,
     group: i32,
     /// In ticks since the machine started.
-    pub(crate) started: u64,
+    pub(super) started: u64,
 }
 
 impl Stat {
     /// Nothing if the process has gone, or there is no `/proc`.
-    pub(crate) fn of(process: Pid) -> Option<Self> {
+    pub(super) fn of(process: Pid) -> Option<Self> {
         let path = format!("/proc/{}/stat", process.as_raw_nonzero());
         let stat = fs::read_to_string(path).ok()?;
         // "pid (name) state ppid pgrp ...": the name may hold blanks and parentheses.
@@ -250,7 +252,8 @@ impl Stat {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use super::*;
 

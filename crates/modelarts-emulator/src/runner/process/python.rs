@@ -8,7 +8,7 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal};
 use tokio::process::Command;
 
-use crate::runner::process::{process_group, process_table::RUN, watchdog::Watchdog};
+use crate::runner::process::{process_group, process_table::RUN_VARIABLE, watchdog::Watchdog};
 
 /// The real path of python3, asked for once per process.
 ///
@@ -34,9 +34,9 @@ pub(crate) async fn python3() -> Option<&'static Path> {
 }
 
 /// Installs what `file` lists into a virtual environment in `venv`, which sees the packages of
-/// python3 too. `run_name` is the value of [`RUN`]. Gives the output of pip. When it is dropped or
-/// the process of the emulator ends, the process groups end; processes that have left them are ended
-/// by the caller.
+/// python3 too. `run_name` is the value of [`RUN_VARIABLE`]. Gives the output of pip. When it is
+/// dropped or the process of the emulator ends, the process groups end; processes that have left
+/// them are ended by the caller.
 ///
 /// One attempt only, no retries: a machine without a network shall say so soon.
 pub(crate) async fn install(
@@ -48,11 +48,11 @@ pub(crate) async fn install(
     watchdog: &Watchdog,
 ) -> io::Result<String> {
     if !interpreter(venv).exists() {
-        let mut command = bare(python, home, file, run_name);
+        let mut command = isolated_command(python, home, file, run_name);
         command.args(["-m", "venv", "--without-pip", "--system-site-packages"]);
         run(command.arg(venv), watchdog).await?;
     }
-    let mut command = bare(python, home, file, run_name);
+    let mut command = isolated_command(python, home, file, run_name);
     command
         .args(["-m", "pip", "--python"])
         .arg(interpreter(venv))
@@ -63,30 +63,31 @@ pub(crate) async fn install(
 }
 
 /// The interpreter of a virtual environment.
-pub(crate) fn interpreter(venv: &Path) -> PathBuf {
+pub(super) fn interpreter(venv: &Path) -> PathBuf {
     venv.join("bin/python3")
 }
 
 /// Without the emulator's environment; next to the file, so that it can name local wheels.
-fn bare(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -> Command {
+fn isolated_command(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -> Command {
     let mut command = Command::new(python);
     command
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", home)
         // By which it is recognised, should this emulator die meanwhile.
-        .env(RUN, run_name)
+        .env(RUN_VARIABLE, run_name)
         .current_dir(file.parent().unwrap_or(home))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // What it starts to build packages is to end with it.
+        // Processes that it starts to build packages are to end with it.
         .process_group(0)
         .kill_on_drop(true);
     command
 }
 
-/// A process group that the watchdog knows; killed when this is dropped before its leader has ended.
+/// A process group that the watchdog knows; killed when this is dropped before its leader has
+/// ended.
 struct Group<'a> {
     watchdog: &'a Watchdog,
     id: Option<Pid>,
@@ -100,7 +101,7 @@ impl Drop for Group<'_> {
             // It may have gone in this moment.
             let _ = process_group::signal(id, Signal::KILL);
         }
-        self.watchdog.end(id);
+        self.watchdog.remove_group(id);
     }
 }
 
@@ -114,7 +115,7 @@ async fn run(command: &mut Command, watchdog: &Watchdog) -> io::Result<String> {
         ended: false,
     };
     if let Some(id) = group.id {
-        watchdog.begin(id);
+        watchdog.add_group(id);
     }
     let output = child.wait_with_output().await?;
     group.ended = true;
@@ -124,11 +125,11 @@ async fn run(command: &mut Command, watchdog: &Watchdog) -> io::Result<String> {
         return Ok(out + &error);
     }
     // The last line says what it came to.
-    let said = error
+    let message = error
         .lines()
         .rev()
         .find(|line| line.starts_with("ERROR"))
         .or_else(|| error.lines().last())
         .unwrap_or("it said nothing");
-    Err(io::Error::other(said.trim().to_owned()))
+    Err(io::Error::other(message.trim().to_owned()))
 }

@@ -11,9 +11,10 @@ use tokio::process::Child;
 use tokio::task::JoinHandle;
 
 use crate::{
-    clock::Sleep,
+    clock::system::Sleep,
+    job::worker::Worker,
     runner::{
-        Exit, Run, Worker,
+        Exit, Run,
         process::{
             log_pump::Pump, orphans::OrphanRecord, process_group, process_table::ProcessTable,
             watchdog::Watchdog,
@@ -22,24 +23,24 @@ use crate::{
 };
 
 /// The pump of a run, and the leader of the group whose output it takes.
-type Pumped = (Pump, Option<Pid>);
+type RunningPump = (Pump, Option<Pid>);
 
 /// The pumps of the runs that live, by [`Worker::log_name`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pumps(Arc<Mutex<HashMap<String, Pumped>>>);
+pub(super) struct Pumps(Arc<Mutex<HashMap<String, RunningPump>>>);
 
 impl Pumps {
-    pub(crate) fn begin(&self, name: String, pump: Pump, leader: Option<Pid>) {
+    pub(super) fn begin(&self, name: String, pump: Pump, leader: Option<Pid>) {
         self.0.lock().insert(name, (pump, leader));
     }
 
     /// The pump of a worker that runs. Not to be used under the lock: writing may take its time.
-    pub(crate) fn of(&self, worker: &Worker) -> Option<Pump> {
+    pub(super) fn find(&self, worker: &Worker) -> Option<Pump> {
         let pumps = self.0.lock();
         pumps.get(&worker.log_name()).map(|(pump, _)| pump.clone())
     }
 
-    pub(crate) fn leader(&self, worker: &Worker) -> Option<Pid> {
+    pub(super) fn leader(&self, worker: &Worker) -> Option<Pid> {
         let pumps = self.0.lock();
         pumps
             .get(&worker.log_name())
@@ -48,28 +49,29 @@ impl Pumps {
 }
 
 /// The parts of a run that outlive its leader.
-pub(crate) struct Remains {
-    pub(crate) group: Option<Pid>,
-    /// The value of [`RUN`](crate::runner::process::process_table::RUN) in the environment of its processes.
-    pub(crate) run: OsString,
-    pub(crate) processes: Arc<ProcessTable>,
-    pub(crate) watchdog: Watchdog,
-    pub(crate) leftovers: OrphanRecord,
+pub(super) struct RunCleanup {
+    pub(super) group: Option<Pid>,
+    /// The value of [`RUN_VARIABLE`](crate::runner::process::process_table::RUN_VARIABLE) in the
+    /// environment of its processes.
+    pub(super) run: OsString,
+    pub(super) processes: Arc<ProcessTable>,
+    pub(super) watchdog: Watchdog,
+    pub(super) orphans: OrphanRecord,
     /// See [`Worker::log_name`].
-    pub(crate) name: String,
-    pub(crate) pumps: Pumps,
-    pub(crate) pump: Pump,
-    pub(crate) pumping: JoinHandle<()>,
+    pub(super) name: String,
+    pub(super) pumps: Pumps,
+    pub(super) pump: Pump,
+    pub(super) pumping: JoinHandle<()>,
 }
 
-impl Remains {
+impl RunCleanup {
     /// Kills the processes that the leader has left, waits until they have gone, and takes the rest
     /// of their output.
-    async fn sweep(mut self) {
+    async fn clean_up(mut self) {
         self.processes.end(self.group, &self.run).await;
         if let Some(group) = self.group {
-            self.watchdog.end(group);
-            self.leftovers.forget(group);
+            self.watchdog.remove_group(group);
+            self.orphans.remove(group);
         }
         self.pump.finish(&mut self.pumping).await;
         self.pumps.0.lock().remove(&self.name);
@@ -77,23 +79,23 @@ impl Remains {
 }
 
 /// A run whose leader has been started.
-pub(crate) struct ProcessRun {
+pub(super) struct ProcessRun {
     child: Child,
     group: Option<Pid>,
     processes: Arc<ProcessTable>,
-    remains: Option<Remains>,
+    cleanup: Option<RunCleanup>,
     /// On its own, because whoever waits for the run may ask anew at any moment.
-    sweep: Option<JoinHandle<()>>,
+    cleaning: Option<JoinHandle<()>>,
 }
 
 impl ProcessRun {
-    pub(crate) fn new(child: Child, remains: Remains) -> Self {
+    pub(super) fn new(child: Child, cleanup: RunCleanup) -> Self {
         Self {
             child,
-            group: remains.group,
-            processes: Arc::clone(&remains.processes),
-            remains: Some(remains),
-            sweep: None,
+            group: cleanup.group,
+            processes: Arc::clone(&cleanup.processes),
+            cleanup: Some(cleanup),
+            cleaning: None,
         }
     }
 
@@ -118,14 +120,14 @@ impl ProcessRun {
         }
     }
 
-    async fn sweep(&mut self) {
-        if let Some(remains) = self.remains.take() {
-            self.sweep = Some(tokio::spawn(remains.sweep()));
+    async fn clean_up(&mut self) {
+        if let Some(cleanup) = self.cleanup.take() {
+            self.cleaning = Some(tokio::spawn(cleanup.clean_up()));
         }
-        if let Some(sweep) = &mut self.sweep {
+        if let Some(cleaning) = &mut self.cleaning {
             // An error is a panic, which has been reported.
-            let _ = sweep.await;
-            self.sweep = None;
+            let _ = cleaning.await;
+            self.cleaning = None;
         }
     }
 }
@@ -143,41 +145,41 @@ impl Run for ProcessRun {
     fn wait(&mut self) -> BoxFuture<'_, Exit> {
         Box::pin(async move {
             let code = self.leader().await;
-            self.sweep().await;
+            self.clean_up().await;
             Exit::Code(code)
         })
     }
 
-    fn terminate(&mut self, patience: Sleep) -> BoxFuture<'_, i32> {
+    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32> {
         Box::pin(async move {
             self.signal(Signal::TERM);
             let (processes, group) = (Arc::clone(&self.processes), self.group);
             let ended = async {
                 let code = self.leader().await;
                 if let Some(group) = group {
-                    processes.group_gone(group).await;
+                    processes.wait_for_group_end(group).await;
                 }
                 code
             };
             let code = tokio::select! {
                 code = ended => Some(code),
-                () = patience => None,
+                () = grace => None,
             };
             self.signal(Signal::KILL);
             let code = match code {
                 Some(code) => code,
                 None => self.leader().await,
             };
-            self.sweep().await;
+            self.clean_up().await;
             code
         })
     }
 }
 
 /// A run that ended before it began.
-pub(crate) struct NeverStarted;
+pub(super) struct FailedStart;
 
-impl Run for NeverStarted {
+impl Run for FailedStart {
     fn wait(&mut self) -> BoxFuture<'_, Exit> {
         Box::pin(std::future::ready(Exit::Code(COMMAND_NOT_FOUND)))
     }

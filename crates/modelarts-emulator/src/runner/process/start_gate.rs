@@ -7,11 +7,11 @@ use std::path::Path;
 
 use tokio::process::Command;
 
-/// What the shell reads.
-pub(crate) const GO: &[u8] = b"go\n";
+/// The line that the shell waits for.
+pub(super) const GO: &[u8] = b"go\n";
 
 /// Variables that the shell sets by itself, and the one that it reads the word into.
-const OF_THE_SHELL: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];
+const SHELL_VARIABLES: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];
 
 /// A command that becomes `program` with just these variables once it has read the word. The
 /// shell's own are not for the job, unless it has some of these names: those are set again.
@@ -20,9 +20,9 @@ pub(crate) fn command(
     arguments: impl IntoIterator<Item = OsString>,
     variables: &BTreeMap<OsString, OsString>,
 ) -> Command {
-    let mut script = format!("read -r go && unset {}", OF_THE_SHELL.join(" "));
+    let mut script = format!("read -r go && unset {}", SHELL_VARIABLES.join(" "));
     let mut given = Vec::new();
-    for name in OF_THE_SHELL {
+    for name in SHELL_VARIABLES {
         if let Some(value) = variables.get(name.as_ref() as &std::ffi::OsStr) {
             script.push_str(" && export \"$1\" && shift");
             let mut assignment = OsString::from(name);
@@ -50,8 +50,8 @@ mod tests {
 
     use super::*;
 
-    /// What `program` says, after the shell was told `word` and the emulator had died.
-    async fn said(
+    /// The output of `program`, after the shell was told `word` and the emulator had died.
+    async fn output_of(
         word: &[u8],
         program: &[&str],
         variables: &BTreeMap<OsString, OsString>,
@@ -62,15 +62,15 @@ mod tests {
         let arguments = program[1..].iter().map(OsString::from);
         let mut command = command(program[0], arguments, variables);
         let ended = command.stdin(Stdio::from(go)).output().await.unwrap();
-        let said = String::from_utf8(ended.stdout).unwrap();
-        (said, ended.status.success())
+        let output_of = String::from_utf8(ended.stdout).unwrap();
+        (output_of, ended.status.success())
     }
 
     #[tokio::test]
     async fn nothing_starts_before_the_word() {
         for (word, output) in [(GO, "one two\n"), (b"go", ""), (b"", "")] {
-            let said = said(word, &["/bin/echo", "one two"], &BTreeMap::new()).await;
-            assert_eq!(said, (output.to_owned(), !output.is_empty()));
+            let output_of = output_of(word, &["/bin/echo", "one two"], &BTreeMap::new()).await;
+            assert_eq!(output_of, (output.to_owned(), !output.is_empty()));
         }
     }
 
@@ -87,7 +87,7 @@ mod tests {
             let variables = given
                 .iter()
                 .map(|(name, value)| (name.into(), value.into()));
-            let (text, ended) = said(GO, &["/usr/bin/env", "-0"], &variables.collect()).await;
+            let (text, ended) = output_of(GO, &["/usr/bin/env", "-0"], &variables.collect()).await;
             let mut seen: Vec<&str> = text.split_terminator('\0').collect();
             seen.sort_unstable();
             let expected: Vec<String> = given.iter().map(|(n, v)| format!("{n}={v}")).collect();

@@ -30,8 +30,8 @@ pub(crate) struct Watchdog(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// See [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty if no job is a
-    /// process.
+    /// See [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty
+    /// if no job is a process.
     mark: String,
     /// To be removed when the emulator has gone.
     temporary: Option<PathBuf>,
@@ -73,7 +73,7 @@ impl Helper {
         })
     }
 
-    fn tell(&mut self, sign: char, group: Pid) -> io::Result<()> {
+    fn send(&mut self, sign: char, group: Pid) -> io::Result<()> {
         let line = format!("{sign}{}\n", group.as_raw_nonzero());
         self.line.write_all(line.as_bytes())
     }
@@ -94,13 +94,13 @@ impl Watchdog {
     }
 
     /// A group lives. Called on the runtime.
-    pub(crate) fn begin(&self, group: Pid) {
+    pub(super) fn add_group(&self, group: Pid) {
         let mut groups = self.0.groups.lock();
         groups.live.insert(group);
         if groups
             .helper
             .as_mut()
-            .is_some_and(|helper| helper.tell('+', group).is_ok())
+            .is_some_and(|helper| helper.send('+', group).is_ok())
         {
             return;
         }
@@ -110,26 +110,26 @@ impl Watchdog {
     /// With all groups that live. Without it, the emulator works all the same.
     fn start(&self, live: &HashSet<Pid>) -> Option<Helper> {
         let started = Helper::start(&self.0.mark, self.0.temporary.as_deref());
-        let told = started.and_then(|mut helper| {
+        let helper = started.and_then(|mut helper| {
             for group in live {
-                helper.tell('+', *group)?;
+                helper.send('+', *group)?;
             }
             Ok(helper)
         });
-        told.inspect_err(|error| {
+        helper.inspect_err(|error| {
             tracing::warn!(%error, "no watchdog: what this process leaves stays if it is killed");
         })
         .ok()
     }
 
     /// A group has gone: from here on its number may belong to somebody else.
-    pub(crate) fn end(&self, group: Pid) {
+    pub(super) fn remove_group(&self, group: Pid) {
         let mut groups = self.0.groups.lock();
         if groups.live.remove(&group)
             && let Some(helper) = &mut groups.helper
         {
             // If somebody has killed it, the next group starts another one.
-            let _ = helper.tell('-', group);
+            let _ = helper.send('-', group);
         }
     }
 

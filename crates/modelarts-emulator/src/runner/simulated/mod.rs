@@ -1,8 +1,8 @@
-//! Runs nothing: jobs do what a [`Script`] says, on the emulator's clock.
+//! Simulates workers: jobs do what a [`Script`] says, on the emulator's clock.
 //!
-//! A run is one sleep on the clock, however long it lasts; its log and its metrics are worked out
-//! from the script when somebody asks, and the log is written then. Nothing here waits for another thread, so that a clock that
-//! is moved step by step finds all work done at each step.
+//! A run is one sleep on the clock, however long it lasts. Its log and its metrics are worked out
+//! from its [`plan`] when a request needs them, and the log is written then. Nothing here waits for
+//! another thread, so that a clock that is moved step by step finds all work done at each step.
 
 mod plan;
 pub(crate) mod script;
@@ -21,16 +21,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::flavors,
-    clock::{Clock, Sleep, Timestamp},
+    clock::{
+        system::{Clock, Sleep},
+        timestamp::Timestamp,
+    },
     files::{confined_dir::ConfinedDir, obs_path::ObsPath},
+    job::worker::Worker,
     metrics::{Metrics, usage::Usage},
     runner::{
-        Exit, LogTail, Run, Runner, Worker, capped_log,
+        Exit, LogTail, Run, Runner,
         simulated::{
             plan::RunPlan,
             script::{RunFault, Script},
         },
-        worker_files::WorkerFiles,
+        worker_files::{WorkerFiles, append_capped},
     },
 };
 
@@ -48,19 +52,19 @@ struct Shared {
     /// The most bytes of a log.
     log_cap: u64,
     /// Those that run, by the name of their log.
-    running: Mutex<HashMap<String, Arc<Running>>>,
+    running: Mutex<HashMap<String, Arc<RunState>>>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunState {
     plan: RunPlan,
     start: Timestamp,
-    written: Mutex<Written>,
+    written: Mutex<LogProgress>,
 }
 
-/// What of the log of a run is in its files.
+/// The part of the log of a run that is in its files.
 #[derive(Debug, Default)]
-struct Written {
+struct LogProgress {
     bytes: usize,
     /// Its own log, and for a trial that of its worker.
     full: [bool; 2],
@@ -86,7 +90,7 @@ impl SimulatedRunner {
         })))
     }
 
-    fn running(&self, worker: &Worker) -> Option<Arc<Running>> {
+    fn running(&self, worker: &Worker) -> Option<Arc<RunState>> {
         self.0.running.lock().get(&worker.log_name()).cloned()
     }
 }
@@ -98,18 +102,18 @@ impl Shared {
 
     /// Writes what a run has said by now and what is not in its files yet. Only what is there is
     /// shown, so that whoever has seen a line will find it again, even if the emulator is killed.
-    fn write(&self, worker: &Worker, running: &Running) -> io::Result<()> {
-        let said = running.plan.log(self.now().since(running.start));
+    fn write(&self, worker: &Worker, running: &RunState) -> io::Result<()> {
+        let text = running.plan.log(self.now().since(running.start));
         let mut written = running.written.lock();
-        let new = said.as_bytes().get(written.bytes..).unwrap_or_default();
+        let new = text.as_bytes().get(written.bytes..).unwrap_or_default();
         if new.is_empty() {
             return Ok(());
         }
-        written.bytes = said.len();
+        written.bytes = text.len();
         let mut logs = self.files.open_logs(worker)?;
         for (log, full) in logs.iter_mut().zip(&mut written.full) {
             if !*full {
-                *full = capped_log::append(log, new, self.log_cap)?;
+                *full = append_capped(log, new, self.log_cap)?;
             }
         }
         Ok(())
@@ -138,7 +142,7 @@ impl Runner for SimulatedRunner {
 
     fn renew(&self, _worker: Worker) -> BoxFuture<'_, io::Result<()>> {
         // Only the log is there, and it stays.
-        done()
+        ready()
     }
 
     fn download_time(&self, worker: &Worker) -> Duration {
@@ -165,7 +169,7 @@ impl Runner for SimulatedRunner {
     ) -> BoxFuture<'_, io::Result<()>> {
         match RunPlan::of(&self.0.script, &worker).input_error {
             Some(cause) => std::future::ready(Err(io::Error::other(cause))).boxed(),
-            None => done(),
+            None => ready(),
         }
     }
 
@@ -175,7 +179,7 @@ impl Runner for SimulatedRunner {
         _index: usize,
         _interrupt: CancellationToken,
     ) -> BoxFuture<'_, io::Result<()>> {
-        done()
+        ready()
     }
 
     fn requirements(&self, _worker: &Worker) -> Vec<String> {
@@ -188,7 +192,7 @@ impl Runner for SimulatedRunner {
         _file: String,
         _interrupt: CancellationToken,
     ) -> BoxFuture<'_, io::Result<()>> {
-        done()
+        ready()
     }
 
     fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>> {
@@ -197,16 +201,16 @@ impl Runner for SimulatedRunner {
         // Trials share the worker, and have no metrics of their own.
         if worker.trial.is_none() {
             let values = plan.metrics.clone();
-            self.0.metrics.begin(worker.pod(), start, values);
+            self.0.metrics.begin_scripted(worker.pod(), start, values);
         }
-        let running = Arc::new(Running {
+        let running = Arc::new(RunState {
             plan,
             start,
             written: Mutex::default(),
         });
         let sleep = match running.plan.fault() {
             Some(RunFault::Hang(_)) => Box::pin(std::future::pending()),
-            _ => self.0.clock.sleep(running.plan.lively()),
+            _ => self.0.clock.sleep(running.plan.alive_for()),
         };
         let mut all = self.0.running.lock();
         all.insert(worker.log_name(), Arc::clone(&running));
@@ -220,7 +224,7 @@ impl Runner for SimulatedRunner {
         std::future::ready(Box::new(run) as Box<dyn Run>).boxed()
     }
 
-    fn look(&self, worker: &Worker) -> Sleep {
+    fn next_poll(&self, worker: &Worker) -> Sleep {
         // All that has to be looked for is whether it hangs.
         match flavors::gpus(worker.request.flavor()) {
             0 => Box::pin(std::future::pending()),
@@ -234,11 +238,11 @@ impl Runner for SimulatedRunner {
         _index: usize,
         _interrupt: CancellationToken,
     ) -> BoxFuture<'_, io::Result<()>> {
-        done()
+        ready()
     }
 
     fn clear_scratch(&self, _worker: Worker) -> BoxFuture<'_, io::Result<()>> {
-        done()
+        ready()
     }
 
     fn export_log(
@@ -278,7 +282,7 @@ impl Runner for SimulatedRunner {
         // Busy all the time, as long as there are signs of life.
         let usage = self.running(&worker).map(|running| {
             let ran = self.0.now().since(running.start);
-            let lively = ran.min(running.plan.lively());
+            let lively = ran.min(running.plan.alive_for());
             Usage {
                 cpu_millis: u64::try_from(lively.as_millis()).unwrap_or(u64::MAX),
                 memory: 0,
@@ -297,14 +301,14 @@ impl Runner for SimulatedRunner {
     }
 }
 
-fn done() -> BoxFuture<'static, io::Result<()>> {
+fn ready() -> BoxFuture<'static, io::Result<()>> {
     std::future::ready(Ok(())).boxed()
 }
 
 struct SimulatedRun {
     shared: Arc<Shared>,
     worker: Worker,
-    running: Arc<Running>,
+    running: Arc<RunState>,
     /// Until it ends by itself.
     sleep: Sleep,
 }
@@ -329,7 +333,7 @@ impl SimulatedRun {
             tracing::warn!(job = worker.job_id, %error, "a log cannot be written");
         }
         drop(running);
-        shared.metrics.end(&worker.pod(), now);
+        shared.metrics.end_scripted(&worker.pod(), now);
     }
 }
 
@@ -350,7 +354,7 @@ impl Run for SimulatedRun {
         .boxed()
     }
 
-    fn terminate(&mut self, patience: Sleep) -> BoxFuture<'_, i32> {
+    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32> {
         async move {
             let hangs = self.running.plan.fault().is_some();
             let code = if self.running.plan.ignores_sigterm {
@@ -358,7 +362,7 @@ impl Run for SimulatedRun {
                 tokio::select! {
                     biased;
                     () = self.sleep.as_mut(), if !hangs => self.running.plan.exit_code,
-                    () = patience => KILLED,
+                    () = grace => KILLED,
                 }
             } else {
                 TERMINATED

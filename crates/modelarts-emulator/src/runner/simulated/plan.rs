@@ -4,31 +4,32 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::runner::{
-    Worker,
-    simulated::script::{LogLine, RunFault, Script, Values},
+use crate::{
+    job::worker::Worker,
+    metrics::series::Values,
+    runner::simulated::script::{LogLine, RunFault, Script},
 };
 
-/// What a simulated worker does in one run.
+/// The behaviour of a simulated worker in one run.
 #[derive(Debug)]
-pub(crate) struct RunPlan {
+pub(super) struct RunPlan {
     /// How long it runs, if it comes to an end by itself.
-    pub(crate) seconds: Duration,
-    pub(crate) exit_code: i32,
-    pub(crate) fault: Option<RunFault>,
-    pub(crate) ignores_sigterm: bool,
-    pub(crate) download: Duration,
-    pub(crate) download_error: Option<String>,
-    pub(crate) input_error: Option<String>,
-    pub(crate) pre_check_error: Option<String>,
-    pub(crate) prepare_timeout: bool,
-    pub(crate) metrics: BTreeMap<String, Values>,
+    pub(super) seconds: Duration,
+    pub(super) exit_code: i32,
+    pub(super) fault: Option<RunFault>,
+    pub(super) ignores_sigterm: bool,
+    pub(super) download: Duration,
+    pub(super) download_error: Option<String>,
+    pub(super) input_error: Option<String>,
+    pub(super) pre_check_error: Option<String>,
+    pub(super) prepare_timeout: bool,
+    pub(super) metrics: BTreeMap<String, Values>,
     /// With all marks but `{n}` filled in.
     log: Vec<LogLine>,
 }
 
 impl RunPlan {
-    pub(crate) fn of(script: &Script, worker: &Worker) -> Self {
+    pub(super) fn of(script: &Script, worker: &Worker) -> Self {
         let scripted = script.of(&worker.request, &worker.task(), worker.run);
         let seconds = |seconds: Option<f64>| {
             Duration::try_from_secs_f64(seconds.unwrap_or_default()).unwrap_or_default()
@@ -59,7 +60,7 @@ impl RunPlan {
     }
 
     /// How long there are signs of life.
-    pub(crate) fn lively(&self) -> Duration {
+    pub(super) fn alive_for(&self) -> Duration {
         match self.fault {
             Some(RunFault::NodeFault(seconds) | RunFault::Hang(seconds)) => {
                 let fault = Duration::try_from_secs_f64(seconds).unwrap_or_default();
@@ -69,14 +70,14 @@ impl RunPlan {
         }
     }
 
-    /// Whether it comes so far that its fault strikes.
-    pub(crate) fn fault(&self) -> Option<RunFault> {
-        self.fault.filter(|_| self.lively() < self.seconds)
+    /// The fault, if the run lasts until it strikes.
+    pub(super) fn fault(&self) -> Option<RunFault> {
+        self.fault.filter(|_| self.alive_for() < self.seconds)
     }
 
-    /// What it has written by then, so long after its start.
-    pub(crate) fn log(&self, elapsed: Duration) -> String {
-        let until = elapsed.min(self.lively()).as_secs_f64();
+    /// The log so long after its start.
+    pub(super) fn log(&self, elapsed: Duration) -> String {
+        let until = elapsed.min(self.alive_for()).as_secs_f64();
         let mut lines = Vec::new();
         for line in &self.log {
             let mut n = 0_u32;

@@ -1,4 +1,4 @@
-//! What simulated jobs do: which script a job follows, and what each run of its code brings.
+//! The script of simulated jobs: which part a job follows, and what each run of its code brings.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,10 +6,13 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{job::request::JobRequest, metrics::SERIES};
+use crate::{
+    job::request::JobRequest,
+    metrics::series::{SERIES, Values},
+};
 
-/// What simulated jobs do; read from JSON by [`Script::from_json`]. The default lets every job end
-/// at once with exit code 0.
+/// The behaviour of simulated jobs; read from JSON by [`Script::from_json`]. The default lets every
+/// job end at once with exit code 0.
 ///
 /// ```json
 /// {
@@ -64,44 +67,39 @@ struct ScriptedJob {
 /// One run of the code, or what is different in one task.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct ScriptedRun {
-    pub(crate) seconds: Option<f64>,
-    pub(crate) exit_code: Option<i32>,
-    pub(crate) log: Option<Vec<LogLine>>,
-    pub(crate) metrics: Option<BTreeMap<String, Values>>,
-    pub(crate) fault: Option<RunFault>,
-    pub(crate) ignores_sigterm: Option<bool>,
-    pub(crate) download_seconds: Option<f64>,
-    pub(crate) download_error: Option<String>,
-    pub(crate) input_error: Option<String>,
-    pub(crate) pre_check_error: Option<String>,
-    pub(crate) prepare_timeout: Option<bool>,
+pub(super) struct ScriptedRun {
+    pub(super) seconds: Option<f64>,
+    pub(super) exit_code: Option<i32>,
+    pub(super) log: Option<Vec<LogLine>>,
+    pub(super) metrics: Option<BTreeMap<String, Values>>,
+    pub(super) fault: Option<RunFault>,
+    pub(super) ignores_sigterm: Option<bool>,
+    pub(super) download_seconds: Option<f64>,
+    pub(super) download_error: Option<String>,
+    pub(super) input_error: Option<String>,
+    pub(super) pre_check_error: Option<String>,
+    pub(super) prepare_timeout: Option<bool>,
     tasks: BTreeMap<String, ScriptedRun>,
 }
 
 /// A line of the log, in seconds from the start of the code.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
-pub(crate) struct LogLine {
-    pub(crate) at: f64,
-    pub(crate) every: Option<f64>,
-    pub(crate) line: String,
+pub(super) struct LogLine {
+    pub(super) at: f64,
+    pub(super) every: Option<f64>,
+    pub(super) line: String,
 }
 
-/// What goes wrong with a run, so many seconds after its start.
+/// A fault of a run, so many seconds after its start.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum RunFault {
+pub(super) enum RunFault {
     /// The node dies.
     NodeFault(f64),
     /// No sign of life any more.
     Hang(f64),
 }
-
-/// The values of a series, one for each minute; the last repeats.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Value")]
-pub(crate) struct Values(pub(crate) Vec<f64>);
 
 /// Why a script cannot be followed.
 #[derive(Debug)]
@@ -116,9 +114,9 @@ impl fmt::Display for ScriptError {
 impl std::error::Error for ScriptError {}
 
 /// The most seconds that anything takes: a year.
-const LONGEST: f64 = 31_536_000.0;
+const MAX_SECONDS: f64 = 31_536_000.0;
 /// The most times that a line is repeated in a run.
-const MOST_LINES: f64 = 1_000_000.0;
+const MAX_LINES: f64 = 1_000_000.0;
 
 impl Script {
     /// Reads and checks a script.
@@ -147,15 +145,15 @@ impl Script {
         Ok(())
     }
 
-    /// What a task does in a run of its job; `run` counts from 0.
-    pub(crate) fn of(&self, request: &JobRequest, task: &str, run: usize) -> ScriptedRun {
+    /// The behaviour of a task in a run of its job; `run` counts from 0.
+    pub(super) fn of(&self, request: &JobRequest, task: &str, run: usize) -> ScriptedRun {
         let job = self.jobs.iter().find(|job| job.fits(request));
         let runs = job.map_or(&self.default, |job| &job.runs);
         let Some(of_all) = runs.get(run).or(runs.last()) else {
             return ScriptedRun::default();
         };
         match of_all.tasks.get(task) {
-            Some(task) => task.clone().or(of_all),
+            Some(task) => task.clone().with_defaults_from(of_all),
             None => of_all.clone(),
         }
     }
@@ -167,20 +165,20 @@ impl ScriptedJob {
         let variables = request.environments.as_ref();
         self.name
             .as_ref()
-            .is_none_or(|pattern| like(pattern, &request.name))
+            .is_none_or(|pattern| matches_pattern(pattern, &request.name))
             && self.annotations.iter().all(|(name, pattern)| {
                 let value = annotations.and_then(|all| all.get(name)?.as_str());
-                value.is_some_and(|text| like(pattern, text))
+                value.is_some_and(|text| matches_pattern(pattern, text))
             })
             && self.environments.iter().all(|(name, pattern)| {
                 let value = variables.and_then(|all| all.get(name));
-                value.is_some_and(|text| like(pattern, text))
+                value.is_some_and(|text| matches_pattern(pattern, text))
             })
     }
 }
 
-/// Whether a text is as the pattern says, in which `*` stands for any text.
-fn like(pattern: &str, text: &str) -> bool {
+/// True if a text matches the pattern, in which `*` stands for any text.
+fn matches_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else {
@@ -199,8 +197,8 @@ fn like(pattern: &str, text: &str) -> bool {
 }
 
 impl ScriptedRun {
-    /// What is said here, and where nothing is, what is said there.
-    fn or(self, other: &Self) -> Self {
+    /// Fills in from `other` what is not given here.
+    fn with_defaults_from(self, other: &Self) -> Self {
         Self {
             seconds: self.seconds.or(other.seconds),
             exit_code: self.exit_code.or(other.exit_code),
@@ -220,10 +218,10 @@ impl ScriptedRun {
     }
 
     /// `place` names it in the sentence; `of_all` is what it is a part of.
-    fn check(&self, place: &str, of_all: Option<&Self>) -> Result<(), String> {
+    fn check(&self, path: &str, of_all: Option<&Self>) -> Result<(), String> {
         let time = |name: &str, seconds: Option<f64>| match seconds {
-            Some(seconds) if !(0.0..=LONGEST).contains(&seconds) => Err(format!(
-                "{place}.{name} must be between 0 and {LONGEST} seconds"
+            Some(seconds) if !(0.0..=MAX_SECONDS).contains(&seconds) => Err(format!(
+                "{path}.{name} must be between 0 and {MAX_SECONDS} seconds"
             )),
             _ => Ok(()),
         };
@@ -234,16 +232,16 @@ impl ScriptedRun {
             .exit_code
             .is_some_and(|code| !(0..=255).contains(&code))
         {
-            return Err(format!("{place}.exit_code must be between 0 and 255"));
+            return Err(format!("{path}.exit_code must be between 0 and 255"));
         }
         let lasts = self.seconds.or(of_all.and_then(|all| all.seconds));
         for (at, line) in self.log.iter().flatten().enumerate() {
             let name = format!("log[{at}]");
             time(&format!("{name}.at"), Some(line.at))?;
             let Some(every) = line.every else { continue };
-            if !every.is_finite() || every * MOST_LINES < lasts.unwrap_or(0.0).max(0.001) {
+            if !every.is_finite() || every * MAX_LINES < lasts.unwrap_or(0.0).max(0.001) {
                 return Err(format!(
-                    "{place}.{name}.every must be so large that the line comes at most {MOST_LINES} times"
+                    "{path}.{name}.every must be so large that the line comes at most {MAX_LINES} times"
                 ));
             }
         }
@@ -251,28 +249,28 @@ impl ScriptedRun {
             if !SERIES.contains(&series.as_str()) {
                 let known = SERIES.join(", ");
                 return Err(format!(
-                    "{place}.metrics.{series} is no series; there are {known}"
+                    "{path}.metrics.{series} is no series; there are {known}"
                 ));
             }
             if !values.0.iter().all(|value| (-1.0..=100.0).contains(value)) {
                 return Err(format!(
-                    "{place}.metrics.{series} must be percent, 0 to 100, or -1 for a gap"
+                    "{path}.metrics.{series} must be percent, 0 to 100, or -1 for a gap"
                 ));
             }
         }
         for (task, run) in &self.tasks {
-            let place = format!("{place}.tasks.{task}");
+            let path = format!("{path}.tasks.{task}");
             if of_all.is_some() {
-                return Err(format!("{place}: a task has no tasks"));
+                return Err(format!("{path}: a task has no tasks"));
             }
             let named = task.rsplit_once('-');
             if !named.is_some_and(|(role, index)| !role.is_empty() && index.parse::<u32>().is_ok())
             {
                 return Err(format!(
-                    "{place}: tasks are worker-0, worker-1 and so on, or have a role of a heterogeneous job in the place of worker"
+                    "{path}: tasks are worker-0, worker-1 and so on, or have a role of a heterogeneous job in the place of worker"
                 ));
             }
-            run.check(&place, Some(self))?;
+            run.check(&path, Some(self))?;
         }
         Ok(())
     }
@@ -311,23 +309,6 @@ impl TryFrom<Value> for LogLine {
     }
 }
 
-impl TryFrom<Value> for Values {
-    type Error = String;
-
-    fn try_from(value: Value) -> Result<Self, String> {
-        let values = match &value {
-            Value::Array(list) => list.iter().map(Value::as_f64).collect(),
-            value => value.as_f64().map(|value| vec![value]),
-        };
-        match values {
-            Some(values) if !values.is_empty() => Ok(Self(values)),
-            _ => Err(format!(
-                "the values of a series are a number or a list of numbers, not {value}"
-            )),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,7 +326,7 @@ mod tests {
             ("*", "", true),
             ("", "a", false),
         ] {
-            assert_eq!(like(pattern, text), fits, "{pattern} {text}");
+            assert_eq!(matches_pattern(pattern, text), fits, "{pattern} {text}");
         }
     }
 

@@ -11,29 +11,32 @@ use serde_json::Value;
 
 use crate::{
     api::error::ApiError,
-    validation::fields::{Fate, Line, Type, lines},
+    validation::fields::{
+        field_spec::{FieldSpec, Handling, Type},
+        field_specs,
+    },
 };
 
 /// The header of the answer to a creation that has the paths.
 pub(crate) const HEADER: &str = "x-emulator-ignored";
 /// The most bytes of that header: servers and clients have limits for all headers together.
-const LONGEST: usize = 2048;
+const MAX_HEADER_LENGTH: usize = 2048;
 /// Stands for the paths beyond that.
-const MORE: &str = "...";
+const ELLIPSIS: &str = "...";
 /// Bytes of a path that a list in a header cannot have as they are.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%');
 
 /// The table of fields as a tree: a step of a path is a name, or `[]` for the elements of a list.
 #[derive(Default)]
 struct Node {
-    line: Option<&'static Line>,
+    line: Option<&'static FieldSpec>,
     below: BTreeMap<&'static str, Node>,
 }
 
-static FIELDS: LazyLock<Node> = LazyLock::new(|| Node::of(lines()));
+static FIELDS: LazyLock<Node> = LazyLock::new(|| Node::of(field_specs()));
 
 impl Node {
-    fn of(lines: impl IntoIterator<Item = &'static Line>) -> Self {
+    fn of(lines: impl IntoIterator<Item = &'static FieldSpec>) -> Self {
         let mut root = Self::default();
         for line in lines {
             let mut node = &mut root;
@@ -49,12 +52,12 @@ impl Node {
         root
     }
 
-    fn fate(&self) -> Fate {
-        self.line.map_or(Fate::Acted, |line| line.3)
+    fn handling(&self) -> Handling {
+        self.line.map_or(Handling::Acted, |line| line.3)
     }
 
     /// The value is a text that has no effect here, as only others have one.
-    fn has_no_such(&self, value: &Value) -> bool {
+    fn has_no_effect(&self, value: &Value) -> bool {
         let Some((_, Type::Open(values), ..)) = self.line else {
             return false;
         };
@@ -70,18 +73,18 @@ impl Node {
 
 /// The paths of the fields that have no effect, though their values ask for one: documented ones,
 /// and those that no document has in a creation.
-pub(crate) fn ignored(body: &Value) -> BTreeSet<String> {
+pub(crate) fn ignored_paths(body: &Value) -> BTreeSet<String> {
     paths(body).into_keys().collect()
 }
 
 /// The same of another body, whose table is `lines`. A strict emulator refuses documented ones.
-pub(crate) fn ignored_of(
-    lines: &'static [Line],
+pub(crate) fn ignored_paths_of(
+    lines: &'static [FieldSpec],
     body: &Value,
     strict: bool,
 ) -> Result<BTreeSet<String>, ApiError> {
     let mut paths = BTreeMap::new();
-    each(&Node::of(lines), body, "", &mut |path, documented| {
+    visit_ignored(&Node::of(lines), body, "", &mut |path, documented| {
         paths.insert(path, documented);
     });
     if strict {
@@ -91,16 +94,16 @@ pub(crate) fn ignored_of(
 }
 
 /// Fields of `spec` that are without an effect beside `tasks`, whose elements have their own.
-const OF_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log_export_path"];
+const REPLACED_BY_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log_export_path"];
 
 /// The path of each ignored field; true if it is documented.
 fn paths(body: &Value) -> BTreeMap<String, bool> {
     let mut paths = BTreeMap::new();
-    each(&FIELDS, body, "", &mut |path, documented| {
+    visit_ignored(&FIELDS, body, "", &mut |path, documented| {
         paths.insert(path, documented);
     });
     if body.get("tasks").is_some_and(|tasks| !is_empty(tasks)) {
-        for field in OF_TASKS {
+        for field in REPLACED_BY_TASKS {
             let given = body.pointer(&format!("/{}", field.replace('.', "/")));
             if given.is_some_and(|value| !is_empty(value)) {
                 paths.retain(|path, _| !path.starts_with(field));
@@ -108,13 +111,13 @@ fn paths(body: &Value) -> BTreeMap<String, bool> {
             }
         }
     }
-    paths.extend(idle_start(body).map(|name| (format!("algorithm.{name}"), true)));
+    paths.extend(unused_entry(body).map(|name| (format!("algorithm.{name}"), true)));
     paths
 }
 
 /// Of `boot_file` and `command` the one that does not run, where a job has both: a custom image
 /// runs its command, an engine of the platform the boot file.
-pub(crate) fn idle_start(body: &Value) -> Option<&'static str> {
+pub(crate) fn unused_entry(body: &Value) -> Option<&'static str> {
     let has = |name: &str| {
         let value = body.pointer(&format!("/algorithm/{name}"));
         value.is_some_and(|value| !is_empty(value))
@@ -124,7 +127,7 @@ pub(crate) fn idle_start(body: &Value) -> Option<&'static str> {
 }
 
 /// 501 for documented fields that have no effect.
-pub(crate) fn refuse(body: &Value) -> Result<(), ApiError> {
+pub(crate) fn refuse_ignored(body: &Value) -> Result<(), ApiError> {
     refuse_documented(&paths(body))
 }
 
@@ -141,22 +144,24 @@ fn refuse_documented(paths: &BTreeMap<String, bool>) -> Result<(), ApiError> {
 }
 
 /// Tells the path of each ignored field, and if it is documented.
-fn each(node: &Node, value: &Value, path: &str, tell: &mut impl FnMut(String, bool)) {
+fn visit_ignored(node: &Node, value: &Value, path: &str, report: &mut impl FnMut(String, bool)) {
     let mut visit = |name: &str, path: String, value: &Value| {
         let below = node.below.get(name);
         if is_empty(value) || below.is_none() && node.is_free() {
             return;
         }
-        match below.map(|node| (node, node.fate())) {
-            None => tell(path, false),
-            Some((node, _)) if node.has_no_such(value) => tell(path, true),
-            Some((node, Fate::Stored | Fate::Unshown)) => {
+        match below.map(|node| (node, node.handling())) {
+            None => report(path, false),
+            Some((node, _)) if node.has_no_effect(value) => report(path, true),
+            Some((node, Handling::Stored | Handling::Unshown)) => {
                 if node.line.is_none_or(|line| asks_for_more(line, value)) {
-                    tell(path, true);
+                    report(path, true);
                 }
             }
-            Some((node, Fate::Acted | Fate::Echoed)) => each(node, value, &path, tell),
-            Some((_, Fate::Silent | Fate::ReadOnly | Fate::Refused)) => {}
+            Some((node, Handling::Acted | Handling::Echoed)) => {
+                visit_ignored(node, value, &path, report)
+            }
+            Some((_, Handling::Silent | Handling::ReadOnly | Handling::Refused)) => {}
         }
     };
     match value {
@@ -190,7 +195,7 @@ pub(crate) fn is_empty(value: &Value) -> bool {
 }
 
 /// The value is not the documented default, which needs no effect.
-fn asks_for_more(line: &Line, value: &Value) -> bool {
+fn asks_for_more(line: &FieldSpec, value: &Value) -> bool {
     match (line.0, value.as_str()) {
         ("spec.runtime_type", Some(text)) => text != "production",
         ("metadata.annotations.job_template", Some(text)) => text != "Template DL",
@@ -205,9 +210,9 @@ pub(crate) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
     for path in paths {
         let path = utf8_percent_encode(path, ENCODED).to_string();
         let comma = if list.is_empty() { "" } else { "," };
-        if list.len() + 1 + path.len() + 1 + MORE.len() > LONGEST {
+        if list.len() + 1 + path.len() + 1 + ELLIPSIS.len() > MAX_HEADER_LENGTH {
             list.push_str(comma);
-            list.push_str(MORE);
+            list.push_str(ELLIPSIS);
             break;
         }
         list.push_str(comma);
@@ -231,11 +236,11 @@ fn merge(node: &Node, shown: &mut Value, given: &Value) {
                     continue;
                 };
                 let there = shown.get_mut(name).filter(|shown| !shown.is_null());
-                match (node.fate(), there) {
-                    (Fate::Acted | Fate::Echoed | Fate::Stored, Some(shown)) => {
+                match (node.handling(), there) {
+                    (Handling::Acted | Handling::Echoed | Handling::Stored, Some(shown)) => {
                         merge(node, shown, given);
                     }
-                    (Fate::Echoed | Fate::Stored, None) => {
+                    (Handling::Echoed | Handling::Stored, None) => {
                         shown.insert(name.clone(), filtered(node, given, is_shown));
                     }
                     _ => {}
@@ -254,33 +259,36 @@ fn merge(node: &Node, shown: &mut Value, given: &Value) {
 }
 
 /// Answers have such fields.
-fn is_shown(fate: Fate) -> bool {
-    matches!(fate, Fate::Acted | Fate::Echoed | Fate::Stored)
+fn is_shown(handling: Handling) -> bool {
+    matches!(
+        handling,
+        Handling::Acted | Handling::Echoed | Handling::Stored
+    )
 }
 
 /// The body of a creation without the members that no answer has.
-pub(crate) fn visible(body: &Value) -> Value {
+pub(crate) fn visible_part(body: &Value) -> Value {
     filtered(&FIELDS, body, is_shown)
 }
 
 /// The same of another body, whose table is `lines`.
-pub(crate) fn visible_of(lines: &'static [Line], body: &Value) -> Value {
+pub(crate) fn visible_part_of(lines: &'static [FieldSpec], body: &Value) -> Value {
     filtered(&Node::of(lines), body, is_shown)
 }
 
 /// The body of a creation without the members that the table does not have.
-pub(crate) fn known(body: &Value) -> Value {
+pub(crate) fn known_part(body: &Value) -> Value {
     filtered(&FIELDS, body, |_| true)
 }
 
-/// A value without the members that the table does not have, or has with another fate.
-fn filtered(node: &Node, given: &Value, keep: fn(Fate) -> bool) -> Value {
+/// A value without the members that the table does not have, or handles in another way.
+fn filtered(node: &Node, given: &Value, keep: fn(Handling) -> bool) -> Value {
     match given {
         Value::Object(members) if !node.is_free() => members
             .iter()
             .filter_map(|(name, value)| {
                 let node = node.below.get(name.as_str())?;
-                keep(node.fate()).then(|| (name.clone(), filtered(node, value, keep)))
+                keep(node.handling()).then(|| (name.clone(), filtered(node, value, keep)))
             })
             .collect(),
         Value::Array(items) => match node.below.get("[]") {

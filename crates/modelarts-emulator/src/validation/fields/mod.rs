@@ -1,90 +1,28 @@
 //! Every field of CreateTrainingJob: its type and limits, and what the emulator does with it. Those
-//! of `tasks` and of models are in `tasks_and_models`.
+//! of `tasks` and of models are in [`tasks_and_models`], the form of a line is in [`field_spec`],
+//! and [`ignored`] uses the table to name and to give back fields without an effect.
 //!
 //! A field that breaks its line is `ModelArts.2788` with its name. A test holds both lists against
 //! the description: no field is missing, and no line refuses what the description admits, but for
 //! the few that it names. The last column is FIELDS.md.
 
+pub(crate) mod field_spec;
 pub(crate) mod ignored;
 mod tasks_and_models;
 #[cfg(test)]
 mod tests;
 
-use crate::validation::fields::tasks_and_models::TASKS_AND_MODELS;
-
-/// The type of a field, with its limits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Type {
-    /// Any text.
-    Text,
-    /// Text of at most so many characters.
-    UpTo(usize),
-    /// Text of so many to so many characters.
-    Between(usize, usize),
-    /// 1 to so many letters, digits and `-_./`.
-    Plain(usize),
-    /// 1 to 64 letters, digits, hyphens, underscores.
-    Name,
-    /// One of these texts.
-    OneOf(&'static [&'static str]),
-    /// Any text. Only these have an effect here.
-    Open(&'static [&'static str]),
-    /// Any text. For others than these it is 501: the job could not run without the effect.
-    Known(&'static [&'static str]),
-    /// A whole number in this range.
-    Number(i64, i64),
-    /// A number in this range.
-    Decimal(f64, f64),
-    /// A number above this one.
-    Above(f64),
-    Bool,
-    Object,
-    List,
-    /// A list of at most so many elements.
-    AtMost(usize),
-    /// A list of just so many elements.
-    Exactly(usize),
-    /// An object of texts: at most so many, names and values of at most so many characters.
-    Texts(usize, usize, usize),
-    /// Any JSON.
-    Any,
-}
-
-/// The need for a field where its parent is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
-    Required,
-    Optional,
-}
-
-/// The use that the emulator makes of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// It changes what happens.
-    Acted,
-    /// A record: stored and given back, which is all that the service does with it, too.
-    Echoed,
-    /// Stored and given back, without the effect that it has on the service.
-    Stored,
-    /// Stored, without the effect that it has on the service, and not given back: no answer of the
-    /// service is known to have it.
-    Unshown,
-    /// A record that is stored and not given back: no answer of the service is known to have it.
-    Silent,
-    /// Written by the service only: ignored in requests.
-    ReadOnly,
-    /// 501 unless it is empty: the job could not run without it.
-    Refused,
-}
-
-/// One line: path, type, need, fate. `[]` stands for each element of a list.
-pub(crate) type Line = (&'static str, Type, Need, Fate);
-
-use Fate::{Acted, Echoed, ReadOnly, Refused, Silent, Stored, Unshown};
-use Need::{Optional, Required};
-use Type::{
-    Above, Any, Between, Bool, Decimal, Exactly, Known, List, Name, Number, Object, OneOf, Open,
-    Plain, Text, Texts, UpTo,
+use crate::validation::fields::{
+    field_spec::{
+        FieldSpec,
+        Handling::{Acted, Echoed, ReadOnly, Refused, Silent, Stored, Unshown},
+        Need::{Optional, Required},
+        Type::{
+            self, Above, Any, Between, Bool, Decimal, Exactly, Known, List, Name, Number, Object,
+            OneOf, Open, Plain, Text, Texts, UpTo,
+        },
+    },
+    tasks_and_models::TASKS_AND_MODELS,
 };
 
 const MANY: usize = usize::MAX;
@@ -94,12 +32,12 @@ const INTEGER: Type = Number(i32::MIN as i64, i32::MAX as i64);
 const OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
 
 /// All lines.
-pub(crate) fn lines() -> impl Iterator<Item = &'static Line> {
+pub(crate) fn field_specs() -> impl Iterator<Item = &'static FieldSpec> {
     FIELDS.iter().chain(TASKS_AND_MODELS)
 }
 
 #[rustfmt::skip]
-const FIELDS: &[Line] = &[
+const FIELDS: &[FieldSpec] = &[
     ("kind", Text, Required, Acted),
     ("metadata", Object, Required, Acted),
     ("metadata.name", Name, Required, Acted),

@@ -1,9 +1,9 @@
 //! The fields of `tasks`, of models (assets and fine-tuning), and of how long resources, logs and
 //! records of a job are kept.
 
-use crate::validation::fields::{
-    Fate::{Acted, Refused, Silent, Stored, Unshown},
-    Line,
+use crate::validation::fields::field_spec::{
+    FieldSpec,
+    Handling::{Acted, Refused, Silent, Stored, Unshown},
     Need::{Optional, Required},
     Type::{
         AtMost, Between, Bool, Decimal, List, Name, Number, Object, OneOf, Open, Text, Texts, UpTo,
@@ -13,7 +13,7 @@ use crate::validation::fields::{
 const MANY: usize = usize::MAX;
 
 #[rustfmt::skip]
-pub(crate) const TASKS_AND_MODELS: &[Line] = &[
+pub(super) const TASKS_AND_MODELS: &[FieldSpec] = &[
     ("spec.retention", Object, Optional, Unshown),
     ("spec.retention.policy", OneOf(&["enabled", "disabled"]), Optional, Unshown),
     ("spec.log_export_config", Object, Optional, Stored),

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::validation::fields::{Fate, Line, Need, Type, ignored, lines};
+use crate::validation::fields::{
+    field_spec::{FieldSpec, Handling, Need, Type},
+    field_specs, ignored,
+};
 
 /// Lines that refuse more than the description does, each with its reason.
 #[rustfmt::skip]
@@ -100,7 +103,7 @@ impl Described {
     }
 
     /// A line admits all that the description admits.
-    fn is_admitted_by(&self, (_, kind, need, _): &Line) -> bool {
+    fn is_admitted_by(&self, (_, kind, need, _): &FieldSpec) -> bool {
         let is = |name: &str| self.types.contains(name);
         let pattern = |text: &str| self.limits.get("pattern") == Some(&json!(text));
         let values = || self.values.iter().map(String::as_str);
@@ -186,10 +189,10 @@ fn the_table_has_all_fields_and_refuses_no_more_than_the_description() {
     assert!(described.len() > 300, "{}", described.len());
     let mut stricter = BTreeSet::new();
     for (path, described) in &described {
-        let line = lines().find(|line| line.0 == path);
-        let line = line.unwrap_or_else(|| panic!("rules/fields.rs has no line for {path}"));
+        let line = field_specs().find(|line| line.0 == path);
+        let line = line.unwrap_or_else(|| panic!("validation/fields/ has no line for {path}"));
         // A job with one of these fields is refused anyway.
-        if line.3 != Fate::Refused && !described.is_admitted_by(line) {
+        if line.3 != Handling::Refused && !described.is_admitted_by(line) {
             stricter.insert(path.as_str());
         }
     }
@@ -203,11 +206,11 @@ fn only_fields_of_answers_are_given_back() {
         .into_iter()
         .map(|it| it.0)
         .collect();
-    let hidden = |line: &&Line| matches!(line.3, Fate::Unshown | Fate::Silent);
-    for (path, _, _, fate) in lines().filter(hidden) {
+    let hidden = |line: &&FieldSpec| matches!(line.3, Handling::Unshown | Handling::Silent);
+    for (path, _, _, handling) in field_specs().filter(hidden) {
         assert!(
             !shown.contains(*path),
-            "{path} is in answers: it is not {fate:?} but Stored"
+            "{path} is in answers: it is not {handling:?} but Stored"
         );
     }
 }
@@ -245,26 +248,29 @@ A test of the emulator writes this page: `UPDATE=1 cargo test -p modelarts-emula
         .into_iter()
         .map(|(path, _)| path)
         .collect();
-    let row = |page: &mut String, line: &Line| {
+    let row = |page: &mut String, line: &FieldSpec| {
         let usage = match line.3 {
-            Fate::Acted => "acted on",
-            Fate::Echoed => "record",
-            Fate::Stored => "stored",
-            Fate::Unshown => "stored, not shown",
-            Fate::Silent => "record, not shown",
-            Fate::ReadOnly => "read-only",
-            Fate::Refused => "refused",
+            Handling::Acted => "acted on",
+            Handling::Echoed => "record",
+            Handling::Stored => "stored",
+            Handling::Unshown => "stored, not shown",
+            Handling::Silent => "record, not shown",
+            Handling::ReadOnly => "read-only",
+            Handling::Refused => "refused",
         };
         writeln!(page, "| `{}` | {usage} |", line.0).unwrap();
     };
     for path in &described {
-        row(&mut page, lines().find(|line| line.0 == path).unwrap());
+        row(
+            &mut page,
+            field_specs().find(|line| line.0 == path).unwrap(),
+        );
     }
     page.push_str(
         "\nFields of other documents, of answers, and documented annotations:\n\n\
          | field | use |\n|---|---|\n",
     );
-    for line in lines().filter(|line| !described.iter().any(|path| path == line.0)) {
+    for line in field_specs().filter(|line| !described.iter().any(|path| path == line.0)) {
         row(&mut page, line);
     }
     page
@@ -284,7 +290,7 @@ fn fields_md_is_the_table() {
 }
 
 fn of(body: &Value) -> Vec<String> {
-    ignored::ignored(body).into_iter().collect()
+    ignored::ignored_paths(body).into_iter().collect()
 }
 
 #[test]

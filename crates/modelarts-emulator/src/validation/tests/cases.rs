@@ -67,11 +67,11 @@ pub(crate) fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
 }
 
 /// The status, the code and a part of the message that a case is refused with.
-pub(crate) type Break = (u16, u16, &'static str);
+pub(super) type Break = (u16, u16, &'static str);
 
 /// Rule, body, break or none.
 #[rustfmt::skip]
-pub(crate) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
+pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
     let s = |changes: &[(&str, Value)]| with(sound(), changes);
     let i = |changes: &[(&str, Value)]| with(image(), changes);
     let a = |changes: &[(&str, Value)]| with(stored(), changes);

@@ -14,20 +14,24 @@ use crate::{
     },
     files::confined_dir::ConfinedDir,
     validation::{
-        Basis, Creation, Offer, RULES, body_shape,
-        fields::{Need, Type, lines},
+        Basis, RULES, body_shape,
+        creation::{Creation, Offer},
+        fields::{
+            field_spec::{Need, Type},
+            field_specs,
+        },
         tests::cases::{cases, image, sound, with},
     },
 };
 use serde_json::{Value, json};
 
-struct Place {
+struct Fixture {
     _temp: tempfile::TempDir,
-    terms: Offer,
+    offer: Offer,
     stored: Value,
 }
 
-fn place(cloud: Cloud) -> Place {
+fn fixture(cloud: Cloud) -> Fixture {
     let temp = tempfile::tempdir().unwrap();
     let obs = temp.path().join("obs");
     let code = obs.join("bucket/code");
@@ -63,8 +67,8 @@ fn place(cloud: Cloud) -> Place {
     std::os::unix::fs::symlink("/etc", obs.join("bucket/door")).unwrap();
     let datasets = temp.path().join("datasets");
     fs::create_dir_all(datasets.join("flowers/v1")).unwrap();
-    Place {
-        terms: Offer {
+    Fixture {
+        offer: Offer {
             cloud,
             pools: vec![
                 Pool::new("cpu", PoolKind::Cpu, 4),
@@ -97,12 +101,12 @@ fn place(cloud: Cloud) -> Place {
     }
 }
 
-fn draft<'a>(place: &'a Place, body: &'a Value) -> Creation<'a> {
+fn creation<'a>(fixture: &'a Fixture, body: &'a Value) -> Creation<'a> {
     let known = body.pointer("/algorithm/id") == Some(&json!("known"));
     Creation {
         body,
-        terms: &place.terms,
-        stored: known.then_some(&place.stored),
+        offer: &fixture.offer,
+        stored: known.then_some(&fixture.stored),
         is_algorithm: body["metadata"]["name"] == "algorithm",
         may_prioritise: body["metadata"]["name"] != "modest",
     }
@@ -110,23 +114,23 @@ fn draft<'a>(place: &'a Place, body: &'a Value) -> Creation<'a> {
 
 /// The rules that a body breaks: their names, and their errors. A shape that is broken hides
 /// them all.
-fn broken(place: &Place, body: &Value) -> Vec<(&'static str, ApiError)> {
+fn broken(fixture: &Fixture, body: &Value) -> Vec<(&'static str, ApiError)> {
     if let Err(error) = body_shape::check(body) {
         return vec![("the table of fields", error)];
     }
-    let draft = draft(place, body);
+    let creation = creation(fixture, body);
     RULES
         .iter()
-        .filter_map(|rule| Some((rule.name, (rule.check)(&draft).err()?)))
+        .filter_map(|rule| Some((rule.name, (rule.check)(&creation).err()?)))
         .collect()
 }
 
 #[test]
 fn every_rule_is_broken_by_one_body_alone_and_kept_at_its_limit() {
-    let place = place(Cloud::Otc);
+    let fixture = fixture(Cloud::Otc);
     let (mut breaking, mut passing) = (BTreeSet::new(), BTreeSet::new());
     for (rule, body, expected) in cases() {
-        let found = broken(&place, &body);
+        let found = broken(&fixture, &body);
         match expected {
             None => {
                 assert!(found.is_empty(), "{rule}: {found:?}\n{body}");
@@ -169,11 +173,11 @@ const BEHIND_FIELDS: [&str; 6] = [
 
 #[test]
 fn rules_behind_the_table_of_fields() {
-    let place = place(Cloud::Otc);
+    let fixture = fixture(Cloud::Otc);
     let says = |name: &str, body: Value| {
         let rule = RULES.iter().find(|rule| rule.name == name).unwrap();
-        let draft = draft(&place, &body);
-        let answer = (rule.check)(&draft).map_err(|error| error.message);
+        let creation = creation(&fixture, &body);
+        let answer = (rule.check)(&creation).map_err(|error| error.message);
         answer.err().unwrap_or_default()
     };
     let volume = |volume: Value| with(image(), &[("spec|volumes", json!([volume]))]);
@@ -253,13 +257,13 @@ fn rules_behind_the_table_of_fields() {
 /// A body that breaks only advice is taken.
 #[test]
 fn advice_refuses_nothing() {
-    let place = place(Cloud::Otc);
+    let fixture = fixture(Cloud::Otc);
     let is_advice = |name: &str| {
         let rule = RULES.iter().find(|rule| rule.name == name).unwrap();
         rule.basis == Basis::Advice
     };
     for (rule, body, expected) in cases() {
-        let answer = super::check(&draft(&place, &body));
+        let answer = super::check(&creation(&fixture, &body));
         let refused = answer.is_err_and(|error| !error.code.starts_with("Emulator."));
         assert_eq!(
             refused,
@@ -273,7 +277,7 @@ fn advice_refuses_nothing() {
 /// a code of its own.
 #[test]
 fn an_algorithm_that_is_stored_has_rules_of_its_own() {
-    let place = place(Cloud::Otc);
+    let fixture = fixture(Cloud::Otc);
     let required = json!([{"name": "p", "value": "", "constraint": {"required": true}}]);
     let body = with(
         sound(),
@@ -282,7 +286,7 @@ fn an_algorithm_that_is_stored_has_rules_of_its_own() {
             ("algorithm|parameters", required),
         ],
     );
-    assert_eq!(broken(&place, &body), []);
+    assert_eq!(broken(&fixture, &body), []);
     let body = with(
         image(),
         &[
@@ -290,7 +294,7 @@ fn an_algorithm_that_is_stored_has_rules_of_its_own() {
             ("algorithm|code_dir", "/bucket/none/".into()),
         ],
     );
-    let found = broken(&place, &body);
+    let found = broken(&fixture, &body);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].1.code, "ModelArts.2773");
 }
@@ -316,7 +320,7 @@ fn every_rule_is_in_sources_with_its_basis() {
 
 #[test]
 fn the_other_cloud_has_other_limits() {
-    let place = place(Cloud::Huawei);
+    let fixture = fixture(Cloud::Huawei);
     let retries = |number: &str| {
         with(
             sound(),
@@ -326,9 +330,9 @@ fn the_other_cloud_has_other_limits() {
             )],
         )
     };
-    assert!(broken(&place, &retries("128")).is_empty());
-    assert_eq!(broken(&place, &retries("129")).len(), 1);
-    assert!(broken(&place, &with(sound(), &[("kind", "edge_job".into())])).is_empty());
+    assert!(broken(&fixture, &retries("128")).is_empty());
+    assert_eq!(broken(&fixture, &retries("129")).len(), 1);
+    assert!(broken(&fixture, &with(sound(), &[("kind", "edge_job".into())])).is_empty());
     for (path, refused) in [
         ("/home/ma-user", true),
         ("/home/ma-user/modelarts/", true),
@@ -337,7 +341,7 @@ fn the_other_cloud_has_other_limits() {
         ("/home/ma-user/modelarts/user-job-dir", false),
     ] {
         let body = with(sound(), &[("algorithm|local_code_dir", path.into())]);
-        assert_eq!(!broken(&place, &body).is_empty(), refused, "{path}");
+        assert_eq!(!broken(&fixture, &body).is_empty(), refused, "{path}");
     }
 }
 
@@ -381,7 +385,7 @@ fn examples(kind: &Type) -> (Value, Option<Value>) {
 
 #[test]
 fn every_line_of_the_table_is_checked() {
-    for line in lines() {
+    for line in field_specs() {
         let (path, kind, need, _) = line;
         let steps: Vec<&str> = path.split('.').collect();
         let (good, bad) = examples(kind);
@@ -401,7 +405,7 @@ fn every_line_of_the_table_is_checked() {
             }
             body
         };
-        let check = |value: Option<Value>| body_shape::against(&[*line], &nest(value));
+        let check = |value: Option<Value>| body_shape::check_against(&[*line], &nest(value));
         assert_eq!(check(Some(good)), Ok(()), "{path}");
         let shown = path.replace("[]", "[0]");
         if let Some(bad) = bad {
@@ -442,7 +446,7 @@ fn every_line_of_the_table_is_checked() {
 
 #[test]
 fn read_only_fields_are_ignored() {
-    let place = place(Cloud::Otc);
+    let fixture = fixture(Cloud::Otc);
     let body = with(
         sound(),
         &[
@@ -454,5 +458,5 @@ fn read_only_fields_are_ignored() {
             ("spec|resource|flavor_detail", json!({})),
         ],
     );
-    assert!(broken(&place, &body).is_empty());
+    assert!(broken(&fixture, &body).is_empty());
 }

@@ -6,10 +6,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use futures::stream;
 
-use crate::{runner::Worker, state::EmulatorState};
-
-/// How much is read at once.
-pub(crate) const LOG_CHUNK: u64 = 256 << 10;
+use crate::{job::worker::Worker, logs::LOG_CHUNK, state::EmulatorState};
 
 /// The log as it is now: what is added meanwhile is not sent. With its length in bytes; nothing
 /// before its first byte.

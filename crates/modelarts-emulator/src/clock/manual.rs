@@ -1,0 +1,174 @@
+//! A clock that tests move by hand.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use crate::clock::system::{Clock, Sleep};
+
+/// A clock that stands still until it is [advanced](ManualClock::advance).
+#[derive(Debug)]
+pub struct ManualClock(Arc<Mutex<ManualState>>);
+
+#[derive(Debug)]
+struct ManualState {
+    now: SystemTime,
+    /// By the time they sleep until, then in the order in which they fell asleep.
+    sleepers: BTreeMap<(SystemTime, u64), Sleeper>,
+    last_number: u64,
+}
+
+#[derive(Debug)]
+struct Sleeper {
+    wake: oneshot::Sender<()>,
+    is_limit: bool,
+}
+
+impl ManualClock {
+    /// A clock that stands at `now`.
+    #[must_use]
+    pub fn at(now: SystemTime) -> Self {
+        Self(Arc::new(Mutex::new(ManualState {
+            now,
+            sleepers: BTreeMap::new(),
+            last_number: 0,
+        })))
+    }
+
+    /// How many are asleep on this clock, limits not counted. A test advances it when somebody is,
+    /// so that no sleep begins after the time that it waits for.
+    #[must_use]
+    pub fn sleepers(&self) -> usize {
+        let manual = self.0.lock();
+        let sleepers = manual.sleepers.values();
+        sleepers.filter(|sleeper| !sleeper.is_limit).count()
+    }
+
+    /// Moves the clock forward in one leap and wakes everyone whose time has come. What they do
+    /// then is dated with the time after the leap;
+    /// [`Emulator::advance`](crate::emulator::Emulator::advance) goes step by step instead.
+    pub fn advance(&self, duration: Duration) {
+        let mut manual = self.0.lock();
+        let now = manual.now + duration;
+        manual.now = now;
+        let waiting = manual.sleepers.split_off(&(now, u64::MAX));
+        let due = std::mem::replace(&mut manual.sleepers, waiting);
+        drop(manual);
+        for sleeper in due.into_values() {
+            // A sleeper that has been dropped in this moment no longer cares.
+            let _ = sleeper.wake.send(());
+        }
+    }
+
+    fn add_sleeper(&self, duration: Duration, is_limit: bool) -> Sleep {
+        if duration.is_zero() {
+            return Box::pin(std::future::ready(()));
+        }
+        let (wake, woken) = oneshot::channel();
+        let mut manual = self.0.lock();
+        // A moment beyond the end of time never comes.
+        let Some(at) = manual.now.checked_add(duration) else {
+            return Box::pin(std::future::pending());
+        };
+        manual.last_number += 1;
+        let key = (at, manual.last_number);
+        manual.sleepers.insert(key, Sleeper { wake, is_limit });
+        drop(manual);
+        let pending = PendingSleep {
+            clock: Arc::downgrade(&self.0),
+            key,
+        };
+        Box::pin(async move {
+            let _pending = pending;
+            if woken.await.is_err() {
+                // The clock is gone: no time will ever pass again.
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> SystemTime {
+        self.0.lock().now
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        self.add_sleeper(duration, false)
+    }
+
+    fn limit(&self, duration: Duration) -> Sleep {
+        self.add_sleeper(duration, true)
+    }
+
+    fn leap(&self, duration: Duration) -> bool {
+        self.advance(duration);
+        true
+    }
+
+    fn next_wake(&self) -> Option<SystemTime> {
+        let manual = self.0.lock();
+        manual.sleepers.first_key_value().map(|((at, _), _)| *at)
+    }
+}
+
+/// Left when the sleep ends or is dropped: the clock forgets the sleeper.
+struct PendingSleep {
+    clock: Weak<Mutex<ManualState>>,
+    key: (SystemTime, u64),
+}
+
+impl Drop for PendingSleep {
+    fn drop(&mut self) {
+        if let Some(clock) = self.clock.upgrade() {
+            clock.lock().sleepers.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_manual_clock_wakes_those_whose_time_has_come() {
+        let clock = ManualClock::at(UNIX_EPOCH);
+        let soon = clock.sleep(Duration::from_secs(1));
+        let mut later = clock.sleep(Duration::from_secs(10));
+        assert_eq!(clock.sleepers(), 2);
+        clock.advance(Duration::from_secs(5));
+        soon.await;
+        assert_eq!(clock.sleepers(), 1);
+        assert!(futures::poll!(&mut later).is_pending());
+        clock.advance(Duration::from_secs(5));
+        later.await;
+        assert_eq!(clock.now(), UNIX_EPOCH + Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_manual_clock_forgets_who_no_longer_sleeps() {
+        let clock = ManualClock::at(UNIX_EPOCH);
+        let short = clock.sleep(Duration::from_secs(1));
+        let _long = clock.sleep(Duration::from_secs(2));
+        assert_eq!(clock.next_wake(), Some(UNIX_EPOCH + Duration::from_secs(1)));
+        drop(short);
+        assert_eq!(clock.sleepers(), 1);
+        assert_eq!(clock.next_wake(), Some(UNIX_EPOCH + Duration::from_secs(2)));
+        assert!(futures::FutureExt::now_or_never(clock.sleep(Duration::MAX)).is_none());
+        assert_eq!(clock.sleepers(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_limit_is_woken_like_a_sleeper_and_not_counted_as_one() {
+        let clock = ManualClock::at(UNIX_EPOCH);
+        let limit = clock.limit(Duration::from_secs(2));
+        assert_eq!(clock.sleepers(), 0);
+        clock.advance(Duration::from_secs(2));
+        limit.await;
+    }
+}

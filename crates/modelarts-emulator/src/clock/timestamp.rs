@@ -1,0 +1,177 @@
+//! Points in time, and the forms in which the service reads and writes them.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use jiff::civil::DateTime;
+use jiff::tz::{Offset, TimeZone};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::system::Clock;
+
+/// A point in time with the service's precision: whole milliseconds since the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Timestamp(i64);
+
+/// The service reports event times in this zone, whatever the region.
+const REPORTED_OFFSET: i8 = 8;
+
+impl Timestamp {
+    /// The present moment on `clock`.
+    pub(crate) fn now(clock: &dyn Clock) -> Self {
+        clock.now().into()
+    }
+
+    pub(crate) const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    pub(crate) const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// Seconds since the epoch, cut off.
+    pub(crate) const fn seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// The same moment with its milliseconds cut off, as the service does nearly everywhere.
+    pub(crate) const fn whole_second(self) -> Self {
+        Self(self.seconds() * 1000)
+    }
+
+    /// Seconds from `earlier` to here, never negative.
+    pub(crate) fn seconds_since(self, earlier: Self) -> f64 {
+        self.since(earlier).as_secs_f64()
+    }
+
+    /// The time from `earlier` to here, never negative.
+    pub(crate) fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
+    }
+
+    /// `2022-11-26T16:01:36+08:00`, milliseconds cut off.
+    pub(crate) fn rfc3339(self) -> String {
+        self.timestamp()
+            .display_with_offset(Offset::constant(REPORTED_OFFSET))
+            .to_string()
+    }
+
+    /// This much later.
+    pub(crate) fn plus(self, duration: Duration) -> Self {
+        Self(self.0 + i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2))
+    }
+
+    /// `2026-01-15T08:30:45.123000Z`, as IAM writes times.
+    pub(crate) fn utc_micros(self) -> String {
+        let time = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+    }
+
+    /// `Thu, 15 Jan 2026 08:30:45 GMT`, as HTTP writes times.
+    pub(crate) fn http(self) -> String {
+        let time = self.timestamp().to_zoned(TimeZone::UTC);
+        time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+    }
+
+    /// `20260115T083045Z`, the form of the header `X-Sdk-Date`.
+    pub(crate) fn compact(self) -> String {
+        self.timestamp()
+            .to_zoned(TimeZone::UTC)
+            .strftime("%Y%m%dT%H%M%SZ")
+            .to_string()
+    }
+
+    /// Reads the form of the header `X-Sdk-Date`, nothing else.
+    pub(crate) fn parse_compact(text: &str) -> Option<Self> {
+        if text.len() != "20260115T083045Z".len() {
+            return None;
+        }
+        let civil = DateTime::strptime("%Y%m%dT%H%M%SZ", text).ok()?;
+        let zoned = civil.to_zoned(TimeZone::UTC).ok()?;
+        Some(Self(zoned.timestamp().as_millisecond()))
+    }
+
+    /// Reads a moment as the service's searches take it: digits are milliseconds, else RFC 3339.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if let Some(timestamp) = Self::parse_millis(text) {
+            return Some(timestamp);
+        }
+        let timestamp: jiff::Timestamp = text.parse().ok()?;
+        Some(Self(timestamp.as_millisecond()))
+    }
+
+    /// Reads milliseconds written in digits, up to the year 9999.
+    pub(crate) fn parse_millis(text: &str) -> Option<Self> {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let millis: i64 = digits.then(|| text.parse().ok())??;
+        Self::in_range(millis)
+    }
+
+    /// Nothing beyond the years -9999 and 9999.
+    pub(crate) fn in_range(millis: i64) -> Option<Self> {
+        jiff::Timestamp::from_millisecond(millis).ok()?;
+        Some(Self(millis))
+    }
+
+    fn timestamp(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_millisecond(self.whole_second().0)
+            .unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+    }
+}
+
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        let millis = match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
+            Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |m| -m),
+        };
+        Self(millis)
+    }
+}
+
+impl From<Timestamp> for SystemTime {
+    fn from(timestamp: Timestamp) -> Self {
+        let distance = Duration::from_millis(timestamp.0.unsigned_abs());
+        match timestamp.0 {
+            0.. => UNIX_EPOCH + distance,
+            _ => UNIX_EPOCH - distance,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_cut_to_seconds_and_reported_in_the_services_zone() {
+        // The pair of the documented events example.
+        let asked = Timestamp::parse("1669449696964").unwrap();
+        assert_eq!(asked.rfc3339(), "2022-11-26T16:01:36+08:00");
+        assert_eq!(
+            Timestamp::parse("2022-11-26T16:01:36+08:00").unwrap(),
+            asked.whole_second()
+        );
+        assert_eq!(asked.compact(), "20221126T080136Z");
+        assert_eq!(asked.http(), "Sat, 26 Nov 2022 08:01:36 GMT");
+        assert_eq!(
+            Timestamp::parse_compact("20221126T080136Z").unwrap(),
+            asked.whole_second()
+        );
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in ["", "yesterday", "99999999999999999999", "-5", "2022-11-26"] {
+            assert_eq!(Timestamp::parse(text), None, "{text:?}");
+        }
+        for text in [
+            "20221126T080136",
+            "20221326T080136Z",
+            "2022-11-26T08:01Z",
+            "",
+        ] {
+            assert_eq!(Timestamp::parse_compact(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Series of values, one for each minute: their names, their form in answers, and series that a
+//! script gives.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::clock::timestamp::Timestamp;
+
+/// The names of the series: always all six.
+pub(crate) const SERIES: [&str; 6] = [
+    "cpuUsage",
+    "memUsage",
+    "gpuUtil",
+    "gpuMemUsage",
+    "npuUtil",
+    "npuMemUsage",
+];
+/// No sample.
+pub(super) const GAP: f64 = -1.0;
+/// The first minutes have no samples: the service's sampler warms up.
+pub(super) const WARM_UP: usize = 2;
+/// So many minutes are kept, the last ones: three days, as on the console.
+pub(super) const MAX_MINUTES: usize = 3 * 24 * 60;
+
+/// The values of a series, one for each minute; the last repeats.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub(crate) struct Values(pub(crate) Vec<f64>);
+
+impl TryFrom<Value> for Values {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let values = match &value {
+            Value::Array(list) => list.iter().map(Value::as_f64).collect(),
+            value => value.as_f64().map(|value| vec![value]),
+        };
+        match values {
+            Some(values) if !values.is_empty() => Ok(Self(values)),
+            _ => Err(format!(
+                "the values of a series are a number or a list of numbers, not {value}"
+            )),
+        }
+    }
+}
+
+/// The values of one minute after the other, by series.
+pub(super) type Minutes = BTreeMap<String, Vec<f64>>;
+
+/// A worker that runs.
+#[derive(Debug)]
+pub(super) struct ScriptedSeries {
+    pub(super) start: Timestamp,
+    pub(super) values: BTreeMap<String, Values>,
+}
+
+impl ScriptedSeries {
+    /// The minutes up to `now`, with the gaps of the first ones; nothing in the first second, in
+    /// which nothing would have been measured.
+    pub(super) fn minutes(&self, now: Timestamp) -> Option<Minutes> {
+        let ran = now.since(self.start);
+        if ran < Duration::from_secs(1) {
+            return None;
+        }
+        let minutes = usize::try_from(ran.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
+        let dropped = minutes.saturating_sub(MAX_MINUTES);
+        let series = self.values.iter().map(|(name, Values(values))| {
+            let value = |minute: usize| {
+                let value = values.get(minute).or(values.last()).copied();
+                value.filter(|_| minute >= WARM_UP).unwrap_or(GAP)
+            };
+            (name.clone(), (dropped..minutes).map(value).collect())
+        });
+        Some(series.collect())
+    }
+}
+
+/// The answer, with the values of each series.
+pub(super) fn metrics_json(values: impl Fn(&str) -> Vec<f64>) -> Value {
+    let metrics_json = SERIES.map(|name| json!({"metric": name, "value": values(name)}));
+    json!({"metrics": metrics_json})
+}
+
+/// The one behind the other, as much of it as is kept.
+pub(super) fn append_minutes(earlier: Option<Minutes>, later: Minutes) -> Minutes {
+    let mut minutes = earlier.unwrap_or_default();
+    let before = minutes.values().map(Vec::len).max().unwrap_or_default();
+    for (name, values) in later {
+        let series = minutes.entry(name).or_default();
+        series.resize(before, GAP);
+        series.extend(values);
+    }
+    let after = minutes.values().map(Vec::len).max().unwrap_or_default();
+    let dropped = after.saturating_sub(MAX_MINUTES);
+    for series in minutes.values_mut() {
+        series.drain(..dropped.min(series.len()));
+    }
+    minutes
+}

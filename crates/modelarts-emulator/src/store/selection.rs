@@ -1,0 +1,105 @@
+//! The jobs that a list is to show: tests of their values, and the page.
+
+use crate::{
+    clock::timestamp::Timestamp,
+    job::{Job, address::Host},
+};
+
+/// A condition on a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Test {
+    Contains(String),
+    In(Vec<String>),
+    NotIn(Vec<String>),
+}
+
+impl Test {
+    pub(crate) fn passes(&self, own: &str) -> bool {
+        match self {
+            Self::Contains(part) => own.contains(part.as_str()),
+            Self::In(values) => values.iter().any(|value| value == own),
+            Self::NotIn(values) => values.iter().all(|value| value != own),
+        }
+    }
+}
+
+/// A property that jobs are chosen by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    // The same for all jobs of a group:
+    Workspace,
+    UserId,
+    Kind,
+    RuntimeType,
+    Phase,
+    // Different for each job:
+    Id,
+    Name,
+    AlgorithmName,
+}
+
+/// Which jobs, and which page of them.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    /// All have to pass.
+    pub(crate) tests: Vec<(Key, Test)>,
+    /// Keys of tags that all have to be there, each with one of its values, or with any if there
+    /// are none.
+    pub(crate) tags: Vec<(String, Vec<String>)>,
+    /// If given, one of them has to be of the job.
+    pub(crate) hosts: Option<Vec<Host>>,
+    /// Created then or later.
+    pub(crate) from: Option<Timestamp>,
+    /// Created then or earlier.
+    pub(crate) to: Option<Timestamp>,
+    /// The oldest first; jobs of the same millisecond in the order in which they came.
+    pub(crate) ascending: bool,
+    pub(crate) skip: u64,
+    pub(crate) limit: u64,
+}
+
+impl Selection {
+    pub(crate) fn since(&self) -> i64 {
+        self.from.map_or(i64::MIN, Timestamp::millis)
+    }
+
+    pub(crate) fn until(&self) -> i64 {
+        self.to.map_or(i64::MAX, Timestamp::millis)
+    }
+}
+
+impl Key {
+    pub(super) fn is_of_each_job(self) -> bool {
+        matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
+    }
+
+    /// The value of a job: that of the column, but for the default type of runtime, which is an
+    /// empty text there.
+    pub(crate) fn of(self, job: &Job) -> &str {
+        let request = &job.request;
+        match self {
+            Self::Workspace => &request.workspace_id,
+            Self::UserId => &job.user_id,
+            Self::Kind => request.text("/kind"),
+            Self::RuntimeType => request.runtime_type(),
+            Self::Phase => job.state.phase(),
+            Self::Id => &job.id,
+            Self::Name => &request.name,
+            Self::AlgorithmName => &request.algorithm_name,
+        }
+    }
+
+    /// The column: of a group, or of a job.
+    pub(crate) fn column(self) -> &'static str {
+        match self {
+            Self::Workspace => "workspace",
+            Self::UserId => "user_id",
+            Self::Kind => "kind",
+            Self::RuntimeType => "runtime",
+            Self::Phase => "phase",
+            Self::Id => "id",
+            Self::Name => "name",
+            Self::AlgorithmName => "algorithm",
+        }
+    }
+}
