@@ -33,7 +33,7 @@ pub fn lint() -> PathBuf {
 
 /// Where the emulator lists the operations that it models.
 pub fn emulated() -> PathBuf {
-    root().join("crates/modelarts-emulator/src/operation.rs")
+    root().join("crates/modelarts-emulator/src/catalog/operations.rs")
 }
 
 /// The snapshots of the generated code.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, ensure};
-use modelarts_emulator::{Emulator, RunnerKind, Script, Timing};
+use modelarts_emulator::{Emulator, Timing, jobs::RunnerKind, script::Script};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use modelarts_emulator::Seeds;
+use modelarts_emulator::seeds::Seeds;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
-use modelarts_emulator::{Cloud, Emulator, RunnerKind, Script, Timing};
+use modelarts_emulator::{Cloud, Emulator, Timing, jobs::RunnerKind, script::Script};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -190,10 +190,10 @@ impl Replay {
             if let Some(shown) = shown {
                 let _ = self.emulator.wait_for(id, shown).await;
                 if shown != RUNNING {
-                    self.emulator.settled(id).await;
+                    self.emulator.wait_until_settled(id).await;
                 }
             } else if self.deleted.contains(job) {
-                self.emulator.gone(id).await;
+                self.emulator.wait_until_gone(id).await;
             }
         };
         let _ = tokio::time::timeout(PATIENCE, work).await;

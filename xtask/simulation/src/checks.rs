@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use modelarts_emulator::StoredJob;
+use modelarts_emulator::jobs::StoredJob;
 use modelarts_ext::{Error, Job, LogItem, Outcome};
 
 use crate::world::World;

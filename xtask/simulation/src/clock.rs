@@ -48,12 +48,12 @@ impl modelarts_ext::Clock for SimulatedClock {
     }
 }
 
-impl modelarts_emulator::Clock for SimulatedClock {
+impl modelarts_emulator::clock::Clock for SimulatedClock {
     fn now(&self) -> SystemTime {
         self.time()
     }
 
-    fn sleep(&self, duration: Duration) -> modelarts_emulator::Sleep {
+    fn sleep(&self, duration: Duration) -> modelarts_emulator::clock::Sleep {
         Box::pin(tokio::time::sleep(duration))
     }
 }

@@ -9,7 +9,9 @@ use std::{
 
 use fastrand::Rng;
 use http::HeaderValue;
-use modelarts_emulator::{Choices, Emulator, EventsOffset, RunnerKind, Script, Seeds, Timing};
+use modelarts_emulator::{
+    Emulator, Timing, jobs::RunnerKind, quirks::{EventsOffset, Quirks}, script::Script, seeds::Seeds,
+};
 use modelarts_ext::{Client, Credentials};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -118,10 +120,10 @@ async fn emulator(
     rng: &mut Rng,
     executed: Arc<Mutex<Vec<String>>>,
 ) -> Result<Emulator, Box<dyn Error>> {
-    let mut choices = Choices::default();
+    let mut quirks = Quirks::default();
     // Of events the documents do not say what an offset counts, so the client finds out.
     if rng.bool() {
-        choices.events_offset = EventsOffset::Page;
+        quirks.events_offset = EventsOffset::Page;
     }
     let past = [0, 3, 60, 300][rng.usize(..4)];
     let mut seeds = Vec::new();
@@ -157,7 +159,7 @@ async fn emulator(
             true => modelarts_emulator::Cloud::Huawei,
             false => modelarts_emulator::Cloud::Otc,
         })
-        .choices(choices)
+        .quirks(quirks)
         .timing(timing)
         .runner(RunnerKind::Simulated(Script::from_json(
             &script(rng).to_string(),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use modelarts_emulator::Seeds;
+use modelarts_emulator::seeds::Seeds;
 use serde_json::{Value, json};
 
 use crate::session::{Session, compare, text};

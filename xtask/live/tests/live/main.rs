@@ -11,7 +11,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use modelarts_emulator::{Fault, FaultRule};
+use modelarts_emulator::faults::{Fault, FaultRule};
 use serde_json::json;
 
 use crate::session::{NAMES, Session, answer, compare, operations, text};

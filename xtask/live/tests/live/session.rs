@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use modelarts_emulator::{Emulator, Seeds, Timing};
+use modelarts_emulator::{Emulator, Timing, seeds::Seeds};
 use modelarts_ext::{Client, Credentials, types};
 use serde_json::{Value, json};
 use tempfile::TempDir;
