@@ -38,7 +38,6 @@ mod handlers;
 mod job;
 mod logs;
 mod metrics;
-mod public;
 mod runner;
 mod scheduler;
 mod server;
@@ -57,7 +56,248 @@ pub use emulator::{
     builder::Builder,
     error::{StartError, WaitError},
 };
-pub use public::{events, faults, jobs, pools, quirks, script, seeds, signature};
+
+pub mod events {
+    //! Texts of events, for tests that look for one.
+    //!
+    //! [`EventKind::message`] gives the text that a client of the emulator sees. A test that
+    //! compares with it stays right when the wording of the emulator is switched.
+    //!
+    //! ```
+    //! use modelarts_emulator::Emulator;
+    //! use modelarts_emulator::events::{EventKind, Wording};
+    //! use modelarts_emulator::seeds::Seeds;
+    //!
+    //! # #[tokio::main(flavor = "current_thread")]
+    //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    //!
+    //! let emulator = Emulator::start().await?;
+    //! let seeds = Seeds::from_json(r#"{"jobs": [{"name": "past", "phase": "Completed"}]}"#)?;
+    //! let ids = emulator.seed(&seeds).await?;
+    //! let job = emulator.stored_job(&ids[0])?.ok_or("no job")?;
+    //! let completed = EventKind::Completed.message(Wording::Api);
+    //! assert!(job.events.contains(&completed));
+    //! emulator.shutdown().await;
+    //! # Ok(())
+    //! # }
+    //! ```
+
+    pub use crate::job::event::{EventKind, Level, Source, Wording};
+}
+
+pub mod faults {
+    //! Injected faults: responses that fail on purpose.
+    //!
+    //! Error paths of a client need a service that fails at the right moment. Each [`FaultRule`]
+    //! names an operation, how many of its responses fail, and the [`Fault`]; rules are used up in
+    //! order. The same queue is filled by `POST /_emulator/faults`.
+    //!
+    //! ```
+    //! use modelarts_emulator::Emulator;
+    //! use modelarts_emulator::faults::{Fault, FaultRule};
+    //!
+    //! # #[tokio::main(flavor = "current_thread")]
+    //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    //!
+    //! let emulator = Emulator::start().await?;
+    //! // The next creation is executed, and its response lost.
+    //! let rule = FaultRule::once("CreateTrainingJob", Fault::LostAnswer);
+    //! emulator.faults().add(rule)?;
+    //! assert_eq!(emulator.faults().list().len(), 1);
+    //! // ... the client under test creates a job, and finds out that it exists ...
+    //! emulator.faults().clear();
+    //! emulator.shutdown().await;
+    //! # Ok(())
+    //! # }
+    //! ```
+
+    pub use crate::traffic::faults::{Fault, FaultRule, Faults};
+}
+
+pub mod jobs {
+    //! Jobs as the emulator runs and stores them.
+    //!
+    //! A client sees a job through the API. Tests compare that with the stored state,
+    //! [`StoredJob`]; [`RunnerKind`] and [`RestartOn`] choose how the code of jobs is run.
+    //!
+    //! ```
+    //! use modelarts_emulator::Emulator;
+    //! use modelarts_emulator::jobs::{RestartOn, RunnerKind};
+    //! use modelarts_emulator::script::Script;
+    //! use modelarts_emulator::seeds::Seeds;
+    //!
+    //! # #[tokio::main(flavor = "current_thread")]
+    //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    //!
+    //! let emulator = Emulator::builder()
+    //!     .runner(RunnerKind::Simulated(Script::default()))
+    //!     .restart_on(RestartOn::Fault)
+    //!     .start()
+    //!     .await?;
+    //! emulator.seed(&Seeds::from_json(r#"{"jobs": [{"name": "past"}]}"#)?).await?;
+    //! for id in emulator.stored_ids()? {
+    //!     let job = emulator.stored_job(&id)?.ok_or("no job")?;
+    //!     assert_eq!((job.name.as_str(), job.phase), ("past", "Completed"));
+    //! }
+    //! emulator.shutdown().await;
+    //! # Ok(())
+    //! # }
+    //! ```
+
+    pub use crate::emulator::{builder::RunnerKind, stored_job::StoredJob};
+    pub use crate::job::state::RestartOn;
+}
+
+pub mod pools {
+    //! Dedicated resource pools, and the number of their nodes.
+    //!
+    //! Queues, priorities and preemption show only where nodes are short. Without pools of a test
+    //! there are `pool-cpu` and `pool-gpu`, with 16 nodes each.
+    //!
+    //! ```
+    //! use modelarts_emulator::Emulator;
+    //! use modelarts_emulator::pools::{Pool, PoolKind};
+    //!
+    //! # #[tokio::main(flavor = "current_thread")]
+    //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    //!
+    //! let emulator = Emulator::builder()
+    //!     .pool(Pool::new("team", PoolKind::Gpu, 2))
+    //!     .pool(Pool::parse("nightly:1:cpu")?)
+    //!     .start()
+    //!     .await?;
+    //! // ... of two jobs in the pool `nightly` the second one waits ...
+    //! emulator.shutdown().await;
+    //! # Ok(())
+    //! # }
+    //! ```
+
+    pub use crate::catalog::pools::{Pool, PoolKind};
+}
+
+pub mod quirks {
+    //! Switches for behaviour on which the documents of the service are silent or disagree.
+    //!
+    //! A client should bear both sides of each. The defaults are what was seen on the service, or
+    //! what most documents say.
+    //!
+    //! ```
+    //! use modelarts_emulator::Emulator;
+    //! use modelarts_emulator::quirks::{Quirks, StopAgain};
+    //!
+    //! # #[tokio::main(flavor = "current_thread")]
+    //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    //!
+    //! let mut quirks = Quirks::default();
+    //! quirks.stop_again = StopAgain::Accepts;
+    //! // The same by name, as in the program's flag `--choose`.
+    //! quirks.set("events-offset=page")?;
+    //! let emulator = Emulator::builder().quirks(quirks).start().await?;
+    //! // ... a stop of a job that is Terminating is accepted ...
+    //! emulator.shutdown().await;
+    //! # Ok(())
+    //! # }
+    //! ```
+
+    pub use crate::catalog::quirks::{
+        AutoStopped, DeleteActive, EventsOffset, JobsCount, JobsOffset, Preempted, Quirks,
+        StopAgain, UnknownAction,
+    };
+}
+
+pub mod script {
+    //! Scripts of simulated jobs: how long they run, their logs, metrics, exit codes and faults.
+    //!
+    //! Jobs that follow a script start no process, and with a
+    //! [`ManualClock`](crate::clock::ManualClock) hours of them pass in one call of
+    //! [`Emulator::advance`](crate::Emulator::advance).
+    //!
+    //! ```
+    //! use modelarts_emulator::Emulator;
+    //! use modelarts_emulator::jobs::RunnerKind;
+    //! use modelarts_emulator::script::Script;
+    //!
+    //! # #[tokio::main(flavor = "current_thread")]
+    //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    //!
+    //! let script = Script::from_json(
+    //!     r#"{"jobs": [{"name": "flaky-*", "runs": [{"seconds": 5, "exit_code": 1}, {"seconds": 5}]}]}"#,
+    //! )?;
+    //! let emulator = Emulator::builder()
+    //!     .runner(RunnerKind::Simulated(script))
+    //!     .start()
+    //!     .await?;
+    //! // ... the first run of a job `flaky-1` fails after five seconds, its second run succeeds ...
+    //! emulator.shutdown().await;
+    //! # Ok(())
+    //! # }
+    //! ```
+
+    pub use crate::runner::simulated::script::{Script, ScriptError};
+}
+
+pub mod seeds {
+    //! Jobs with an invented past, for tests of lists and details.
+    //!
+    //! A list of a thousand jobs, or a job that failed last week, would take long to make by
+    //! running jobs. [`Seeds`] has the format; the same is sent to `POST /_emulator/seeds`.
+    //!
+    //! ```
+    //! use modelarts_emulator::Emulator;
+    //! use modelarts_emulator::seeds::Seeds;
+    //!
+    //! # #[tokio::main(flavor = "current_thread")]
+    //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    //!
+    //! let seeds = Seeds::from_json(
+    //!     r#"{"jobs": [
+    //!         {"name": "old", "phase": "Failed", "exit_code": 2, "created": "2026-01-15T08:30:00Z"},
+    //!         {"name": "many-{n}", "count": 100}
+    //!     ]}"#,
+    //! )?;
+    //! let emulator = Emulator::start().await?;
+    //! let ids = emulator.seed(&seeds).await?;
+    //! assert_eq!(ids.len(), 101);
+    //! emulator.shutdown().await;
+    //! # Ok(())
+    //! # }
+    //! ```
+
+    pub use crate::execution::seeds::{SeedError, Seeds};
+}
+
+pub mod signature {
+    //! Verification of signatures of the algorithm SDK-HMAC-SHA256.
+    //!
+    //! It is written from the description of the algorithm and shares no code with a client: code
+    //! that both sides share can only agree with its own mistakes. A client's tests can hold their
+    //! signatures against [`verify`] without an emulator.
+    //!
+    //! ```
+    //! use std::time::SystemTime;
+    //! use axum::http::HeaderMap;
+    //! use modelarts_emulator::signature::{ReceivedRequest, SignatureError, verify};
+    //!
+    //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    //!
+    //! let request = ReceivedRequest {
+    //!     method: "GET",
+    //!     path: "/v2/project/training-jobs/id",
+    //!     query: "",
+    //!     headers: &HeaderMap::new(),
+    //!     body: b"",
+    //! };
+    //! let secret_of = |access_key: &str| (access_key == "AK").then(|| "SK".to_owned());
+    //! let verified = verify(request, SystemTime::now(), secret_of);
+    //! assert_eq!(verified, Err(SignatureError::NoCredentials));
+    //! # Ok(())
+    //! # }
+    //! ```
+
+    pub use crate::accounts::signature::{
+        MAX_SKEW, ReceivedRequest, SignatureError, access_key, verify,
+    };
+}
 
 /// The examples of the README are compiled.
 #[cfg(doctest)]

@@ -18,10 +18,10 @@ use uuid::Uuid;
 
 use crate::{api::error::ApiError, clock::timestamp::Timestamp, database::Database};
 
-/// How many wrong signatures in a row lock a key, and for how long (auth.md 1.10).
+/// How many wrong signatures in a row lock a key, and for how long.
 const MAX_FAILURES: u32 = 5;
 const LOCK_TIME: Duration = Duration::from_secs(5 * 60);
-/// How long a token is valid (auth.md 3.3).
+/// How long a token is valid.
 const TOKEN_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long an ended token is remembered as one that has ended, in milliseconds. Ours.
 const EXPIRED_KEPT_MILLIS: i64 = 7 * 24 * 60 * 60 * 1000;

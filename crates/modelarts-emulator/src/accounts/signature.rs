@@ -1,4 +1,4 @@
-//! Checks signatures of the algorithm SDK-HMAC-SHA256 (`auth.md` section 1), in both dialects:
+//! Checks signatures of the algorithm SDK-HMAC-SHA256, in both dialects:
 //! `Access=` with the secret key itself, `Credential=` with a key derived from it for a day, a
 //! region and a service.
 //!
@@ -42,7 +42,7 @@ pub struct ReceivedRequest<'a> {
     pub body: &'a [u8],
 }
 
-/// Why a request is not accepted. The text is what the gateway says (`auth.md` 1.10); where no
+/// Why a request is not accepted. The text is what the gateway says; where no
 /// document has one, it is ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// How often logs are copied to where the job wants them kept: the period that a line of the
-/// service's own logs names (domain.md 7.3).
+/// service's own logs names.
 const LOG_PERIOD: Duration = Duration::from_secs(5);
 /// A hung job is started again in its place at most this often in a row.
 const HANG_RESTARTS: u32 = 3;
@@ -310,9 +310,8 @@ impl Driver {
         }
     }
 
-    /// Hang detection: jobs with cards only, and only when nothing has moved for the whole time
-    /// (domain.md section 4). What moves here are logs and the time on processors, because the
-    /// cards are not there.
+    /// Hang detection: jobs with cards only, and only when nothing has moved for the whole time.
+    /// Logs and the time on processors count as movement, because the emulator has no cards.
     async fn is_hanging(&self, progress: &mut RunProgress, now: Timestamp) -> bool {
         let requests = self.workers.iter().map(|worker| &worker.request);
         let with_cards =

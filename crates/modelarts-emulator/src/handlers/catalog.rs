@@ -87,7 +87,7 @@ pub(super) fn modify_quotas(call: &ApiCall<'_>) -> ApiResult {
 
 // ---- events ----
 
-/// The events of a notification (domain.md 3.4). A job hangs on cards only.
+/// The events of a notification. A job hangs on cards only.
 pub(super) fn event_categories(call: &ApiCall<'_>) -> ApiResult {
     let flavor = call.choice("flavor_type", &["CPU", "GPU", "Ascend"])?;
     let rows: Vec<Value> = [

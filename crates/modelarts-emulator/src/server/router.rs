@@ -29,7 +29,7 @@ use crate::{
     traffic::{faults::Fault, observer::Exchange, request_log::LoggedRequest},
 };
 
-/// Words that stand where ids stand (api-facts.md 1b): never taken for one.
+/// Words that stand where ids stand: never taken for one.
 const RESERVED_WORDS: [&str; 3] = ["batch-delete", "autosearch", "autosearch/{*rest}"];
 
 /// The target of a request.
@@ -70,7 +70,7 @@ pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
         };
         let path = format!("/v2/{{project_id}}{}", operation.path());
         router = router.route(&path, on(method, does));
-        // The tutorial writes these paths so (domain.md section 1).
+        // The tutorial writes these paths so.
         if let Some(rest) = operation.path().strip_prefix("/training-job-")
             && ["engines", "flavors"].contains(&rest)
         {

@@ -186,7 +186,7 @@ async fn the_clouds_differ() {
     }
 }
 
-/// Nulls, empty objects and bodies that are none, as the documents have them (api-facts.md 3.2).
+/// Nulls, empty objects and bodies that are none, as the documents have them.
 #[tokio::test]
 async fn nothing_is_written_as_documented() {
     let site = Site::start().await;

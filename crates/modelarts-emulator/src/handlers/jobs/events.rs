@@ -1,4 +1,4 @@
-//! ListTrainingJobEvents: its query and its answer (checklist.md, events query; domain.md 3.4).
+//! ListTrainingJobEvents: its query and its answer.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ const MAX_PATTERN: usize = 256;
 /// A checked query. Every mistake in it gets the same answer.
 #[derive(Debug, Default)]
 pub(super) struct EventQuery {
-    /// Of the first event, counted in events; the published pages mean this (auth.md 0.4).
+    /// Of the first event, counted in events; the published pages mean this.
     offset: usize,
     /// How many events lie before the page.
     skip: usize,

@@ -15,7 +15,7 @@ use crate::{
 
 /// A log preview has at most 5 MB.
 const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
-/// How long a log is kept that is not exported: 30 days (domain.md section 8).
+/// How long a log is kept that is not exported: 30 days.
 const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The worker that the path names.

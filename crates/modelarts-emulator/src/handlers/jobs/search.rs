@@ -1,4 +1,4 @@
-//! ListTrainingJobs: filters, order and pages (api-facts.md 2.3 and 4).
+//! ListTrainingJobs: filters, order and pages.
 
 use std::net::IpAddr;
 
@@ -25,7 +25,7 @@ use crate::{
 const DEFAULT_LIMIT: i64 = 10;
 const MAX_LIMIT: i64 = 50;
 const MAX_HOSTS: usize = 10;
-/// 31 days (api-facts.md 4.4).
+/// 31 days.
 const MAX_SPAN_MILLIS: i64 = 31 * 24 * 3600 * 1000;
 
 /// A checked search request.

@@ -317,7 +317,7 @@ fn mac(key: &[u8], text: &str) -> Vec<u8> {
     mac.chain_update(text).finalize().into_bytes().to_vec()
 }
 
-/// The dialect of Open Telekom Cloud's Go SDK (auth.md 1.8).
+/// The dialect of Open Telekom Cloud's Go SDK.
 #[tokio::test]
 async fn scoped_signatures_are_accepted() {
     let site = Site::start().await;

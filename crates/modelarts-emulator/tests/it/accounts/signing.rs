@@ -134,7 +134,7 @@ fn from_base64(text: &str) -> Vec<u8> {
 }
 
 /// Vectors whose request line does not say what was signed: HTTP libraries resolve dot segments on
-/// the way (auth.md 1.3). They verify against the path that was signed.
+/// the way. They verify against the path that was signed.
 const NOT_AS_SENT: [&str; 1] = ["path-dot-segments"];
 
 /// Vectors whose body is, by the header `X-Sdk-Content-Sha256: UNSIGNED-PAYLOAD`, not signed.
