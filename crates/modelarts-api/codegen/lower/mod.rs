@@ -5,8 +5,8 @@
 //! that breaks one would be unreadable as a whole. So a copy loses them.
 
 pub mod open_enums;
+mod portable_forms;
 mod reachability;
-mod spellings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ pub struct Lowered {
 /// Lowers a description.
 pub fn lower(description: &Value) -> Result<Lowered, Error> {
     let mut description = description.clone();
-    spellings::undo(&mut description);
+    portable_forms::undo(&mut description);
     let operations = operations::operations(&description)?;
     let limits = limits::limits(&description)?;
     let schemas = description

@@ -14,10 +14,10 @@
 #[doc(hidden)]
 pub mod object;
 mod pass;
-mod reader;
 pub(crate) mod skipped;
 pub(crate) mod slot;
 mod types;
+mod visitor;
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use progenitor_client::{Error, ResponseValue};
 use reqwest::StatusCode;
 use serde::de::{DeserializeSeed, Deserializer, Error as _};
 
-use self::{pass::Pass, reader::Reader, slot::FieldValue};
+use self::{pass::Pass, slot::FieldValue, visitor::SlotVisitor};
 use crate::transport::Response;
 
 pub use self::{
@@ -76,13 +76,13 @@ fn fill_value(
         }
     };
     let pass = Pass::for_body(body.len(), copied, observer.cloned());
-    match read_strictly(Reader::new(value.slot(), &pass), text) {
+    match read_strictly(SlotVisitor::new(value.slot(), &pass), text) {
         Ok(()) => return Ok(pass.finish()),
         Err(error) if pass.is_stopped() => return Err(error),
         Err(_) => value.slot().clear(),
     }
     let pass = Pass::for_body(body.len(), copied, observer.cloned()).with_salvage();
-    read_with_path(Reader::new(value.slot(), &pass), text)?;
+    read_with_path(SlotVisitor::new(value.slot(), &pass), text)?;
     Ok(pass.finish())
 }
 
@@ -104,18 +104,18 @@ fn replace_invalid(body: &[u8]) -> String {
     text
 }
 
-fn read_strictly(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
+fn read_strictly(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(body);
-    reader.deserialize(&mut deserializer)?;
+    visitor.deserialize(&mut deserializer)?;
     deserializer.end()
 }
 
 /// As [`read_strictly`], slower, and errors say where they are.
 #[cold]
-fn read_with_path(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
+fn read_with_path(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(body);
     let mut track = serde_path_to_error::Track::new();
-    reader
+    visitor
         .deserialize(serde_path_to_error::Deserializer::new(
             &mut deserializer,
             &mut track,
@@ -135,7 +135,7 @@ fn read_with_path(reader: Reader<'_, '_>, body: &str) -> Result<(), serde_json::
 pub fn read<'de, T: Decode, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     let mut value = None;
     let pass = Pass::default();
-    Reader::new(T::slot(&mut value), &pass).deserialize(deserializer)?;
+    SlotVisitor::new(T::slot(&mut value), &pass).deserialize(deserializer)?;
     Ok(value)
 }
 

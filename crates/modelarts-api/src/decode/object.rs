@@ -11,7 +11,7 @@ use serde::{
     ser::SerializeMap,
 };
 
-use super::{pass::Pass, reader::read_object};
+use super::{pass::Pass, visitor::read_object};
 
 pub use super::{
     slot::{Decode, FieldValue, FillFields, FromFields, Object, ObjectSlot, Slot},

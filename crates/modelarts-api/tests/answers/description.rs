@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::spellings;
+use crate::portable_forms;
 
 const SCHEMAS: &str = "#/components/schemas/";
 
@@ -40,7 +40,7 @@ pub struct Description {
 impl Description {
     pub fn read() -> Self {
         let mut root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
-        spellings::undo(&mut root);
+        portable_forms::undo(&mut root);
         let schemas = root["components"]["schemas"].as_object().unwrap().clone();
         let mut roots = BTreeSet::new();
         references(&root["components"]["responses"], &mut roots);

@@ -11,7 +11,7 @@ mod documents;
 mod every_field;
 mod examples;
 mod fuzz;
+#[path = "../../codegen/lower/portable_forms.rs"]
+mod portable_forms;
 mod provider;
-#[path = "../../codegen/lower/spellings.rs"]
-mod spellings;
 mod types;

@@ -18,12 +18,12 @@ use super::{
 };
 
 /// Decodes a value into a slot.
-pub(super) struct Reader<'a, 'p> {
+pub(super) struct SlotVisitor<'a, 'p> {
     slot: Slot<'a>,
     pass: &'p Pass,
 }
 
-impl<'a, 'p> Reader<'a, 'p> {
+impl<'a, 'p> SlotVisitor<'a, 'p> {
     pub(super) fn new(slot: Slot<'a>, pass: &'p Pass) -> Self {
         Self { slot, pass }
     }
@@ -39,7 +39,7 @@ impl<'a, 'p> Reader<'a, 'p> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Reader<'_, '_> {
+impl<'de> DeserializeSeed<'de> for SlotVisitor<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -47,7 +47,7 @@ impl<'de> DeserializeSeed<'de> for Reader<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Reader<'_, '_> {
+impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,7 +146,7 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
                 **slot = Some(v.into());
             }
             Slot::List(list) if !v.is_empty() => {
-                return read_only_element(*list, self.pass, |reader| reader.visit_str(v));
+                return read_only_element(*list, self.pass, |visitor| visitor.visit_str(v));
             }
             _ if v.trim().is_empty() => self.slot.clear(),
             Slot::Integer(slot) => match parse_integer(v.trim()) {
@@ -193,7 +193,7 @@ impl<'de> Visitor<'de> for Reader<'_, '_> {
             Slot::Object(slot) => {
                 // An empty object reaches the wire as `[]` where the sender's language has
                 // one type for both, and some documents write an object as a list of one.
-                let only = Reader::new(Slot::Object(&mut **slot), self.pass);
+                let only = SlotVisitor::new(Slot::Object(&mut **slot), self.pass);
                 if seq.next_element_seed(only)?.is_none() {
                     slot.clear();
                 }
@@ -246,7 +246,7 @@ fn read_fields<'de, A: MapAccess<'de>>(
 ) -> Result<(), A::Error> {
     while let Some(field) = map.next_key_seed(FieldName(object))? {
         match field {
-            Some(slot) => map.next_value_seed(Reader::new(slot, pass))?,
+            Some(slot) => map.next_value_seed(SlotVisitor::new(slot, pass))?,
             None => map.next_value::<IgnoredAny>().map(drop)?,
         }
     }
@@ -287,7 +287,7 @@ fn read_list<'de, A: SeqAccess<'de>>(
         loop {
             let before = pass.memory_left();
             let mut element = None;
-            let next = Reader::new(Slot::AnyOrNull(&mut element), pass);
+            let next = SlotVisitor::new(Slot::AnyOrNull(&mut element), pass);
             if seq.next_element_seed(next)?.is_none() {
                 return Ok(());
             }
@@ -305,7 +305,7 @@ fn read_list<'de, A: SeqAccess<'de>>(
         reserve(list, pass)?;
         let mut outcome = Ok(None);
         let added = list.push_with(&mut |slot| {
-            outcome = seq.next_element_seed(Reader::new(slot, pass));
+            outcome = seq.next_element_seed(SlotVisitor::new(slot, pass));
             matches!(outcome, Ok(Some(())))
         });
         if outcome?.is_none() {
@@ -327,7 +327,7 @@ fn read_any_list<'de, A: SeqAccess<'de>>(
     loop {
         reserve(items, pass)?;
         let mut item = None;
-        let next = Reader::new(Slot::AnyOrNull(&mut item), pass);
+        let next = SlotVisitor::new(Slot::AnyOrNull(&mut item), pass);
         if seq.next_element_seed(next)?.is_none() {
             return Ok(());
         }
@@ -351,14 +351,14 @@ fn reserve<E: Error>(list: &mut dyn List, pass: &Pass) -> Result<(), E> {
 fn read_only_element<E>(
     list: &mut dyn List,
     pass: &Pass,
-    read: impl FnOnce(Reader<'_, '_>) -> Result<(), E>,
+    read: impl FnOnce(SlotVisitor<'_, '_>) -> Result<(), E>,
 ) -> Result<(), E> {
     list.begin();
     let mut read = Some(read);
     let mut outcome = Ok(());
     list.push_with(&mut |slot| {
         if let Some(read) = read.take() {
-            outcome = read(Reader::new(slot, pass));
+            outcome = read(SlotVisitor::new(slot, pass));
         }
         outcome.is_ok()
     });
@@ -373,11 +373,11 @@ fn read_object_as_list<'de, A: MapAccess<'de>>(
 ) -> Result<(), A::Error> {
     let depth = pass.enter_list();
     if !pass.is_salvaging() {
-        return read_only_element(list, pass, |reader| reader.visit_map(map));
+        return read_only_element(list, pass, |visitor| visitor.visit_map(map));
     }
     list.begin();
     let mut element = None;
-    Reader::new(Slot::AnyOrNull(&mut element), pass).visit_map(map)?;
+    SlotVisitor::new(Slot::AnyOrNull(&mut element), pass).visit_map(map)?;
     salvage_element(list, pass, &depth, element.unwrap_or_default())?;
     Ok(())
 }
@@ -394,7 +394,7 @@ fn salvage_element<E: Error>(
     let mut outcome = Ok(());
     let added = list.push_with(&mut |slot| {
         if let Some(element) = element.take() {
-            outcome = Reader::new(slot, pass).deserialize(element);
+            outcome = SlotVisitor::new(slot, pass).deserialize(element);
         }
         outcome.is_ok()
     });
@@ -416,7 +416,7 @@ fn read_entries<'de, A: MapAccess<'de>>(
         pass.allocate(name.len() + map.growth())?;
         let mut outcome = Ok(());
         map.insert_with(name, &mut |slot| {
-            outcome = entries.next_value_seed(Reader::new(slot, pass));
+            outcome = entries.next_value_seed(SlotVisitor::new(slot, pass));
             outcome.is_ok()
         });
         outcome?;

@@ -1,4 +1,4 @@
-//! Undoes two spellings that the description has for other languages.
+//! Undoes two forms that the description has for the generators of other languages.
 //!
 //! The description writes a number that may come as text as `anyOf: [integer, string]`,
 //! because strict languages read nothing else of such an answer; our decoding reads
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Writes integers and references where the description has the two spellings.
+/// Writes integers and references where the description has the two forms.
 pub fn undo(description: &mut Value) {
     let Some(schemas) = description
         .pointer_mut("/components/schemas")
