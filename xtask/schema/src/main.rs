@@ -7,10 +7,10 @@ mod derived;
 mod described;
 mod difference;
 mod explanations;
+#[path = "../../../crates/modelarts-api/codegen/lower/portable_forms.rs"]
+mod portable_forms;
 mod report;
 mod shape;
-#[path = "../../../crates/modelarts-api/codegen/lower/spellings.rs"]
-mod spellings;
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -56,7 +56,7 @@ fn run(cli: &Cli) -> Result<Report> {
 fn parse(yaml: &str) -> Result<Value> {
     let mut description = serde_saphyr::from_str(yaml).context("the description is not YAML")?;
     // What is spelt for other languages is not what Rust reads.
-    spellings::undo(&mut description);
+    portable_forms::undo(&mut description);
     Ok(description)
 }
 

@@ -10,7 +10,11 @@ use std::{
 use fastrand::Rng;
 use http::HeaderValue;
 use modelarts_emulator::{
-    Emulator, Timing, jobs::RunnerKind, quirks::{EventsOffset, Quirks}, script::Script, seeds::Seeds,
+    Emulator, Timing,
+    jobs::RunnerKind,
+    quirks::{EventsOffset, Quirks},
+    script::Script,
+    seeds::Seeds,
 };
 use modelarts_ext::{Client, Credentials};
 use parking_lot::Mutex;
