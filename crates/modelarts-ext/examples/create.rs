@@ -4,7 +4,10 @@
 use std::{error::Error, fs, time::Duration};
 
 use modelarts_emulator::Emulator;
-use modelarts_ext::{Client, Credentials, Output, check_input_size};
+use modelarts_ext::{
+    Client, Credentials,
+    jobs::create::{Output, check_input_size},
+};
 
 const SCRIPT: &str = r#"
 import argparse, pathlib

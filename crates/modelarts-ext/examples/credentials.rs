@@ -13,8 +13,9 @@ use std::{
 
 use modelarts_emulator::Emulator;
 use modelarts_ext::{
-    Client, ClientBuilder, Credentials, FetchCredentials, Fetched, Password, ProviderContext,
+    Client, ClientBuilder, Credentials,
     api::BoxFuture,
+    credentials::{FetchCredentials, Fetched, Password, ProviderContext},
 };
 
 #[tokio::main]

@@ -9,7 +9,7 @@ use std::{error::Error, fs, time::Duration};
 
 use futures::TryStreamExt;
 use modelarts_emulator::Emulator;
-use modelarts_ext::{EventKind, JobUpdate, LogItem};
+use modelarts_ext::{EventKind, LogItem, jobs::follow::JobUpdate};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {

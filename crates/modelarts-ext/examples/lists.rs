@@ -9,7 +9,7 @@ use std::{error::Error, fs};
 
 use futures::TryStreamExt;
 use modelarts_emulator::{Emulator, Timing};
-use modelarts_ext::{Filter, Position, types::Phase};
+use modelarts_ext::{Filter, pagination::Position, types::Phase};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {

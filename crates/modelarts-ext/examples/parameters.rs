@@ -3,7 +3,7 @@
 
 use std::{env, error::Error, fs, path::Path};
 
-use modelarts_ext::parameters_as_markdown;
+use modelarts_ext::jobs::create::parameters_as_markdown;
 
 const BEGIN: &str =
     "<!-- The rest is written by `cargo run --example parameters -- --write`. -->\n";

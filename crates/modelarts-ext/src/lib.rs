@@ -323,84 +323,33 @@
 //! generated client ([`Client::api`]), signed and retried, with the same errors.
 //! The types are in [`types`].
 
-mod catalog;
-mod client;
-mod clock;
-mod config;
-mod credentials;
-mod error;
+pub mod catalog;
+pub mod client;
+pub mod clock;
+pub mod config;
+pub mod credentials;
+pub mod error;
 mod http;
-mod jobs;
-mod operations;
-mod pagination;
+pub mod jobs;
+pub mod operations;
+pub mod pagination;
 mod transport;
-mod validation;
+pub mod validation;
 
-pub use catalog::algorithms::ListAlgorithms;
-pub use catalog::trials::Trial;
-pub use client::Client;
-pub use client::builder::ClientBuilder;
-pub use client::response::Response;
-pub use clock::Clock;
-pub use clock::SystemClock;
-pub use config::cloud::Cloud;
-pub use config::environment::Environment;
+pub use client::{Client, ClientBuilder, Response};
 pub use credentials::Credentials;
-pub use credentials::ProvideCredentials;
-pub use credentials::ProviderContext;
-pub use credentials::cache::CachedProvider;
-pub use credentials::cache::FetchCredentials;
-pub use credentials::cache::Fetched;
-pub use credentials::metadata::Metadata;
-pub use credentials::oidc::Oidc;
-pub use credentials::password::Password;
-pub use error::Error;
-pub use error::ErrorKind;
-pub use error::violation::Violation;
-pub use http::signing::SigningScheme;
-pub use jobs::create::CreateJob;
-pub use jobs::create::channels::Input;
-pub use jobs::create::channels::Output;
-pub use jobs::create::hyperparameter_search::HyperparameterSearch;
-pub use jobs::create::local_files::CodeDir;
-pub use jobs::create::local_files::check_input_size;
-#[doc(hidden)]
-pub use jobs::create::parameter_tables::parameters_as_markdown;
-pub use jobs::create::resources::Volume;
-pub use jobs::events::Events;
-pub use jobs::events::event::Event;
-pub use jobs::events::kind::EventKind;
-pub use jobs::filter::Filter;
-pub use jobs::filter::SetKey;
-pub use jobs::filter::TextKey;
-pub use jobs::filter::TimeKey;
-pub use jobs::follow::FollowJob;
-pub use jobs::follow::update::JobUpdate;
-pub use jobs::job::Job;
-pub use jobs::list::ListJobs;
-pub use jobs::logs::Logs;
-pub use jobs::logs::item::LogAccess;
-pub use jobs::logs::item::LogItem;
-pub use jobs::metrics::MetricSeries;
-pub use jobs::training_jobs::TrainingJobs;
-pub use jobs::wait::Observation;
-pub use jobs::wait::Wait;
-pub use jobs::wait::Waited;
-pub use jobs::wait::all::WaitAll;
-pub use jobs::wait::outcome::Outcome;
-pub use jobs::wait::outcome::TerminatedBy;
-pub use modelarts_api::{self as api, Offset, decode::Skipped, types};
-pub use operations::call::OperationCall;
-pub use pagination::list::List;
-pub use pagination::page::Page;
-pub use pagination::page::PageStream;
-pub use pagination::position::Position;
-pub use transport::connector;
-pub use transport::retry::RetryPolicy;
-pub use validation::algorithm_spec::AlgorithmSpec;
-pub use validation::flavor_spec::FlavorSpec;
-pub use validation::report::Report;
-pub use validation::report::Warning;
+pub use error::{Error, ErrorKind};
+pub use http::signing;
+pub use jobs::{
+    Filter, Job, TrainingJobs,
+    create::CreateJob,
+    events::{Event, EventKind},
+    logs::LogItem,
+    wait::Outcome,
+};
+pub use modelarts_api::{self as api, types};
+pub use retry::RetryPolicy;
+pub use transport::{connector, retry};
 
 /// The Rust in the README is compiled.
 #[cfg(doctest)]

@@ -22,7 +22,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Parser};
-use modelarts_ext::{ClientBuilder, Cloud};
+use modelarts_ext::{ClientBuilder, config::Cloud};
 use reqwest::Url;
 
 use crate::{create::Create, description::Description, recorder::Recorder, transcript::Transcript};

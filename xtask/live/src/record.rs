@@ -4,7 +4,11 @@ use std::future::Future;
 
 use anyhow::Context;
 use futures::{StreamExt, TryStreamExt};
-use modelarts_ext::{Client, Error, Filter, Job, Page, PageStream, types::Phase};
+use modelarts_ext::{
+    Client, Error, Filter, Job,
+    pagination::{Page, PageStream},
+    types::Phase,
+};
 
 /// Rows of a page: few, so that there are two pages soon.
 const ROWS: u32 = 10;

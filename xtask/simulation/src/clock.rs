@@ -38,7 +38,7 @@ impl SimulatedClock {
     }
 }
 
-impl modelarts_ext::Clock for SimulatedClock {
+impl modelarts_ext::clock::Clock for SimulatedClock {
     fn now(&self) -> SystemTime {
         self.time()
     }

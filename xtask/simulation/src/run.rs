@@ -87,8 +87,8 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error>> {
         .project_id(emulator.project_id())
         .credentials(Credentials::token(TOKEN))
         .cloud(match huawei {
-            true => modelarts_ext::Cloud::Huawei,
-            false => modelarts_ext::Cloud::Otc,
+            true => modelarts_ext::config::Cloud::Huawei,
+            false => modelarts_ext::config::Cloud::Otc,
         })
         .clock(clock)
         .connector(network.clone())

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use fastrand::Rng;
 use futures::{StreamExt, TryStreamExt, future::join_all};
-use modelarts_ext::{ErrorKind, Event, Job, JobUpdate, LogItem};
+use modelarts_ext::{ErrorKind, Event, Job, LogItem, jobs::follow::JobUpdate};
 use tokio::time::sleep;
 
 use crate::{

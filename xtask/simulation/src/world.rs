@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use fastrand::Rng;
 use modelarts_emulator::Emulator;
-use modelarts_ext::{Client, Error, LogAccess};
+use modelarts_ext::{Client, Error, jobs::logs::LogAccess};
 use parking_lot::Mutex;
 
 use crate::{clock::SimulatedClock, conditions::Conditions, trace::Trace};

@@ -9,6 +9,9 @@ mod of_job;
 mod row_source;
 pub(crate) mod trials;
 
+pub use algorithms::ListAlgorithms;
+pub use trials::Trial;
+
 use modelarts_api::types::{
     EventCategory, FlavorType, ResourceInstance, ResourceInstancesRequest, ResourceTagRequest,
     SupportedSearchAlgorithm, TagValues, TrainingEngine, TrainingExperiment, TrainingFlavor,
@@ -16,10 +19,7 @@ use modelarts_api::types::{
 };
 
 use crate::{
-    catalog::{
-        algorithms::ListAlgorithms,
-        row_source::{RowSource, Rows},
-    },
+    catalog::row_source::{RowSource, Rows},
     client::Client,
     error::Error,
     pagination::list::List,

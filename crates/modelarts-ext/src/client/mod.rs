@@ -9,6 +9,9 @@ mod other_request;
 mod resolve;
 pub(crate) mod response;
 
+pub use builder::ClientBuilder;
+pub use response::Response;
+
 use std::{
     fmt,
     future::Future,
@@ -19,7 +22,6 @@ use std::{
 use modelarts_api::{Context, ResponseValue, types};
 
 use crate::{
-    client::response::Response,
     clock::Clock,
     config::cloud::Cloud,
     error::{Error, ErrorKind},

@@ -11,7 +11,7 @@ type Variable = dyn Fn(&str) -> Option<String> + Send + Sync;
 /// or for a program that serves several users.
 ///
 /// ```
-/// use modelarts_ext::{Client, Environment};
+/// use modelarts_ext::{Client, config::Environment};
 ///
 /// let environment = Environment::new(|name| match name {
 ///     "HUAWEICLOUD_SDK_AK" => Some("access key".to_owned()),

@@ -4,3 +4,6 @@ pub(crate) mod cloud;
 pub(crate) mod endpoints;
 pub(crate) mod environment;
 pub(crate) mod files;
+
+pub use cloud::Cloud;
+pub use environment::Environment;

@@ -29,7 +29,7 @@ const SESSION_SECONDS: &str = "21600";
 /// else, answers at its address.
 ///
 /// ```
-/// use modelarts_ext::{Client, FetchCredentials, Metadata};
+/// use modelarts_ext::{Client, credentials::{FetchCredentials, Metadata}};
 ///
 /// let builder = Client::builder().region("eu-de").credentials(Metadata::new().into_provider());
 /// ```

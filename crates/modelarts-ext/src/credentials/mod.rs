@@ -21,6 +21,11 @@ pub(crate) mod rejection;
 pub(crate) mod secrets;
 pub(crate) mod source;
 
+pub use cache::{CachedProvider, FetchCredentials, Fetched};
+pub use metadata::Metadata;
+pub use oidc::Oidc;
+pub use password::Password;
+
 use std::{fmt, sync::Arc};
 
 use modelarts_api::BoxFuture;

@@ -24,7 +24,7 @@ const DURATION: Duration = Duration::from_secs(3600);
 /// into temporary keys at STS. They are renewed five minutes before they end.
 ///
 /// ```
-/// use modelarts_ext::{Client, FetchCredentials, Oidc};
+/// use modelarts_ext::{Client, credentials::{FetchCredentials, Oidc}};
 ///
 /// let keys = Oidc::from_file(
 ///     "https://sts.cn-north-4.myhuaweicloud.com",

@@ -21,7 +21,7 @@ use crate::{
 /// new token does not end the old one.
 ///
 /// ```
-/// use modelarts_ext::{Client, FetchCredentials, Password};
+/// use modelarts_ext::{Client, credentials::{FetchCredentials, Password}};
 ///
 /// # fn main() -> Result<(), modelarts_ext::Error> {
 /// let login = Password::new("https://iam.eu-de.otc.t-systems.com", "alice", "…")

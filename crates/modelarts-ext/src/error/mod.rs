@@ -9,14 +9,13 @@ mod codes_tests;
 pub(crate) mod mask;
 pub(crate) mod violation;
 
+pub use violation::Violation;
+
 use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use modelarts_api::types::ApiError;
 
-use crate::{
-    error::{mask::Mask, violation::Violation},
-    pagination::position::Position,
-};
+use crate::{error::mask::Mask, pagination::position::Position};
 
 /// A failed call: its cause and the details of the call.
 ///

@@ -5,6 +5,6 @@
 pub(crate) mod body;
 pub(crate) mod headers;
 pub(crate) mod signature_mismatch;
-pub(crate) mod signing;
+pub mod signing;
 pub(crate) mod tls;
 pub(crate) mod url;

@@ -17,7 +17,7 @@ const INTERVAL: Duration = Duration::from_secs(60);
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
-/// use modelarts_ext::MetricSeries;
+/// use modelarts_ext::jobs::MetricSeries;
 ///
 /// let start = SystemTime::UNIX_EPOCH;
 /// let series = MetricSeries::new("cpuUsage", start, [-1.0, 40.0, 60.0]);

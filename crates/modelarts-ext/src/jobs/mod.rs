@@ -4,16 +4,22 @@
 //! module: `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`. What
 //! repeats requests shares `polling`.
 
-pub(crate) mod create;
+pub mod create;
 mod details;
-pub(crate) mod events;
+pub mod events;
 pub(crate) mod filter;
-pub(crate) mod follow;
+pub mod follow;
 pub(crate) mod job;
 pub(crate) mod list;
-pub(crate) mod logs;
+pub mod logs;
 pub(crate) mod metrics;
 pub(crate) mod polling;
 pub(crate) mod training_jobs;
 mod update;
-pub(crate) mod wait;
+pub mod wait;
+
+pub use filter::{Filter, SetKey, TextKey, TimeKey};
+pub use job::Job;
+pub use list::ListJobs;
+pub use metrics::MetricSeries;
+pub use training_jobs::TrainingJobs;

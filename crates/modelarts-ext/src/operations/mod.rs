@@ -10,13 +10,15 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+pub use call::OperationCall;
+
 use modelarts_api::Offset;
 use serde_json::Value;
 
 use crate::{
     client::Client,
     error::Error,
-    operations::{call::OperationCall, rows::OperationRows},
+    operations::rows::OperationRows,
     pagination::{list::List, stream::pagination_of},
     validation::recommendations::nearest,
 };

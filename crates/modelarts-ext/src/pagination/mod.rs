@@ -13,3 +13,8 @@ pub(crate) mod pager;
 pub(crate) mod position;
 mod resume;
 pub(crate) mod stream;
+
+pub use list::List;
+pub use modelarts_api::Offset;
+pub use page::{Page, PageStream};
+pub use position::Position;

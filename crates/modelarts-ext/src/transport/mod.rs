@@ -9,7 +9,7 @@ mod attempt;
 pub(crate) mod call;
 pub mod connector;
 pub(crate) mod deadline;
-pub(crate) mod retry;
+pub mod retry;
 mod retry_budget;
 
 use std::{

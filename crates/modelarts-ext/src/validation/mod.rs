@@ -18,6 +18,10 @@ pub(crate) mod report;
 pub(crate) mod response_only;
 pub(crate) mod rules;
 
+pub use algorithm_spec::AlgorithmSpec;
+pub use flavor_spec::FlavorSpec;
+pub use report::{Report, Warning};
+
 use serde_json::Value;
 
 use crate::{
@@ -25,7 +29,6 @@ use crate::{
     validation::{
         draft::Draft,
         known_specs::{KnownSpecs, algorithm_of, flavor_of},
-        report::Report,
     },
 };
 

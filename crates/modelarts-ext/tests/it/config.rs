@@ -1,6 +1,6 @@
 //! Settings of a client from the environment and from a builder.
 
-use modelarts_ext::{Client, ClientBuilder, Cloud, Credentials, ErrorKind};
+use modelarts_ext::{Client, ClientBuilder, Credentials, ErrorKind, config::Cloud};
 use serde_json::json;
 
 use crate::support::{

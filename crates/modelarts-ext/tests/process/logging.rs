@@ -1,7 +1,10 @@
 //! Logs name secret files that others can read and a cloud that is not the endpoint's, and have no
 //! secrets in them.
 
-use modelarts_ext::{Client, Cloud, Credentials, Environment};
+use modelarts_ext::{
+    Client, Credentials,
+    config::{Cloud, Environment},
+};
 
 use crate::{
     captured_log::CapturedLog,

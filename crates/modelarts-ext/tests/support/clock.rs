@@ -95,7 +95,7 @@ impl fmt::Debug for TestClock {
     }
 }
 
-impl modelarts_ext::Clock for TestClock {
+impl modelarts_ext::clock::Clock for TestClock {
     fn now(&self) -> SystemTime {
         self.time()
     }

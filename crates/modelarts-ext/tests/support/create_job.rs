@@ -3,7 +3,9 @@
 use std::{sync::LazyLock, time::Duration};
 
 use modelarts_ext::{
-    Client, Cloud, CreateJob, Credentials, HyperparameterSearch, Input, Output, Volume,
+    Client, CreateJob, Credentials,
+    config::Cloud,
+    jobs::create::{HyperparameterSearch, Input, Output, Volume},
     types::{NotificationEvent, RuntimeType, SummaryLogType},
 };
 use serde_json::{Value, json};

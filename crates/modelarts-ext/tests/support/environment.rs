@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use modelarts_ext::Environment;
+use modelarts_ext::config::Environment;
 
 /// Files and variables.
 pub(crate) struct TestEnvironment {

@@ -20,6 +20,13 @@ pub(crate) mod resources;
 mod services;
 mod submit;
 
+pub use channels::{Input, Output};
+pub use hyperparameter_search::HyperparameterSearch;
+pub use local_files::{CodeDir, check_input_size};
+#[doc(hidden)]
+pub use parameter_tables::parameters_as_markdown;
+pub use resources::Volume;
+
 use std::fmt;
 
 use modelarts_api::types;

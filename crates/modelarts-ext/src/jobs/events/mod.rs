@@ -11,6 +11,9 @@ mod parse;
 #[cfg(test)]
 mod parse_tests;
 
+pub use event::Event;
+pub use kind::EventKind;
+
 use std::{
     sync::Arc,
     time::{Duration, SystemTime},
@@ -25,7 +28,7 @@ use modelarts_api::{
 use crate::{
     clock::epoch_millis,
     error::Error,
-    jobs::{events::event::Event, job::Job},
+    jobs::job::Job,
     pagination::{
         offset::DetectedOffset,
         options::{ReadOptions, require_not_blank},

@@ -6,6 +6,8 @@
 mod merge;
 pub(crate) mod update;
 
+pub use update::JobUpdate;
+
 use std::{collections::VecDeque, time::Duration};
 
 use futures::{StreamExt, stream};
@@ -15,7 +17,7 @@ use crate::{
     error::{Error, ErrorKind},
     jobs::{
         events::{event::Event, follow::EventFollower},
-        follow::{merge::merge, update::JobUpdate},
+        follow::merge::merge,
         job::Job,
         logs::{
             follow::LogFollower,

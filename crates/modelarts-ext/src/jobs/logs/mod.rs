@@ -12,14 +12,13 @@ mod lines_tests;
 mod preview;
 pub(crate) mod timestamp;
 
+pub use item::{LogAccess, LogItem};
+
 use std::time::Duration;
 
 use modelarts_api::types::LogPreview;
 
-use crate::{
-    error::Error,
-    jobs::{job::Job, logs::item::LogAccess},
-};
+use crate::{error::Error, jobs::job::Job};
 
 /// The log of one task.
 #[derive(Clone, Debug)]

@@ -3,6 +3,9 @@
 pub(crate) mod all;
 pub(crate) mod outcome;
 
+pub use all::WaitAll;
+pub use outcome::{Outcome, TerminatedBy};
+
 use std::{
     fmt,
     future::IntoFuture,
@@ -21,7 +24,7 @@ use crate::{
     jobs::{
         job::Job,
         polling::{interval::PollInterval, tolerance::ErrorTolerance},
-        wait::outcome::{Outcome, job_outcome},
+        wait::outcome::job_outcome,
     },
     pagination::page::PageStream,
     transport::deadline::Deadline,

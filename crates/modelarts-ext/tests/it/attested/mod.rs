@@ -11,7 +11,7 @@ mod scenario;
 mod types;
 
 use manifest::Manifest;
-use modelarts_ext::{Client, Cloud, Credentials};
+use modelarts_ext::{Client, Credentials, config::Cloud};
 use scenario::Scenario;
 use serde_json::Value;
 

@@ -9,7 +9,11 @@ use std::{
 };
 
 use futures::future::{join, join_all};
-use modelarts_ext::{Client, Clock, FetchCredentials, Outcome, ProvideCredentials};
+use modelarts_ext::{
+    Client, Outcome,
+    clock::Clock,
+    credentials::{FetchCredentials, ProvideCredentials},
+};
 use serde_json::json;
 
 use super::{
@@ -150,7 +154,7 @@ async fn while_one_renews_the_others_go_on() {
     })
     .await;
     let mut bench = ProviderBench::new(password(&iam.url).into_provider());
-    bench.tools = modelarts_ext::ProviderContext::new(clock.clone()).unwrap();
+    bench.tools = modelarts_ext::credentials::ProviderContext::new(clock.clone()).unwrap();
     let (first, ()) = join(bench.get(), async {
         iam.arrived(1).await;
         iam.pass(1);

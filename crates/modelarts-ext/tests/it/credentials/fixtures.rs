@@ -9,8 +9,12 @@ use std::{
 };
 
 use modelarts_ext::{
-    CachedProvider, Client, ClientBuilder, Clock, Credentials, Error, FetchCredentials, Metadata,
-    Oidc, Password, ProvideCredentials, ProviderContext,
+    Client, ClientBuilder, Credentials, Error,
+    clock::Clock,
+    credentials::{
+        CachedProvider, FetchCredentials, Metadata, Oidc, Password, ProvideCredentials,
+        ProviderContext,
+    },
 };
 use serde_json::{Value, json};
 
@@ -161,7 +165,7 @@ pub(super) async fn identity_in(place: &TestEnvironment) -> String {
     }
     let variables = place.environment();
     let url = service.url.clone();
-    let environment = modelarts_ext::Environment::new(move |name| {
+    let environment = modelarts_ext::config::Environment::new(move |name| {
         Some(variables.variable(name)?.replace("URL", &url))
     })
     .home(place.path("home"))
@@ -238,7 +242,7 @@ impl Day {
         let clock = ManualClock::still();
         let iam = counting(&clock, &down).await;
         let mut bench = ProviderBench::new(password(&iam.url).into_provider());
-        bench.tools = modelarts_ext::ProviderContext::new(clock.clone()).unwrap();
+        bench.tools = modelarts_ext::credentials::ProviderContext::new(clock.clone()).unwrap();
         bench.clock = clock;
         Self { iam, down, bench }
     }

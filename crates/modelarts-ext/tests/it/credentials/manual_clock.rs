@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use modelarts_ext::Clock;
+use modelarts_ext::clock::Clock;
 use tokio::sync::watch;
 
 /// A clock that only moves when it is told to, except that pauses may end at once.

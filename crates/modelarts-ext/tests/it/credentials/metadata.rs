@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures::future::join;
-use modelarts_ext::{FetchCredentials, Metadata, ProvideCredentials};
+use modelarts_ext::credentials::{FetchCredentials, Metadata, ProvideCredentials};
 use serde_json::json;
 
 use super::{

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use modelarts_ext::{ErrorKind, FetchCredentials};
+use modelarts_ext::{ErrorKind, credentials::FetchCredentials};
 use serde_json::{Value, json};
 
 use super::{

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use futures::future::join;
-use modelarts_ext::{ErrorKind, FetchCredentials, Password, ProvideCredentials};
+use modelarts_ext::{
+    ErrorKind,
+    credentials::{FetchCredentials, Password, ProvideCredentials},
+};
 use serde_json::json;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use modelarts_ext::{Client, ClientBuilder, Credentials, RetryPolicy, SigningScheme};
+use modelarts_ext::{Client, ClientBuilder, Credentials, RetryPolicy, signing::SigningScheme};
 use serde_json::json;
 
 use super::{

@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures::future::join;
-use modelarts_ext::{Client, Clock, FetchCredentials};
+use modelarts_ext::{Client, clock::Clock, credentials::FetchCredentials};
 use serde_json::json;
 
 use super::{
@@ -87,7 +87,7 @@ async fn the_old_token_is_used_for_as_long_as_iam_asks_to_wait() {
     })
     .await;
     let mut bench = ProviderBench::new(password(&iam.url).into_provider());
-    bench.tools = modelarts_ext::ProviderContext::new(clock.clone()).unwrap();
+    bench.tools = modelarts_ext::credentials::ProviderContext::new(clock.clone()).unwrap();
     assert_eq!(got(&bench).await, "TK-s3cr3t-0");
     clock.advance(hours(23) + minutes(40));
     for passed in [0, 100, 99] {
@@ -110,7 +110,7 @@ async fn a_call_does_not_end_with_a_renewal_that_hangs() {
     iam.pass(1);
     let clock = ManualClock::still();
     let mut bench = ProviderBench::new(password(&iam.url).into_provider());
-    bench.tools = modelarts_ext::ProviderContext::new(clock.clone()).unwrap();
+    bench.tools = modelarts_ext::credentials::ProviderContext::new(clock.clone()).unwrap();
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
     clock.advance(hours(23) + minutes(40));
     let (token, ()) = join(got(&bench), async {

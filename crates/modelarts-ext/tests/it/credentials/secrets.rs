@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use modelarts_ext::{
-    Client, Credentials, FetchCredentials, Metadata, Oidc, ProvideCredentials, RetryPolicy,
+    Client, Credentials, RetryPolicy,
+    credentials::{FetchCredentials, Metadata, Oidc, ProvideCredentials},
 };
 use serde_json::json;
 

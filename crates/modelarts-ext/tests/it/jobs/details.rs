@@ -7,7 +7,7 @@ use std::{
 
 use futures::TryStreamExt;
 use modelarts_emulator::Seeds;
-use modelarts_ext::{Job, MetricSeries, types::Phase};
+use modelarts_ext::{Job, jobs::MetricSeries, types::Phase};
 use serde_json::json;
 
 use crate::support::{

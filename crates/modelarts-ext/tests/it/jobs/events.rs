@@ -46,7 +46,7 @@ fn events_of_completed(id: &str) -> Vec<String> {
 async fn events_are_read() {
     let site = Site::start().await;
     let job = site.run(site.script("events", "")).await;
-    let lines = async |events: modelarts_ext::Events| {
+    let lines = async |events: modelarts_ext::jobs::events::Events| {
         let events: Vec<_> = events.stream().try_collect().await.unwrap();
         events.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
@@ -66,7 +66,7 @@ async fn events_are_read() {
     );
     assert_eq!(lines(job.events().level(EventLevel::Error)).await, [""; 0]);
     assert_eq!(lines(job.events().pattern("downloaded")).await, all[5..=6]);
-    let now = modelarts_ext::Clock::now(&site.clock);
+    let now = modelarts_ext::clock::Clock::now(&site.clock);
     assert_eq!(
         lines(job.events().between(now - seconds(60), now - seconds(1))).await,
         [""; 0]
@@ -107,7 +107,7 @@ trait First {
     async fn collect_first(self) -> modelarts_ext::Event;
 }
 
-impl First for modelarts_ext::Events {
+impl First for modelarts_ext::jobs::events::Events {
     async fn collect_first(self) -> modelarts_ext::Event {
         self.stream().try_next().await.unwrap().unwrap()
     }

@@ -8,7 +8,8 @@ use std::{
 use futures::TryStreamExt;
 use modelarts_emulator::Seeds;
 use modelarts_ext::{
-    Filter, Job, ListJobs,
+    Filter, Job,
+    jobs::ListJobs,
     types::{FilterOperator, JobKind, Phase, RuntimeType},
 };
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use modelarts_ext::{Cloud, Job, JobUpdate, LogItem};
+use modelarts_ext::{Job, LogItem, config::Cloud, jobs::follow::JobUpdate};
 use serde_json::json;
 
 use crate::support::{

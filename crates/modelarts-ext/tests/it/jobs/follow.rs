@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use futures::TryStreamExt;
 use modelarts_emulator::{Fault, Seeds, Timing};
-use modelarts_ext::{JobUpdate, LogAccess, LogItem, RetryPolicy};
+use modelarts_ext::{
+    LogItem, RetryPolicy,
+    jobs::{follow::JobUpdate, logs::LogAccess},
+};
 use serde_json::json;
 
 use super::fixtures::update_lines;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use modelarts_ext::{
-    Outcome, TerminatedBy,
+    Outcome,
+    jobs::wait::TerminatedBy,
     types::{self, Phase},
 };
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ async fn a_job_is_made_and_read() {
     assert_eq!(job.tasks(), ["worker-0", "worker-1"]);
     assert_eq!(
         job.created_at(),
-        Some(modelarts_ext::Clock::now(&site.clock))
+        Some(modelarts_ext::clock::Clock::now(&site.clock))
     );
     // The service writes OBS paths without their scheme.
     assert_eq!(

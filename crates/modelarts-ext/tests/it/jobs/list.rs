@@ -1,7 +1,7 @@
 //! Lists and searches of jobs.
 
 use futures::TryStreamExt;
-use modelarts_ext::{Filter, Job, ListJobs, types::Phase};
+use modelarts_ext::{Filter, Job, jobs::ListJobs, types::Phase};
 
 use crate::support::{
     clock::seconds,
@@ -55,7 +55,7 @@ async fn jobs_are_found() {
     assert_eq!(names(both).await, ["bert-2", "bert-0"]);
     let none = list().filter(Filter::name().like("gpt"));
     assert_eq!(names(none).await, [""; 0]);
-    let now = modelarts_ext::Clock::now(&site.clock);
+    let now = modelarts_ext::clock::Clock::now(&site.clock);
     let before = list().filter(Filter::create_time().between(now - seconds(20), now - seconds(10)));
     assert_eq!(names(before).await, [""; 0]);
     let around = list().filter(Filter::create_time().between(now - seconds(10), now + seconds(10)));

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::TryStreamExt;
 use modelarts_emulator::Timing;
-use modelarts_ext::{Cloud, Job, LogAccess, LogItem};
+use modelarts_ext::{Job, LogItem, config::Cloud, jobs::logs::LogAccess};
 use serde_json::json;
 
 use super::fixtures::{blocked_job, details, scripted, update_lines};

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::TryStreamExt;
 use modelarts_emulator::{Fault, Timing};
-use modelarts_ext::{Job, Observation, Outcome, RetryPolicy, types::Phase};
+use modelarts_ext::{Job, Outcome, RetryPolicy, jobs::wait::Observation, types::Phase};
 
 use super::fixtures::{blocked_job, details_of};
 use crate::support::{

@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use futures::TryStreamExt;
 use modelarts_emulator::{Fault, Timing};
-use modelarts_ext::{Job, Outcome, TerminatedBy, Waited};
+use modelarts_ext::{
+    Job, Outcome,
+    jobs::wait::{TerminatedBy, Waited},
+};
 use serde_json::json;
 
 use super::fixtures::details_of;

@@ -6,9 +6,12 @@ use std::{sync::Arc, time::Duration};
 use futures::TryStreamExt;
 use modelarts_emulator::{Fault, FaultRule, Seeds};
 use modelarts_ext::{
-    CachedProvider, Client, CreateJob, Credentials, Error, FetchCredentials, Job, JobUpdate,
-    LogAccess, LogItem, Outcome, Password, ProvideCredentials, ProviderContext, RetryPolicy,
-    TerminatedBy, api::BoxFuture,
+    Client, CreateJob, Credentials, Error, Job, LogItem, Outcome, RetryPolicy,
+    api::BoxFuture,
+    credentials::{
+        CachedProvider, FetchCredentials, Password, ProvideCredentials, ProviderContext,
+    },
+    jobs::{follow::JobUpdate, logs::LogAccess, wait::TerminatedBy},
 };
 use serde_json::json;
 use tokio::sync::OnceCell;

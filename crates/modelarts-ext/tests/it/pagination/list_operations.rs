@@ -12,8 +12,10 @@ use axum::{
 };
 use futures::{StreamExt, TryStreamExt};
 use modelarts_ext::{
-    Client, Credentials, Error, HyperparameterSearch, Job, LogAccess, Offset, PageStream,
+    Client, Credentials, Error, Job,
     api::{OPERATIONS, Operation},
+    jobs::{create::HyperparameterSearch, logs::LogAccess},
+    pagination::{Offset, PageStream},
     types::Phase,
 };
 use serde_json::{Value, json};

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use futures::TryStreamExt;
 use modelarts_emulator::{Fault, Timing};
-use modelarts_ext::{Client, Job, Offset, Position};
+use modelarts_ext::{
+    Client, Job,
+    pagination::{Offset, Position},
+};
 use serde_json::json;
 
 use crate::support::{

@@ -6,7 +6,10 @@ use std::{
 };
 
 use modelarts_ext::{
-    Credentials, Error, ProvideCredentials, ProviderContext, api::BoxFuture, types::Phase,
+    Credentials, Error,
+    api::BoxFuture,
+    credentials::{ProvideCredentials, ProviderContext},
+    types::Phase,
 };
 use tokio::net::TcpListener;
 

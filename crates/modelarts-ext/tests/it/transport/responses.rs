@@ -8,7 +8,7 @@ use std::{
 
 use futures::TryStreamExt;
 use modelarts_ext::{
-    Client, Clock, Credentials, Error, ErrorKind, Job, RetryPolicy, api::BoxFuture,
+    Client, Credentials, Error, ErrorKind, Job, RetryPolicy, api::BoxFuture, clock::Clock,
 };
 
 use crate::support::{

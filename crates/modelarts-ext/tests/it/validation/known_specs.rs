@@ -1,6 +1,9 @@
 //! Demands of an algorithm and of a flavor on a job.
 
-use modelarts_ext::{AlgorithmSpec, CreateJob, FlavorSpec, Report};
+use modelarts_ext::{
+    CreateJob,
+    validation::{AlgorithmSpec, FlavorSpec, Report},
+};
 use serde_json::json;
 
 use crate::support::{
@@ -49,7 +52,9 @@ fn of_algorithm() -> CreateJob {
 fn right() -> CreateJob {
     of_algorithm()
         .input("images", "obs://bucket/images/")
-        .add_input(modelarts_ext::Input::dataset("labels", "d", "v"))
+        .add_input(modelarts_ext::jobs::create::Input::dataset(
+            "labels", "d", "v",
+        ))
         .output("model", "obs://bucket/model/")
         .parameter("epochs", 10)
         .parameter("kind", "b")
@@ -65,7 +70,9 @@ fn a_job_keeps_to_its_algorithm() {
     );
 
     let wrong = of_algorithm()
-        .add_input(modelarts_ext::Input::dataset("images", "d", "v"))
+        .add_input(modelarts_ext::jobs::create::Input::dataset(
+            "images", "d", "v",
+        ))
         .input("pictures", "obs://bucket/pictures/")
         .parameter("epochs", 11)
         .parameter("device", "cpu")

@@ -160,7 +160,7 @@ fn around(rule: Rule, there: &Value) -> Option<(Value, Option<Value>)> {
 
 /// The words for the limits of a field, as the documentation has them.
 fn documented() -> BTreeMap<String, (String, String)> {
-    let page = modelarts_ext::parameters_as_markdown();
+    let page = modelarts_ext::jobs::create::parameters_as_markdown();
     let (_, table) = page.split_once("### All fields").unwrap();
     let rows = table.lines().filter_map(|row| row.strip_prefix("| `"));
     rows.map(|row| {

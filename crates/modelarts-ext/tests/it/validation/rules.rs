@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use modelarts_ext::{Cloud, CreateJob, ErrorKind, Report, Volume};
+use modelarts_ext::{
+    CreateJob, ErrorKind, config::Cloud, jobs::create::Volume, validation::Report,
+};
 use serde_json::{Value, json};
 
 use crate::support::{

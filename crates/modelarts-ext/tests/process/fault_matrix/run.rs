@@ -11,8 +11,9 @@ use std::{
 };
 
 use modelarts_ext::{
-    CachedProvider, Client, Credentials, Error, FetchCredentials, Fetched, ProviderContext,
+    Client, Credentials, Error,
     api::BoxFuture,
+    credentials::{CachedProvider, FetchCredentials, Fetched, ProviderContext},
 };
 use tokio::{net::TcpSocket, task::JoinHandle};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use modelarts_ext::{
-    Volume,
+    jobs::create::Volume,
     types::{self, JobKind, TrainType},
 };
 use serde_json::json;

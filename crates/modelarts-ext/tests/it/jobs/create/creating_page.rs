@@ -8,7 +8,7 @@ fn the_page_has_the_tables_of_the_code() {
     let mark = "<!-- The rest is written by `cargo run --example parameters -- --write`. -->\n\n";
     let (_, tables) = page.split_once(mark).unwrap();
     assert!(
-        tables == modelarts_ext::parameters_as_markdown(),
+        tables == modelarts_ext::jobs::create::parameters_as_markdown(),
         "CREATING.md is old: run `cargo run -p modelarts-ext --example parameters -- --write`"
     );
 }

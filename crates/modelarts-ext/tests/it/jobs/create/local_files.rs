@@ -5,7 +5,11 @@ use std::{
     path::Path,
 };
 
-use modelarts_ext::{CodeDir, ErrorKind, Report, check_input_size};
+use modelarts_ext::{
+    ErrorKind,
+    jobs::create::{CodeDir, check_input_size},
+    validation::Report,
+};
 
 use crate::support::{create_job::job, rule_cases::plain};
 

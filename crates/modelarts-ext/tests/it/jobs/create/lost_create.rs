@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use modelarts_emulator::Fault;
-use modelarts_ext::{CachedProvider, ErrorKind, Job, Password, RetryPolicy};
+use modelarts_ext::{
+    ErrorKind, Job, RetryPolicy,
+    credentials::{CachedProvider, Password},
+};
 use serde_json::json;
 
 use super::fixtures::minimal_create;

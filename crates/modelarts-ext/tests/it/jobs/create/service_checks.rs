@@ -25,7 +25,7 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
             .training_jobs()
             .from_value(&case.breaks)
             .unwrap()
-            .cloud(modelarts_ext::Cloud::Otc);
+            .cloud(modelarts_ext::config::Cloud::Otc);
         let said = job.check().violations.remove(0);
         let error = refused(job.unchecked().submit().await);
         assert_eq!(error.code(), said.code(), "{}: {error}", case.name);

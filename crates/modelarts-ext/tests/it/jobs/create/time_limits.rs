@@ -10,8 +10,10 @@ use std::{
 };
 
 use modelarts_ext::{
-    Client, Credentials, Error, ErrorKind, ProvideCredentials, ProviderContext, api::BoxFuture,
+    Client, Credentials, Error, ErrorKind,
+    api::BoxFuture,
     connector::ConnectorError,
+    credentials::{ProvideCredentials, ProviderContext},
 };
 use serde_json::{Value, json};
 
