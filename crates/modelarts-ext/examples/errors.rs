@@ -7,7 +7,10 @@ mod local;
 
 use std::{error::Error, time::Duration};
 
-use modelarts_emulator::{Emulator, Fault, FaultRule};
+use modelarts_emulator::{
+    Emulator,
+    faults::{Fault, FaultRule},
+};
 use modelarts_ext::{Client, RetryPolicy};
 
 #[tokio::main]

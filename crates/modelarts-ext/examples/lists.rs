@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             .flavor("modelarts.vm.cpu.2u")
             .submit()
             .await?;
-        emulator.settled(job.id()).await;
+        emulator.wait_until_settled(job.id()).await;
     }
 
     // Conditions are typed; all of them must hold. They can be held against a job that
@@ -58,7 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let saved = serde_json::to_string(&page.position)?;
     println!("Read {} of {:?} jobs", page.items.len(), page.total);
     page.items[0].delete().await?;
-    emulator.gone(page.items[0].id()).await;
+    emulator.wait_until_gone(page.items[0].id()).await;
     let position: Position = serde_json::from_str(&saved)?;
     let rest = jobs.list().oldest_first().resume(position).collect(100);
     for job in rest.await? {

@@ -272,7 +272,7 @@
 //!     emulator: &Emulator,
 //!     client: &Client,
 //! ) -> Result<(), Box<dyn std::error::Error>> {
-//!     use modelarts_emulator::{Fault, FaultRule};
+//!     use modelarts_emulator::faults::{Fault, FaultRule};
 //!
 //!     emulator.faults().add(FaultRule::times(2, "ListTrainingJobs", Fault::Reset))?;
 //!     let before = emulator.requests()["ListTrainingJobs"].received;

@@ -111,16 +111,19 @@ impl modelarts_ext::clock::Clock for TestClock {
     }
 }
 
-impl modelarts_emulator::Clock for TestClock {
+impl modelarts_emulator::clock::Clock for TestClock {
     fn now(&self) -> SystemTime {
         self.time()
     }
 
-    fn sleep(&self, duration: Duration) -> modelarts_emulator::Sleep {
+    fn sleep(&self, duration: Duration) -> modelarts_emulator::clock::Sleep {
         if duration < LIMIT {
             // With `Timing::instant` that is zero, or the grace of a process, which
             // lives in real time.
-            modelarts_emulator::Clock::sleep(&modelarts_emulator::SystemClock, duration)
+            modelarts_emulator::clock::Clock::sleep(
+                &modelarts_emulator::clock::SystemClock,
+                duration,
+            )
         } else {
             let end = self.time() + duration;
             Box::pin(self.clone().reaches(end))

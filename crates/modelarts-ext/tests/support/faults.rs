@@ -1,6 +1,6 @@
 //! Faults of the emulator, and the operations that they strike.
 
-use modelarts_emulator::Fault;
+use modelarts_emulator::faults::Fault;
 
 pub(crate) const LIST: &str = "ListTrainingJobs";
 pub(crate) const SHOW: &str = "ShowTrainingJobDetails";

@@ -3,7 +3,11 @@
 use std::{fs, sync::Arc, time::Duration};
 
 use futures::TryStreamExt;
-use modelarts_emulator::{Builder, Emulator, Fault, FaultRule, RequestCount, Timing};
+use modelarts_emulator::{
+    Builder, Emulator, Timing,
+    faults::{Fault, FaultRule},
+    traffic::RequestCount,
+};
 use modelarts_ext::{Client, ClientBuilder, CreateJob, Credentials, Error, Job};
 
 use super::clock::TestClock;
@@ -64,7 +68,7 @@ impl Site {
     /// Runs a job until nothing will happen to it any more.
     pub(crate) async fn run(&self, job: CreateJob) -> Job {
         let mut job = job.submit().await.unwrap();
-        self.emulator.settled(job.id()).await;
+        self.emulator.wait_until_settled(job.id()).await;
         job.refresh().await.unwrap();
         job
     }

@@ -322,7 +322,7 @@ mod tests {
     use std::{sync::Arc, time::SystemTime};
 
     use futures::TryStreamExt;
-    use modelarts_emulator::{Emulator, ManualClock, Seeds};
+    use modelarts_emulator::{Emulator, clock::ManualClock, seeds::Seeds};
     use serde_json::json;
 
     use super::*;

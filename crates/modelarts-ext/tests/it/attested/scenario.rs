@@ -12,7 +12,9 @@ use axum::{
     http::{Method, Request},
 };
 use modelarts_api::OPERATIONS;
-use modelarts_emulator::{Cloud, Emulator, ManualClock, PoolKind, RunnerKind, Script, Timing};
+use modelarts_emulator::{
+    Cloud, Emulator, Timing, clock::ManualClock, jobs::RunnerKind, pools::PoolKind, script::Script,
+};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -52,12 +54,16 @@ impl Scenario {
             .timing(Timing::documented())
             .clock(Arc::new(ManualClock::at(SystemTime::now())))
             .datasets(datasets.path())
-            .pool(modelarts_emulator::Pool::new(
+            .pool(modelarts_emulator::pools::Pool::new(
                 "pool-heron-3c7e",
                 PoolKind::Cpu,
                 16,
             ))
-            .pool(modelarts_emulator::Pool::new("pool-gpu", PoolKind::Gpu, 16))
+            .pool(modelarts_emulator::pools::Pool::new(
+                "pool-gpu",
+                PoolKind::Gpu,
+                16,
+            ))
             .start()
             .await
             .unwrap();

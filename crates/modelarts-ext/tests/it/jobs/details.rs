@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures::TryStreamExt;
-use modelarts_emulator::Seeds;
+use modelarts_emulator::seeds::Seeds;
 use modelarts_ext::{Job, jobs::MetricSeries, types::Phase};
 use serde_json::json;
 
@@ -104,7 +104,7 @@ async fn the_job_that_was_waited_for_is_as_it_ended() {
         let job = site.script(way, "exit(3)").submit().await.unwrap();
         let before = job.clone();
         let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
-        emulator.settled(&id).await;
+        emulator.wait_until_settled(&id).await;
         assert_eq!(
             facts(&job),
             (Phase::Creating, vec![], false, false),
@@ -204,7 +204,7 @@ async fn a_job_asks_for_its_start_itself_and_seen_ones_stay_as_they_were() {
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
         waiting.release().await;
-        emulator.settled(&id).await;
+        emulator.wait_until_settled(&id).await;
     });
     let observations: Vec<_> = job.wait().observe().try_collect().await.unwrap();
     let phases = observations.iter().map(|seen| seen.job.phase());

@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures::TryStreamExt;
-use modelarts_emulator::Seeds;
+use modelarts_emulator::seeds::Seeds;
 use modelarts_ext::{
     Filter, Job,
     jobs::ListJobs,

@@ -22,7 +22,7 @@ pub(super) async fn blocked_job(site: &Site, name: &str, before: &str, after: &s
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
         waiting.release().await;
-        emulator.settled(&id).await;
+        emulator.wait_until_settled(&id).await;
     });
     job
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::TryStreamExt;
-use modelarts_emulator::{Fault, Seeds, Timing};
+use modelarts_emulator::{Timing, faults::Fault, seeds::Seeds};
 use modelarts_ext::{
     LogItem, RetryPolicy,
     jobs::{follow::JobUpdate, logs::LogAccess},
@@ -23,7 +23,7 @@ async fn a_job_is_followed_as_a_whole() {
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
         waiting.release().await;
-        emulator.settled(&id).await;
+        emulator.wait_until_settled(&id).await;
     });
     let news: Vec<_> = job.follow().stream().try_collect().await.unwrap();
     assert_eq!(
@@ -90,7 +90,7 @@ async fn a_job_that_is_deleted_vanishes() {
     let (emulator, deleted) = (Arc::clone(&site.emulator), job.clone());
     site.clock.step(async move {
         deleted.delete().await.unwrap();
-        emulator.gone(deleted.id()).await;
+        emulator.wait_until_gone(deleted.id()).await;
     });
     let news: Vec<_> = job.follow().stream().try_collect().await.unwrap();
     assert_eq!(

@@ -51,7 +51,7 @@ async fn a_job_is_made_and_read() {
     assert_eq!(algorithm.parameters[0].value.as_deref(), Some("3"));
     assert_eq!(algorithm.environments["MODE"], "quick");
 
-    site.emulator.settled(job.id()).await;
+    site.emulator.wait_until_settled(job.id()).await;
     let read = site.client.training_jobs().get(job.id()).await.unwrap();
     assert_eq!((read.id(), read.name()), (job.id(), "first"));
     assert_eq!(read.phase(), Phase::Completed);
@@ -79,7 +79,7 @@ async fn a_job_is_terminated() {
         (stopping.id(), stopping.phase()),
         (job.id(), Phase::Terminating)
     );
-    site.emulator.settled(job.id()).await;
+    site.emulator.wait_until_settled(job.id()).await;
     drop(waiting);
 
     let end = job.wait().await.unwrap();
@@ -113,7 +113,7 @@ async fn a_job_that_stops_itself() {
     );
     site.clock.step(async move {
         clock.advance(seconds(7200));
-        emulator.settled(&id).await;
+        emulator.wait_until_settled(&id).await;
     });
     let end = job.wait().await.unwrap();
     drop(waiting);

@@ -69,7 +69,7 @@ async fn a_log_that_does_not_exist_yet_is_waited_for() {
     );
     site.clock.step(async move {
         clock.advance(seconds(100));
-        emulator.settled(&id).await;
+        emulator.wait_until_settled(&id).await;
     });
     let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
     assert_eq!(items, [LogItem::Line("here".into())]);

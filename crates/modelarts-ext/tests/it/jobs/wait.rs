@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::TryStreamExt;
-use modelarts_emulator::{Fault, Timing};
+use modelarts_emulator::{Timing, faults::Fault};
 use modelarts_ext::{Job, Outcome, RetryPolicy, jobs::wait::Observation, types::Phase};
 
 use super::fixtures::{blocked_job, details_of};
@@ -46,7 +46,7 @@ async fn a_wait_ends_where_it_is_told_to() {
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
         waiting.release().await;
-        emulator.settled(&id).await;
+        emulator.wait_until_settled(&id).await;
     });
     let never = job.wait().until(|job| job.phase() == Phase::Abnormal);
     assert_eq!(*never.await.unwrap().outcome(), Outcome::Completed);
@@ -146,7 +146,7 @@ async fn a_wait_is_observed() {
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
         barrier.reached().await.release().await;
-        emulator.settled(&id).await;
+        emulator.wait_until_settled(&id).await;
     });
     let seen: Vec<Observation> = job.wait().observe().try_collect().await.unwrap();
     let seen = seen.iter().map(|seen| {
@@ -186,7 +186,7 @@ async fn a_job_vanishes_while_it_is_waited_for() {
     let (emulator, deleted) = (Arc::clone(&site.emulator), job.clone());
     site.clock.step(async move {
         deleted.delete().await.unwrap();
-        emulator.gone(deleted.id()).await;
+        emulator.wait_until_gone(deleted.id()).await;
     });
     let end = job.wait().await.unwrap();
     drop(waiting);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use futures::TryStreamExt;
-use modelarts_emulator::{Fault, Timing};
+use modelarts_emulator::{Timing, faults::Fault};
 use modelarts_ext::{
     Job, Outcome,
     jobs::wait::{TerminatedBy, Waited},
@@ -41,7 +41,7 @@ async fn many_jobs_end_in_many_ways() {
     ];
     for name in ["good", "bad"] {
         let job = jobs.iter().find(|job| job.name() == name).unwrap();
-        site.emulator.settled(job.id()).await;
+        site.emulator.wait_until_settled(job.id()).await;
     }
     let mut waiting = Vec::new();
     for name in ["stopped", "limited", "deleted", "slow"] {
@@ -58,12 +58,12 @@ async fn many_jobs_end_in_many_ways() {
     let (emulator, stopped) = (Arc::clone(&site.emulator), jobs[2].clone());
     site.clock.step(async move {
         stopped.terminate().await.unwrap();
-        emulator.settled(stopped.id()).await;
+        emulator.wait_until_settled(stopped.id()).await;
     });
     let (emulator, deleted) = (Arc::clone(&site.emulator), jobs[4].clone());
     site.clock.step(async move {
         deleted.delete().await.unwrap();
-        emulator.gone(deleted.id()).await;
+        emulator.wait_until_gone(deleted.id()).await;
     });
     let (emulator, clock, limited) = (
         Arc::clone(&site.emulator),
@@ -72,7 +72,7 @@ async fn many_jobs_end_in_many_ways() {
     );
     site.clock.step(async move {
         clock.advance(seconds(3600));
-        emulator.settled(&limited).await;
+        emulator.wait_until_settled(&limited).await;
     });
     let before = (site.count(LIST).0, site.count(SHOW).0);
     let wait = site
@@ -144,7 +144,7 @@ async fn hundreds_of_jobs_share_a_budget_of_calls() {
         site.clock.step(async move {
             for job in jobs {
                 job.terminate().await.unwrap();
-                emulator.settled(job.id()).await;
+                emulator.wait_until_settled(job.id()).await;
             }
         });
     };

@@ -4,7 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::TryStreamExt;
-use modelarts_emulator::{Fault, FaultRule, Seeds};
+use modelarts_emulator::{
+    faults::{Fault, FaultRule},
+    seeds::Seeds,
+};
 use modelarts_ext::{
     Client, CreateJob, Credentials, Error, Job, LogItem, Outcome, RetryPolicy,
     api::BoxFuture,
@@ -172,7 +175,7 @@ async fn a_job_that_restarts() {
         });
         scene.site.clock.step(async move {
             receiver.await.unwrap().release().await;
-            emulator.settled(&id).await;
+            emulator.wait_until_settled(&id).await;
         });
         let seen = watch(way, &scene.site.client, &job).await.unwrap();
         assert_eq!(scene.site.clock.steps_left(), 0, "{way:?}");
@@ -221,7 +224,7 @@ async fn a_job_that_is_stopped() {
                 } else {
                     stopped.terminate().await.unwrap();
                 }
-                emulator.settled(stopped.id()).await;
+                emulator.wait_until_settled(stopped.id()).await;
             });
             let seen = watch(way, &scene.site.client, &job).await.unwrap();
             drop(waiting);
@@ -249,7 +252,7 @@ async fn a_job_that_is_deleted() {
         let (emulator, deleted) = (Arc::clone(&scene.site.emulator), job.clone());
         scene.site.clock.step(async move {
             deleted.delete().await.unwrap();
-            emulator.gone(deleted.id()).await;
+            emulator.wait_until_gone(deleted.id()).await;
         });
         let seen = watch(way, &scene.site.client, &job).await.unwrap();
         drop(waiting);
@@ -297,7 +300,7 @@ async fn a_token_that_expires_in_between() {
         scene.site.clock.step(async move {
             clock.advance(25 * HOUR);
             waiting.release().await;
-            emulator.settled(&id).await;
+            emulator.wait_until_settled(&id).await;
         });
         let seen = watch(way, &client, &renewed).await.unwrap();
         if let Some(outcome) = seen.outcome {
@@ -320,7 +323,7 @@ async fn a_token_that_expires_in_between() {
 /// to have ended is not asked for.
 async fn ended(way: Way, site: &Site, client: &Client) -> Job {
     let job = site.script("there", "print('x')").submit().await.unwrap();
-    site.emulator.settled(job.id()).await;
+    site.emulator.wait_until_settled(job.id()).await;
     match way {
         Way::WaitAll => job,
         _ => client.training_jobs().get(job.id()).await.unwrap(),
@@ -569,7 +572,7 @@ async fn nothing_is_lost_of_a_job_that_ends_among_answers_that_fail() {
             scene.site.clock.step(async {});
             scene.site.clock.step(async move {
                 waiting.release().await;
-                emulator.settled(&id).await;
+                emulator.wait_until_settled(&id).await;
             });
             let seen = watch_badly(&scene.site, how, &job).await;
             assert_eq!(scene.site.clock.steps_left(), 0);

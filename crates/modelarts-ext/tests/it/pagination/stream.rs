@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use modelarts_emulator::{Fault, Timing};
+use modelarts_emulator::{Timing, faults::Fault};
 use modelarts_ext::{
     Client, Job,
     pagination::{Offset, Position},
@@ -70,7 +70,7 @@ async fn a_list_is_read_on_after_it_has_changed() {
     // Three that were read go, two new ones come.
     for job in &first.items[3..6] {
         job.delete().await.unwrap();
-        site.emulator.gone(job.id()).await;
+        site.emulator.wait_until_gone(job.id()).await;
     }
     for name in ["new-0", "new-1"] {
         site.script(name, "").submit().await.unwrap();

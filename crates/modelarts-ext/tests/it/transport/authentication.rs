@@ -128,7 +128,7 @@ async fn the_generated_client_signs_too() {
     let error = call(&client).await.unwrap_err();
     assert_eq!(error.status().map(|status| status.as_u16()), Some(401));
     // It is retried as well.
-    let reset = modelarts_emulator::Fault::Reset;
+    let reset = modelarts_emulator::faults::Fault::Reset;
     site.fault(1, "ShowTrainingJobDetails", reset);
     assert_eq!(call(&site.client).await.unwrap().status(), 200);
     assert_eq!(site.clock.slept().len(), 1);

@@ -1,6 +1,6 @@
 //! Stops and deletions whose answers are lost.
 
-use modelarts_emulator::Fault;
+use modelarts_emulator::faults::Fault;
 use modelarts_ext::types::Phase;
 
 use crate::support::{
@@ -23,7 +23,7 @@ async fn a_stop_is_sent_again() {
     let stopping = job.terminate().await.unwrap();
     assert_eq!(stopping.phase(), Phase::Terminating);
     assert_eq!(site.count(STOP), (2, 1));
-    site.emulator.settled(job.id()).await;
+    site.emulator.wait_until_settled(job.id()).await;
     drop(waiting);
 }
 
@@ -53,7 +53,7 @@ async fn a_stop_whose_answer_was_lost_has_worked() {
         matches!(phase, Phase::Terminating | Phase::Terminated),
         "{phase:?}"
     );
-    site.emulator.settled(job.id()).await;
+    site.emulator.wait_until_settled(job.id()).await;
     drop(waiting);
 
     // Nothing was lost here: the job had ended before.

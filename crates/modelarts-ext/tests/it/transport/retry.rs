@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use modelarts_emulator::Fault;
+use modelarts_emulator::faults::Fault;
 use modelarts_ext::{ErrorKind, Job, RetryPolicy};
 
 use crate::support::{

@@ -1,6 +1,6 @@
 //! Specs of algorithms and flavors that `submit()` looks up.
 
-use modelarts_emulator::Fault;
+use modelarts_emulator::faults::Fault;
 use modelarts_ext::ErrorKind;
 use serde_json::json;
 

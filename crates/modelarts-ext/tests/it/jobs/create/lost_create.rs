@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use modelarts_emulator::Fault;
+use modelarts_emulator::faults::Fault;
 use modelarts_ext::{
     ErrorKind, Job, RetryPolicy,
     credentials::{CachedProvider, Password},
@@ -50,7 +50,7 @@ async fn a_create_that_may_have_been_executed_is_looked_for() {
         // A job that is not there may only not be listed yet.
         let looks = [Duration::from_secs(1), Duration::from_secs(3)];
         assert_eq!(site.clock.slept(), &looks[..if sent == 2 { 2 } else { 0 }]);
-        site.emulator.settled(job.id()).await;
+        site.emulator.wait_until_settled(job.id()).await;
     }
 }
 
@@ -125,7 +125,7 @@ async fn a_create_is_sent_again_when_the_service_says() {
     assert_eq!(error.retry_after(), Some(Duration::from_secs(90)));
     assert_eq!(site.count(CREATE), (3, 1));
     assert_eq!(site.clock.slept().len(), 5);
-    site.emulator.settled(job.id()).await;
+    site.emulator.wait_until_settled(job.id()).await;
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn a_lost_create_is_found_by_the_time_of_the_service() {
     let job = site.script("hours", "").submit().await.unwrap();
     assert_eq!(job.name(), "hours");
     assert_eq!(site.count(CREATE), (1, 1));
-    site.emulator.settled(job.id()).await;
+    site.emulator.wait_until_settled(job.id()).await;
 }
 
 /// Method and path of each request.

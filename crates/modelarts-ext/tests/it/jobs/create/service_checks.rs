@@ -1,6 +1,6 @@
 //! Codes of the service for jobs that break its rules.
 
-use modelarts_emulator::{Pool, PoolKind};
+use modelarts_emulator::pools::{Pool, PoolKind};
 use modelarts_ext::types::{self};
 use serde_json::json;
 
