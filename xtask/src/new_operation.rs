@@ -24,6 +24,9 @@ use crate::{
 const ADDITION: &str = include_str!("../new_operation/addition.yaml");
 /// The tests that call them.
 const PROGRAM: &str = include_str!("../new_operation/program.rs");
+/// The folder of the copied crates. It must not be `crates`: cargo names what it builds after the
+/// path of a crate in its workspace, and both workspaces build into the same directory.
+const FOLDER: &str = "copies";
 /// The crates that are compiled.
 const CRATES: [&str; 2] = ["modelarts-api", "modelarts-ext"];
 /// The dependencies of the program, in place of those of the tests of modelarts-ext.
@@ -55,10 +58,7 @@ fn command(root: &Path, copy: &Path) -> Command {
 
 fn prepare(root: &Path, copy: &Path) -> Result<()> {
     for name in CRATES {
-        let (from, to) = (
-            root.join("crates").join(name),
-            copy.join("crates").join(name),
-        );
+        let (from, to) = (root.join("crates").join(name), copy.join(FOLDER).join(name));
         for part in ["src", "build.rs", "codegen"] {
             copy_all(&from.join(part), &to.join(part))?;
         }
@@ -73,7 +73,9 @@ fn prepare(root: &Path, copy: &Path) -> Result<()> {
         &fs::read_to_string(root.join("Cargo.lock"))?,
     )?;
     write(
-        &copy.join("crates/modelarts-ext/tests/new_operation.rs"),
+        &copy
+            .join(FOLDER)
+            .join("modelarts-ext/tests/new_operation.rs"),
         PROGRAM,
     )?;
 
@@ -82,7 +84,7 @@ fn prepare(root: &Path, copy: &Path) -> Result<()> {
         &mut description,
         codegen::parse(ADDITION).context("addition.yaml")?,
     );
-    let api = copy.join("crates/modelarts-api");
+    let api = copy.join(FOLDER).join("modelarts-api");
     // JSON is YAML.
     write(&api.join("modelarts.yaml"), &description.to_string())?;
     write_snapshots(&api, &codegen::generate(&description)?)
@@ -138,8 +140,9 @@ fn without_tests(manifest: &str) -> Result<String> {
 fn with_members(manifest: &str) -> Result<String> {
     let rest = manifest.split_once("\n[workspace.package]");
     let (_, rest) = rest.context("the manifest must have [workspace.package]")?;
+    let rest = rest.replace("path = \"crates/", &format!("path = \"{FOLDER}/"));
     Ok(format!(
-        "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n\n[workspace.package]{rest}"
+        "[workspace]\nresolver = \"3\"\nmembers = [\"{FOLDER}/*\"]\n\n[workspace.package]{rest}"
     ))
 }
 
