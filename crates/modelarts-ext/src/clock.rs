@@ -1,4 +1,43 @@
-//! The clock that the client takes time from.
+//! Clocks: the time that a client signs, retries and waits by.
+//!
+//! A wait for a job may take hours, credentials expire, and a signature is only valid near the time
+//! of the service. A client takes all of that from one [`Clock`], so that a test can pass one of
+//! its own, in which nothing sleeps for long. Time limits of calls run by it, too.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! use std::time::{Duration, Instant, SystemTime};
+//! use modelarts_ext::{api::BoxFuture, clock::Clock};
+//!
+//! /// A clock that goes ten times as fast, so that pauses are short.
+//! #[derive(Debug)]
+//! struct FastClock(SystemTime, Instant);
+//!
+//! impl Clock for FastClock {
+//!     fn now(&self) -> SystemTime {
+//!         self.0 + self.1.elapsed() * 10
+//!     }
+//!
+//!     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+//!         Box::pin(tokio::time::sleep(duration / 10))
+//!     }
+//! }
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, _) = start().await?;
+//! let client = Client::builder()
+//!     .endpoint(emulator.url())
+//!     .project_id(emulator.project_id())
+//!     .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+//!     .clock(FastClock(SystemTime::now(), Instant::now()))
+//!     .build()?;
+//! # let job = hello(&emulator, &client, "clock")?.submit().await?;
+//! let end = job.wait().timeout(Duration::from_secs(24 * 3600)).await?;
+//! # assert!(end.is_completed());
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
 
 use std::{
     fmt,

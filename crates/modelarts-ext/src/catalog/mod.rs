@@ -1,8 +1,41 @@
 //! Catalogs of a project: algorithms, flavors, engines, quotas, experiments and tags.
 //!
-//! Each list is an entry on [`Client`] here, or on [`Job`](crate::jobs::job::Job) in [`of_job`],
-//! and a [`RowSource`] that calls the generated operation. Only the list of algorithms has
-//! settings of its own.
+//! A job names its flavor, image, algorithm and experiment by ids that differ from region to region
+//! and change in time, so a program looks them up. All operations that list something are streams
+//! of [one kind](crate::pagination).
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! use futures::TryStreamExt;
+//! use modelarts_ext::types::FlavorType;
+//!
+//! let flavors = client.flavors(Some(FlavorType::Cpu)).collect(100).await?;
+//! println!("{:?}", flavors[0].flavor_id);
+//!
+//! let mut algorithms = client.algorithms().name_like("bert").items();
+//! while let Some(algorithm) = algorithms.try_next().await? {
+//!     println!("{:?}", algorithm.metadata.and_then(|metadata| metadata.name));
+//! }
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! | of a project | of a job |
+//! |---|---|
+//! | [algorithms](Client::algorithms) | [stages](crate::Job::stages) |
+//! | [flavors](Client::flavors) | [history of tasks](crate::Job::task_history) |
+//! | [preset images](Client::engines) | [trials](crate::Job::trials) of a hyper-parameter search |
+//! | [experiments](Client::experiments) | [artifacts](crate::Job::artifacts) of fine tuning |
+//! | [tags of jobs](Client::job_tags), [jobs by tags](Client::jobs_by_tags) | [tags](crate::Job::tags) |
+//! | [quotas](Client::quotas) | |
+//! | [event categories](Client::event_categories) | |
+//! | [algorithms](Client::hyperparameter_search_algorithms) and [templates](Client::search_templates) of hyper-parameter search | |
+
+// Each list is an entry on `Client` here, or on `Job` in `of_job`, and a `RowSource` that calls the
+// generated operation. Only the list of algorithms has settings of its own.
 
 pub(crate) mod algorithms;
 mod of_job;

@@ -1,8 +1,68 @@
-//! [`Client`], the handle of one project.
+//! [`Client`], the connection to one project, with its builder and the result of a call.
 //!
-//! `builder` has the settings of a client; `resolve` completes them from the environment and makes
-//! the client. `response` has the result of a call, `other_request` rejects responses that belong
-//! to another request.
+//! The service is reached by region, project and credentials, which programs on a desk, in a
+//! pipeline and in a pod get from different places, and its answers need signatures, retries and
+//! time limits. A client settles that once; it is cheap to clone, and all clones share connections,
+//! credentials and the budget of retries.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, _) = start().await?;
+//! use std::time::Duration;
+//!
+//! let client = Client::builder()
+//!     .endpoint(emulator.url())
+//!     .project_id(emulator.project_id())
+//!     .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+//!     .timeout(Duration::from_secs(30))
+//!     .build()?;
+//!
+//! // Any operation of the description, signed and retried, with the facts about the call.
+//! let flavors = client
+//!     .call(|api| api.show_training_job_flavors().project_id(client.project_id()).send())
+//!     .await?;
+//! println!("{} flavors, request {:?}", flavors.flavors.len(), flavors.request_id());
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! # Configuration
+//!
+//! [`Client::from_env`] takes region, project and credentials from variables and files ([where it
+//! looks](ClientBuilder::from_env)); [`Client::connect_from_env`] also looks up the id of the
+//! project. [`Client::builder`] takes them in code, and then [`build`](ClientBuilder::build) or
+//! [`connect`](ClientBuilder::connect).
+//!
+//! A proxy is taken from the variables `HTTPS_PROXY` and `NO_PROXY`. Requests to this machine never
+//! take it.
+//!
+//! # Time limits
+//!
+//! All attempts of a call together may take two minutes, or as long as [`ClientBuilder::timeout`]
+//! and, for some calls, [`Client::with_timeout`] say. Methods that make several calls, such as
+//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) and
+//! [`Job::metrics`](crate::jobs::Job::metrics), may take five minutes, or as long as
+//! [`ClientBuilder::overall_timeout`] says. Waits and streams have limits of their own.
+//!
+//! # Traces
+//!
+//! Each call is a span `modelarts` of the crate `tracing`, of the level info, with its operation,
+//! status, request id, attempts and milliseconds. Each time that it is sent again is an event of
+//! the level debug in it. Credentials are never logged.
+//!
+//! # TLS beside reqwest
+//!
+//! A program that uses reqwest itself keeps the TLS that it chose for it, such as that of reqwest's
+//! default features. One that chose none must choose one now, or begin with
+//! `rustls::crypto::ring::default_provider().install_default()`: Cargo joins the features of all
+//! users of a crate, reqwest has none for rustls with ring, and with its `rustls-no-provider` alone
+//! `reqwest::Client::new()` panics.
+
+// `builder` has the settings of a client; `resolve` completes them from the environment and makes
+// the client. `response` has the result of a call, `other_request` rejects responses that belong to
+// another request.
 
 pub(crate) mod builder;
 mod other_request;

@@ -1,4 +1,27 @@
-//! Configuration of a client: the cloud, the endpoints of its regions, variables and files.
+//! Configuration of a client: the cloud, and the variables and files that settings come from.
+//!
+//! Two clouds serve this API, and they differ in operations, limits and rules; a job is checked by
+//! those of the [`Cloud`] that the client is connected to. Tools of both clouds read different
+//! variables and files, all of which
+//! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) understands. An
+//! [`Environment`] stands for them, so that a test, or a server with many users, need not change
+//! the variables of its process.
+//!
+//! ```
+//! use modelarts_ext::{Client, config::{Cloud, Environment}};
+//!
+//! # fn main() -> Result<(), modelarts_ext::Error> {
+//! let environment = Environment::new(|name| match name {
+//!     "MODELARTS_REGION" => Some("eu-de".to_owned()),
+//!     "HUAWEICLOUD_SDK_AK" => Some("AK".to_owned()),
+//!     "HUAWEICLOUD_SDK_SK" => Some("SK".to_owned()),
+//!     "HUAWEICLOUD_SDK_PROJECT_ID" => Some("0123456789abcdef0123456789abcdef".to_owned()),
+//!     _ => None,
+//! });
+//! let client = Client::builder().environment(environment).build()?;
+//! assert_eq!(client.cloud(), Cloud::Otc);
+//! # Ok(()) }
+//! ```
 
 pub(crate) mod cloud;
 pub(crate) mod endpoints;

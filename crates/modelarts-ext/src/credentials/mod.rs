@@ -1,11 +1,47 @@
 //! Credentials, and the providers that supply them.
 //!
-//! [`ProvideCredentials`] is asked before every attempt of a call. `cache` makes a provider of a
-//! source that has to be asked: `password` (IAM), `oidc` (STS) and `metadata`, which send their
-//! requests with `auth_server`. `chain` looks for credentials in the environment and in files
-//! (`profile_file`, `clouds_yaml`); `source` has its types. `authenticate` puts credentials into
-//! a request, `rejection` reads from a response whether it is worth another attempt, and
-//! `secrets` knows which texts must be masked.
+//! The service takes signatures with keys, or tokens of IAM. Tokens and temporary keys expire, and
+//! a user whose password is tried too often is locked, so a client asks a [`ProvideCredentials`]
+//! before every attempt of a call, and [`CachedProvider`] keeps what it gives and renews it in
+//! time, once for all calls. Credentials are never shown, logged, or sent after a redirect.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let emulator = Emulator::builder().password("open sesame").start().await?;
+//! # let iam = emulator.url();
+//! use modelarts_ext::credentials::{FetchCredentials, Password};
+//!
+//! // A token that lives for a day and is renewed in time. It says which project it is for.
+//! let login = Password::new(iam, "emulator", "open sesame")
+//!     .domain("emulator")
+//!     .project_id(emulator.project_id());
+//! let client = Client::builder()
+//!     .endpoint(emulator.url())
+//!     .credentials(login.into_provider())
+//!     .connect()
+//!     .await?;
+//! client.training_jobs().list().collect(10).await?;
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! | source | provider |
+//! |---|---|
+//! | keys (AK/SK), or a token that you have | [`Credentials`] |
+//! | variables and files, as other tools of the clouds have them | [`Client::from_env`](crate::Client::from_env) |
+//! | user and password | [`Password`] |
+//! | identity token of a pod or a CI job (`OpenID Connect`) | [`Oidc`] |
+//! | agency of the cloud server that the program runs on | [`Metadata`] |
+//! | anything else with an expiry | [`FetchCredentials`], which is cached for you |
+//! | anything else | [`ProvideCredentials`] |
+
+// `cache` makes a provider of a source that has to be asked: `password` (IAM), `oidc` (STS) and
+// `metadata`, which send their requests with `auth_server`. `chain` looks for credentials in the
+// environment and in files (`profile_file`, `clouds_yaml`); `source` has its types. `authenticate`
+// puts credentials into a request, `rejection` reads from a response whether it is worth another
+// attempt, and `secrets` knows which texts must be masked.
 
 mod auth_server;
 pub(crate) mod authenticate;

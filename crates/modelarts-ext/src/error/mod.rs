@@ -1,7 +1,41 @@
 //! [`Error`], the one error type of the crate.
 //!
-//! `codes` has names and advice for the codes of the service, `violation` the rules that a job
-//! breaks, and `mask` removes secrets from texts that come from outside.
+//! The service reports errors in several shapes, with codes of which many share one HTTP status,
+//! and some failures never reach it. An error answers the questions that a program has, from
+//! whatever is known: is the job not there, may the call be made again, was it executed, what is to
+//! be done.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! # look(&client, "cf63aba9-63b1-4219-b717-708a2665100b").await?;
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! async fn look(client: &Client, id: &str) -> Result<(), Error> {
+//!     match client.training_jobs().get(id).await {
+//!         Ok(job) => println!("{} is {}", job.name(), job.phase()),
+//!         Err(error) if error.is_not_found() => println!("there is no such job"),
+//!         Err(error) if error.is_throttled() => {
+//!             println!("too many calls; again in {:?}", error.retry_after());
+//!         }
+//!         Err(error) => {
+//!             println!("{error}\nwhat to do: {}", error.advice().unwrap_or("ask support"));
+//!             println!("support asks for {:?}", error.request_id());
+//!             return Err(error);
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
+//! A job that breaks rules is refused before anything is sent; [`Error::violations`] has all of
+//! them. A list that cannot be read to its end says where to go on ([`Error::position`]). After a
+//! lost answer, [`Error::is_uncertain`] says that the call may have been executed.
+
+// `codes` has names and advice for the codes of the service, `violation` the rules that a job
+// breaks, and `mask` removes secrets from texts that come from outside.
 
 pub(crate) mod codes;
 #[cfg(test)]

@@ -1,9 +1,32 @@
-//! The request signature `SDK-HMAC-SHA256`.
+//! The request signature `SDK-HMAC-SHA256`, and its two dialects.
 //!
-//! A pure function of the request, the keys and the time. The rules are those of
-//! the official Python signer; `tests/signing-vectors.json` holds its results. Those
-//! of the older, scoped dialect are in [`SigningScheme::Scoped`]; no official signer speaks
-//! it, so `tests/scoped-vectors.json` holds the results of a script of this project.
+//! Requests with keys are signed. The gateway knows one algorithm by one name, but two ways to name
+//! and derive the key: the official SDKs sign with the secret key itself, the older SDK of Open
+//! Telekom Cloud with a key of one day. [`SigningScheme`] chooses between them, for an endpoint
+//! that only takes the older.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, _) = start().await?;
+//! use modelarts_ext::signing::SigningScheme;
+//!
+//! let client = Client::builder()
+//!     .endpoint(emulator.url())
+//!     .project_id(emulator.project_id())
+//!     .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+//!     .signing(SigningScheme::Scoped { region: "eu-de".into(), service: "modelarts".into() })
+//!     .build()?;
+//! client.training_jobs().list().collect(10).await?;
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+
+// The signature is a pure function of the request, the keys and the time. The rules are those of
+// the official Python signer; `tests/signing-vectors.json` holds its results. No official signer
+// speaks the scoped dialect, so `tests/scoped-vectors.json` holds the results of a script of this
+// project.
 
 use std::{borrow::Cow, time::SystemTime};
 

@@ -1,8 +1,52 @@
-//! Training jobs.
+//! Training jobs: their handle, their facts, search and metrics.
 //!
-//! `Job` and `TrainingJobs` are plain handles. Each feature adds its methods to them in its own
-//! module: `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`. What
-//! repeats requests shares `polling`.
+//! The service describes a job in nested records, most of which are missing most of the time, and
+//! tells the same fact (an exit code, a duration) in different places. A [`Job`] is a job as it was
+//! when it was last [looked at](Job::refresh), with an accessor for each usual question;
+//! [`Job::details`] is everything that the service said. [`TrainingJobs`], from
+//! [`Client::training_jobs`](crate::Client::training_jobs), makes jobs and finds them.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! # hello(&emulator, &client, "bert-first")?.submit().await?.wait().await?;
+//! use futures::TryStreamExt;
+//! use modelarts_ext::{Filter, types::Phase};
+//!
+//! // Conditions are typed, are checked before anything is sent, and all of them must hold.
+//! let ended = Filter::phase().is_in([Phase::Completed, Phase::Failed]);
+//! let bert = Filter::name().like("bert");
+//! let mut jobs = client.training_jobs().list().filter(ended).filter(bert.clone()).items();
+//! while let Some(job) = jobs.try_next().await? {
+//!     println!("{} {} after {:?}", job.name(), job.phase(), job.time_run());
+//!     // A condition can be held against a job that is at hand, too.
+//!     assert_eq!(bert.matches(&job), Some(true));
+//!     job.delete().await?;
+//! }
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! | for | see |
+//! |---|---|
+//! | making a job, from code, YAML or another job | [`create`] |
+//! | one job by its id; a search | [`TrainingJobs::get`], [`TrainingJobs::list`] with a [`Filter`] |
+//! | its state | [`Job::phase`], [`Job::exit_codes`], [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`], [`Job::log_object`] |
+//! | its end | [`wait`] |
+//! | everything that it does and says | [`follow`], [`events`], [`logs`] |
+//! | what a task used of the machine, as [series](MetricSeries) in time | [`Job::metrics`] |
+//! | stages, trials, artifacts | [`catalog`](crate::catalog) |
+//! | changes | [`Job::set_description`], [`Job::set_priority`] |
+//!
+//! [`Job::terminate`] stops a job; it has ended when a wait says so. [`Job::delete`] deletes one
+//! with its events and logs, and [`TrainingJobs::delete_many`] many with one call, where the cloud
+//! has it.
+
+// `Job` and `TrainingJobs` are plain handles. Each feature adds its methods to them in its own
+// module: `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`.
+// What repeats requests shares `polling`.
 
 pub mod create;
 mod details;

@@ -1,8 +1,30 @@
 //! Operations by name: calls of every operation of the description, chosen at run time.
 //!
-//! An [`OperationCall`] collects the parameters and the body; [`request`] checks them against the
-//! tables of the description and puts the request together; [`rows`] reads a list page by page.
-//! Nothing here knows a single operation, so one that is added to the description is there.
+//! The usual operations have methods of their own, and all are reached as generated code by
+//! [`Client::call`]. A program that gets the name of an operation as text, such as a command line,
+//! or wants the JSON as the service sends it, calls it by an [`OperationCall`]: its parameters are
+//! checked against the description, and it is signed, retried and read page by page as every other.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! let quotas = client.operation("ShowTrainingQuotas")?.send().await?;
+//! println!("{}", quotas["quotas"]);
+//!
+//! let experiments = client.operation("ListTrainingExperiments")?.list().collect(100).await?;
+//! assert!(experiments.is_empty());
+//!
+//! let error = client.operation("ShowTrainingQuota").unwrap_err();
+//! assert!(error.to_string().ends_with("did you mean ShowTrainingQuotas?"));
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+
+// `call` collects the parameters and the body; `request` checks them against the tables of the
+// description and puts the request together; `rows` reads a list page by page. Nothing here knows a
+// single operation, so one that is added to the description is there.
 
 pub(crate) mod call;
 mod request;

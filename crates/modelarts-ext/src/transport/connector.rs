@@ -1,4 +1,44 @@
-//! The connector of a client, which sends requests below signing and retries.
+//! Connectors: the network below a client.
+//!
+//! A client sends through reqwest unless it is given another [`HttpConnector`]. One of your own
+//! records the traffic, adds a header that a proxy wants, or makes a network up for a test, while
+//! signing, retries, time limits and decoding stay above it.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! use modelarts_ext::{api::BoxFuture, connector::{ConnectorError, HttpConnector}};
+//!
+//! /// Prints each request.
+//! #[derive(Debug)]
+//! struct Recorder(reqwest::Client);
+//!
+//! impl HttpConnector for Recorder {
+//!     fn send(
+//!         &self,
+//!         request: reqwest::Request,
+//!     ) -> BoxFuture<'static, std::result::Result<reqwest::Response, ConnectorError>> {
+//!         println!("{} {}", request.method(), request.url());
+//!         let response = self.0.execute(request);
+//!         Box::pin(async { Ok(response.await?) })
+//!     }
+//! }
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, _) = start().await?;
+//! # let _ = rustls::crypto::ring::default_provider().install_default();
+//! // A redirect must not be followed: it would take the credentials along.
+//! let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
+//! let client = Client::builder()
+//!     .endpoint(emulator.url())
+//!     .project_id(emulator.project_id())
+//!     .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+//!     .connector(Recorder(http))
+//!     .build()?;
+//! client.training_jobs().list().collect(10).await?;
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
 
 use std::{
     error::Error as StdError,

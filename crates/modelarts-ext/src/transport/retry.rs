@@ -1,4 +1,38 @@
-//! The retry policy: which requests are sent again, how often and when.
+//! Retries: which requests are sent again, how often and when.
+//!
+//! Connections break and gateways answer 503, so a call that can be repeated is. A request that
+//! only reads, or changes nothing when it is done twice, is sent again after lost connections and
+//! passing faults of the service; one that makes a new thing, only if it cannot have been executed.
+//! (Of a job whose create was lost, [`CreateJob::submit`](crate::jobs::create::CreateJob::submit)
+//! looks for it first.) Pauses grow and are random, the service may set them (`Retry-After`), and
+//! all calls of a client share a budget, so that a service in trouble is not kept in it.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, _) = start().await?;
+//! use std::time::Duration;
+//! use modelarts_emulator::faults::{Fault, FaultRule};
+//! use modelarts_ext::RetryPolicy;
+//!
+//! let client = Client::builder()
+//!     .endpoint(emulator.url())
+//!     .project_id(emulator.project_id())
+//!     .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+//!     .retry(RetryPolicy::default().max_attempts(3).max_elapsed(Duration::from_secs(30)))
+//!     .build()?;
+//!
+//! // Two connections that break are survived.
+//! emulator.faults().add(FaultRule::times(2, "ListTrainingJobs", Fault::Reset))?;
+//! client.training_jobs().list().collect(10).await?;
+//! assert_eq!(emulator.requests()["ListTrainingJobs"].received, 3);
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! The time limit of a call is that of the [client](crate::client#time-limits) and counts all
+//! attempts.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,9 +1,43 @@
-//! The check of a job before it is submitted.
+//! Checks of a job before it is sent: the report, and the specs that it uses.
 //!
-//! [`check`] reads the body of a request by its fields ([`draft`], [`json_path`]) and holds it
-//! against the limits of single fields ([`limits`]), the rules between fields ([`rules`]), what the
-//! algorithm and the flavor demand ([`known_specs`]), and the advice of the documents
-//! ([`recommendations`]). A [`report`] has the result.
+//! The service refuses a wrong job with one code at a time, some wrong jobs only after they were
+//! queued, and it ignores some fields silently. The check reads the whole body and says everything
+//! at once: a [violation](crate::error::Violation) where the service was seen to refuse such jobs
+//! or a document forbids them, a [`Warning`] where a document only advises. `openapi/SOURCES.md`
+//! has a row for each rule.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! use modelarts_ext::validation::FlavorSpec;
+//!
+//! // The spec of a flavor that is at hand; submit() asks the service for it.
+//! let flavor = serde_json::json!({"flavor_type": "CPU", "max_num": 2});
+//! let report = client
+//!     .training_jobs()
+//!     .create("not a name")
+//!     .flavor("modelarts.vm.cpu.2u")
+//!     .nodes(3)
+//!     .with_flavor_facts(FlavorSpec::from_json(&flavor))
+//!     .check();
+//! for violation in &report.violations {
+//!     println!("{}: {violation}", violation.field());
+//! }
+//! assert!(!report.is_ok());
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! [`CreateJob::check`](crate::jobs::create::CreateJob::check) sends nothing;
+//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) checks before it sends. Specs of
+//! algorithm and flavor come from [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up),
+//! or from you.
+
+// `check` reads the body of a request by its fields (`draft`, `json_path`) and holds it against the
+// limits of single fields (`limits`), the rules between fields (`rules`), what the algorithm and
+// the flavor demand (`known_specs`), and the advice of the documents (`recommendations`).
 
 pub(crate) mod algorithm_spec;
 pub(crate) mod annotations;

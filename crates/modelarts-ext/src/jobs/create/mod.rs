@@ -1,10 +1,59 @@
-//! Creating a job: the builder `CreateJob`, its check, and `submit`.
+//! Creating a job: the builder [`CreateJob`], its check, and `submit`.
 //!
-//! `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add
-//! its setters, which write by the paths of `json_edit`. `from_document` reads it from JSON and
-//! YAML (`document`), `copy` makes it from the details of a job. `submit` asks for the algorithm
-//! and the flavor (`look_up`), checks, and creates the job exactly once. `local_files` checks files
-//! before they are uploaded; `parameter_tables` writes the tables of CREATING.md.
+//! The request of a job is deep, its fields depend on each other, and its errors come one at a
+//! time. The builder never fails in the middle: [`CreateJob::check`] says everything that is wrong
+//! at once, and [`CreateJob::submit`] refuses that before anything is sent. A create whose answer
+//! is lost may have made a job that costs money, so `submit` then looks for the job by its name,
+//! and sends it again only if there is none.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! # hello(&emulator, &client, "")?;
+//! # std::fs::create_dir_all(emulator.obs_root().join("bucket/data"))?;
+//! # std::fs::write(emulator.obs_root().join("bucket/data/rows.csv"), "1,2\n")?;
+//! use std::time::Duration;
+//!
+//! let job = client
+//!     .training_jobs()
+//!     .create("bert")
+//!     .preset_image("PyTorch", "pytorch_1.8.0")
+//!     .code_dir("obs://bucket/code/")
+//!     .boot_file("obs://bucket/code/train.py")
+//!     .input("data_url", "obs://bucket/data/")
+//!     .output("train_url", "obs://bucket/model/")
+//!     .parameter("epochs", 3)
+//!     .flavor("modelarts.vm.cpu.2u")
+//!     .auto_stop(Duration::from_secs(4 * 3600));
+//! print!("{}", job.check());
+//! println!("{:#}", job.body());
+//! let job = job.submit().await?;
+//!
+//! // A copy is a builder again.
+//! let again = job.copy_as("bert-2").await?.parameter("epochs", 5).submit().await?;
+//! # let _ = again;
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! The page `CREATING.md` in this crate goes from a script on disk to a running job, and lists all
+//! parameters.
+//!
+//! | for | see |
+//! |---|---|
+//! | data that is read and written | [`Input`], [`Output`], [`Volume`] |
+//! | a search for hyper-parameters | [`HyperparameterSearch`] |
+//! | limits of files, before they are uploaded | [`CodeDir`], [`check_input_size`] |
+//! | a job from YAML or JSON | [`TrainingJobs::from_yaml`], [`TrainingJobs::from_json`] |
+//! | a job like another | [`Job::copy_as`](crate::Job::copy_as) |
+
+// `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add its
+// setters, which write by the paths of `json_edit`. `from_document` reads it from JSON and YAML
+// (`document`), `copy` makes it from the details of a job. `submit` asks for the algorithm and the
+// flavor (`look_up`), checks, and creates the job exactly once. `local_files` checks files before
+// they are uploaded; `parameter_tables` writes the tables of CREATING.md.
 
 pub(crate) mod channels;
 mod code;

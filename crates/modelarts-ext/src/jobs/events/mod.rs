@@ -1,7 +1,34 @@
-//! The events of a job, read once or followed.
+//! Events of a job, read once or followed.
 //!
-//! `Events` reads them page by page. `follow` polls windows of time and leaves out, with `dedup`,
-//! the events that an earlier window gave. `parse` reads the text of an event to its `kind`.
+//! The service reports what happens to a job as sentences, worded differently in its documents and
+//! its answers, without ids and without a cursor, and late. [`Event::kind`] reads the sentence, so
+//! that no program has to; [`Events::follow`] polls windows of time and gives each event once.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! # let job = hello(&emulator, &client, "events")?.submit().await?;
+//! # job.wait().await?;
+//! use modelarts_ext::EventKind;
+//!
+//! let events = job.events().collect(100).await?;
+//! for event in &events {
+//!     println!("{event}");
+//! }
+//! assert!(events.iter().any(|event| event.kind() == EventKind::Completed));
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! What appears more than two minutes after its own time is found only when the job has ended
+//! ([`Events::lateness`]), and following goes on until half a minute after the end has brought
+//! nothing new ([`Events::quiet`]). Answers that fail do not count as nothing new: what is followed
+//! is complete when it ends without an error.
+
+// `Events` reads them page by page. `follow` polls windows of time and leaves out, with `dedup`,
+// the events that an earlier window gave. `parse` reads the text of an event to its `kind`.
 
 mod dedup;
 pub(crate) mod event;

@@ -1,7 +1,41 @@
 //! Following a whole job: its phases, its events and the logs of all its tasks in one stream.
 //!
-//! Each round polls the details of the job, then its events, then its logs; `merge` brings what
-//! came into the order of time.
+//! Phases, events and logs come from different operations, each with delays of its own, and the
+//! tasks of a job appear while it runs. [`Job::follow`] polls all of them and brings what they give
+//! into the order of time, so that a program prints what happened as it happened.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! # let job = hello(&emulator, &client, "follow")?.submit().await?;
+//! # job.wait().await?;
+//! use std::time::Duration;
+//! use futures::TryStreamExt;
+//! use modelarts_ext::{LogItem, jobs::follow::JobUpdate};
+//!
+//! // The service reports late, the emulator does not.
+//! let mut updates = job.follow().quiet(Duration::ZERO).stream();
+//! while let Some(update) = updates.try_next().await? {
+//!     match update {
+//!         JobUpdate::Phase(job) => println!("now {}", job.phase()),
+//!         JobUpdate::Event(event) => println!("{event}"),
+//!         JobUpdate::Log { task, item: LogItem::Line(line) } => println!("{task}: {line}"),
+//!         other => println!("{other:?}"),
+//!     }
+//! }
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! What appears more than two minutes after its own time is found only when the job has ended
+//! ([`FollowJob::lateness`]), and following goes on until half a minute after the end has brought
+//! nothing new ([`FollowJob::quiet`]). [`Events::follow`](crate::jobs::events::Events::follow) and
+//! [`Logs::follow`](crate::jobs::logs::Logs::follow) follow one of the parts.
+
+// Each round polls the details of the job, then its events, then its logs; `merge` brings what came
+// into the order of time.
 
 mod merge;
 pub(crate) mod update;

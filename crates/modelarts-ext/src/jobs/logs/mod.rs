@@ -1,8 +1,38 @@
 //! The log of a task: its newest part, or all of it followed as it grows.
 //!
-//! `follow` polls the log with one of two readers, which find the lines that are new: `preview`
-//! compares the newest part of the log with what was read before, `lines` asks for lines by their
-//! numbers. Both give the items of `item`. `timestamp` reads the times that lines begin with.
+//! The service shows the newest 5 MB of a log, without a position, and one cloud also lines by
+//! their numbers. [`Logs::follow`] makes a stream of lines of either: it finds which lines are new,
+//! and a line that could not be had is a [gap](LogItem::Gap) with its size, never silence.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! # let job = hello(&emulator, &client, "logs")?.submit().await?;
+//! # job.wait().await?;
+//! use std::time::Duration;
+//! use futures::TryStreamExt;
+//! use modelarts_ext::LogItem;
+//!
+//! // The service writes logs late, the emulator does not.
+//! let mut lines = job.logs("worker-0").quiet(Duration::ZERO).follow();
+//! while let Some(item) = lines.try_next().await? {
+//!     match item {
+//!         LogItem::Line(line) => println!("{line}"),
+//!         LogItem::Gap { bytes } => println!("[{bytes:?} bytes are missing]"),
+//!         other => println!("{other:?}"),
+//!     }
+//! }
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! Logs are read by line numbers where the cloud has them, by preview elsewhere ([`LogAccess`]).
+
+// `follow` polls the log with one of two readers, which find the lines that are new: `preview`
+// compares the newest part of the log with what was read before, `lines` asks for lines by their
+// numbers. Both give the items of `item`. `timestamp` reads the times that lines begin with.
 
 pub(crate) mod follow;
 pub(crate) mod item;

@@ -1,4 +1,35 @@
 //! Waiting for the end of one job or of many.
+//!
+//! The service has no call that waits, and the phase of a job alone does not tell how it ended: a
+//! job that a user stopped, one that reached its time limit and one that the platform lost need
+//! different reactions. A [`Wait`] polls with growing pauses, passes over answers that fail, and
+//! ends with an [`Outcome`]; its time limit is an outcome, too, not an error.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! # let job = hello(&emulator, &client, "wait")?.submit().await?;
+//! use std::time::Duration;
+//! use modelarts_ext::Outcome;
+//!
+//! let end = job.wait().timeout(Duration::from_secs(12 * 3600)).await?;
+//! match end.outcome() {
+//!     Outcome::Completed => println!("done after {:?}", job.time_run()),
+//!     Outcome::Failed { exit_code, .. } => println!("failed: {exit_code:?}"),
+//!     Outcome::Terminated { by } => println!("stopped: {by:?}"),
+//!     Outcome::TimedOut => println!("it still runs"),
+//!     other => println!("{other:?}"),
+//! }
+//! # assert!(end.is_completed());
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! [`Job::wait`] is a value: await it, [`observe`](Wait::observe) it as a stream, or let it end [as
+//! soon as something holds](Wait::until). [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all)
+//! waits for hundreds of jobs with one search a round, and gives each when it has ended.
 
 pub(crate) mod all;
 pub(crate) mod outcome;

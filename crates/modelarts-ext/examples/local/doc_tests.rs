@@ -1,0 +1,31 @@
+// The lines that the examples in the documentation hide: an emulator in this process without the
+// pauses of the service, a client of it, and a job to look at. Each example includes this file.
+
+use modelarts_emulator::{Emulator, Timing};
+use modelarts_ext::{Client, CreateJob, Credentials, Error};
+
+type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+/// Starts an emulator and connects to it.
+async fn start() -> Result<(Emulator, Client)> {
+    let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
+    let client = Client::builder()
+        .endpoint(emulator.url())
+        .project_id(emulator.project_id())
+        .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+        .build()?;
+    Ok((emulator, client))
+}
+
+/// A job that prints a line. Its script lies in the OBS of the emulator.
+fn hello(emulator: &Emulator, client: &Client, name: &str) -> Result<CreateJob> {
+    let code = emulator.obs_root().join("bucket/code");
+    std::fs::create_dir_all(&code)?;
+    std::fs::write(code.join("train.py"), "print('hello')\n")?;
+    let job = client.training_jobs().create(name);
+    Ok(job
+        .preset_image("PyTorch", "pytorch_1.8.0")
+        .code_dir("obs://bucket/code/")
+        .boot_file("obs://bucket/code/train.py")
+        .flavor("modelarts.vm.cpu.2u"))
+}
