@@ -37,10 +37,10 @@
 // Each list is an entry on `Client` here, or on `Job` in `of_job`, and a `RowSource` that calls the
 // generated operation. Only the list of algorithms has settings of its own.
 
-pub(crate) mod algorithms;
+mod algorithms;
 mod of_job;
 mod row_source;
-pub(crate) mod trials;
+mod trials;
 
 pub use algorithms::ListAlgorithms;
 pub use trials::Trial;

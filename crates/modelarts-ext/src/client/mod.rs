@@ -68,7 +68,7 @@
 // the client. `response` has the result of a call, `other_request` rejects responses that belong to
 // another request.
 
-pub(crate) mod builder;
+mod builder;
 mod other_request;
 mod resolve;
 pub(crate) mod response;

@@ -52,14 +52,14 @@
 pub mod create;
 mod details;
 pub mod events;
-pub(crate) mod filter;
+mod filter;
 pub mod follow;
 pub(crate) mod job;
-pub(crate) mod list;
+mod list;
 pub mod logs;
-pub(crate) mod metrics;
-pub(crate) mod polling;
-pub(crate) mod training_jobs;
+mod metrics;
+mod polling;
+mod training_jobs;
 mod update;
 pub mod wait;
 
