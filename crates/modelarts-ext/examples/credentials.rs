@@ -79,11 +79,11 @@ struct Vault {
 impl FetchCredentials for Vault {
     fn fetch<'a>(
         &'a self,
-        tools: &'a ProviderContext,
+        context: &'a ProviderContext,
     ) -> BoxFuture<'a, Result<Fetched, modelarts_ext::Error>> {
         Box::pin(async {
-            // A real one asks over `tools.http`. This one is asked again before the hour ends.
-            let end: SystemTime = tools.clock.now() + Duration::from_secs(3600);
+            // A real one asks over `context.http`. This one is asked again before the hour ends.
+            let end: SystemTime = context.clock.now() + Duration::from_secs(3600);
             Ok(Fetched::new(self.keys.clone()).expires_at(end))
         })
     }

@@ -129,6 +129,7 @@ pub use jobs::{
     wait::Outcome,
 };
 pub use modelarts_api::{self as api, types};
+#[doc(no_inline)]
 pub use retry::RetryPolicy;
 pub use transport::{connector, retry};
 

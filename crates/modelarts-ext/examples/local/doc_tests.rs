@@ -8,11 +8,17 @@ type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// Starts an emulator and connects to it.
 async fn start() -> Result<(Emulator, Client)> {
-    let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
+    let emulator = Emulator::builder()
+        .timing(Timing::instant())
+        .start()
+        .await?;
     let client = Client::builder()
         .endpoint(emulator.url())
         .project_id(emulator.project_id())
-        .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+        .credentials(Credentials::keys(
+            emulator.access_key(),
+            emulator.secret_key(),
+        ))
         .build()?;
     Ok((emulator, client))
 }

@@ -1,8 +1,8 @@
 //! Catalogs of a project: algorithms, flavors, engines, quotas, experiments and tags.
 //!
-//! A job names its flavor, image, algorithm and experiment by ids that differ from region to region
-//! and change in time, so a program looks them up. All operations that list something are streams
-//! of [one kind](crate::pagination).
+//! A job names its flavor, image, algorithm and experiment by ids, and projects and clouds differ
+//! in those that they have, so a program looks them up here. All operations that list something are
+//! streams of [one kind](crate::pagination).
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -37,10 +37,10 @@
 // Each list is an entry on `Client` here, or on `Job` in `of_job`, and a `RowSource` that calls the
 // generated operation. Only the list of algorithms has settings of its own.
 
-pub(crate) mod algorithms;
+mod algorithms;
 mod of_job;
 mod row_source;
-pub(crate) mod trials;
+mod trials;
 
 pub use algorithms::ListAlgorithms;
 pub use trials::Trial;

@@ -83,7 +83,7 @@ impl ClientBuilder {
     /// Credentials come from the first of these that is there. One that is there and
     /// is not good is an error; no other is tried then, as it might be somebody else.
     ///
-    /// 1. an identity token ([`Oidc`](crate::credentials::oidc::Oidc)):
+    /// 1. an identity token ([`Oidc`](crate::credentials::Oidc)):
     ///    `HUAWEICLOUD_OIDC_PROVIDER_URN`, `…_AGENCY_URN`, `…_ID_TOKEN` or `…_TOKEN_FILE`, and `…_SESSION_NAME`,
     ///    `…_DURATION_SECONDS`, `…_POLICY`, `…_POLICY_IDS`; STS is at
     ///    `HUAWEICLOUD_SDK_STS_ENDPOINT` or in the region
@@ -93,7 +93,7 @@ impl ClientBuilder {
     ///    `OS_SECRET_KEY` (or `OS_AK` and `OS_SK`, or `OS_ACCESS_KEY_ID` and
     ///    `OS_ACCESS_KEY_SECRET`), and `OS_SECURITY_TOKEN` or `OS_AKSK_SECURITY_TOKEN`;
     ///    a token in `OS_AUTH_TOKEN` or `OS_TOKEN`; a user and a
-    ///    [`Password`](crate::credentials::password::Password) in `OS_USERNAME` (or `OS_USER_ID`),
+    ///    [`Password`](crate::credentials::Password) in `OS_USERNAME` (or `OS_USER_ID`),
     ///    `OS_PASSWORD`, and `OS_USER_DOMAIN_NAME`, `OS_DOMAIN_NAME`,
     ///    `OS_USER_DOMAIN_ID` or `OS_DOMAIN_ID`
     /// 4. the cloud in `clouds.yaml` that `OS_CLOUD` names

@@ -28,6 +28,10 @@
 //! # Ok(()) }
 //! ```
 //!
+//! [`Client::call`] reaches every operation of the description through the generated client
+//! ([`Client::api`]), with the errors of this crate; [`operations`](crate::operations) reaches them
+//! by name.
+//!
 //! # Configuration
 //!
 //! [`Client::from_env`] takes region, project and credentials from variables and files ([where it
@@ -64,7 +68,7 @@
 // the client. `response` has the result of a call, `other_request` rejects responses that belong to
 // another request.
 
-pub(crate) mod builder;
+mod builder;
 mod other_request;
 mod resolve;
 pub(crate) mod response;

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     credentials::{Credentials, ProviderContext, secrets::signature},
-    error::{CallSummary, Error, ErrorKind, chain_message, mask::Mask},
+    error::{Error, ErrorKind, call_summary::CallSummary, chain_message, mask::Mask},
     http::{body, headers, url::is_loopback},
 };
 

@@ -45,12 +45,12 @@
 
 mod auth_server;
 pub(crate) mod authenticate;
-pub(crate) mod cache;
+mod cache;
 pub(crate) mod chain;
 mod clouds_yaml;
 pub(crate) mod metadata;
-pub(crate) mod oidc;
-pub(crate) mod password;
+mod oidc;
+mod password;
 mod profile_file;
 pub(crate) mod projects;
 pub(crate) mod rejection;

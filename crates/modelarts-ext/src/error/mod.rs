@@ -34,9 +34,11 @@
 //! them. A list that cannot be read to its end says where to go on ([`Error::position`]). After a
 //! lost answer, [`Error::is_uncertain`] says that the call may have been executed.
 
-// `codes` has names and advice for the codes of the service, `violation` the rules that a job
-// breaks, and `mask` removes secrets from texts that come from outside.
+// `call_summary` has the details of the call, `codes` names and advice for the codes of the
+// service, `violation` the rules that a job breaks, and `mask` removes secrets from texts that come
+// from outside.
 
+pub(crate) mod call_summary;
 pub(crate) mod codes;
 #[cfg(test)]
 mod codes_tests;
@@ -49,7 +51,10 @@ use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use modelarts_api::types::ApiError;
 
-use crate::{error::mask::Mask, pagination::position::Position};
+use crate::{
+    error::{call_summary::CallSummary, mask::Mask},
+    pagination::position::Position,
+};
 
 /// A failed call: its cause and the details of the call.
 ///
@@ -74,17 +79,6 @@ struct Inner {
     source: Option<Arc<dyn StdError + Send + Sync>>,
     violations: Vec<Violation>,
     position: Option<Position>,
-}
-
-/// The details of the call that an error ended.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CallSummary {
-    pub(crate) operation: Option<&'static str>,
-    pub(crate) request_id: Option<String>,
-    pub(crate) attempts: u32,
-    pub(crate) elapsed: Duration,
-    pub(crate) uncertain: bool,
-    pub(crate) retry_after: Option<Duration>,
 }
 
 /// The kinds of errors.

@@ -22,11 +22,11 @@ const WRONG_PHASE_CODES: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
 /// A training job, as it was when it was last looked at: by the call that gave it, by
 /// [`refresh`](Self::refresh), or by a [`wait`](Self::wait) for its end.
 ///
-/// The end that a `wait`, [`wait_all`](crate::jobs::training_jobs::TrainingJobs::wait_all) or [`follow`](Self::follow) of
-/// the whole job saw is also that of the job it was begun from and of the clones of that one:
-/// the job that [`submit`](crate::jobs::create::CreateJob::submit) gave has its exit codes when the wait for
-/// it has ended. Jobs that a watch gives on its way, such as [`Observation::job`](crate::jobs::wait::Observation),
-/// stay as they were seen.
+/// The end that a `wait`, [`wait_all`](crate::jobs::TrainingJobs::wait_all) or
+/// [`follow`](Self::follow) of the whole job saw is also that of the job it was begun from and of
+/// the clones of that one: the job that [`submit`](crate::jobs::create::CreateJob::submit) gave has
+/// its exit codes when the wait for it has ended. Jobs that a watch gives on its way, such as
+/// [`Observation::job`](crate::jobs::wait::Observation), stay as they were seen.
 ///
 /// Methods that are `async` call the service. All others read what is here, and cost nothing.
 #[derive(Clone)]
@@ -183,7 +183,7 @@ impl Job {
     call_accessors!(newest_snapshot().call);
 
     /// The answer that [`details`](Self::details) were read from, as it came. Empty when the
-    /// job is from a list; see [`Page::raw`](crate::pagination::page::Page::raw) then.
+    /// job is from a list; see [`Page::raw`](crate::pagination::Page::raw) then.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         self.newest_snapshot().call.raw()
@@ -201,7 +201,7 @@ impl Job {
     /// Looks at the job again. Costs one call. Clones stay as they are.
     ///
     /// # Errors
-    /// As [`TrainingJobs::get`](crate::jobs::training_jobs::TrainingJobs::get).
+    /// As [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
     pub async fn refresh(&mut self) -> Result<(), Error> {
         let answer = fetch_details(&self.client, &self.id).await?;
         self.snapshot = Snapshot::new(answer);

@@ -33,7 +33,7 @@ pub struct MetricSeries {
 
 impl MetricSeries {
     /// A series of values as the service sends them, the first of them at `start`,
-    /// which is the [start of the job](crate::jobs::job::Job::started_at).
+    /// which is the [start of the job](crate::jobs::Job::started_at).
     pub fn new(
         metric: impl Into<String>,
         start: SystemTime,
@@ -112,7 +112,7 @@ impl Job {
     ///
     /// Costs one call, and one more for the start of the job where it had not
     /// [begun](Self::started_at) when it was last looked at; both within
-    /// [`ClientBuilder::overall_timeout`](crate::client::builder::ClientBuilder::overall_timeout).
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
     /// # Errors
     /// [`Error::is_not_ready`] when there are no values yet: the job does not run, or has

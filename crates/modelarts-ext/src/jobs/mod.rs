@@ -1,10 +1,11 @@
 //! Training jobs: their handle, their facts, search and metrics.
 //!
-//! The service describes a job in nested records, most of which are missing most of the time, and
-//! tells the same fact (an exit code, a duration) in different places. A [`Job`] is a job as it was
-//! when it was last [looked at](Job::refresh), with an accessor for each usual question;
-//! [`Job::details`] is everything that the service said. [`TrainingJobs`], from
-//! [`Client::training_jobs`](crate::Client::training_jobs), makes jobs and finds them.
+//! The service describes a job in nested records whose fields may all be missing, with exit codes
+//! in the statuses of tasks and starts in the records of runs. A [`Job`] is a job as it was when it
+//! was last [looked at](Job::refresh), or when a [wait](Job::wait) for it has seen its end, with an
+//! accessor for each usual question; [`Job::details`] is everything that the service said.
+//! [`TrainingJobs`], from [`Client::training_jobs`](crate::Client::training_jobs), makes jobs and
+//! finds them.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -51,14 +52,14 @@
 pub mod create;
 mod details;
 pub mod events;
-pub(crate) mod filter;
+mod filter;
 pub mod follow;
 pub(crate) mod job;
-pub(crate) mod list;
+mod list;
 pub mod logs;
-pub(crate) mod metrics;
-pub(crate) mod polling;
-pub(crate) mod training_jobs;
+mod metrics;
+mod polling;
+mod training_jobs;
 mod update;
 pub mod wait;
 

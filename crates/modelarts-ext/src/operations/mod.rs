@@ -26,7 +26,7 @@
 // description and puts the request together; `rows` reads a list page by page. Nothing here knows a
 // single operation, so one that is added to the description is there.
 
-pub(crate) mod call;
+mod call;
 mod request;
 mod rows;
 #[cfg(test)]

@@ -17,7 +17,7 @@ use modelarts_api::{decode::Observer, decode::Skipped};
 use crate::{
     clock::{Clock, since},
     credentials::secrets::Secrets,
-    error::{CallSummary, mask::Mask},
+    error::{call_summary::CallSummary, mask::Mask},
 };
 
 tokio::task_local! {

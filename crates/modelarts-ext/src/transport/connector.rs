@@ -56,7 +56,7 @@ use crate::error::Error;
 /// A connector is below everything that the client does: what it gets is signed, and what
 /// it answers is judged, retried and decoded above it. Signing, retries, time limits and the
 /// limit on the length of an answer are not its concern. A
-/// [builder](crate::client::builder::ClientBuilder::connector) takes one that is not reqwest's,
+/// [builder](crate::client::ClientBuilder::connector) takes one that is not reqwest's,
 /// such as a network that a test makes up.
 ///
 /// Providers of credentials (IAM, STS, the metadata service) do not send through it, but with

@@ -1,10 +1,10 @@
 //! Checks of a job before it is sent: the report, and the specs that it uses.
 //!
-//! The service refuses a wrong job with one code at a time, some wrong jobs only after they were
-//! queued, and it ignores some fields silently. The check reads the whole body and says everything
-//! at once: a [violation](crate::error::Violation) where the service was seen to refuse such jobs
-//! or a document forbids them, a [`Warning`] where a document only advises. `openapi/SOURCES.md`
-//! has a row for each rule.
+//! The service answers a wrong job with one code at a time, and a job that waits in a queue before
+//! it fails costs time. The check reads the whole body and says everything at once: a
+//! [violation](crate::error::Violation) where the service was seen to refuse such jobs or a
+//! document forbids them, a [`Warning`] where a document only advises. `openapi/SOURCES.md` has a
+//! row for each rule.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -32,7 +32,7 @@ impl Job {
     /// [`asset`](CreateJob::asset).
     ///
     /// # Errors
-    /// As [`TrainingJobs::get`](crate::jobs::training_jobs::TrainingJobs::get).
+    /// As [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
     pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
         let mut job = self.clone();
         job.refresh().await?;

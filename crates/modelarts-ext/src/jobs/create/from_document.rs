@@ -25,7 +25,7 @@ impl TrainingJobs {
     /// Begins to make the job that a JSON text describes: the body of a request, as
     /// [`CreateJob::body`] gives it, or the details of a job, which are recognized by fields
     /// that only answers have, such as `status`. Of details the request is that of
-    /// [`Job::copy_as`](crate::jobs::job::Job::copy_as); those fields are not sent, and
+    /// [`Job::copy_as`](crate::jobs::Job::copy_as); those fields are not sent, and
     /// [`CreateJob::check`] names each in a warning.
     ///
     /// # Errors

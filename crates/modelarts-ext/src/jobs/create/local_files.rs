@@ -215,7 +215,7 @@ impl CreateJob {
 }
 
 /// Compares a file or a directory on this machine with the disk of a flavor
-/// ([`FlavorSpec::disk_gb`](crate::validation::flavor_spec::FlavorSpec::disk_gb)), which inputs are
+/// ([`FlavorSpec::disk_gb`](crate::validation::FlavorSpec::disk_gb)), which inputs are
 /// downloaded to.
 ///
 /// # Errors

@@ -25,8 +25,8 @@ impl CreateJob {
     ///
     /// # Errors
     /// When the service does not answer, or not within
-    /// [`ClientBuilder::overall_timeout`](crate::client::builder::ClientBuilder::overall_timeout). That it has
-    /// no such algorithm or flavor is an answer: the check says so.
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). That it
+    /// has no such algorithm or flavor is an answer: the check says so.
     pub async fn look_up(mut self) -> Result<Self, Error> {
         let client = self.client().clone();
         let work = async {

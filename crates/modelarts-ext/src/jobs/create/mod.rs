@@ -55,17 +55,17 @@
 // flavor (`look_up`), checks, and creates the job exactly once. `local_files` checks files before
 // they are uploaded; `parameter_tables` writes the tables of CREATING.md.
 
-pub(crate) mod channels;
+mod channels;
 mod code;
 mod copy;
 mod document;
 mod from_document;
-pub(crate) mod hyperparameter_search;
+mod hyperparameter_search;
 mod json_edit;
-pub(crate) mod local_files;
+mod local_files;
 mod look_up;
-pub(crate) mod parameter_tables;
-pub(crate) mod resources;
+mod parameter_tables;
+mod resources;
 mod services;
 mod submit;
 
@@ -227,7 +227,7 @@ impl CreateJob {
     }
 
     /// Checks by the rules of this cloud. Default: that of the
-    /// [client](crate::client::builder::ClientBuilder::cloud).
+    /// [client](crate::client::ClientBuilder::cloud).
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self

@@ -55,7 +55,7 @@ impl CreateJob {
     /// told not to ([`without_look_up`](Self::without_look_up)), and checks everything
     /// that is known. That the service does not answer about them is logged as a
     /// warning, and the job is sent all the same. All of it together may take
-    /// [`ClientBuilder::overall_timeout`](crate::client::builder::ClientBuilder::overall_timeout).
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
     /// # Errors
     /// The violations that [`check`](Self::check) finds, with nothing sent: all of them are in

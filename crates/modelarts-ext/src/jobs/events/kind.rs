@@ -2,7 +2,7 @@
 //!
 //! The service sends sentences. They are worded differently in the user guide and
 //! in the answers of the API, so both are read; other text is
-//! [`EventKind::Other`] and stays in [`Event::message`](crate::jobs::events::event::Event::message).
+//! [`EventKind::Other`] and stays in [`Event::message`](crate::jobs::events::Event::message).
 
 use std::time::Duration;
 

@@ -38,7 +38,7 @@
 // into the order of time.
 
 mod merge;
-pub(crate) mod update;
+mod update;
 
 pub use update::JobUpdate;
 

@@ -31,8 +31,8 @@
 //! soon as something holds](Wait::until). [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all)
 //! waits for hundreds of jobs with one search a round, and gives each when it has ended.
 
-pub(crate) mod all;
-pub(crate) mod outcome;
+mod all;
+mod outcome;
 
 pub use all::WaitAll;
 pub use outcome::{Outcome, TerminatedBy};

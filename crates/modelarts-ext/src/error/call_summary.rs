@@ -1,0 +1,14 @@
+//! `CallSummary`: the details of a call that an error carries.
+
+use std::time::Duration;
+
+/// The details of the call that an error ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CallSummary {
+    pub(crate) operation: Option<&'static str>,
+    pub(crate) request_id: Option<String>,
+    pub(crate) attempts: u32,
+    pub(crate) elapsed: Duration,
+    pub(crate) uncertain: bool,
+    pub(crate) retry_after: Option<Duration>,
+}
