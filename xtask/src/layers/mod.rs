@@ -44,7 +44,8 @@ pub fn run(root: &Path, tables: Option<&Path>) -> Result<ExitCode> {
         println!("the modules of {} crates are in order", starts.len());
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{} findings", findings.len());
+    let count = findings.len();
+    println!("{count} finding{}", if count == 1 { "" } else { "s" });
     Ok(ExitCode::FAILURE)
 }
 
