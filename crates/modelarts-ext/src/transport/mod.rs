@@ -34,7 +34,7 @@ use crate::{
     clock::{Clock, since},
     credentials::{
         Credentials, ProvideCredentials, ProviderContext,
-        authenticate::{Authentication, copy_without_auth},
+        authenticate::Authentication,
         rejection::{self, Rejection},
         secrets::Secrets,
     },
@@ -45,7 +45,7 @@ use crate::{
         call::{DecodeObserver, Record},
         connector::HttpConnector,
         deadline::Deadline,
-        retry::{AttemptResult, RetryPolicy, may_retry, retry_delay},
+        retry::{AttemptResult, RetryPolicy},
         retry_budget::RetryBudget,
     },
 };
@@ -251,11 +251,12 @@ impl HttpTransport {
                 left = self.left(started);
                 continue;
             }
-            let again = !permanent && may_retry(operation.effect, result);
-            let delay = again
-                .then(|| self.retry.ceilings().nth(retries))
+            let delay = (!permanent)
+                .then(|| {
+                    self.retry
+                        .delay_after(result, operation.effect, retries, wait)
+                })
                 .flatten()
-                .map(|ceiling| retry_delay(wait, ceiling))
                 .filter(|delay| {
                     let after = since(&*self.clock, started).saturating_add(*delay);
                     after < self.retry.max_elapsed && after < self.timeout
@@ -280,13 +281,14 @@ impl HttpTransport {
         skew: i64,
         record: &Record,
     ) -> Result<Request, Error> {
-        let mut outgoing = copy_without_auth(request)?;
         let authentication = Authentication {
             signing: &self.signing,
             project_id: Some(&self.project_id),
         };
         let now = add_seconds(self.clock.now(), skew);
-        if let Some(canonical) = authentication.apply(&mut outgoing, credentials, now)? {
+        let (mut outgoing, canonical) =
+            authentication.authenticated_copy(request, credentials, now)?;
+        if let Some(canonical) = canonical {
             record.update(|call| call.canonical_request = Some(canonical));
         }
         if let Some(language) = self.language {
