@@ -12,6 +12,7 @@ pub(crate) mod page;
 pub(crate) mod pager;
 pub(crate) mod position;
 mod resume;
+pub(crate) mod source;
 pub(crate) mod stream;
 
 pub use list::List;

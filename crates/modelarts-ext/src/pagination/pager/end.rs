@@ -3,11 +3,11 @@
 use crate::{
     error::{Error, ErrorKind},
     pagination::{
-        page::Source,
         pager::{
             Pager,
             error::{self, ListError, Reread},
         },
+        source::Source,
     },
 };
 

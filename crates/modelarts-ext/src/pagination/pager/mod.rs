@@ -38,7 +38,7 @@ use crate::{
     pagination::{
         offset::OffsetUnit,
         options::ReadOptions,
-        page::{Page, RawPage, Source},
+        page::Page,
         pager::{
             error::ListError,
             history::RowHistory,
@@ -50,6 +50,7 @@ use crate::{
         },
         position::Position,
         resume::{SAVED_KEYS, SAVED_KEYS_IN_RUN},
+        source::{RawPage, Source},
     },
 };
 
