@@ -11,7 +11,6 @@ pub(crate) mod options;
 pub(crate) mod page;
 pub(crate) mod pager;
 pub(crate) mod position;
-mod resume;
 pub(crate) mod source;
 pub(crate) mod stream;
 

@@ -49,7 +49,6 @@ use crate::{
             window::{Window, WindowPlan},
         },
         position::Position,
-        resume::{SAVED_KEYS, SAVED_KEYS_IN_RUN},
         source::{RawPage, Source},
     },
 };
@@ -59,6 +58,11 @@ use crate::{
 /// neighbours.
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
+
+/// The number of keys that a saved position holds.
+const SAVED_KEYS: u32 = 30;
+/// The number of keys that a saved position holds when they end with a run of equal ones.
+const SAVED_KEYS_IN_RUN: u32 = 75;
 
 type Answer<T> = Result<(Window, RawPage<T>), Error>;
 

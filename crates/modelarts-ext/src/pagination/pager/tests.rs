@@ -234,15 +234,15 @@ fn a_position_in_a_list_that_is_another_one_is_refused() {
     let (mut pages, _) = setting.pages::<true>();
     let page = block_on(pages.try_next()).unwrap().unwrap();
     assert_eq!(page.position.rows(), 40);
-    assert_eq!(
-        page.position.check("Other").unwrap_err().to_string(),
-        "resume: the position is one in List, and this is Other"
-    );
-
     let mut options = setting.options();
     let mut position = page.position;
     position.more = true;
     options.resume = Some(position);
+    assert_eq!(
+        options.check("Other", 50).unwrap_err().to_string(),
+        "resume: the position is one in List, and this is Other"
+    );
+
     let (list, _) = Setting {
         rows: Rows((100..300).collect()),
         ..setting.clone()
