@@ -186,7 +186,7 @@ impl Events {
         }
     }
 
-    /// The same for a search that was checked.
+    /// The same without the check of the settings: following checks them once.
     fn unchecked_pages(self) -> PageStream<Page<Event>> {
         let options = self.options.clone();
         stream::pages(Arc::new(self), options)
