@@ -5,9 +5,9 @@
 //! to another request.
 
 pub(crate) mod builder;
-mod other_request;
 mod resolve;
 pub(crate) mod response;
+mod response_match;
 
 pub use builder::ClientBuilder;
 pub use response::Response;

@@ -39,7 +39,7 @@ use crate::{
         secrets::Secrets,
     },
     error::{Error, ErrorKind},
-    http::{headers::retry_after, signing::SigningScheme},
+    http::{headers, signing::SigningScheme},
     transport::{
         attempt::{AttemptError, read_response},
         call::{DecodeObserver, Record},
@@ -216,7 +216,7 @@ impl HttpTransport {
             let (result, wait, permanent) = match &response {
                 Ok(answer) => (
                     AttemptResult::Response(answer.status),
-                    retry_after(&answer.headers, || self.service_time(self.clock.now())),
+                    headers::retry_after(&answer.headers, || self.service_time(self.clock.now())),
                     false,
                 ),
                 // IAM may answer with `Retry-After` as well.
@@ -230,8 +230,9 @@ impl HttpTransport {
                 (call.status, call.request_id) = match &response {
                     Ok(answer) => (
                         Some(answer.status.as_u16()),
-                        sent.as_ref()
-                            .and_then(|sent: &Sent| sent.secrets.request_id(&answer.headers)),
+                        sent.as_ref().and_then(|Sent { secrets, .. }| {
+                            headers::request_id(&answer.headers).map(|id| secrets.mask_id(id))
+                        }),
                     ),
                     // A redirect, or too long an answer.
                     Err(AttemptError { error, .. }) if sent.is_some() => {

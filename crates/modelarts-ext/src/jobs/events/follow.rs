@@ -7,7 +7,7 @@ use crate::{
     error::Error,
     jobs::{
         events::{Events, dedup::Deduplicator, event::Event},
-        polling::end::{EndWatch, SourcePolls},
+        polling::rounds::{EndWatch, SourcePolls},
     },
     pagination::{
         page::{Page, PageStream},

@@ -1,4 +1,5 @@
-//! The end of following: when a followed job is over, and each of its sources quiet.
+//! The rounds of polls of a followed job, which go on until it is over and each of its sources
+//! quiet.
 
 use std::time::{Duration, SystemTime};
 
