@@ -11,8 +11,7 @@ use crate::{
     error::Error,
     pagination::{
         offset::DetectedOffset,
-        page::{RawPage, Source},
-        stream::pagination_of,
+        source::{RawPage, Source, pagination_of},
     },
 };
 

@@ -65,13 +65,13 @@
 //! `reqwest::Client::new()` panics.
 
 // `builder` has the settings of a client; `resolve` completes them from the environment and makes
-// the client. `response` has the result of a call, `other_request` rejects responses that belong to
+// the client. `response` has the result of a call, `response_match` rejects responses that belong to
 // another request.
 
 mod builder;
-mod other_request;
 mod resolve;
 pub(crate) mod response;
+mod response_match;
 
 pub use builder::ClientBuilder;
 pub use response::Response;

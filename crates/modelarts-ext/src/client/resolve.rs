@@ -25,7 +25,7 @@ use crate::{
         url::{is_loopback, without_secrets},
     },
     pagination::offset::DetectedOffsets,
-    transport::{HttpTransport, Shared, connector::ReqwestConnector, retry::retry_delay},
+    transport::{HttpTransport, Shared, connector::ReqwestConnector},
 };
 
 /// The variables that are read, for each setting the first that is not empty.
@@ -322,22 +322,23 @@ impl ResolvedConfig {
     async fn find_project(&self) -> Result<String, Error> {
         let (clock, policy) = (&*self.transport.clock, &self.transport.retry);
         let started = clock.now();
-        let mut ceilings = policy.ceilings();
+        let mut retries = 0;
         loop {
             let error = match self.request_project().await {
                 Ok(id) => return Ok(id),
                 Err(error) => error,
             };
-            let wait = ceilings
-                .next()
-                .filter(|_| error.is_retryable())
-                .map(|ceiling| retry_delay(error.retry_after(), ceiling))
+            let wait = error
+                .is_retryable()
+                .then(|| policy.delay(retries, error.retry_after()))
+                .flatten()
                 .filter(|wait| since(clock, started).saturating_add(*wait) < policy.max_elapsed);
             let Some(wait) = wait else {
                 return Err(error);
             };
             tracing::debug!(%error, ?wait, "asking for the project again");
             clock.sleep(wait).await;
+            retries += 1;
         }
     }
 

@@ -28,7 +28,7 @@ fn is_reserved(name: &HeaderName) -> bool {
 
 /// A copy without the headers that only the client sets. The copy of reqwest has no room for
 /// more headers.
-pub(crate) fn copy_without_auth(request: &Request) -> Result<Request, Error> {
+fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     let mut copy = Request::new(request.method().clone(), request.url().clone());
     *copy.timeout_mut() = request.timeout().copied();
     *copy.version_mut() = request.version();
@@ -56,6 +56,18 @@ pub(crate) struct Authentication<'a> {
 }
 
 impl Authentication<'_> {
+    /// An authenticated copy of a request, and the canonical request if the copy was signed.
+    pub(crate) fn authenticated_copy(
+        &self,
+        request: &Request,
+        credentials: &Credentials,
+        now: SystemTime,
+    ) -> Result<(Request, Option<String>), Error> {
+        let mut copy = copy_without_auth(request)?;
+        let canonical = self.apply(&mut copy, credentials, now)?;
+        Ok((copy, canonical))
+    }
+
     /// Authenticates a request. Returns the canonical request if it was signed.
     pub(crate) fn apply(
         &self,

@@ -1,11 +1,10 @@
 //! The secrets that a request was sent with, for masking them in the response.
 
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::HeaderValue;
 
 use crate::{
     credentials::{CredentialKind, Credentials},
     error::mask::Mask,
-    http::headers,
 };
 
 /// The secrets that a request was sent with.
@@ -28,13 +27,12 @@ impl Secrets {
         Mask::new(self.texts())
     }
 
-    /// The request id in the headers of a response, masked.
-    pub(crate) fn request_id(&self, headers: &HeaderMap) -> Option<String> {
-        let id = headers::request_id(headers)?;
+    /// The id of a response, masked.
+    pub(crate) fn mask_id(&self, id: &str) -> String {
         // Most secrets are longer than an id, and no form of a secret is shorter than itself.
         let room = self.texts().any(|secret| secret.len() <= id.len());
         let masked = room.then(|| self.mask().text(id)).flatten();
-        Some(masked.unwrap_or_else(|| id.to_owned()))
+        masked.unwrap_or_else(|| id.to_owned())
     }
 }
 

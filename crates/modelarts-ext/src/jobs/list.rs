@@ -11,9 +11,10 @@ use crate::{
     jobs::{filter::Filter, job::Job, training_jobs::TrainingJobs},
     pagination::{
         options::{ReadOptions, require_not_blank},
-        page::{Page, PageStream, RawPage, Source},
+        page::{Page, PageStream},
         position::Position,
-        stream::{self, pagination_of},
+        source::{RawPage, Source},
+        stream,
     },
 };
 
@@ -150,10 +151,8 @@ impl ListJobs {
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Job>> {
         let options = self.options.clone();
-        let source =
-            pagination_of(OPERATION).and_then(|paging| Ok((self.into_job_pages()?, paging)));
-        match source {
-            Ok((source, paging)) => stream::pages(Arc::new(source), paging, options),
+        match self.into_job_pages() {
+            Ok(source) => stream::pages(Arc::new(source), options),
             Err(error) => stream::failed(error),
         }
     }

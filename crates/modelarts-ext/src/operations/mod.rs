@@ -41,7 +41,7 @@ use crate::{
     client::Client,
     error::Error,
     operations::rows::OperationRows,
-    pagination::{list::List, stream::pagination_of},
+    pagination::{list::List, source::pagination_of},
     validation::recommendations::nearest,
 };
 

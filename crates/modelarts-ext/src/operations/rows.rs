@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     error::{Error, ErrorKind},
     operations::call::OperationCall,
-    pagination::page::{RawPage, Source},
+    pagination::source::{RawPage, Source},
 };
 
 /// The places where the service puts the id of a row.

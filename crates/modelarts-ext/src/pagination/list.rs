@@ -9,9 +9,10 @@ use crate::{
     error::Error,
     pagination::{
         options::ReadOptions,
-        page::{Page, PageStream, Source},
+        page::{Page, PageStream},
         position::Position,
-        stream::{self, pagination_of},
+        source::{Source, pagination_of},
+        stream,
     },
 };
 
@@ -103,7 +104,7 @@ impl<T: Send + 'static> List<T> {
             Ok((source, pagination))
         });
         match checked {
-            Ok((source, pagination)) => stream::pages(source, pagination, options),
+            Ok((source, pagination)) => stream::pages_by(source, pagination, options),
             Err(error) => stream::failed(error),
         }
     }

@@ -37,7 +37,7 @@
 //! [algorithms](crate::catalog::ListAlgorithms) have lists with settings of their own; all others
 //! are a [`List`].
 
-// A list is a `page::Source`, which requests the rows of one window. `pager` chooses the windows,
+// A list is a `source::Source`, which requests the rows of one window. `pager` chooses the windows,
 // recognises rows that came before, and finds its place again when the list shifts while it is
 // read. `stream` makes streams of its pages and rows; `list` has the type that most lists have.
 
@@ -47,7 +47,7 @@ pub(crate) mod options;
 pub(crate) mod page;
 pub(crate) mod pager;
 pub(crate) mod position;
-mod resume;
+pub(crate) mod source;
 pub(crate) mod stream;
 
 pub use list::List;

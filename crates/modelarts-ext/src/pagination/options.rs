@@ -4,6 +4,10 @@ use modelarts_api::Offset;
 
 use crate::{error::Error, pagination::position::Position};
 
+/// The largest number of rows before a position. No list is that long, and offsets computed
+/// from it cannot overflow.
+const MAX_ROWS: u64 = u32::MAX as u64;
+
 /// The pages that are requested at the same time, unless the caller says otherwise.
 const IN_FLIGHT: usize = 4;
 
@@ -47,8 +51,28 @@ impl ReadOptions {
                 "offset_is {meaning:?}: the offset of {list} counts pages or records"
             )));
         }
-        self.resume.as_ref().map_or(Ok(()), |at| at.check(list))
+        self.resume
+            .as_ref()
+            .map_or(Ok(()), |position| check_position(position, list))
     }
+}
+
+/// Rejects a position in another list, and a damaged one.
+fn check_position(position: &Position, list: &str) -> Result<(), Error> {
+    if position.list != list {
+        return Err(Error::invalid(format!(
+            "resume: the position is one in {}, and this is {list}",
+            position.list
+        )));
+    }
+    if position.read > MAX_ROWS {
+        return Err(Error::invalid(format!(
+            "resume: the position is damaged: `read` is {} and must be at most {MAX_ROWS}; \
+             read the list from its beginning",
+            position.read
+        )));
+    }
+    Ok(())
 }
 
 /// Refuses blank text, which the service takes for no condition.

@@ -1,13 +1,12 @@
-//! A page of a list, and the source that pages are requested from.
+//! A page of a list, as callers get it.
 
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
-use modelarts_api::BoxFuture;
 
 use crate::{
     error::Error,
-    pagination::{offset::DetectedOffset, position::Position},
+    pagination::position::Position,
     transport::call::{CallInfo, call_accessors},
 };
 
@@ -38,46 +37,5 @@ impl<T> Page<T> {
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         self.call.raw()
-    }
-}
-
-/// Rows as one request brings them.
-pub(crate) struct RawPage<T> {
-    pub(crate) items: Vec<T>,
-    pub(crate) total: Option<i64>,
-    /// How many rows match the conditions, or are on this page: the documents admit
-    /// both.
-    pub(crate) count: Option<i64>,
-    /// The limit that the service says it used.
-    pub(crate) limit: Option<i64>,
-    pub(crate) dropped: usize,
-    pub(crate) call: Arc<CallInfo>,
-}
-
-/// The rows of a list, as requests for a part of them bring them.
-pub(crate) trait Source: Send + Sync + 'static {
-    type Item: Send + 'static;
-
-    /// The operation that makes the list.
-    fn operation(&self) -> &'static str;
-
-    /// Returns whether no two rows have the same key.
-    fn is_unique(&self) -> bool;
-
-    /// Returns whether the caller set conditions. Where the service tells two numbers, the total
-    /// may then count rows that they exclude.
-    fn is_filtered(&self) -> bool {
-        false
-    }
-
-    /// Asks for `limit` rows at `offset`, in the service's meaning of offset.
-    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Self::Item>, Error>>;
-
-    /// The key by which a row is compared with others.
-    fn key(&self, item: &Self::Item) -> String;
-
-    /// The place where the client remembers what the offset turned out to count.
-    fn detected_offset(&self) -> Option<&DetectedOffset> {
-        None
     }
 }

@@ -3,16 +3,29 @@
 use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, future, stream};
-use modelarts_api::{Operation, Pagination};
+use modelarts_api::Pagination;
 
 use crate::{
     error::Error,
     pagination::{
         options::ReadOptions,
-        page::{Page, PageStream, Source},
+        page::{Page, PageStream},
         pager::Pager,
+        source::{Source, pagination_of},
     },
 };
+
+/// The pages of a list, in the pagination that the description states for its operation. See
+/// [`pages_by`].
+pub(crate) fn pages<S: Source + ?Sized>(
+    source: Arc<S>,
+    options: ReadOptions,
+) -> PageStream<Page<S::Item>> {
+    match pagination_of(source.operation()) {
+        Ok(pagination) => pages_by(source, pagination, options),
+        Err(error) => failed(error),
+    }
+}
 
 /// The pages of a list.
 ///
@@ -21,7 +34,7 @@ use crate::{
 /// when it is dropped, nothing more is. The pages overlap, so that rows that shift
 /// between two requests are neither lost nor doubled. A list that ends before all rows
 /// came that the service counts is read again, and ends with an error if they do not come.
-pub(crate) fn pages<S: Source + ?Sized>(
+pub(super) fn pages_by<S: Source + ?Sized>(
     source: Arc<S>,
     pagination: Pagination,
     options: ReadOptions,
@@ -44,13 +57,4 @@ pub(crate) fn rows<T: Send + 'static>(pages: PageStream<Page<T>>) -> PageStream<
 /// A stream that fails with this error.
 pub(crate) fn failed<T: Send + 'static>(error: Error) -> PageStream<T> {
     stream::once(future::err(error)).boxed()
-}
-
-/// The pagination of an operation, as the description states it.
-pub(crate) fn pagination_of(operation: &str) -> Result<Pagination, Error> {
-    modelarts_api::OPERATIONS
-        .iter()
-        .find(|known: &&Operation| known.id == operation)
-        .and_then(|operation| operation.pagination)
-        .ok_or_else(|| Error::invalid(format!("{operation} is not a list")))
 }

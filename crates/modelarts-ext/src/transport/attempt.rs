@@ -1,12 +1,15 @@
 //! One attempt of a call: reads the response to its end, and tells its errors apart.
 
 use modelarts_api::{BoxError, Response};
-use reqwest::{StatusCode, Url, header::LOCATION};
+use reqwest::{
+    StatusCode, Url,
+    header::{HeaderMap, LOCATION},
+};
 
 use crate::{
     credentials::secrets::Secrets,
     error::{Error, ErrorKind},
-    http::body,
+    http::{body, headers},
     transport::{connector::ConnectorError, retry::AttemptResult},
 };
 
@@ -35,6 +38,8 @@ pub(super) async fn read_response(
         error.error = error.error.with_mask(&secrets.mask());
         error
     };
+    let request_id =
+        |headers: &HeaderMap| headers::request_id(headers).map(|id| secrets.mask_id(id));
     let mut response = response.await.map_err(attempt_error)?;
     let status = response.status();
     let failed = status.as_u16() >= 300;
@@ -49,7 +54,7 @@ pub(super) async fn read_response(
                 format!("the answer is longer than {} MiB", BODY_CAP >> 20),
             )
             .with_status(status.as_u16())
-            .with_request_id(secrets.request_id(response.headers())),
+            .with_request_id(request_id(response.headers())),
             permanent: true,
         });
     }
@@ -78,7 +83,7 @@ pub(super) async fn read_response(
                 ),
             )
             .with_status(status.as_u16())
-            .with_request_id(secrets.request_id(&headers))
+            .with_request_id(request_id(&headers))
             .with_retryable(false),
             permanent: true,
         });

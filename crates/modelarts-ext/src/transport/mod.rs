@@ -34,18 +34,18 @@ use crate::{
     clock::{Clock, since},
     credentials::{
         Credentials, ProvideCredentials, ProviderContext,
-        authenticate::{Authentication, copy_without_auth},
+        authenticate::Authentication,
         rejection::{self, Rejection},
         secrets::Secrets,
     },
     error::{Error, ErrorKind},
-    http::{headers::retry_after, signing::SigningScheme},
+    http::{headers, signing::SigningScheme},
     transport::{
         attempt::{AttemptError, read_response},
         call::{DecodeObserver, Record},
         connector::HttpConnector,
         deadline::Deadline,
-        retry::{AttemptResult, RetryPolicy, may_retry, retry_delay},
+        retry::{AttemptResult, RetryPolicy},
         retry_budget::RetryBudget,
     },
 };
@@ -216,7 +216,7 @@ impl HttpTransport {
             let (result, wait, permanent) = match &response {
                 Ok(answer) => (
                     AttemptResult::Response(answer.status),
-                    retry_after(&answer.headers, || self.service_time(self.clock.now())),
+                    headers::retry_after(&answer.headers, || self.service_time(self.clock.now())),
                     false,
                 ),
                 // IAM may answer with `Retry-After` as well.
@@ -230,8 +230,9 @@ impl HttpTransport {
                 (call.status, call.request_id) = match &response {
                     Ok(answer) => (
                         Some(answer.status.as_u16()),
-                        sent.as_ref()
-                            .and_then(|sent: &Sent| sent.secrets.request_id(&answer.headers)),
+                        sent.as_ref().and_then(|Sent { secrets, .. }| {
+                            headers::request_id(&answer.headers).map(|id| secrets.mask_id(id))
+                        }),
                     ),
                     // A redirect, or too long an answer.
                     Err(AttemptError { error, .. }) if sent.is_some() => {
@@ -251,11 +252,12 @@ impl HttpTransport {
                 left = self.left(started);
                 continue;
             }
-            let again = !permanent && may_retry(operation.effect, result);
-            let delay = again
-                .then(|| self.retry.ceilings().nth(retries))
+            let delay = (!permanent)
+                .then(|| {
+                    self.retry
+                        .delay_after(result, operation.effect, retries, wait)
+                })
                 .flatten()
-                .map(|ceiling| retry_delay(wait, ceiling))
                 .filter(|delay| {
                     let after = since(&*self.clock, started).saturating_add(*delay);
                     after < self.retry.max_elapsed && after < self.timeout
@@ -280,13 +282,14 @@ impl HttpTransport {
         skew: i64,
         record: &Record,
     ) -> Result<Request, Error> {
-        let mut outgoing = copy_without_auth(request)?;
         let authentication = Authentication {
             signing: &self.signing,
             project_id: Some(&self.project_id),
         };
         let now = add_seconds(self.clock.now(), skew);
-        if let Some(canonical) = authentication.apply(&mut outgoing, credentials, now)? {
+        let (mut outgoing, canonical) =
+            authentication.authenticated_copy(request, credentials, now)?;
+        if let Some(canonical) = canonical {
             record.update(|call| call.canonical_request = Some(canonical));
         }
         if let Some(language) = self.language {

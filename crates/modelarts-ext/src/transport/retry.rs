@@ -122,8 +122,30 @@ impl RetryPolicy {
         RetryBudget::new(self.budget_per_second, self.budget_share, now)
     }
 
+    /// The delay before the next attempt, after so many retries: that of the service, else a
+    /// random one. `None`: no attempt is left. A date in the past, or a 0, counts as none.
+    pub(crate) fn delay(&self, retries: usize, retry_after: Option<Duration>) -> Option<Duration> {
+        let ceiling = self.ceilings().nth(retries)?;
+        let wait = retry_after.filter(|wait| !wait.is_zero());
+        Some(wait.unwrap_or_else(|| jitter(ceiling)))
+    }
+
+    /// The same after an attempt with this result. `None` also if a request with this effect may
+    /// not be sent again then.
+    pub(super) fn delay_after(
+        &self,
+        result: AttemptResult,
+        effect: Effect,
+        retries: usize,
+        retry_after: Option<Duration>,
+    ) -> Option<Duration> {
+        may_retry(effect, result)
+            .then(|| self.delay(retries, retry_after))
+            .flatten()
+    }
+
     /// The longest pauses, one after each attempt but the last.
-    pub(crate) fn ceilings(&self) -> impl Iterator<Item = Duration> + use<> {
+    fn ceilings(&self) -> impl Iterator<Item = Duration> + use<> {
         ExponentialBuilder::new()
             .with_min_delay(self.base)
             .with_max_delay(self.cap)
@@ -139,14 +161,6 @@ fn jitter(ceiling: Duration) -> Duration {
     ceiling.mul_f64(fastrand::f64())
 }
 
-/// The delay before the next attempt: that of the service, else a random one. A date in the
-/// past, or a 0, counts as none.
-pub(crate) fn retry_delay(retry_after: Option<Duration>, ceiling: Duration) -> Duration {
-    retry_after
-        .filter(|wait| !wait.is_zero())
-        .unwrap_or_else(|| jitter(ceiling))
-}
-
 /// The result of one attempt, as far as retries depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttemptResult {
@@ -159,7 +173,7 @@ pub(super) enum AttemptResult {
 }
 
 /// True if a request with this effect may be sent again.
-pub(super) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
+fn may_retry(effect: Effect, result: AttemptResult) -> bool {
     let is_repeatable = effect != Effect::Create;
     match result {
         AttemptResult::NotSent => true,

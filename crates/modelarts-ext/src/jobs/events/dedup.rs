@@ -12,6 +12,9 @@ use crate::jobs::events::event::{Event, TIME_RESOLUTION};
 /// A hash that stands for an event: 16 bytes instead of some hundreds, for all events of a job.
 type Digest = (u64, u64);
 
+/// The first and the last time of the events that are asked for.
+type Range = (SystemTime, SystemTime);
+
 /// All events that were seen, as a multiset, because events may be equal.
 #[derive(Debug)]
 pub(super) struct Deduplicator {
@@ -41,10 +44,11 @@ impl Deduplicator {
         }
     }
 
-    /// A poll begins.
-    pub(super) fn begin_poll(&mut self, now: SystemTime) {
+    /// Begins a poll. Returns the time in which to ask for new events; `None` is all of it.
+    pub(super) fn begin_poll(&mut self, now: SystemTime, range: Option<Range>) -> Option<Range> {
         self.poll_counts.clear();
         self.poll_start = now;
+        self.window(range)
     }
 
     /// The poll has brought all rows that there were.
@@ -52,15 +56,12 @@ impl Deduplicator {
         self.last_complete = Some(self.poll_start);
     }
 
-    /// The time in which to ask for new events. `None` is all of it.
+    /// The time in which a poll that begins now asks for new events.
     ///
     /// An event that appears not later than `lateness` after its time is in a window that
     /// begins so much before the newest event that was seen. Where that one is dated ahead
     /// of the clock, the last complete poll stands for it, or a clock that was set back since.
-    pub(super) fn window(
-        &self,
-        range: Option<(SystemTime, SystemTime)>,
-    ) -> Option<(SystemTime, SystemTime)> {
+    fn window(&self, range: Option<Range>) -> Option<Range> {
         let Some((newest, last_complete)) = self.newest.zip(self.last_complete) else {
             return range;
         };
@@ -126,8 +127,7 @@ mod tests {
     }
 
     fn poll(dedup: &mut Deduplicator, rows: &[Event]) -> Vec<Event> {
-        dedup.begin_poll(later());
-        let window = dedup.window(None);
+        let window = dedup.begin_poll(later(), None);
         let inside = |event: &&Event| {
             window.is_none_or(|(start, end)| {
                 event
@@ -167,8 +167,7 @@ mod tests {
         assert_eq!(dedup.window(None), None);
         assert_eq!(poll(&mut dedup, &[event(59, "x")]), [event(59, "x")]);
         let mut window = |now, range| {
-            dedup.begin_poll(now);
-            let window = dedup.window(range);
+            let window = dedup.begin_poll(now, range);
             dedup.complete_poll();
             window
         };
@@ -199,7 +198,7 @@ mod tests {
         let undated = serde_json::json!({"time": "soon", "message": "undated"});
         rows.push(Event::new(serde_json::from_value(undated).unwrap()));
         for new in [1, 0] {
-            dedup.begin_poll(later());
+            dedup.begin_poll(later(), None);
             assert_eq!(dedup.take_new(rows.clone()).len(), new);
         }
     }
@@ -238,8 +237,7 @@ mod tests {
                     .collect();
                 rows.sort_by_key(|event| event.time_text().to_owned());
                 let clock = event(now, "").time().unwrap() - Duration::from_secs(behind);
-                dedup.begin_poll(clock);
-                if let Some((start, end)) = dedup.window(None) {
+                if let Some((start, end)) = dedup.begin_poll(clock, None) {
                     rows.retain(|event| {
                         event.time().is_some_and(|time| time >= start && time <= end)
                     });

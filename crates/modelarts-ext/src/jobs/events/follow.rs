@@ -7,7 +7,7 @@ use crate::{
     error::Error,
     jobs::{
         events::{Events, dedup::Deduplicator, event::Event},
-        polling::end::{EndWatch, SourcePolls},
+        polling::rounds::{EndWatch, SourcePolls},
     },
     pagination::{
         page::{Page, PageStream},
@@ -44,17 +44,6 @@ impl Events {
     pub(crate) fn reset_for_following(&mut self) {
         self.order = SortOrder::Asc;
         self.options.resume = None;
-    }
-
-    /// The events that a poll asks for: those of a window of time, of which some may be
-    /// missing, or all of them in the last poll.
-    fn for_poll(&self, deduplicator: &Deduplicator, is_last: bool) -> Self {
-        let mut events = self.clone();
-        if !is_last {
-            events.options.lenient = true;
-            events.range = deduplicator.window(events.range);
-        }
-        events
     }
 }
 
@@ -103,7 +92,7 @@ impl EventFollower {
             .unwrap_or_else(|| self.begin_poll(end_watch));
         let mut pages = match poll.pages.take() {
             Some(pages) => pages,
-            None => poll.rest.clone().pages(),
+            None => poll.rest.clone().unchecked_pages(),
         };
         match pages.try_next().await {
             Ok(Some(page)) => {
@@ -134,16 +123,17 @@ impl EventFollower {
     }
 
     fn begin_poll(&mut self, end_watch: &EndWatch) -> Poll {
-        self.polls.begin(end_watch);
-        self.deduplicator
-            .begin_poll(end_watch.job.client().clock().now());
+        let is_last = self.polls.begin(end_watch);
+        let now = end_watch.job.client().clock().now();
+        let mut rest = self.events.clone();
+        let window = self.deduplicator.begin_poll(now, rest.range);
         // The last poll is one of all events, so that nothing is missing in the end, whatever
-        // the times of the events are.
-        let is_last = self.polls.may_be_last(end_watch);
-        Poll {
-            rest: self.events.for_poll(&self.deduplicator, is_last),
-            pages: None,
+        // the times of the events are. Of those of a window some may be missing.
+        if !is_last {
+            rest.options.lenient = true;
+            rest.range = window;
         }
+        Poll { rest, pages: None }
     }
 }
 

@@ -59,9 +59,10 @@ use crate::{
     pagination::{
         offset::DetectedOffset,
         options::{ReadOptions, require_not_blank},
-        page::{Page, PageStream, RawPage, Source},
+        page::{Page, PageStream},
         position::Position,
-        stream::{self, pagination_of},
+        source::{RawPage, Source},
+        stream,
     },
 };
 
@@ -206,13 +207,16 @@ impl Events {
     /// The pages of the events that there are now.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Event>> {
-        match self.check().and_then(|()| pagination_of(OPERATION)) {
-            Ok(paging) => {
-                let options = self.options.clone();
-                stream::pages(Arc::new(self), paging, options)
-            }
+        match self.check() {
+            Ok(()) => self.unchecked_pages(),
             Err(error) => stream::failed(error),
         }
+    }
+
+    /// The same without the check of the settings: following checks them once.
+    fn unchecked_pages(self) -> PageStream<Page<Event>> {
+        let options = self.options.clone();
+        stream::pages(Arc::new(self), options)
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -57,7 +57,7 @@ use crate::{
             follow::LogFollower,
             item::{LogAccess, LogItem},
         },
-        polling::end::{EndWatch, SourcePolls},
+        polling::rounds::{EndWatch, SourcePolls},
     },
     pagination::page::PageStream,
 };

@@ -17,7 +17,7 @@ use crate::{
             lines::{LineReader, LineSource, MAX_LINES},
             preview::PreviewReader,
         },
-        polling::end::{EndWatch, SourcePolls},
+        polling::rounds::{EndWatch, SourcePolls},
     },
     pagination::page::PageStream,
 };

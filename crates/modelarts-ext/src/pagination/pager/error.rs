@@ -1,46 +1,14 @@
-//! How a list can fail, besides its requests, and after how many of them.
+//! The errors of a list, besides those of its requests.
 
 use std::fmt;
 
-use crate::pagination::position::Position;
-
-/// The requests that any list may take, and those that it may take for each page that its rows
-/// fill.
-const BASE_REQUESTS: u64 = 64;
-const REQUESTS_PER_PAGE: u64 = 4;
-/// The rows behind those that were read that a relocation may reach, where no total is stated.
-const MAX_ROWS_AHEAD: u64 = 10_000;
-
-/// The pages in a row that may be short and lead no further while the service says that there
-/// is more.
-pub(super) const MAX_IDLE_PAGES: u32 = 1;
-/// The relocations in a row that may end without a new row.
-pub(super) const MAX_RELOCATIONS: u32 = 10;
-/// The times that a list is read again while its rows change places.
-pub(super) const MAX_REREADS_UNORDERED: u32 = 16;
-/// The same where rows were inserted and removed at the same time, which looks alike.
-pub(super) const MAX_REREADS_UNCLEAR: u32 = 2;
-
-/// The requests that a list with so many rows may take. `new`: the rows that a page brings;
-/// `farthest`: the rows before the farthest one that a relocation asked for.
-pub(super) fn max_requests(rows: u64, new: u32, farthest: u64, largest_page: u32) -> u64 {
-    let farthest = farthest.min(rows.saturating_mul(2).saturating_add(MAX_ROWS_AHEAD));
-    let step = u64::from((largest_page / 2).max(1));
-    let pages = rows.div_ceil(u64::from(new.max(1)));
-    let pages = pages.saturating_add(farthest.div_ceil(step));
-    BASE_REQUESTS.saturating_add(REQUESTS_PER_PAGE.saturating_mul(pages))
-}
-
-/// A list that is read again from its beginning, since it came to this end.
-pub(super) struct Reread {
-    pub(super) position: Position,
-    /// The number of times that it was reached.
-    pub(super) times: u32,
-    /// The rows that were given then.
-    pub(super) given: u64,
-    /// The rows that came, of those that had to come, if some were missing.
-    pub(super) missing: Option<(u64, u64)>,
-}
+use crate::{
+    error::{Error, ErrorKind},
+    pagination::{
+        pager::bounds::{BASE_REQUESTS, REQUESTS_PER_PAGE},
+        position::Position,
+    },
+};
 
 /// The reason that the rest of a list cannot be read.
 #[derive(Clone, Copy, Debug)]
@@ -70,11 +38,13 @@ pub(super) enum ListError {
 }
 
 impl ListError {
-    /// The error of a list that ended before all of its rows came, or perhaps before that.
-    pub(super) fn ended_early(missing: Option<(u64, u64)>, unordered: bool, given: u64) -> Self {
-        match missing {
-            Some((came, all)) if !unordered => Self::Ended { came, all },
-            _ => Self::OrderChanged { came: given },
+    /// The error of the list of this operation, where reading it stopped here.
+    pub(super) fn at(self, operation: &str, position: Position) -> Error {
+        let text = format!("{operation}: {self}");
+        let error = Error::new(ErrorKind::Unexpected, text).with_position(position);
+        match self {
+            Self::OffsetUnclear | Self::PageTooLong { .. } => error.with_retryable(false),
+            _ => error,
         }
     }
 }

@@ -13,6 +13,7 @@
 //! ends without an error when, from one request on, no row was new, the total did not
 //! change, and as many rows were seen as it says.
 
+mod bounds;
 mod end;
 mod error;
 mod history;
@@ -38,8 +39,9 @@ use crate::{
     pagination::{
         offset::OffsetUnit,
         options::ReadOptions,
-        page::{Page, RawPage, Source},
+        page::Page,
         pager::{
+            end::{End, Progress, Reread},
             error::ListError,
             history::RowHistory,
             offset_meaning::{Evidence, Meaning, Verdict},
@@ -49,7 +51,7 @@ use crate::{
             window::{Window, WindowPlan},
         },
         position::Position,
-        resume::{SAVED_KEYS, SAVED_KEYS_IN_RUN},
+        source::{RawPage, Source},
     },
 };
 
@@ -58,6 +60,11 @@ use crate::{
 /// neighbours.
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
+
+/// The number of keys that a saved position holds.
+const SAVED_KEYS: u32 = 30;
+/// The number of keys that a saved position holds when they end with a run of equal ones.
+const SAVED_KEYS_IN_RUN: u32 = 75;
 
 type Answer<T> = Result<(Window, RawPage<T>), Error>;
 
@@ -105,7 +112,7 @@ pub(crate) struct Pager<S: Source + ?Sized> {
     /// The service may have changed the order of the rows.
     order_unclear: bool,
     /// The end that the list came to, once it is read again.
-    reread: Option<error::Reread>,
+    reread: Option<Reread>,
     first: bool,
     /// All rows come in one answer.
     is_single_page: bool,
@@ -180,7 +187,8 @@ impl<S: Source + ?Sized> Pager<S> {
     pub(crate) async fn next(&mut self) -> Result<Option<Page<S::Item>>, Error> {
         while self.failure.is_none() && !self.done {
             if self.requests > self.max_requests() {
-                return self.too_many_requests().map_or(Ok(None), Err);
+                let error = self.progress().too_many_requests(self.requests);
+                return error.map_or(Ok(None), |error| Err(self.error(error)));
             }
             let (window, page) = match &self.relocation {
                 Some(relocation) => {
@@ -217,7 +225,7 @@ impl<S: Source + ?Sized> Pager<S> {
         let new = self.plan.size.min(self.plan.max - overlap);
         let new = new.min(self.half_page.unwrap_or(new));
         let rows = self.largest.max(self.given_rows()).max(self.read);
-        error::max_requests(rows, new, self.farthest, self.plan.max)
+        bounds::max_requests(rows, new, self.farthest, self.plan.max)
     }
 
     /// How many rows came, those before a resumed position included.
@@ -263,6 +271,56 @@ impl<S: Source + ?Sized> Pager<S> {
         let most = plan.max - plan.max / 4;
         let overlap = self.history.overlap(usual, most);
         plan.overlapping(read, overlap)
+    }
+
+    /// Returns whether all rows that the service counts were seen since it last said how many there
+    /// are, and none of them was new.
+    fn is_confirmed(&self) -> bool {
+        let confirmed = self.history.confirmed() + self.unreadable;
+        self.required.is_some_and(|all| confirmed >= all)
+    }
+
+    fn progress(&self) -> Progress<'_> {
+        Progress {
+            read: self.read,
+            given: self.given_rows(),
+            required: self.required,
+            least: self.least,
+            is_incomplete: self.history.is_incomplete(),
+            order_changed: self.order_changed,
+            order_unclear: self.order_unclear,
+            reread: self.reread.as_ref(),
+        }
+    }
+
+    /// Ends the list, or begins it again.
+    fn finish(&mut self) {
+        if self.is_single_page || self.lenient {
+            return;
+        }
+        match self.progress().end() {
+            End::Complete => {}
+            End::Failed(error) => self.failure = Some(self.error(error)),
+            End::Reread { times, missing } => {
+                if self.reread.is_none() {
+                    self.requests = 0;
+                }
+                self.reread = Some(Reread {
+                    position: self.position(),
+                    times,
+                    given: self.given_rows(),
+                    missing,
+                });
+                self.done = false;
+                self.idle_pages = 0;
+                self.plan.size = self.plan.max;
+                self.restart();
+            }
+        }
+    }
+
+    fn error(&self, error: ListError) -> Error {
+        error.at(self.source.operation(), self.position())
     }
 
     /// Begins the list again.
@@ -346,8 +404,7 @@ impl<S: Source + ?Sized> Pager<S> {
             .explains(&hashes, window.start, bounds.all, known);
         if (self.order_changed || self.reread.is_some()) && self.history.is_incomplete() {
             // Rows that are not known would come again.
-            let missing = self.reread.as_ref().and_then(|reread| reread.missing);
-            return Err(self.ended_early(missing));
+            return Err(self.error(self.progress().cannot_reread()));
         }
         // In a search, and where rows are missing in between, nothing is expected.
         let overlap = match self.relocation {
@@ -400,7 +457,7 @@ impl<S: Source + ?Sized> Pager<S> {
             .or(counts.total);
         self.idle_pages = if further { 0 } else { self.idle_pages + 1 };
         if !full {
-            self.done = !more || self.idle_pages > error::MAX_IDLE_PAGES;
+            self.done = !more || self.idle_pages > bounds::MAX_IDLE_PAGES;
             if more {
                 // Pages are shorter than they say; the overlap must not fill them.
                 let half = u32::try_from(rows / 2).unwrap_or(u32::MAX).max(1);
@@ -496,7 +553,7 @@ impl<S: Source + ?Sized> Pager<S> {
         let Some(relocation) = self.relocation.take() else {
             self.continue_from(self.read);
             self.relocations += 1;
-            if self.relocations > error::MAX_RELOCATIONS {
+            if self.relocations > bounds::MAX_RELOCATIONS {
                 return Err(self.error(ListError::ChangedTooMuch));
             }
             // Earlier by half a window: as much that is known as what is not.

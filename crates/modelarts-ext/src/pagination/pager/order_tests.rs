@@ -213,7 +213,7 @@ fn rows_that_could_not_be_read_before_a_position_are_counted_once() {
     let mut options = setting.options();
     options.resume = Some(position);
     let (list, _) = setting.list::<true>();
-    let pages = stream::pages(Arc::new(list), setting.pagination(), options);
+    let pages = stream::pages_by(Arc::new(list), setting.pagination(), options);
     let error = block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
     assert_eq!(
         error.to_string(),

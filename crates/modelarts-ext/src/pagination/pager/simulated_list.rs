@@ -13,7 +13,8 @@ use crate::{
     pagination::{
         offset::DetectedOffset,
         options::ReadOptions,
-        page::{Page, PageStream, RawPage, Source},
+        page::{Page, PageStream},
+        source::{self, RawPage, Source},
         stream,
     },
 };
@@ -107,7 +108,7 @@ impl Setting {
     }
 
     pub(crate) fn pagination(&self) -> Pagination {
-        let mut how = stream::pagination_of("ListTrainingJobs").unwrap();
+        let mut how = source::pagination_of("ListTrainingJobs").unwrap();
         how.offset = self.documented;
         how.disputed = self.disputed;
         how.max_limit = Some(self.max);
@@ -143,7 +144,7 @@ impl Setting {
     pub(crate) fn pages<const UNIQUE: bool>(&self) -> (PageStream<Page<u32>>, Arc<Mutex<Table>>) {
         let (list, table) = self.list::<UNIQUE>();
         (
-            stream::pages(Arc::new(list), self.pagination(), self.options()),
+            stream::pages_by(Arc::new(list), self.pagination(), self.options()),
             table,
         )
     }

@@ -177,7 +177,7 @@ fn a_client_remembers_what_it_found_out() {
     let (list, _) = setting.list::<false>();
     let detected = list.detected.clone();
     let read = |list: List<false>| {
-        let pages = stream::pages(Arc::new(list), setting.pagination(), setting.options());
+        let pages = stream::pages_by(Arc::new(list), setting.pagination(), setting.options());
         block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap()
     };
     assert_eq!(read(list).len(), 200);
@@ -198,7 +198,8 @@ fn a_list_is_read_on_from_a_position() {
     for insert in [0, 2, 70, 400] {
         for delete in [0, 1, 5] {
             let (list, table) = setting.list::<true>();
-            let mut pages = stream::pages(Arc::new(list), setting.pagination(), setting.options());
+            let mut pages =
+                stream::pages_by(Arc::new(list), setting.pagination(), setting.options());
             let mut rows = Vec::new();
             for _ in 0..5 {
                 rows.extend(block_on(pages.try_next()).unwrap().unwrap().items);
@@ -219,7 +220,7 @@ fn a_list_is_read_on_from_a_position() {
             let mut options = setting.options();
             options.resume = Some(serde_json::from_str(&position).unwrap());
             let (list, _) = changed.list::<true>();
-            let pages = stream::pages(Arc::new(list), setting.pagination(), options);
+            let pages = stream::pages_by(Arc::new(list), setting.pagination(), options);
             rows.extend(block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap());
             rows.retain(|row| *row < 999_999);
             assert_eq!(rows, (0..100).collect::<Vec<_>>(), "{insert} {delete}");
@@ -233,21 +234,21 @@ fn a_position_in_a_list_that_is_another_one_is_refused() {
     let (mut pages, _) = setting.pages::<true>();
     let page = block_on(pages.try_next()).unwrap().unwrap();
     assert_eq!(page.position.rows(), 40);
-    assert_eq!(
-        page.position.check("Other").unwrap_err().to_string(),
-        "resume: the position is one in List, and this is Other"
-    );
-
     let mut options = setting.options();
     let mut position = page.position;
     position.more = true;
     options.resume = Some(position);
+    assert_eq!(
+        options.check("Other", 50).unwrap_err().to_string(),
+        "resume: the position is one in List, and this is Other"
+    );
+
     let (list, _) = Setting {
         rows: Rows((100..300).collect()),
         ..setting.clone()
     }
     .list::<true>();
-    let pages = stream::pages(Arc::new(list), setting.pagination(), options);
+    let pages = stream::pages_by(Arc::new(list), setting.pagination(), options);
     let error = block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -1,4 +1,5 @@
-//! The end of following: when a followed job is over, and each of its sources quiet.
+//! The rounds of polls of a followed job, which go on until it is over and each of its sources
+//! quiet.
 
 use std::time::{Duration, SystemTime};
 
@@ -26,9 +27,14 @@ pub(crate) struct SourcePolls {
 }
 
 impl SourcePolls {
-    /// A poll begins.
-    pub(crate) fn begin(&mut self, end_watch: &EndWatch) {
+    /// Begins a poll. Returns whether the source has been quiet for long enough if this poll
+    /// brings nothing new.
+    pub(crate) fn begin(&mut self, end_watch: &EndWatch) -> bool {
         self.started_at = end_watch.has_ended.then(|| end_watch.clock().now());
+        self.started_at.is_some_and(|started_at| {
+            let first = self.quiet_polls.map_or(started_at, |(first, _)| first);
+            time_between(first, started_at) >= end_watch.quiet_period
+        })
     }
 
     /// The poll goes on: a part of it has come.
@@ -45,15 +51,6 @@ impl SourcePolls {
     /// The poll failed. Passes over the error, or gives it back.
     pub(crate) fn fail(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
         self.tolerance.tolerate(error, clock)
-    }
-
-    /// Returns whether the source has been quiet for long enough if the poll that has begun
-    /// brings nothing new.
-    pub(crate) fn may_be_last(&self, end_watch: &EndWatch) -> bool {
-        self.started_at.is_some_and(|started_at| {
-            let first = self.quiet_polls.map_or(started_at, |(first, _)| first);
-            time_between(first, started_at) >= end_watch.quiet_period
-        })
     }
 
     /// Ends a round of polls.
