@@ -355,9 +355,39 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     }))
 }
 
+/// The body of a creation of a job that the rules pass, with its stored algorithm filled in. The
+/// body is checked before it is filled in, which needs its shape, and after that.
+pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, ApiError> {
+    let named = body.pointer("/algorithm/id").and_then(Value::as_str);
+    let stored = match named {
+        Some(id) => find(call, id)?,
+        None => None,
+    };
+    let mut draft = Creation {
+        body: &body,
+        offer: &call.state.offer,
+        stored: stored.as_ref(),
+        is_algorithm: false,
+        may_prioritise: call.user.may_set_high_priority,
+    };
+    validation::check(&draft)?;
+    let Some(stored) = &stored else {
+        return Ok(body);
+    };
+    let filled = filled_in_body(&body, stored);
+    let mut unnamed = filled.clone();
+    for name in ["id", "subscription_id", "item_version_id"] {
+        unnamed["algorithm"][name] = Value::Null;
+    }
+    draft.stored = None;
+    draft.body = &unnamed;
+    validation::check(&draft)?;
+    Ok(filled)
+}
+
 /// The body of a job from a stored algorithm, with what the algorithm says filled in where the job
 /// says nothing itself. A job that names a boot file or a command runs that one.
-pub(super) fn filled_in_body(body: &Value, stored: &Value) -> Value {
+fn filled_in_body(body: &Value, stored: &Value) -> Value {
     let mut filled = body.clone();
     let config = &stored["job_config"];
     let algorithm = &mut filled["algorithm"];

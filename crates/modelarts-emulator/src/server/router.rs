@@ -230,7 +230,6 @@ async fn respond(
         Target::Unknown => return Err(not_modelled(parts)),
     };
 
-    let mut recorded = LoggedRequest::new(operation.id(), &parts.uri, body);
     let call = ApiCall {
         state,
         user,
@@ -240,7 +239,8 @@ async fn respond(
         language: Language::of(&parts.headers),
     };
     let answer = perform(operation, &call, request_id).await;
-    recorded.status = answer.status().as_u16();
+    let status = answer.status().as_u16();
+    let recorded = LoggedRequest::new(operation.id(), &parts.uri, body, status);
     state.request_log.add(recorded);
     Ok(answer)
 }
