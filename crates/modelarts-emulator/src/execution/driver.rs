@@ -70,16 +70,12 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// The driver of a job, for its next run.
+    /// The driver of a job.
     pub(super) fn new(state: &Arc<EmulatorState>, job: &Job, slot: Option<QueueSlot>) -> Self {
-        let mut workers: Vec<Worker> = Worker::all(&job.id, &job.request).collect();
-        for worker in &mut workers {
-            worker.run = job.records.len();
-        }
         Self {
             state: Arc::clone(state),
             id: job.id.clone(),
-            workers,
+            workers: Worker::all(&job.id, &job.request).collect(),
             request: Arc::clone(&job.request),
             stop: job.stop_requests(),
             slot,

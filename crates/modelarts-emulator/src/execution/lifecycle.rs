@@ -88,7 +88,8 @@ pub(super) fn start(state: &Arc<EmulatorState>, request: NodeRequest) {
 async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
     // An earlier process may have left it in the queue, before its first run or after it.
     let look = |job: &Job| {
-        let driver = Driver::new(&state, job, Some(slot));
+        let mut driver = Driver::new(&state, job, Some(slot));
+        driver.set_run(job.records.len());
         let restarts = Restarts::of(&job.request, state.restart_on, job.restarts);
         let round = Round {
             first: job.state == JobState::Creating,
@@ -166,6 +167,13 @@ impl Driver {
             Some(tuning) => self.run_search(tuning).await,
             None => self.run_code().await,
         })
+    }
+
+    /// Sets how often the code has been started before.
+    fn set_run(&mut self, run: usize) {
+        for worker in &mut self.workers {
+            worker.run = run;
+        }
     }
 
     /// How long ago the job ran first.
@@ -265,9 +273,7 @@ impl Driver {
         let Some(runs) = requeued.flatten() else {
             return false;
         };
-        for worker in &mut self.workers {
-            worker.run = runs;
-        }
+        self.set_run(runs);
         if !preempted {
             restarts.left -= 1;
         }
