@@ -14,7 +14,7 @@ use crate::{
         creation::Creation,
         fields::{
             field_spec::{FieldSpec, Handling, Need, Type},
-            ignored,
+            ignored, visible,
         },
     },
 };
@@ -172,7 +172,7 @@ fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
 
 /// The documented form of an algorithm.
 fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
-    let body = &ignored::visible_part_of(FIELDS, body);
+    let body = &visible::visible_part_of(FIELDS, body);
     let given = &body["job_config"];
     let mut config = given.as_object().cloned().unwrap_or_default();
     config.retain(|_, value| !value.is_null());
@@ -226,7 +226,7 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
 pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     check(call, &body)?;
-    let ignored = ignored::ignored_paths_of(FIELDS, &body, call.state.offer.strict)?;
+    let ignored = ignored::ignored_header_of(FIELDS, &body, call.state.offer.strict)?;
     let id = call.state.ids.next().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
@@ -241,7 +241,7 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     }
     Ok(with_ignored_fields(
         ApiResponse::json(StatusCode::CREATED, value),
-        &ignored,
+        ignored,
     ))
 }
 
@@ -266,7 +266,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
         }
     }
     check(call, &body)?;
-    let ignored = ignored::ignored_paths_of(FIELDS, &given, call.state.offer.strict)?;
+    let ignored = ignored::ignored_header_of(FIELDS, &given, call.state.offer.strict)?;
     if body["metadata"]["tags"].is_null() {
         body["metadata"]["tags"] = before["metadata"]["tags"].clone();
     }
@@ -287,7 +287,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     }
     Ok(with_ignored_fields(
         ApiResponse::json(StatusCode::CREATED, value),
-        &ignored,
+        ignored,
     ))
 }
 

@@ -61,13 +61,13 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     job.project.clone_from(&call.user.project_id);
     job.user_id.clone_from(&call.user.id);
     job.user_name.clone_from(&call.user.name);
-    let ignored = ignored::ignored_paths(&job.request.body);
+    let ignored = ignored::ignored_header(&job.request.body);
     let shown = view::job(&job, UserName::NotYet, now);
     let quota = call.state.quotas.jobs(&call.user.project_id)?;
     lifecycle::submit(call.state, job, quota)?;
     Ok(with_ignored_fields(
         ApiResponse::json(StatusCode::CREATED, shown),
-        &ignored,
+        ignored,
     ))
 }
 
@@ -108,7 +108,7 @@ const CHANGES: &[FieldSpec] = &[
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     body_shape::check_against(CHANGES, &body)?;
-    let ignored = ignored::ignored_paths_of(CHANGES, &body, call.state.offer.strict)?;
+    let ignored = ignored::ignored_header_of(CHANGES, &body, call.state.offer.strict)?;
     let description = body["description"].as_str();
     let policy = &body["spec"]["schedule_policy"];
     let priority = policy["priority"].as_i64();
@@ -165,7 +165,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     }
     Ok(with_ignored_fields(
         ApiResponse::json(StatusCode::OK, Value::Null),
-        &ignored,
+        ignored,
     ))
 }
 
