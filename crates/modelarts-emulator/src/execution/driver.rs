@@ -70,26 +70,20 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// The driver of a job; none if there is no such job.
-    pub(super) fn new(
-        state: &Arc<EmulatorState>,
-        id: &str,
-        slot: Option<QueueSlot>,
-    ) -> Option<Self> {
-        let look = |job: &Job| (Arc::clone(&job.request), job.stop_requests());
-        let (request, stop) = state.store.read(id, look)?;
-        Some(Self {
+    /// The driver of a job.
+    pub(super) fn new(state: &Arc<EmulatorState>, job: &Job, slot: Option<QueueSlot>) -> Self {
+        Self {
             state: Arc::clone(state),
-            id: id.to_owned(),
-            workers: Worker::all(id, &request).collect(),
-            request,
-            stop,
+            id: job.id.clone(),
+            workers: Worker::all(&job.id, &job.request).collect(),
+            request: Arc::clone(&job.request),
+            stop: job.stop_requests(),
             slot,
             limit_is_set: false,
             time_limit: Mutex::new(Box::pin(std::future::pending())),
             upload_end: GraceEnd::new(),
             export_end: GraceEnd::new(),
-        })
+        }
     }
 
     /// Moves on and says so, unless somebody has asked to stop.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
+    api::error::ApiError,
     catalog::quirks::Preempted,
     execution::{
         driver::{Driver, Ending, stop_request},
@@ -57,7 +58,7 @@ struct Round {
 }
 
 /// The nodes that a job needs of its pool.
-pub(crate) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
+pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     NodeRequest {
         job: job.id.clone(),
         pool: job.request.pool_id.clone().unwrap_or_default(),
@@ -68,20 +69,36 @@ pub(crate) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     }
 }
 
+/// Stores a new job, unless it may not be there, and starts it.
+pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Result<(), ApiError> {
+    let request = node_request(&job, false);
+    state.store.insert(job, quota, state.one_job_per_output)?;
+    start(state, request);
+    Ok(())
+}
+
+/// Puts a stored job into the queue and drives it from there.
+pub(super) fn start(state: &Arc<EmulatorState>, request: NodeRequest) {
+    let id = request.job.clone();
+    let slot = state.scheduler.enqueue(request);
+    state.spawn(drive(Arc::clone(state), id, slot));
+}
+
 /// Drives the job until nothing will happen to it any more. `slot` is its place in the queue.
-pub(crate) async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
-    let Some(mut driver) = Driver::new(&state, &id, Some(slot)) else {
-        return;
-    };
+async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
     // An earlier process may have left it in the queue, before its first run or after it.
-    let look = |job: &Job| (job.state, job.started.is_some(), job.restarts);
-    let Some((phase, ran, used)) = state.store.read(&id, look) else {
-        return;
+    let look = |job: &Job| {
+        let mut driver = Driver::new(&state, job, Some(slot));
+        driver.set_run(job.records.len());
+        let restarts = Restarts::of(&job.request, state.restart_on, job.restarts);
+        let round = Round {
+            first: job.state == JobState::Creating,
+            requeued: job.started.is_some(),
+        };
+        (driver, restarts, round)
     };
-    let mut restarts = Restarts::of(&driver.request, state.restart_on, used);
-    let mut round = Round {
-        first: phase == JobState::Creating,
-        requeued: ran,
+    let Some((mut driver, mut restarts, mut round)) = state.store.read(&id, look) else {
+        return;
     };
     let ending = loop {
         let ending = match driver.run_round(round).await {
@@ -102,7 +119,8 @@ pub(crate) async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot
 
 /// Holds a seeded job in its state until a request stops or deletes it.
 pub(crate) async fn hold(state: Arc<EmulatorState>, id: String) {
-    let Some(mut driver) = Driver::new(&state, &id, None) else {
+    let look = |job: &Job| Driver::new(&state, job, None);
+    let Some(mut driver) = state.store.read(&id, look) else {
         return;
     };
     let why = stop_request(&mut driver.stop.clone()).await;
@@ -115,10 +133,6 @@ impl Driver {
     /// that came before the code was started.
     async fn run_round(&mut self, round: Round) -> Result<Ending, StopReason> {
         let timing = self.state.timing.clone();
-        let before = self.state.store.read(&self.id, |job| job.records.len());
-        for worker in &mut self.workers {
-            worker.run = before.unwrap_or_default();
-        }
         if round.first {
             self.pause(timing.creating).await?;
             let runner = &self.state.runner;
@@ -149,7 +163,17 @@ impl Driver {
             *self.time_limit.lock() = self.state.clock.sleep(limit.saturating_sub(ran));
         }
         self.pause(timing.first_step).await?;
-        Ok(self.run_code().await)
+        Ok(match &self.request.tuning {
+            Some(tuning) => self.run_search(tuning).await,
+            None => self.run_code().await,
+        })
+    }
+
+    /// Sets how often the code has been started before.
+    fn set_run(&mut self, run: usize) {
+        for worker in &mut self.workers {
+            worker.run = run;
+        }
     }
 
     /// How long ago the job ran first.
@@ -217,10 +241,10 @@ impl Driver {
             }
         }
         let now = self.now();
-        let back = self.state.store.update(&self.id, |job| {
+        let requeued = self.state.store.update(&self.id, |job| {
             let queued = job.state == JobState::Queuing || job.advance(JobState::Queuing, now);
             if job.stop_reason().is_some() || !queued {
-                return false;
+                return None;
             }
             if let Some(record) = job.records.last_mut()
                 && record.end.is_none()
@@ -244,11 +268,12 @@ impl Driver {
             job.note(EventKind::Queuing, now);
             job.schedule_count += 1;
             job.restarts += u32::from(!preempted);
-            true
+            Some(job.records.len())
         });
-        if back != Some(true) {
+        let Some(runs) = requeued.flatten() else {
             return false;
-        }
+        };
+        self.set_run(runs);
         if !preempted {
             restarts.left -= 1;
         }

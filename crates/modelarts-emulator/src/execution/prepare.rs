@@ -6,8 +6,8 @@ use futures::FutureExt;
 
 use crate::{
     execution::{
-        copies::PrepareLimit,
         driver::{Driver, Ending},
+        interruption::PrepareLimit,
     },
     job::{event::EventKind, worker::Worker},
 };

@@ -49,10 +49,7 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
         });
         match continued.flatten() {
             None if held => state.spawn(lifecycle::hold(Arc::clone(state), id)),
-            Some(request) => {
-                let slot = state.scheduler.enqueue(request);
-                state.spawn(lifecycle::drive(Arc::clone(state), id, slot));
-            }
+            Some(request) => lifecycle::start(state, request),
             None if state.store.read(&id, |job| job.deleted) == Some(true) => {
                 state.spawn(finish::remove_deleted(Arc::clone(state), id));
             }

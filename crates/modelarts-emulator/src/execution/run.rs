@@ -56,9 +56,6 @@ pub(super) struct RunProgress {
 impl Driver {
     /// Runs the code until it ends, is ended, or has to give way.
     pub(super) async fn run_code(&self) -> Ending {
-        if let Some(tuning) = &self.request.tuning {
-            return self.run_search(tuning).await;
-        }
         let mut hangs = 0;
         loop {
             let mut runs = Vec::new();

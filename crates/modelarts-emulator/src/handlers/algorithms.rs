@@ -14,7 +14,7 @@ use crate::{
         creation::Creation,
         fields::{
             field_spec::{FieldSpec, Handling, Need, Type},
-            ignored,
+            ignored, visible,
         },
     },
 };
@@ -172,7 +172,7 @@ fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
 
 /// The documented form of an algorithm.
 fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
-    let body = &ignored::visible_part_of(FIELDS, body);
+    let body = &visible::visible_part_of(FIELDS, body);
     let given = &body["job_config"];
     let mut config = given.as_object().cloned().unwrap_or_default();
     config.retain(|_, value| !value.is_null());
@@ -226,7 +226,7 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
 pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     check(call, &body)?;
-    let ignored = ignored::ignored_paths_of(FIELDS, &body, call.state.offer.strict)?;
+    let ignored = ignored::ignored_header_of(FIELDS, &body, call.state.offer.strict)?;
     let id = call.state.ids.next().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
@@ -241,7 +241,7 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     }
     Ok(with_ignored_fields(
         ApiResponse::json(StatusCode::CREATED, value),
-        &ignored,
+        ignored,
     ))
 }
 
@@ -266,7 +266,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
         }
     }
     check(call, &body)?;
-    let ignored = ignored::ignored_paths_of(FIELDS, &given, call.state.offer.strict)?;
+    let ignored = ignored::ignored_header_of(FIELDS, &given, call.state.offer.strict)?;
     if body["metadata"]["tags"].is_null() {
         body["metadata"]["tags"] = before["metadata"]["tags"].clone();
     }
@@ -287,7 +287,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     }
     Ok(with_ignored_fields(
         ApiResponse::json(StatusCode::CREATED, value),
-        &ignored,
+        ignored,
     ))
 }
 
@@ -355,9 +355,39 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     }))
 }
 
+/// The body of a creation of a job that the rules pass, with its stored algorithm filled in. The
+/// body is checked before it is filled in, which needs its shape, and after that.
+pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, ApiError> {
+    let named = body.pointer("/algorithm/id").and_then(Value::as_str);
+    let stored = match named {
+        Some(id) => find(call, id)?,
+        None => None,
+    };
+    let mut draft = Creation {
+        body: &body,
+        offer: &call.state.offer,
+        stored: stored.as_ref(),
+        is_algorithm: false,
+        may_prioritise: call.user.may_set_high_priority,
+    };
+    validation::check(&draft)?;
+    let Some(stored) = &stored else {
+        return Ok(body);
+    };
+    let filled = filled_in_body(&body, stored);
+    let mut unnamed = filled.clone();
+    for name in ["id", "subscription_id", "item_version_id"] {
+        unnamed["algorithm"][name] = Value::Null;
+    }
+    draft.stored = None;
+    draft.body = &unnamed;
+    validation::check(&draft)?;
+    Ok(filled)
+}
+
 /// The body of a job from a stored algorithm, with what the algorithm says filled in where the job
 /// says nothing itself. A job that names a boot file or a command runs that one.
-pub(super) fn filled_in_body(body: &Value, stored: &Value) -> Value {
+fn filled_in_body(body: &Value, stored: &Value) -> Value {
     let mut filled = body.clone();
     let config = &stored["job_config"];
     let algorithm = &mut filled["algorithm"];

@@ -1,9 +1,9 @@
 //! An authenticated request for an operation.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use axum::http::{HeaderName, StatusCode};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 
 use crate::{
@@ -123,9 +123,9 @@ pub(super) fn ok(body: Value) -> ApiResult {
 /// The response with a header that names the fields of the request that have no effect.
 pub(super) fn with_ignored_fields(
     response: ApiResponse,
-    ignored: &BTreeSet<String>,
+    ignored: Option<HeaderValue>,
 ) -> ApiResponse {
-    match ignored::header(ignored) {
+    match ignored {
         Some(fields) => {
             tracing::warn!(?fields, "the request has fields without an effect here");
             response.header(HeaderName::from_static(ignored::HEADER), fields)

@@ -1,15 +1,16 @@
 //! Jobs: the record of one job, its request, states, events and documented JSON.
 //!
-//! [`request`] reads a body that the rules have passed, [`roles`] that of a heterogeneous job;
-//! [`channel`] has their inputs, outputs and volumes. [`state`] has the transitions, [`event`] and
-//! [`event_language`] the texts of events. [`worker`] and [`address`] name what runs the job, and
-//! [`view`] shows it as the API does.
+//! [`request_reader`] reads a body that the rules have passed, by [`request`], or by [`roles`] if
+//! the job is heterogeneous; [`channel`] has their inputs, outputs and volumes. [`state`] has the
+//! transitions, [`event`] and [`event_language`] the texts of events. [`worker`] and [`address`]
+//! name what runs the job, and [`view`] shows it as the API does.
 
 pub(crate) mod address;
 pub(crate) mod channel;
 pub(crate) mod event;
 pub(crate) mod event_language;
 pub(crate) mod request;
+mod request_reader;
 pub(crate) mod roles;
 pub(crate) mod state;
 pub(crate) mod view;

@@ -15,24 +15,8 @@ use crate::{
     validation::roles::{rename_fields, role_bodies},
 };
 
-impl JobRequest {
-    /// Reads a body that the rules have passed.
-    pub(crate) fn read(given: Value) -> Result<Self, ApiError> {
-        let body = JsonField::root(&given);
-        let kind = body.required("kind")?.text()?;
-        if !["job", "hetero_job"].contains(&kind) {
-            return Err(ApiError::not_modelled(format!("the job kind {kind:?}")));
-        }
-        if body.items_of("tasks")?.is_empty() {
-            Self::read_ordinary(given)
-        } else {
-            read_heterogeneous(given)
-        }
-    }
-}
-
 /// Reads a body with `tasks`. Roles share what the body says of the whole job.
-fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
+pub(super) fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
     let algorithm = JsonField::root(&given).get("algorithm")?;
     if algorithm.is_some_and(|algorithm| !algorithm.is_empty_object()) {
         return Err(ApiError::not_modelled(

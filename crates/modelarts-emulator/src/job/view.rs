@@ -14,7 +14,10 @@ use crate::{
         roles,
         state::JobState,
     },
-    validation::fields::ignored::{give_back, unused_entry, visible_part},
+    validation::fields::{
+        ignored::unused_entry,
+        visible::{give_back, visible_part},
+    },
 };
 
 /// The name of the user in an answer. That to a creation has an empty one.

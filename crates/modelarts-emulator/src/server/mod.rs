@@ -1,10 +1,11 @@
 //! HTTP server: connections, routes, and what stands before the operations.
 //!
-//! `connections` accepts, `router` finds the operation of a request and executes it, `host_guard`
-//! refuses web pages, `admin` has the routes under `/_emulator` and `iam` those of IAM.
+//! `connections` accepts, `router` finds the operation of a request, `dispatch` checks and executes
+//! it, `host_guard` refuses web pages, `admin` has the routes under `/_emulator` and `iam` those of IAM.
 
 mod admin;
 pub(crate) mod connections;
+mod dispatch;
 pub(crate) mod host_guard;
 mod iam;
 mod log_stream;

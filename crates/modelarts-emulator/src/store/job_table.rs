@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use crate::{
+    api::error::ApiError,
     clock::timestamp::Timestamp,
     database::{read_error, write_error},
     job::{Job, address::network, event::Event, request::JobRequest},
@@ -24,15 +25,6 @@ pub(crate) struct Row {
     open: bool,
     /// It has been on its nodes.
     placed: bool,
-}
-
-/// The number of a project, which is made if it has none yet.
-fn project(connection: &Connection, id: &str) -> rusqlite::Result<i64> {
-    if let Some(number) = known_project(connection, id)? {
-        return Ok(number);
-    }
-    connection.execute("INSERT INTO projects (id) VALUES (?1)", [id])?;
-    Ok(connection.last_insert_rowid())
 }
 
 /// The number of a project that has had a job.
@@ -122,9 +114,33 @@ pub(crate) fn is_taken(
         .exists(params![project, name])
 }
 
-/// Writes a new job with its events.
-pub(crate) fn insert(connection: &Connection, job: &mut Job) -> rusqlite::Result<Row> {
-    let project = project(connection, &job.project)?;
+/// Writes a new job with its events, unless its project has one of this name, or has `quota` jobs
+/// already.
+pub(super) fn insert_new(
+    connection: &Connection,
+    job: &mut Job,
+    quota: usize,
+) -> rusqlite::Result<Result<Row, ApiError>> {
+    let project = match known_project(connection, &job.project)? {
+        Some(project) => {
+            if is_taken(connection, project, &job.request.name)? {
+                return Ok(Err(ApiError::duplicate_name(&job.request.name)));
+            }
+            if count(connection, project)? >= quota as u64 {
+                return Ok(Err(ApiError::of(2815, &["job-num"])));
+            }
+            project
+        }
+        None => {
+            let sql = "INSERT INTO projects (id) VALUES (?1)";
+            connection.execute(sql, [&job.project])?;
+            connection.last_insert_rowid()
+        }
+    };
+    insert(connection, job, project).map(Ok)
+}
+
+fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Result<Row> {
     let group = group(connection, project, job)?;
     let open = job.is_open();
     let mut insert = connection.prepare_cached(

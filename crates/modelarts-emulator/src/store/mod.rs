@@ -76,17 +76,9 @@ impl JobStore {
             ));
         }
         let mut count_cache = self.count_cache.lock();
-        let row = self.database.write(|connection| {
-            if let Some(project) = job_table::known_project(connection, &job.project)? {
-                if job_table::is_taken(connection, project, &job.request.name)? {
-                    return Ok(Err(ApiError::duplicate_name(&job.request.name)));
-                }
-                if job_table::count(connection, project)? >= quota as u64 {
-                    return Ok(Err(ApiError::of(2815, &["job-num"])));
-                }
-            }
-            job_table::insert(connection, &mut job).map(Ok)
-        })??;
+        let row = self
+            .database
+            .write(|connection| job_table::insert_new(connection, &mut job, quota))??;
         count_cache.add(&job);
         drop(count_cache);
         let id = job.id.clone();

@@ -43,7 +43,12 @@ pub struct LoggedRequest {
 }
 
 impl LoggedRequest {
-    pub(crate) fn new(operation: &'static str, uri: &axum::http::Uri, body: &[u8]) -> Self {
+    pub(crate) fn new(
+        operation: &'static str,
+        uri: &axum::http::Uri,
+        body: &[u8],
+        status: u16,
+    ) -> Self {
         let body = match body.len() {
             1..=MAX_BODY => serde_json::from_slice(body).unwrap_or_default(),
             _ => Value::Null,
@@ -53,7 +58,7 @@ impl LoggedRequest {
             path: uri.path().to_owned(),
             query: uri.query().unwrap_or_default().to_owned(),
             body,
-            status: 0,
+            status,
         }
     }
 }

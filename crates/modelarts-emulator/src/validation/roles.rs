@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{api::error::ApiError, validation::fields::ignored::known_part};
+use crate::{api::error::ApiError, validation::fields::visible::known_part};
 
 /// The roles of a body: each as it was given, with known fields only, and as the body of an
 /// ordinary job.

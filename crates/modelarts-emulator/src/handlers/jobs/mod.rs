@@ -35,8 +35,7 @@ use crate::{
         view::{self, UserName},
     },
     validation::{
-        self, body_shape,
-        creation::Creation,
+        body_shape,
         fields::{
             field_spec::{FieldSpec, Handling, Need, Type},
             ignored,
@@ -56,51 +55,20 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
         return Err(ApiError::of(2837, &[]));
     }
     let body = call.json()?;
-    let named = body.pointer("/algorithm/id").and_then(Value::as_str);
-    let stored = match named {
-        Some(id) => algorithms::find(call, id)?,
-        None => None,
-    };
-    let mut draft = Creation {
-        body: &body,
-        offer: &call.state.offer,
-        stored: stored.as_ref(),
-        is_algorithm: false,
-        may_prioritise: call.user.may_set_high_priority,
-    };
-    validation::check(&draft)?;
-    let filled;
-    if let Some(stored) = &stored {
-        filled = algorithms::filled_in_body(&body, stored);
-        let mut unnamed = filled.clone();
-        for name in ["id", "subscription_id", "item_version_id"] {
-            unnamed["algorithm"][name] = Value::Null;
-        }
-        draft.stored = None;
-        draft.body = &unnamed;
-        validation::check(&draft)?;
-    } else {
-        filled = body.clone();
-    }
-    let request = JobRequest::read(filled)?;
+    let request = JobRequest::read(algorithms::checked_body(call, body)?)?;
     let now = call.now();
     let mut job = Job::new(call.state.ids.next().to_string(), request, now);
     job.project.clone_from(&call.user.project_id);
     job.user_id.clone_from(&call.user.id);
     job.user_name.clone_from(&call.user.name);
-    let id = job.id.clone();
-    let ignored = ignored::ignored_paths(&job.request.body);
+    let ignored = ignored::ignored_header(&job.request.body);
     let shown = view::job(&job, UserName::NotYet, now);
-    let request = lifecycle::node_request(&job, false);
     let quota = call.state.quotas.jobs(&call.user.project_id)?;
-    call.state
-        .store
-        .insert(job, quota, call.state.one_job_per_output)?;
-    let slot = call.state.scheduler.enqueue(request);
-    let answer = with_ignored_fields(ApiResponse::json(StatusCode::CREATED, shown), &ignored);
-    call.state
-        .spawn(lifecycle::drive(Arc::clone(call.state), id, slot));
-    Ok(answer)
+    lifecycle::submit(call.state, job, quota)?;
+    Ok(with_ignored_fields(
+        ApiResponse::json(StatusCode::CREATED, shown),
+        ignored,
+    ))
 }
 
 pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
@@ -140,7 +108,7 @@ const CHANGES: &[FieldSpec] = &[
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     body_shape::check_against(CHANGES, &body)?;
-    let ignored = ignored::ignored_paths_of(CHANGES, &body, call.state.offer.strict)?;
+    let ignored = ignored::ignored_header_of(CHANGES, &body, call.state.offer.strict)?;
     let description = body["description"].as_str();
     let policy = &body["spec"]["schedule_policy"];
     let priority = policy["priority"].as_i64();
@@ -197,7 +165,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     }
     Ok(with_ignored_fields(
         ApiResponse::json(StatusCode::OK, Value::Null),
-        &ignored,
+        ignored,
     ))
 }
 

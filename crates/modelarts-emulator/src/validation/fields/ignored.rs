@@ -1,9 +1,7 @@
 //! The fields of a creation that the emulator takes without acting on them. The caller is told
-//! their paths, answers give them back where those of the service have them, and a strict emulator
-//! refuses them.
+//! their paths, and a strict emulator refuses them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use axum::http::HeaderValue;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -12,8 +10,8 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     validation::fields::{
-        field_spec::{FieldSpec, Handling, Type},
-        field_specs,
+        field_spec::{FieldSpec, Handling},
+        field_tree::{CREATION, Node},
     },
 };
 
@@ -26,63 +24,23 @@ const ELLIPSIS: &str = "...";
 /// Bytes of a path that a list in a header cannot have as they are.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%');
 
-/// The table of fields as a tree: a step of a path is a name, or `[]` for the elements of a list.
-#[derive(Default)]
-struct Node {
-    line: Option<&'static FieldSpec>,
-    below: BTreeMap<&'static str, Node>,
-}
-
-static FIELDS: LazyLock<Node> = LazyLock::new(|| Node::of(field_specs()));
-
-impl Node {
-    fn of(lines: impl IntoIterator<Item = &'static FieldSpec>) -> Self {
-        let mut root = Self::default();
-        for line in lines {
-            let mut node = &mut root;
-            for step in line.0.split('.') {
-                let name = step.strip_suffix("[]");
-                node = node.below.entry(name.unwrap_or(step)).or_default();
-                if name.is_some() {
-                    node = node.below.entry("[]").or_default();
-                }
-            }
-            node.line = Some(line);
-        }
-        root
-    }
-
-    fn handling(&self) -> Handling {
-        self.line.map_or(Handling::Acted, |line| line.3)
-    }
-
-    /// The value is a text that has no effect here, as only others have one.
-    fn has_no_effect(&self, value: &Value) -> bool {
-        let Some((_, Type::Open(values), ..)) = self.line else {
-            return false;
-        };
-        !values.iter().any(|known| value == known)
-    }
-
-    /// Members that the table does not name belong to the value itself.
-    fn is_free(&self) -> bool {
-        self.line
-            .is_some_and(|line| matches!(line.1, Type::Any | Type::Texts(..)))
-    }
-}
-
 /// The paths of the fields that have no effect, though their values ask for one: documented ones,
 /// and those that no document has in a creation.
 pub(crate) fn ignored_paths(body: &Value) -> BTreeSet<String> {
     paths(body).into_keys().collect()
 }
 
+/// The header with these paths.
+pub(crate) fn ignored_header(body: &Value) -> Option<HeaderValue> {
+    header(&ignored_paths(body))
+}
+
 /// The same of another body, whose table is `lines`. A strict emulator refuses documented ones.
-pub(crate) fn ignored_paths_of(
+pub(crate) fn ignored_header_of(
     lines: &'static [FieldSpec],
     body: &Value,
     strict: bool,
-) -> Result<BTreeSet<String>, ApiError> {
+) -> Result<Option<HeaderValue>, ApiError> {
     let mut paths = BTreeMap::new();
     visit_ignored(&Node::of(lines), body, "", &mut |path, documented| {
         paths.insert(path, documented);
@@ -90,7 +48,7 @@ pub(crate) fn ignored_paths_of(
     if strict {
         refuse_documented(&paths)?;
     }
-    Ok(paths.into_keys().collect())
+    Ok(header(&paths.into_keys().collect()))
 }
 
 /// Fields of `spec` that are without an effect beside `tasks`, whose elements have their own.
@@ -99,7 +57,7 @@ const REPLACED_BY_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log
 /// The path of each ignored field; true if it is documented.
 fn paths(body: &Value) -> BTreeMap<String, bool> {
     let mut paths = BTreeMap::new();
-    visit_ignored(&FIELDS, body, "", &mut |path, documented| {
+    visit_ignored(&CREATION, body, "", &mut |path, documented| {
         paths.insert(path, documented);
     });
     if body.get("tasks").is_some_and(|tasks| !is_empty(tasks)) {
@@ -205,7 +163,7 @@ fn asks_for_more(line: &FieldSpec, value: &Value) -> bool {
 }
 
 /// The paths for the header, parted by commas. The last is `...` where they are too long.
-pub(crate) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
+pub(super) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
     let mut list = String::new();
     for path in paths {
         let path = utf8_percent_encode(path, ENCODED).to_string();
@@ -221,83 +179,4 @@ pub(crate) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
     (!list.is_empty())
         .then(|| HeaderValue::try_from(list).ok())
         .flatten()
-}
-
-/// Adds to a job as it is shown the fields of its creation that are given back as they came.
-pub(crate) fn give_back(shown: &mut Value, given: &Value) {
-    merge(&FIELDS, shown, given);
-}
-
-fn merge(node: &Node, shown: &mut Value, given: &Value) {
-    match (shown, given) {
-        (Value::Object(shown), Value::Object(given)) => {
-            for (name, given) in given.iter().filter(|(_, given)| !given.is_null()) {
-                let Some(node) = node.below.get(name.as_str()) else {
-                    continue;
-                };
-                let there = shown.get_mut(name).filter(|shown| !shown.is_null());
-                match (node.handling(), there) {
-                    (Handling::Acted | Handling::Echoed | Handling::Stored, Some(shown)) => {
-                        merge(node, shown, given);
-                    }
-                    (Handling::Echoed | Handling::Stored, None) => {
-                        shown.insert(name.clone(), filtered(node, given, is_shown));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        (Value::Array(shown), Value::Array(given)) => {
-            if let Some(node) = node.below.get("[]") {
-                for (shown, given) in shown.iter_mut().zip(given) {
-                    merge(node, shown, given);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Answers have such fields.
-fn is_shown(handling: Handling) -> bool {
-    matches!(
-        handling,
-        Handling::Acted | Handling::Echoed | Handling::Stored
-    )
-}
-
-/// The body of a creation without the members that no answer has.
-pub(crate) fn visible_part(body: &Value) -> Value {
-    filtered(&FIELDS, body, is_shown)
-}
-
-/// The same of another body, whose table is `lines`.
-pub(crate) fn visible_part_of(lines: &'static [FieldSpec], body: &Value) -> Value {
-    filtered(&Node::of(lines), body, is_shown)
-}
-
-/// The body of a creation without the members that the table does not have.
-pub(crate) fn known_part(body: &Value) -> Value {
-    filtered(&FIELDS, body, |_| true)
-}
-
-/// A value without the members that the table does not have, or handles in another way.
-fn filtered(node: &Node, given: &Value, keep: fn(Handling) -> bool) -> Value {
-    match given {
-        Value::Object(members) if !node.is_free() => members
-            .iter()
-            .filter_map(|(name, value)| {
-                let node = node.below.get(name.as_str())?;
-                keep(node.handling()).then(|| (name.clone(), filtered(node, value, keep)))
-            })
-            .collect(),
-        Value::Array(items) => match node.below.get("[]") {
-            Some(node) => items
-                .iter()
-                .map(|item| filtered(node, item, keep))
-                .collect(),
-            None => given.clone(),
-        },
-        _ => given.clone(),
-    }
 }

@@ -1,16 +1,19 @@
 //! Every field of CreateTrainingJob: its type and limits, and what the emulator does with it. Those
 //! of `tasks` and of models are in [`tasks_and_models`], the form of a line is in [`field_spec`],
-//! and [`ignored`] uses the table to name and to give back fields without an effect.
+//! [`ignored`] names the fields without an effect, and [`visible`] those that answers give back;
+//! both read the table as a [`field_tree`].
 //!
 //! A field that breaks its line is `ModelArts.2788` with its name. A test holds both lists against
 //! the description: no field is missing, and no line refuses what the description admits, but for
 //! the few that it names. The last column is FIELDS.md.
 
 pub(crate) mod field_spec;
+mod field_tree;
 pub(crate) mod ignored;
 mod tasks_and_models;
 #[cfg(test)]
 mod tests;
+pub(crate) mod visible;
 
 use crate::validation::fields::{
     field_spec::{

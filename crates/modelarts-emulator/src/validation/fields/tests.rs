@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::validation::fields::{
     field_spec::{FieldSpec, Handling, Need, Type},
-    field_specs, ignored,
+    field_specs, ignored, visible,
 };
 
 /// Lines that refuse more than the description does, each with its reason.
@@ -388,7 +388,7 @@ fn fields_are_given_back_where_answers_have_them() {
         "algorithm": {"inputs": [{"name": "a"}, {"name": "b", "remote": {"dataset": {"id": "d"}}}]},
         "spec": {"custom_metrics": null},
     });
-    ignored::give_back(&mut shown, &given);
+    visible::give_back(&mut shown, &given);
     assert_eq!(
         shown,
         json!({

@@ -1,4 +1,4 @@
-//! The copies that a job needs, and the requests to stop that interrupt them.
+//! Interruption of the copies that a job needs: by requests to stop, and by limits of time.
 
 use std::io;
 

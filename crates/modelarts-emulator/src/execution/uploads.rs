@@ -1,0 +1,84 @@
+//! Uploads of what a job has made: its outputs after the code, its logs also while it runs.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    execution::driver::Driver,
+    job::{event::EventKind, request::LogExport},
+};
+
+impl Driver {
+    /// Copies outputs and logs back, whatever the exit code was. The logs have a grace of their
+    /// own: they say which outputs are not complete. False if it was interrupted.
+    pub(crate) async fn upload(&self) -> bool {
+        let interrupt = self.state.copy_cancellation.child_token();
+        let outputs = self
+            .within_grace(
+                &self.upload_end,
+                &interrupt,
+                self.upload_outputs(&interrupt),
+            )
+            .await;
+        let interrupt = self.state.copy_cancellation.child_token();
+        let logs = self
+            .within_grace(&self.export_end, &interrupt, self.export_logs(&interrupt))
+            .await;
+        outputs && logs
+    }
+
+    async fn upload_outputs(&self, interrupt: &CancellationToken) {
+        let runner = Arc::clone(&self.state.runner);
+        for worker in &self.workers {
+            let task = worker.task();
+            for (index, output) in worker.request.outputs.iter().enumerate() {
+                let (parameter, task) = (output.name.clone(), task.clone());
+                self.note(EventKind::OutputUploading {
+                    task: task.clone(),
+                    parameter: parameter.clone(),
+                });
+                let begin = self.now();
+                let upload = runner.upload_output(worker.clone(), index, interrupt.clone());
+                let result = upload.await;
+                let seconds = self.now().seconds_since(begin);
+                match result {
+                    Ok(()) => self.note(EventKind::OutputUploaded {
+                        task,
+                        seconds,
+                        parameter,
+                    }),
+                    // The catalogue has no text for it.
+                    Err(error) => {
+                        tracing::warn!(job = self.id, output = parameter, %error, "an output is not uploaded");
+                        if interrupt.is_cancelled() {
+                            let line = format!(
+                                "[ModelArts Service Log] output {parameter}: not all uploaded, because the job was stopped and the upload took longer than the grace\n"
+                            );
+                            // It has been said above.
+                            let _ = runner.write_log(worker.clone(), line).await;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Copies the logs to where the job wants them kept, if it does.
+    pub(super) async fn export_logs(&self, interrupt: &CancellationToken) {
+        for worker in &self.workers {
+            let LogExport::To(path) = &worker.request.log_export else {
+                continue;
+            };
+            let runner = &self.state.runner;
+            let export = runner.export_log(worker.clone(), path.clone(), interrupt.clone());
+            match export.await {
+                // Nothing has been written so far.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => tracing::warn!(job = self.id, %error, "a log is not exported"),
+                Ok(()) => {}
+            }
+        }
+    }
+}

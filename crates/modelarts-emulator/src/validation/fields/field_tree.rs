@@ -1,0 +1,57 @@
+//! Tables of fields as trees.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::validation::fields::{
+    field_spec::{FieldSpec, Handling, Type},
+    field_specs,
+};
+
+/// The table of fields as a tree: a step of a path is a name, or `[]` for the elements of a list.
+#[derive(Default)]
+pub(super) struct Node {
+    pub(super) line: Option<&'static FieldSpec>,
+    pub(super) below: BTreeMap<&'static str, Node>,
+}
+
+/// The tree of a creation.
+pub(super) static CREATION: LazyLock<Node> = LazyLock::new(|| Node::of(field_specs()));
+
+impl Node {
+    pub(super) fn of(lines: impl IntoIterator<Item = &'static FieldSpec>) -> Self {
+        let mut root = Self::default();
+        for line in lines {
+            let mut node = &mut root;
+            for step in line.0.split('.') {
+                let name = step.strip_suffix("[]");
+                node = node.below.entry(name.unwrap_or(step)).or_default();
+                if name.is_some() {
+                    node = node.below.entry("[]").or_default();
+                }
+            }
+            node.line = Some(line);
+        }
+        root
+    }
+
+    pub(super) fn handling(&self) -> Handling {
+        self.line.map_or(Handling::Acted, |line| line.3)
+    }
+
+    /// The value is a text that has no effect here, as only others have one.
+    pub(super) fn has_no_effect(&self, value: &Value) -> bool {
+        let Some((_, Type::Open(values), ..)) = self.line else {
+            return false;
+        };
+        !values.iter().any(|known| value == known)
+    }
+
+    /// Members that the table does not name belong to the value itself.
+    pub(super) fn is_free(&self) -> bool {
+        self.line
+            .is_some_and(|line| matches!(line.1, Type::Any | Type::Texts(..)))
+    }
+}
