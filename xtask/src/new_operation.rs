@@ -6,6 +6,7 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     fs,
     path::Path,
     process::{Command, ExitCode},
@@ -100,13 +101,9 @@ fn write_snapshots(api: &Path, pieces: &[Piece]) -> Result<()> {
     for piece in pieces {
         write(&directory.join(format!("{}.snap", piece.name)), &piece.text)?;
     }
-    for entry in fs::read_dir(&directory)? {
-        let entry = entry?;
-        if !files.contains(entry.file_name().to_string_lossy().as_ref()) {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
+    remove_others(&directory, |name| {
+        files.contains(name.to_string_lossy().as_ref())
+    })
 }
 
 /// Adds a part of a description.
@@ -146,7 +143,7 @@ fn with_members(manifest: &str) -> Result<String> {
     ))
 }
 
-/// Copies a file or a directory, if there is one.
+/// Makes a file or a directory equal to its source, if there is one.
 fn copy_all(from: &Path, to: &Path) -> Result<()> {
     if from.is_file() {
         return write(to, &fs::read_to_string(from)?);
@@ -154,9 +151,26 @@ fn copy_all(from: &Path, to: &Path) -> Result<()> {
     let Ok(entries) = fs::read_dir(from) else {
         return Ok(());
     };
+    let mut names = BTreeSet::new();
     for entry in entries {
         let name = entry?.file_name();
         copy_all(&from.join(&name), &to.join(&name))?;
+        names.insert(name);
+    }
+    remove_others(to, |name| names.contains(name))
+}
+
+/// Removes the files and folders of a directory, but for those to keep.
+fn remove_others(directory: &Path, is_kept: impl Fn(&OsStr) -> bool) -> Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if is_kept(&entry.file_name()) {
+            continue;
+        }
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false => fs::remove_file(entry.path())?,
+        }
     }
     Ok(())
 }

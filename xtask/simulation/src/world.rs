@@ -11,7 +11,7 @@ use crate::{clock::SimulatedClock, conditions::Conditions, trace::Trace};
 
 /// The name of the job that has events from the beginning. It runs until it is stopped, or has
 /// ended.
-pub(crate) const JOB_WITH_EVENTS: &str = "told";
+pub(crate) const JOB_WITH_EVENTS: &str = "with-events";
 
 /// Client, service and network of one simulation.
 pub(crate) struct World {

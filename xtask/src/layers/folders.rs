@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::Finding;
 
-const MOST: usize = 15;
+const MAX_FILES: usize = 15;
 
 /// Folders with too many source files. In a folder called `rules` each file is one rule.
 pub fn check(files: &BTreeSet<String>) -> Vec<Finding> {
@@ -15,7 +15,7 @@ pub fn check(files: &BTreeSet<String>) -> Vec<Finding> {
     }
     folders
         .into_iter()
-        .filter(|(folder, files)| files.len() > MOST && !folder.ends_with("/rules"))
+        .filter(|(folder, files)| files.len() > MAX_FILES && !folder.ends_with("/rules"))
         .map(|(folder, files)| {
             let is_head = |file: &&&String| {
                 ["mod.rs", "lib.rs", "main.rs"]
@@ -28,7 +28,7 @@ pub fn check(files: &BTreeSet<String>) -> Vec<Finding> {
                 head,
                 1,
                 format!(
-                    "{folder} has {count} source files, must have at most {MOST}; those of one \
+                    "{folder} has {count} source files, must have at most {MAX_FILES}; those of one \
                      subject go into a folder"
                 ),
             )
