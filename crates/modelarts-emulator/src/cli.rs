@@ -143,7 +143,7 @@ pub(crate) struct Serve {
     /// JSON file with jobs that are to be there at the start; may be repeated.
     #[arg(long, value_name = "FILE")]
     seed: Vec<PathBuf>,
-    /// What becomes of the code of jobs.
+    /// How the code of jobs is run.
     #[arg(long, value_enum, default_value_t = RunnerName::Process)]
     runner: RunnerName,
     /// JSON file that says what simulated jobs do; without it each ends at once with exit code 0.

@@ -22,8 +22,12 @@
 //! [`clock`], [`script`] and [`seeds`] make tests fast, [`faults`] makes responses fail,
 //! [`traffic`] shows what a client has sent, and [`quirks`] switches what the documents leave open.
 //!
-//! The emulator executes what it is given, as the user who started it: it is no sandbox. Therefore
-//! it listens on loopback addresses only, and refuses requests with a foreign `Host` or `Origin`.
+//! Operations that it does not have are answered with 501. Fields of a job without an effect here
+//! are stored, given back and named in a header.
+//!
+//! The emulator executes what it is given, as the user who started it: it is no sandbox. Paths of
+//! OBS stay inside its OBS root, and jobs get nothing of its own environment. It listens on
+//! loopback addresses only, and refuses requests with a foreign `Host` or `Origin`.
 //! The README has the fields, limits and operations, and the same as a program.
 
 mod accounts;
@@ -70,7 +74,6 @@ pub mod events {
     //!
     //! # #[tokio::main(flavor = "current_thread")]
     //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    //!
     //! let emulator = Emulator::start().await?;
     //! let seeds = Seeds::from_json(r#"{"jobs": [{"name": "past", "phase": "Completed"}]}"#)?;
     //! let ids = emulator.seed(&seeds).await?;
@@ -98,7 +101,6 @@ pub mod faults {
     //!
     //! # #[tokio::main(flavor = "current_thread")]
     //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    //!
     //! let emulator = Emulator::start().await?;
     //! // The next creation is executed, and its response lost.
     //! let rule = FaultRule::once("CreateTrainingJob", Fault::LostAnswer);
@@ -128,7 +130,6 @@ pub mod jobs {
     //!
     //! # #[tokio::main(flavor = "current_thread")]
     //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    //!
     //! let emulator = Emulator::builder()
     //!     .runner(RunnerKind::Simulated(Script::default()))
     //!     .restart_on(RestartOn::Fault)
@@ -160,7 +161,6 @@ pub mod pools {
     //!
     //! # #[tokio::main(flavor = "current_thread")]
     //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    //!
     //! let emulator = Emulator::builder()
     //!     .pool(Pool::new("team", PoolKind::Gpu, 2))
     //!     .pool(Pool::parse("nightly:1:cpu")?)
@@ -187,7 +187,6 @@ pub mod quirks {
     //!
     //! # #[tokio::main(flavor = "current_thread")]
     //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    //!
     //! let mut quirks = Quirks::default();
     //! quirks.stop_again = StopAgain::Accepts;
     //! // The same by name, as in the program's flag `--choose`.
@@ -219,7 +218,6 @@ pub mod script {
     //!
     //! # #[tokio::main(flavor = "current_thread")]
     //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    //!
     //! let script = Script::from_json(
     //!     r#"{"jobs": [{"name": "flaky-*", "runs": [{"seconds": 5, "exit_code": 1}, {"seconds": 5}]}]}"#,
     //! )?;
@@ -248,7 +246,6 @@ pub mod seeds {
     //!
     //! # #[tokio::main(flavor = "current_thread")]
     //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    //!
     //! let seeds = Seeds::from_json(
     //!     r#"{"jobs": [
     //!         {"name": "old", "phase": "Failed", "exit_code": 2, "created": "2026-01-15T08:30:00Z"},
@@ -279,7 +276,6 @@ pub mod signature {
     //! use modelarts_emulator::signature::{ReceivedRequest, SignatureError, verify};
     //!
     //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    //!
     //! let request = ReceivedRequest {
     //!     method: "GET",
     //!     path: "/v2/project/training-jobs/id",

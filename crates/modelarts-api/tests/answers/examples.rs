@@ -89,7 +89,6 @@ fn every_example_of_a_body_survives_its_type() {
     }
     let operations: BTreeSet<_> = OPERATIONS.iter().map(|row| row.id).collect();
     assert_eq!(visited, operations);
-    assert_eq!(visited.len(), 55);
     assert!(survived > 100, "{survived}");
 }
 

@@ -52,7 +52,7 @@ pub enum SignatureError {
     /// The `Authorization` header says something else than this verifier knows, for example a
     /// derived (`V11-HMAC-SHA256`) signature.
     UnsupportedAlgorithm {
-        /// What it found: its first word.
+        /// The first word of the header.
         found: String,
     },
     /// The `Authorization` header, or `X-Sdk-Date`, cannot be read or does not fit the request.

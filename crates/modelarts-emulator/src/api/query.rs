@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 
 /// A value as it was meant: browsers, Python's `urlencode` and `requests` write a blank as `+`.
-/// `None` if it is no UTF-8. What is signed is the text as it was sent: `verify.rs` reads it for
+/// `None` if it is no UTF-8. What is signed is the text as it was sent: `accounts/signature.rs` reads it for
 /// itself.
 pub(crate) fn decode(value: &str) -> Option<String> {
     let value = value.replace('+', " ");

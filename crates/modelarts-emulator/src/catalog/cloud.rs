@@ -115,7 +115,7 @@ mod tests {
             let methods = item.as_object().unwrap().values();
             methods.map(move |operation| (path, operation))
         });
-        let mut seen = 0;
+        let mut checked = 0;
         for (path, described) in operations.filter(|(_, it)| it["operationId"].is_string()) {
             let id = described["operationId"].as_str().unwrap();
             let clouds = described["x-clouds"].as_array().unwrap();
@@ -126,9 +126,9 @@ mod tests {
                 };
                 assert_eq!(there, clouds.contains(&json!(name)), "{id} of {name}");
             }
-            seen += 1;
+            checked += 1;
         }
-        assert_eq!(seen, 55);
+        assert_ne!(checked, 0);
     }
 
     #[test]

@@ -11,7 +11,6 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!
 //! let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
 //! let clock = Arc::new(ManualClock::at(start));
 //! let emulator = Emulator::builder().clock(clock.clone()).start().await?;
@@ -22,9 +21,9 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! [`idle`] finds the moment at which a manual clock may go on, [`timestamp`] has the service's
-//! precision and forms, and [`timing`] the delays of the service.
+
+// `idle` finds the moment at which a manual clock may go on, `timestamp` has the precision and
+// forms of the service, and `timing` its delays.
 
 pub(crate) mod idle;
 pub(crate) mod manual;

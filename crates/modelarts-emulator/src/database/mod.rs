@@ -473,9 +473,9 @@ mod tests {
         );
     }
 
-    /// After a failure nobody is told that something is stored, and what was stored stays.
+    /// After a failure no caller hears that something is stored, and what was stored stays.
     #[tokio::test]
-    async fn a_failure_is_told_to_whoever_waits() {
+    async fn a_failure_reaches_all_waiters() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.sqlite3");
         let database = Database::open(Some(&path)).unwrap();

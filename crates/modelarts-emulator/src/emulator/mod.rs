@@ -99,7 +99,7 @@ impl Emulator {
         &self.state.faults
     }
 
-    /// What became of the requests, by operationId; all modelled operations are there.
+    /// Counts of requests by operationId; all modelled operations are there.
     #[must_use]
     pub fn requests(&self) -> BTreeMap<&'static str, RequestCount> {
         self.state.request_counts.all()

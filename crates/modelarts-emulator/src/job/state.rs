@@ -90,8 +90,8 @@ pub(crate) const PHASES: [&str; 8] = [
     "Abnormal",
 ];
 
-/// After which failures a job is run again that asks for it by `fault-tolerance/job-retry-num`.
-/// The documents disagree.
+/// The failures after which a job with `fault-tolerance/job-retry-num` runs again. The documents
+/// disagree; the pages that say each are with the variants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartOn {
     /// Only when the machine is at fault, never because of an exit code: the fault tolerance page.

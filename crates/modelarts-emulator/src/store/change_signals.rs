@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_ring_before_the_wait_is_heard_and_nothing_is_left() {
+    async fn a_change_before_the_wait_is_noticed_and_nothing_is_left() {
         let signals = ChangeSignals::default();
         let mut first = signals.subscribe("a");
         let second = signals.subscribe("a");

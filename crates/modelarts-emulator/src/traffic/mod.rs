@@ -13,7 +13,6 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!
 //! let emulator = Emulator::builder().token("dev").start().await?;
 //! let request = Request::get(format!("/v2/{}/training-job-engines", emulator.project_id()))
 //!     .header("Host", "localhost")

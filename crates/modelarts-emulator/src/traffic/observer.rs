@@ -21,7 +21,7 @@ pub struct Exchange<'a> {
     pub status: u16,
     /// The body of the answer, before a fault cuts it.
     pub answer: &'a [u8],
-    /// Whether a [`FaultRule`](crate::traffic::faults::FaultRule) has made the answer what it is.
+    /// True if a [`FaultRule`](crate::traffic::faults::FaultRule) changed the response.
     pub by_fault: bool,
 }
 

@@ -307,7 +307,7 @@ fn every_rule_is_in_sources_with_its_basis() {
     let rows = section.lines().filter_map(|row| row.strip_prefix("| `"));
     let cells = rows.map(|row| row.trim_end_matches(" |").split(" | ").collect::<Vec<_>>());
     // | `name` | basis | evidence | client | emulator |
-    let told: BTreeSet<_> = cells
+    let documented: BTreeSet<_> = cells
         .filter(|cells| cells[4] == "yes")
         .map(|cells| (cells[0].trim_end_matches('`'), cells[1].to_owned()))
         .collect();
@@ -315,7 +315,7 @@ fn every_rule_is_in_sources_with_its_basis() {
     let rules: BTreeSet<_> = rules
         .map(|rule| (rule.name, format!("{:?}", rule.basis).to_lowercase()))
         .collect();
-    assert_eq!(told, rules);
+    assert_eq!(documented, rules);
 }
 
 #[test]

@@ -40,8 +40,7 @@ async fn open_telekom_cloud_lacks_what_only_huawei_cloud_documents() {
     let otc = Site::with(|builder| builder.cloud(Cloud::Otc)).await;
     let huawei = Site::start().await;
     let operations = operations();
-    assert_eq!(operations.iter().filter(|(.., both)| *both).count(), 25);
-    assert_eq!(operations.len(), 55);
+    assert!(operations.iter().any(|(.., both)| *both));
     for (method, path, both) in operations {
         for (site, there) in [(&otc, both), (&huawei, true)] {
             let body = match method {
