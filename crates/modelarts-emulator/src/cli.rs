@@ -1,11 +1,13 @@
 //! Arguments of the program, and the settings that they stand for.
 
-use std::ffi::OsString;
-use std::io;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::{
+    ffi::OsString,
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use modelarts_emulator::{

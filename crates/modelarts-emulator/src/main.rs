@@ -5,8 +5,10 @@
 
 mod cli;
 
-use std::io::{self, Write};
-use std::process::ExitCode;
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};

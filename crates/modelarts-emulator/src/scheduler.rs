@@ -5,9 +5,11 @@
 //! come before all others. A job of a higher priority takes the nodes of preemptible ones of lower
 //! priority, if that helps it.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use parking_lot::Mutex;
 use tokio::sync::watch;

@@ -1,7 +1,6 @@
 //! Links to logs, which need no signature and work for five minutes.
 
-use std::collections::HashMap;
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use parking_lot::Mutex;
 use uuid::Uuid;

@@ -7,9 +7,7 @@ pub(crate) mod authenticate;
 pub(crate) mod log_links;
 pub(crate) mod signature;
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use rusqlite::{OptionalExtension, Row, params};

@@ -5,8 +5,10 @@
 //! Written from the description, not shared with the client: code that both sides share can only
 //! agree with its own mistakes.
 
-use std::fmt;
-use std::time::{Duration, SystemTime};
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
 
 use axum::http::HeaderMap;
 use hmac::{Hmac, KeyInit, Mac};

@@ -1,9 +1,13 @@
 //! An answer before it becomes bytes on a connection.
 
-use axum::body::Body;
-use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
-use axum::http::{HeaderValue, StatusCode};
-use axum::response::Response;
+use axum::{
+    body::Body,
+    http::{
+        HeaderValue, StatusCode,
+        header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName},
+    },
+    response::Response,
+};
 use bytes::Bytes;
 use futures::stream;
 use serde_json::Value;

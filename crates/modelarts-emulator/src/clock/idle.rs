@@ -4,10 +4,14 @@
 //! it has gone back to waiting. Work that waits for a process or for another thread counts as idle:
 //! those live in real time, and no clock waits for them.
 
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
 
 use futures::task::AtomicWaker;
 use tokio::sync::Notify;

@@ -1,8 +1,10 @@
 //! A clock that tests move by hand.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
-use std::time::{Duration, SystemTime};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+    time::{Duration, SystemTime},
+};
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;

@@ -1,8 +1,10 @@
 //! The clock as a trait, and the clock of the system.
 
-use std::fmt;
-use std::pin::Pin;
-use std::time::{Duration, SystemTime};
+use std::{
+    fmt,
+    pin::Pin,
+    time::{Duration, SystemTime},
+};
 
 /// The future of [`Clock::sleep`].
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use jiff::civil::DateTime;
-use jiff::tz::{Offset, TimeZone};
+use jiff::{
+    civil::DateTime,
+    tz::{Offset, TimeZone},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::system::Clock;

@@ -1,7 +1,6 @@
 //! Errors of opening the database in a data directory.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 /// Why the state in a data directory, `state.sqlite3`, cannot be used.
 #[derive(Debug)]

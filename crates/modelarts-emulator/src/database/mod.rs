@@ -15,13 +15,17 @@ pub(crate) mod error;
 mod migrations;
 pub(crate) mod quotas;
 
-use std::fmt;
-use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::{self, JoinHandle};
+use std::{
+    fmt,
+    fs::File,
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
 
 use parking_lot::{Condvar, Mutex};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
@@ -29,8 +33,10 @@ use tokio::sync::watch;
 
 use crate::{
     api::error::ApiError,
-    database::error::DatabaseError,
-    database::migrations::{MIGRATIONS, Migration},
+    database::{
+        error::DatabaseError,
+        migrations::{MIGRATIONS, Migration},
+    },
 };
 
 /// In KiB. Bounds the memory; the system caches the file anyway.

@@ -1,11 +1,12 @@
 //! Settings of an emulator, and its start.
 
-use std::collections::BTreeSet;
-use std::fmt;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    fmt, io,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use tokio::net::TcpListener;
 

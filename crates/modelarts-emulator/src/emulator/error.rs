@@ -1,9 +1,6 @@
 //! Errors of the start of an emulator, and of waiting for a job.
 
-use std::fmt;
-use std::io;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::{fmt, io, net::SocketAddr, path::PathBuf};
 
 use crate::{database::error::DatabaseError, execution::seeds::SeedError};
 

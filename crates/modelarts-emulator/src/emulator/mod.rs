@@ -4,11 +4,13 @@ pub(crate) mod builder;
 pub(crate) mod error;
 pub(crate) mod stored_job;
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use tempfile::TempDir;
 use tokio::task::JoinHandle;

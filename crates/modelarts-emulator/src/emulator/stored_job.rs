@@ -1,8 +1,6 @@
 //! The stored state, for tests that compare what a client was told with it.
 
-use std::io;
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::{io, sync::Arc, time::SystemTime};
 
 use crate::{emulator::Emulator, job::worker::Worker};
 

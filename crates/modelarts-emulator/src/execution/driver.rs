@@ -1,7 +1,9 @@
 //! The driver of one job: the handle that all steps of its execution share.
 
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use futures::future::Shared;
 use parking_lot::Mutex;

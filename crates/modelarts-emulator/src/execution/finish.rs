@@ -1,8 +1,7 @@
 //! The end of a job: its last copies are made, its last events are written, and a deleted job is
 //! removed.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     catalog::quirks::AutoStopped,

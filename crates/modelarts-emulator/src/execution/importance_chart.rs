@@ -1,8 +1,7 @@
 //! Charts of the analysis of a search, one for each parameter: values to the right, rewards
 //! upwards.
 
-use std::fs;
-use std::io;
+use std::{fs, io};
 
 use png::{BitDepth, ColorType, Encoder};
 

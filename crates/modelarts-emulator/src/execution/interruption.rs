@@ -2,8 +2,10 @@
 
 use std::io;
 
-use futures::FutureExt;
-use futures::future::{BoxFuture, Shared};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{

@@ -1,7 +1,6 @@
 //! The life of a job: from Creating through the queue and its runs to the end.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     api::error::ApiError,

@@ -1,11 +1,8 @@
 //! The run of the code: starts the workers, waits for them, and looks after them meanwhile.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use futures::future::FusedFuture;
-use futures::stream::FuturesUnordered;
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, StreamExt, future::FusedFuture, stream::FuturesUnordered};
 use tokio_util::sync::CancellationToken;
 
 use crate::{

@@ -1,8 +1,6 @@
 //! Seeds: jobs with an invented past, for tests of lists and details.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -3,11 +3,8 @@
 use std::sync::Arc;
 
 use fastrand::Rng;
-use futures::future::FusedFuture;
-use futures::stream::FuturesUnordered;
-use futures::{FutureExt, StreamExt};
-use tokio::sync::watch;
-use tokio::task::JoinError;
+use futures::{FutureExt, StreamExt, future::FusedFuture, stream::FuturesUnordered};
+use tokio::{sync::watch, task::JoinError};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 

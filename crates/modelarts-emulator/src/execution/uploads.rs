@@ -1,7 +1,6 @@
 //! Uploads of what a job has made: its outputs after the code, its logs also while it runs.
 
-use std::io;
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use tokio_util::sync::CancellationToken;
 

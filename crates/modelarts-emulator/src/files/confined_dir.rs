@@ -6,13 +6,14 @@
 //! The check is against accidents and foreign data, not against the job code itself: that runs
 //! under the same user, and could at any moment replace a directory by a link.
 
-use std::ffi::OsStr;
-use std::fs;
-use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
+use std::{
+    ffi::OsStr,
+    fs,
+    io::{self, Read},
+    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
+    path::{Component, Path, PathBuf},
+    time::Duration,
+};
 
 use tokio_util::sync::CancellationToken;
 use walkdir::WalkDir;

@@ -1,7 +1,9 @@
 //! Paths below `/home` as a job knows them, and where they lie on this machine.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// The home directory of the job's user.
 pub(crate) const MA_HOME: &str = "/home/ma-user";

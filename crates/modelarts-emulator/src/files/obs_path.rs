@@ -1,7 +1,6 @@
 //! `obs://bucket/key` and `/bucket/key` as paths below the OBS root.
 
-use std::fmt;
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 /// An OBS location, taken apart. Its parts are plain names: no `.`, no `..`, nothing empty.
 #[derive(Clone, Debug, PartialEq, Eq)]

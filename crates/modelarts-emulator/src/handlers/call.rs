@@ -1,7 +1,6 @@
 //! An authenticated request for an operation.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! Inputs, outputs and volumes of a job.
 
-use std::fmt;
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde_json::Value;
 

@@ -16,9 +16,7 @@ pub(crate) mod state;
 pub(crate) mod view;
 pub(crate) mod worker;
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

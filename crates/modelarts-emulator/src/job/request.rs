@@ -1,11 +1,7 @@
 //! The request of a job: the body of CreateTrainingJob, read after the [rules](crate::validation)
 //! have passed it.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeMap, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 

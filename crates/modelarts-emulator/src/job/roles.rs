@@ -1,8 +1,7 @@
 //! Heterogeneous jobs: each element of `tasks` is a role with code, data and resources of its own.
 //! A role is judged, read and run as the ordinary job that it would be alone.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,6 @@
 //! The workers of a job and the names of their tasks, pods and logs.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use crate::{
     files::container_path::{ContainerPath, MA_LOG_DIR},

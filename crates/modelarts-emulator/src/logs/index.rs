@@ -5,9 +5,7 @@
 //! has written anew, and for a log that was not asked for lately if all indexes take more than 16
 //! MiB.
 
-use std::collections::VecDeque;
-use std::io;
-use std::sync::Arc;
+use std::{collections::VecDeque, io, sync::Arc};
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;

@@ -7,8 +7,7 @@ mod scripted;
 pub(crate) mod series;
 pub(crate) mod usage;
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};

@@ -1,8 +1,7 @@
 //! Series of values, one for each minute: their names, their form in answers, and series that a
 //! script gives.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::Deserialize;
 use serde_json::{Value, json};

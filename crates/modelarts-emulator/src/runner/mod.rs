@@ -7,9 +7,7 @@ pub(crate) mod process;
 pub(crate) mod simulated;
 mod worker_files;
 
-use std::fmt;
-use std::io;
-use std::time::Duration;
+use std::{fmt, io, time::Duration};
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;

@@ -1,9 +1,11 @@
 //! The directories of the workers, and the logs in them.
 
-use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    io::{self, Read, Seek, SeekFrom, Write},
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
 
 use tokio_util::sync::CancellationToken;
 

@@ -1,15 +1,15 @@
 //! The routes under `/_emulator`, for testers. They need no signature, but the same `Host` and
 //! `Origin` as all others.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use axum::Router;
-use axum::extract::{Path, Request, State};
-use axum::http::header::CONTENT_LENGTH;
-use axum::http::{HeaderValue, StatusCode};
-use axum::response::Response;
-use axum::routing::{get, post};
+use axum::{
+    Router,
+    extract::{Path, Request, State},
+    http::{HeaderValue, StatusCode, header::CONTENT_LENGTH},
+    response::Response,
+    routing::{get, post},
+};
 use serde_json::{Value, json};
 
 use crate::{

@@ -1,19 +1,23 @@
 //! HTTP/1.1 connections. They are served here and not by axum, because some responses are cut on
 //! purpose.
 
-use std::fmt;
-use std::io;
-use std::time::Duration;
+use std::{fmt, io, time::Duration};
 
 use axum::Router;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
+use hyper::{
+    body::Incoming,
+    server::conn::http1,
+    service::{Service, service_fn},
+};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinSet,
+};
 
 use crate::{api::response::Cut, server::request_body::READ_TIMEOUT};
 

@@ -1,13 +1,12 @@
 //! From a request to an answer: authentication, the operation, the faults, the log of requests.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use axum::extract::Request;
-use axum::http::Method;
-use axum::http::request::Parts;
-use axum::response::Response;
+use axum::{
+    extract::Request,
+    http::{Method, request::Parts},
+    response::Response,
+};
 use bytes::Bytes;
 
 use crate::{

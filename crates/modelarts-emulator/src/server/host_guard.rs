@@ -4,9 +4,11 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use axum::http::HeaderMap;
-use axum::http::header::{HOST, ORIGIN};
-use axum::http::uri::Uri;
+use axum::http::{
+    HeaderMap,
+    header::{HOST, ORIGIN},
+    uri::Uri,
+};
 
 use crate::api::error::ApiError;
 

@@ -1,16 +1,15 @@
 //! The part of IAM that a login needs: tokens, projects, temporary keys.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{Request, State};
-use axum::http::header::HeaderName;
-use axum::http::{HeaderValue, StatusCode};
-use axum::response::Response;
-use axum::routing::{get, post};
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, header::HeaderName},
+    response::Response,
+    routing::{get, post},
+};
 use serde_json::{Value, json};
 
 use crate::{

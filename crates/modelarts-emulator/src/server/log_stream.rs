@@ -1,7 +1,6 @@
 //! A whole log as the body of an answer, read piece by piece while it is sent.
 
-use std::io;
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use axum::body::{Body, Bytes};
 use futures::stream;

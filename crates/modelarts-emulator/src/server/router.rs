@@ -1,14 +1,14 @@
 //! The table of routes, and the layers around it.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use axum::Router;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Request, State};
-use axum::middleware::{self, Next};
-use axum::response::Response;
-use axum::routing::{MethodFilter, any, on};
+use axum::{
+    Router,
+    extract::{Path, Request, State, rejection::PathRejection},
+    middleware::{self, Next},
+    response::Response,
+    routing::{MethodFilter, any, on},
+};
 
 use crate::{
     catalog::operations::Operation,

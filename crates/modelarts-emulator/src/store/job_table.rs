@@ -1,7 +1,6 @@
 //! One job in the database: its rows in all tables.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;

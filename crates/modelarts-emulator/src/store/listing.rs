@@ -8,8 +8,7 @@
 //! counted that way is cached (`count_cache.rs`); then the jobs are gone through by time where that
 //! finds the page sooner (`scan.rs`).
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params, params_from_iter};
+use rusqlite::{Connection, Row, params, params_from_iter, types::Value};
 
 use crate::{
     database::write_error,

@@ -1,7 +1,9 @@
 //! Lists of many jobs take the steps of lists of few: counted, not timed.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use serde_json::json;
 

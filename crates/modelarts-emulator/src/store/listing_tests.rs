@@ -1,7 +1,6 @@
 //! Lists against a plain look at all jobs.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::json;
 

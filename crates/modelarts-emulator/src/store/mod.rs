@@ -17,8 +17,7 @@ pub(crate) mod tags;
 mod top_n;
 mod trial_table;
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::Mutex;
 

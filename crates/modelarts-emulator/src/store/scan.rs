@@ -1,7 +1,6 @@
 //! A page of a list, found by going through the jobs in their order.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 use rusqlite::{Connection, Row, params};
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, params, params_from_iter, types::Value};
 
 use crate::{
     database::write_error,

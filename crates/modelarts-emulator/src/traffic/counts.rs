@@ -1,7 +1,6 @@
 //! Counts of requests by operation.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use parking_lot::Mutex;
 use serde::Serialize;

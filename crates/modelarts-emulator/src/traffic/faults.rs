@@ -1,7 +1,6 @@
 //! Injected faults: a queue of rules, filled over HTTP or from Rust.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::http::{HeaderValue, StatusCode, header};
 use parking_lot::Mutex;

@@ -1,7 +1,6 @@
 //! Observation of requests and their responses.
 
-use std::fmt;
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 /// One request for an operation of the service, and its answer.
 #[derive(Clone, Copy, Debug)]

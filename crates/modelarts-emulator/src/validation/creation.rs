@@ -1,7 +1,6 @@
 //! A creation that is checked, beside the state of the service that it is checked by.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use serde_json::{Map, Value};
 

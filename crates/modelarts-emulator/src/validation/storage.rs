@@ -1,7 +1,6 @@
 //! Rules on OBS paths, the code directory and inputs.
 
-use std::io;
-use std::path::Path;
+use std::{io, path::Path};
 
 use serde_json::Value;
 use walkdir::WalkDir;

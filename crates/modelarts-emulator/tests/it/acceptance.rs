@@ -2,8 +2,10 @@
 //!
 //! The points are those of the domain sheet, section 12, as corrected at its head.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{
     Cloud,

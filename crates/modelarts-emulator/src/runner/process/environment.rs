@@ -1,8 +1,10 @@
 //! The environment and the arguments of a worker's process.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    path::Path,
+};
 
 use crate::{
     catalog::flavors,

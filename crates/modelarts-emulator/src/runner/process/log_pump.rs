@@ -1,15 +1,16 @@
 //! From the output of a worker's processes into its log files, up to a size.
 
-use std::fs::File;
-use std::io::{self, PipeReader, PipeWriter, Read};
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    fs::File,
+    io::{self, PipeReader, PipeWriter, Read},
+    os::fd::OwnedFd,
+    sync::Arc,
+    time::Duration,
+};
 
 use parking_lot::Mutex;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use tokio::net::unix::pipe;
-use tokio::task::JoinHandle;
+use tokio::{net::unix::pipe, task::JoinHandle};
 
 use crate::runner::worker_files::append_capped;
 

@@ -16,14 +16,16 @@ mod run;
 mod start_gate;
 pub(crate) mod watchdog;
 
-use std::ffi::OsString;
-use std::fs;
-use std::io::{self, Write};
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    ffi::OsString,
+    fs,
+    io::{self, Write},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::Arc,
+    time::Duration,
+};
 
 use futures::future::BoxFuture;
 use rustix::process::Pid;

@@ -5,9 +5,10 @@
 //! record is made before the code starts. Whatever is not on record, because it has left its group
 //! or only installs packages, is found by [`ProcessTable`].
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use rustix::process::{Pid, Signal};
 

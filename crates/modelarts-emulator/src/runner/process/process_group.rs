@@ -1,8 +1,10 @@
 //! A process group: all processes that a worker starts, except processes that leave it, see
 //! [`process_table`](crate::runner::process::process_table).
 
-use rustix::io::Result;
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::{
+    io::Result,
+    process::{Pid, Signal, kill_process_group, test_kill_process_group},
+};
 
 /// Sends a signal to every process of the group.
 ///

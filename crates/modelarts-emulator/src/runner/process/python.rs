@@ -1,9 +1,11 @@
 //! The interpreter of boot files, and packages for it.
 
-use std::ffi::OsStr;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::{
+    ffi::OsStr,
+    io,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
 
 use rustix::process::{Pid, Signal};
 use tokio::process::Command;

@@ -1,14 +1,11 @@
 //! One run of a worker as processes: its end, by itself or asked for, and what it leaves behind.
 
-use std::collections::HashMap;
-use std::ffi::OsString;
-use std::sync::Arc;
+use std::{collections::HashMap, ffi::OsString, sync::Arc};
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal};
-use tokio::process::Child;
-use tokio::task::JoinHandle;
+use tokio::{process::Child, task::JoinHandle};
 
 use crate::{
     clock::system::Sleep,

@@ -1,9 +1,7 @@
 //! The code starts when its process group is on record: a shell waits for the word, and becomes the
 //! code. If the emulator dies before it says the word, the pipe ends, and so does the shell.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::Path;
+use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
 use tokio::process::Command;
 

@@ -7,13 +7,14 @@
 //! It is started with the emulator if there is a temporary directory, or else with the first
 //! process group.
 
-use std::collections::HashSet;
-use std::io::{self, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::Arc;
+use std::{
+    collections::HashSet,
+    io::{self, Write},
+    os::{fd::OwnedFd, unix::net::UnixStream},
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::Arc,
+};
 
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal};

@@ -7,15 +7,16 @@
 mod plan;
 pub(crate) mod script;
 
-use std::collections::HashMap;
-use std::fmt;
-use std::io::{self, Write};
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    fmt,
+    io::{self, Write},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
+use futures::{FutureExt, future::BoxFuture};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 

@@ -1,8 +1,6 @@
 //! The script of one worker in one run: what it does, worked out.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::time::Duration;
+use std::{collections::BTreeMap, fmt::Write, time::Duration};
 
 use crate::{
     job::worker::Worker,

@@ -1,7 +1,6 @@
 //! The script of simulated jobs: which part a job follows, and what each run of its code brings.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! Tables of fields as trees.
 
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde_json::Value;
 

@@ -1,8 +1,10 @@
 //! The table of fields against the description, and FIELDS.md against both.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
-use std::path::Path;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    path::Path,
+};
 
 use serde_json::{Value, json};
 

@@ -3,8 +3,9 @@
 
 mod cases;
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::{collections::BTreeSet, fs};
+
+use serde_json::{Value, json};
 
 use crate::{
     api::error::ApiError,
@@ -23,7 +24,6 @@ use crate::{
         tests::cases::{cases, image, sound, with},
     },
 };
-use serde_json::{Value, json};
 
 struct Fixture {
     _temp: tempfile::TempDir,

@@ -1,7 +1,9 @@
 //! Who may do what: logins, keys that end, keys that are locked, projects that do not see others.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use hmac::{Hmac, KeyInit, Mac};
 use modelarts_emulator::{

@@ -1,11 +1,15 @@
 //! The verifier against the vectors of the official signer, and over the wire.
 
-use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use modelarts_emulator::signature::{MAX_SKEW, ReceivedRequest, SignatureError, verify};
-use reqwest::Method;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{
+    Method,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
 use serde::Deserialize;
 use serde_json::json;
 

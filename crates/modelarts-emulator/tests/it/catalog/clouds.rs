@@ -4,8 +4,7 @@ use modelarts_emulator::Cloud;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::traffic::DESCRIPTION;
-use crate::support::{Reply, Site};
+use crate::support::{Reply, Site, traffic::DESCRIPTION};
 
 /// Method and path, with `x` for ids, of each operation that the description has.
 fn operations() -> Vec<(Method, String, bool)> {

@@ -1,7 +1,9 @@
 //! What no document says: each switch, both ways.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{
     Builder,

@@ -5,8 +5,10 @@ use std::path::Path;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::cli::kills;
-use crate::support::program::{Program, serve_with};
+use crate::{
+    cli::kills,
+    support::program::{Program, serve_with},
+};
 
 /// Puts JSON there and gives its path.
 fn file(place: &Path, name: &str, content: &Value) -> String {

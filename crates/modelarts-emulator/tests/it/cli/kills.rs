@@ -7,21 +7,29 @@
 //! part of the jobs runs until the end of the test: each of their processes must have gone when
 //! the next start is ready, and they must run again.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
 
 use parking_lot::Mutex;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    net::{TcpListener, TcpStream},
+    sync::Notify,
+};
 
-use crate::support::Client;
-use crate::support::program::{Program, serve_with};
+use crate::support::{
+    Client,
+    program::{Program, serve_with},
+};
 
 const SEED: u64 = 20_260_115;
 const KILLS: usize = 100;

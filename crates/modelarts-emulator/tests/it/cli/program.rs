@@ -1,8 +1,7 @@
 //! `modelarts-emulator serve` as a process.
 
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt;
-use tokio::process::Command;
+use tokio::{io::AsyncReadExt, process::Command};
 
 use crate::support::{
     Gate, is_alive,

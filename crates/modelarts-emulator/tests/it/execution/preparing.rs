@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::get_at;
-use crate::support::slow_package;
-use crate::support::{Gate, Site};
+use crate::support::{Gate, Site, get_at, slow_package};
 
 /// Code, inputs and packages must be there within the limit.
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! Jobs that run again: after a failure, after a hang, after losing their nodes.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{
     Timing,

@@ -1,7 +1,9 @@
 //! Heterogeneous jobs: roles with code, data and resources of their own.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{
     Cloud,
@@ -13,8 +15,7 @@ use modelarts_emulator::{
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::{Gate, Site};
-use crate::support::{get_at, put};
+use crate::support::{Gate, Site, get_at, put};
 
 /// An element of `tasks` that runs `script`.
 fn role(site: &Site, job: &str, role: &str, script: &str) -> Value {

@@ -1,7 +1,9 @@
 //! Jobs that were put there, with a past.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{StartError, User, clock::ManualClock, seeds::Seeds};
 use serde_json::{Value, json};

@@ -1,8 +1,10 @@
 //! Hyper-parameter search: real trials.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{clock::ManualClock, jobs::RunnerKind, quirks::Quirks, script::Script};
 use serde_json::{Value, json};

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use axum::body::{Body, to_bytes};
-use axum::http::header::{DATE, HOST};
+use axum::{
+    body::{Body, to_bytes},
+    http::header::{DATE, HOST},
+};
 use modelarts_emulator::{Timing, WaitError};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

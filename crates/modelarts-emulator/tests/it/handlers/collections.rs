@@ -3,8 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::Site;
-use crate::support::put;
+use crate::support::{Site, put};
 
 /// The body of an algorithm whose code prints its parameters.
 fn algorithm(site: &Site, name: &str) -> Value {

@@ -1,9 +1,11 @@
 //! Copies that take long are interrupted, and leave no part of a file.
 
-use std::fs;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    fs,
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{Timing, clock::ManualClock, jobs::RestartOn};
 use serde_json::{Value, json};

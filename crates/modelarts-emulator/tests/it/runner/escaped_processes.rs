@@ -1,9 +1,11 @@
 //! Processes of a job that have left its process group end with the job, and all of a job ends with
 //! the program that holds the emulator.
 
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
 
 use modelarts_emulator::{jobs::RunnerKind, script::Script};
 #[cfg(all(feature = "cli", target_os = "linux"))]

@@ -1,7 +1,9 @@
 //! Simulated jobs: they follow a script, on a clock that is moved.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{
     Builder, Timing,

@@ -1,8 +1,10 @@
 //! Volumes, data sets, outputs while the job runs, and the cap of a log.
 
-use std::fs;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    fs,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::clock::ManualClock;
 use serde_json::json;

@@ -1,7 +1,9 @@
 //! The routes for testers: clock, reset, pages that go wrong; and what an earlier start has left.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{
     Emulator, Timing,

@@ -1,18 +1,24 @@
 //! Each point of design decision 13: a web page must not be able to start a job.
 
-use std::fs::Permissions;
-use std::net::SocketAddr;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::{
+    fs::Permissions,
+    net::SocketAddr,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{Emulator, StartError, Timing};
-use reqwest::Method;
-use reqwest::header::{HOST, ORIGIN};
+use reqwest::{
+    Method,
+    header::{HOST, ORIGIN},
+};
 use serde_json::{Value, json};
-use std::time::{Duration, SystemTime};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{Instant, timeout},
+};
 
 use crate::support::{Reply, Site};
 

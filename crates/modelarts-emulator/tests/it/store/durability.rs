@@ -1,8 +1,10 @@
 //! What was acknowledged survives the death of the emulator.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{
     Emulator, Timing,

@@ -4,21 +4,26 @@
 pub(crate) mod program;
 pub(crate) mod traffic;
 
-use std::fs;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    fs,
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use hmac::{Hmac, KeyInit, Mac};
-use modelarts_emulator::clock::{Clock, ManualClock};
-use modelarts_emulator::{Builder, Emulator, Timing};
+use modelarts_emulator::{
+    Builder, Emulator, Timing,
+    clock::{Clock, ManualClock},
+};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::header::HeaderMap;
-use reqwest::{Method, StatusCode};
+use reqwest::{Method, StatusCode, header::HeaderMap};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
 
 use crate::support::traffic::{DESCRIPTION, Verdict, Watch};
 

@@ -12,10 +12,12 @@
 //! - What the description does not know is refused.
 //! - Exempt are answers that a fault has made: that they are wrong is their purpose.
 
-use std::collections::HashMap;
-use std::fs;
-use std::path::Path;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::{
+    collections::HashMap,
+    fs,
+    path::Path,
+    sync::{Arc, LazyLock, Mutex},
+};
 
 use jsonschema::{Draft, Validator};
 use modelarts_emulator::traffic::Exchange;

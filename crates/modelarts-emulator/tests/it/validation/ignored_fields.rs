@@ -4,8 +4,7 @@ use modelarts_emulator::{Emulator, Timing};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::put;
-use crate::support::{Client, Reply, Site, http};
+use crate::support::{Client, Reply, Site, http, put};
 
 /// A job with every field that is stored only, outside of lists of data.
 fn job() -> Value {

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use modelarts_emulator::pools::{Pool, PoolKind};
 use serde_json::{Value, json};
 
-use crate::support::put;
-use crate::support::traffic::{DESCRIPTION, resolve};
-use crate::support::{Gate, Site};
+use crate::support::{
+    Gate, Site, put,
+    traffic::{DESCRIPTION, resolve},
+};
 
 /// Two sections, each after a line with its title: path and job, or path, `-` and the reason.
 const PATHS: &str = include_str!("details.tsv");

@@ -1,7 +1,9 @@
 //! Containers saved as images, reported events, publications, ranks.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{Timing, clock::ManualClock, jobs::RunnerKind, script::Script};
 use reqwest::{Method, StatusCode};

@@ -1,7 +1,9 @@
 //! Everything around jobs: changes, tasks, stages, logs, metrics, tags.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use modelarts_emulator::{
     clock::ManualClock,
