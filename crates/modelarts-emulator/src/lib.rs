@@ -183,12 +183,12 @@ pub mod quirks {
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
-    //! use modelarts_emulator::quirks::{Quirks, StopAgain};
+    //! use modelarts_emulator::quirks::{Quirks, RepeatedStop};
     //!
     //! # #[tokio::main(flavor = "current_thread")]
     //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     //! let mut quirks = Quirks::default();
-    //! quirks.stop_again = StopAgain::Accepts;
+    //! quirks.stop_again = RepeatedStop::Accepts;
     //! // The same by name, as in the program's flag `--choose`.
     //! quirks.set("events-offset=page")?;
     //! let emulator = Emulator::builder().quirks(quirks).start().await?;
@@ -199,8 +199,8 @@ pub mod quirks {
     //! ```
 
     pub use crate::catalog::quirks::{
-        AutoStopped, DeleteActive, EventsOffset, JobsCount, JobsOffset, Preempted, Quirks,
-        StopAgain, UnknownAction,
+        AutoStopPhase, DeleteActive, EventsOffset, JobsCount, JobsOffset, PreemptionPhase, Quirks,
+        RepeatedStop, UnknownAction,
     };
 }
 

@@ -39,14 +39,14 @@ macro_rules! quirks {
 
 quirks! {
     /// The phase of a job that was stopped after its maximum running duration.
-    auto_stopped: AutoStopped {
+    auto_stopped: AutoStopPhase {
         /// As after a stop by hand.
         Terminated,
         /// As after a failure.
         Failed,
     }
     /// The fate of a preemptible job whose nodes another one takes.
-    preempted: Preempted {
+    preempted: PreemptionPhase {
         /// It waits again.
         Pending,
         /// It has failed.
@@ -60,7 +60,7 @@ quirks! {
         Refuses,
     }
     /// The answer of StopTrainingJob while the job is Terminating.
-    stop_again: StopAgain {
+    stop_again: RepeatedStop {
         /// 409, as for a job that has ended.
         Refuses,
         /// 202, and nothing changes.
@@ -123,7 +123,7 @@ mod tests {
         quirks.set("stop-again=accepts").unwrap();
         assert_eq!(
             (quirks.events_offset, quirks.stop_again, quirks.jobs_offset),
-            (EventsOffset::Page, StopAgain::Accepts, JobsOffset::Page)
+            (EventsOffset::Page, RepeatedStop::Accepts, JobsOffset::Page)
         );
         for (setting, sentence) in [
             ("events-offset", "is not like"),

@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    catalog::quirks::AutoStopped,
+    catalog::quirks::AutoStopPhase,
     clock::timestamp::Timestamp,
     execution::driver::{Driver, Ending},
     job::{
@@ -51,8 +51,8 @@ impl Driver {
             Ending::Preempted => (JobState::Failed, Some(EventKind::Preempted)),
             Ending::Stopped(why @ StopReason::AfterHours(_), _) => {
                 let state = match self.state.quirks.auto_stopped {
-                    AutoStopped::Terminated => JobState::Terminated,
-                    AutoStopped::Failed => JobState::Failed,
+                    AutoStopPhase::Terminated => JobState::Terminated,
+                    AutoStopPhase::Failed => JobState::Failed,
                 };
                 (state, stop_event(*why))
             }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     api::error::ApiError,
-    catalog::quirks::Preempted,
+    catalog::quirks::PreemptionPhase,
     execution::{
         driver::{Driver, Ending, stop_request},
         finish::record_end,
@@ -226,7 +226,7 @@ impl Driver {
         let preempted = match ending {
             Ending::Exited(Some(_)) if restarts.left > 0 && restarts.on_exit => false,
             Ending::NodeFault(_) | Ending::PreCheckFailed(_) if restarts.left > 0 => false,
-            Ending::Preempted if self.state.quirks.preempted == Preempted::Pending => true,
+            Ending::Preempted if self.state.quirks.preempted == PreemptionPhase::Pending => true,
             _ => return false,
         };
         // Nothing was made where nothing ran.

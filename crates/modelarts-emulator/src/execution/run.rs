@@ -6,7 +6,7 @@ use futures::{FutureExt, StreamExt, future::FusedFuture, stream::FuturesUnordere
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    catalog::quirks::AutoStopped,
+    catalog::quirks::AutoStopPhase,
     clock::{system::Sleep, timestamp::Timestamp},
     execution::driver::{Driver, Ending, stop_request},
     job::{
@@ -192,7 +192,7 @@ impl Driver {
         // For auto stop nobody has changed the state yet.
         let now = self.now();
         let fails = matches!(why, StopReason::AfterHours(_))
-            && self.state.quirks.auto_stopped == AutoStopped::Failed;
+            && self.state.quirks.auto_stopped == AutoStopPhase::Failed;
         self.state.store.update(&self.id, |job| {
             if !fails {
                 job.advance(JobState::Terminating, now);

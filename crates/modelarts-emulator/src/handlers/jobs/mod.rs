@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     api::{error::ApiError, json_field::JsonField, response::ApiResponse},
-    catalog::quirks::{DeleteActive, StopAgain, UnknownAction},
+    catalog::quirks::{DeleteActive, RepeatedStop, UnknownAction},
     execution::{finish, lifecycle},
     handlers::{
         algorithms,
@@ -260,7 +260,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
         });
     }
     let now = call.now();
-    let accepts_again = call.state.quirks.stop_again == StopAgain::Accepts;
+    let accepts_again = call.state.quirks.stop_again == RepeatedStop::Accepts;
     let shown = call.update(|job| {
         if accepts_again && job.state == JobState::Terminating {
             return Ok(view::job(job, UserName::Known(&job.user_name), now));

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The header and the rows of all trials (ShowAutoSearchTrials).
-pub(crate) fn all(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
+pub(crate) fn trials_table(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
     let names = names(job);
     let before = [
         "",
@@ -60,7 +60,7 @@ pub(crate) fn all(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
 
 /// The rows of one trial: one for each report, and when it has ended the last once more with
 /// `done`, as in the only example (ShowAutoSearchPerTrial).
-pub(crate) fn one(job: &Job, trial: &Trial) -> Value {
+pub(crate) fn trial_rows(job: &Job, trial: &Trial) -> Value {
     let names = names(job);
     let mut header = vec!["done", "pid", "best_reward", "time_total_s", "config"];
     header.extend(names.iter().copied());

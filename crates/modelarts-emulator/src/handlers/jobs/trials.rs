@@ -28,7 +28,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     };
     let page = call.number("offset", 0..=usize::MAX, 0)?;
     let now = call.now();
-    let (header, rows) = call.read(|job| trial_table::all(job, now))?;
+    let (header, rows) = call.read(|job| trial_table::trials_table(job, now))?;
     let total = rows.len();
     let shown: Vec<_> = rows
         .into_iter()
@@ -53,7 +53,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("trial_id");
     let table = call.read(|job| {
         let trial = job.trials.iter().find(|trial| trial.id == id);
-        trial.map(|trial| trial_table::one(job, trial))
+        trial.map(|trial| trial_table::trial_rows(job, trial))
     })?;
     ok(table.ok_or_else(|| unknown_trial(id))?)
 }
