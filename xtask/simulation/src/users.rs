@@ -50,7 +50,7 @@ async fn submit(world: &World, name: &str, rng: &mut Rng) -> Option<Job> {
     let result = create.submit().await;
     let took = world.clock.elapsed() - begun;
     let what = format!("submit {name}");
-    world.ended(&what, &result, took, Some(CALL + Duration::from_secs(1)));
+    world.check_call(&what, &result, took, Some(CALL + Duration::from_secs(1)));
     // A request that the client gave up may still arrive.
     sleep(Duration::from_secs(10)).await;
     checks::created(world, name, &result);
@@ -67,7 +67,7 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
             let events = job.events().follow().try_collect::<Vec<_>>().await;
             let took = watch_time(&world, &job, begun);
             let what = format!("follow events of {name}");
-            world.ended(&what, &events, took, Some(WATCH));
+            world.check_call(&what, &events, took, Some(WATCH));
             if let Ok(events) = events {
                 let messages = events.iter().map(Event::message);
                 checks::followed(&world, &job, &what, messages);
@@ -78,7 +78,7 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
             let log = job.logs("worker-0").read_by(access);
             let items = log.follow().try_collect::<Vec<_>>().await;
             let took = watch_time(&world, &job, begun);
-            world.ended(&format!("follow log of {name}"), &items, took, Some(WATCH));
+            world.check_call(&format!("follow log of {name}"), &items, took, Some(WATCH));
             if let Ok(items) = items {
                 checks::log(&world, &job, 0, &items).await;
             }
@@ -94,7 +94,7 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
                 Err(error) if error.is_conflict() || error.kind() == ErrorKind::Service => {
                     world.trace.note(format_args!("stop {name}: {error}"));
                 }
-                _ => world.ended(&format!("stop {name}"), &result, took, Some(CALL)),
+                _ => world.check_call(&format!("stop {name}"), &result, took, Some(CALL)),
             }
         }
         7 => {
@@ -102,7 +102,7 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
             let begun = world.clock.elapsed();
             let result = job.delete().await;
             let took = world.clock.elapsed() - begun;
-            world.ended(&format!("delete {name}"), &result, took, Some(CALL));
+            world.check_call(&format!("delete {name}"), &result, took, Some(CALL));
             sleep(Duration::from_secs(120)).await;
             checks::deleted(&world, &job, &result);
         }
@@ -112,7 +112,7 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
                 let begun = world.clock.elapsed();
                 let result = world.client.training_jobs().get(job.id()).await;
                 let took = world.clock.elapsed() - begun;
-                world.ended(&format!("get {name}"), &result, took, Some(CALL));
+                world.check_call(&format!("get {name}"), &result, took, Some(CALL));
                 match result {
                     Ok(got) if got.id() != job.id() => {
                         world
@@ -143,7 +143,7 @@ async fn follow(world: &World, job: &Job, rng: &mut Rng) {
     let result = news.try_collect::<Vec<_>>().await;
     let took = watch_time(world, job, begun);
     let what = format!("follow {}", job.name());
-    world.ended(&what, &result, took, Some(WATCH));
+    world.check_call(&what, &result, took, Some(WATCH));
     let Ok(news) = result else { return };
     if news.iter().any(|news| matches!(news, JobUpdate::Vanished)) {
         checks::vanished(world, job, "follow");
@@ -182,7 +182,7 @@ async fn wait(world: &World, job: &Job, rng: &mut Rng) {
     let took = world.clock.elapsed() - begun;
     let what = format!("wait for {} with {limit:?}", job.name());
     let most = limit.map(|limit| limit + Duration::from_secs(1));
-    world.ended(&what, &result, took, most);
+    world.check_call(&what, &result, took, most);
     let Ok(waited) = result else { return };
     checks::outcome(world, job, waited.outcome());
     checks::handle(world, job, waited.job());
@@ -202,7 +202,7 @@ async fn automate(world: Arc<World>, mut rng: Rng) {
     let result = all.timeout(limit).stream().try_collect::<Vec<_>>().await;
     let took = world.clock.elapsed() - begun;
     let most = limit + Duration::from_secs(1);
-    world.ended("wait for all", &result, took, Some(most));
+    world.check_call("wait for all", &result, took, Some(most));
     let Ok(waited) = result else { return };
     checks::each_once(
         &world,
@@ -238,7 +238,7 @@ async fn list(world: Arc<World>, mut rng: Rng) {
         };
         let took = world.clock.elapsed() - begun;
         let what = format!("list by {page}");
-        world.ended(&what, &result, took, None);
+        world.check_call(&what, &result, took, None);
         checks::listed(&world, &what, &before, &seen, result.is_ok());
     }
 }
@@ -275,7 +275,7 @@ async fn read(world: Arc<World>, mut rng: Rng) {
         let result = events.follow().try_collect::<Vec<_>>().await;
         let took = watch_time(&world, &job, begun);
         let what = format!("follow events of {JOB_WITH_EVENTS} by {page}");
-        world.ended(&what, &result, took, Some(WATCH));
+        world.check_call(&what, &result, took, Some(WATCH));
         if let Ok(events) = result {
             let messages = events.iter().map(Event::message);
             checks::followed(&world, &job, &what, messages);
@@ -297,7 +297,7 @@ async fn history(world: &World, job: &Job, rng: &mut Rng) {
     let result = events.stream().try_collect::<Vec<_>>().await;
     let took = world.clock.elapsed() - begun;
     let what = format!("events of {} by {page}", job.name());
-    world.ended(&what, &result, took, None);
+    world.check_call(&what, &result, took, None);
     if let Ok(events) = result {
         let listed = events.iter().map(Event::message);
         checks::events(world, job, &what, &before, listed);

@@ -38,7 +38,7 @@ impl World {
 
     /// Notes how a call ended, and fails if it took longer than it may or failed on a calm
     /// network.
-    pub(crate) fn ended<T>(
+    pub(crate) fn check_call<T>(
         &self,
         what: &str,
         result: &Result<T, Error>,

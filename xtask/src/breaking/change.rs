@@ -18,21 +18,27 @@ impl fmt::Display for Break {
 }
 
 /// Adds a break if a setting that must stay as it is has changed.
-pub fn must_stay(place: &str, what: &str, before: &Value, after: &Value, breaks: &mut Vec<Break>) {
+pub fn compare_setting(
+    place: &str,
+    what: &str,
+    before: &Value,
+    after: &Value,
+    breaks: &mut Vec<Break>,
+) {
     if before[what] != after[what] {
         breaks.push(Break {
             place: place.to_owned(),
             what: format!(
                 "{what} was {}, is {}",
-                shown(&before[what]),
-                shown(&after[what])
+                display(&before[what]),
+                display(&after[what])
             ),
         });
     }
 }
 
 /// A value for a message.
-pub fn shown(value: &Value) -> String {
+pub fn display(value: &Value) -> String {
     match value {
         Value::Null => "not there".to_owned(),
         value => value.to_string(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
-    change::{Break, must_stay, shown},
+    change::{Break, compare_setting, display},
     json::{entries, follow, strings},
     schemas,
     usage::Ways,
@@ -28,7 +28,7 @@ pub fn compare(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
         {
             breaks.push(Break {
                 place: format!("security scheme {name}"),
-                what: format!("was {scheme}, is {}", shown(now)),
+                what: format!("was {scheme}, is {}", display(now)),
             });
         }
     }
@@ -122,7 +122,7 @@ fn operation(
         }
     }
     for key in ["x-effect", "security"] {
-        must_stay(place, key, old.value, new.value, breaks);
+        compare_setting(place, key, old.value, new.value, breaks);
     }
     pagination(
         place,
@@ -137,8 +137,8 @@ fn operation(
             place: place.to_owned(),
             what: format!(
                 "tag was {}, is {}",
-                shown(&old_tags[0]),
-                shown(&new_tags[0])
+                display(&old_tags[0]),
+                display(&new_tags[0])
             ),
         });
     }
@@ -158,7 +158,7 @@ fn operation(
             });
         }
         for key in ["style", "explode"] {
-            must_stay(&place, key, parameter, now, breaks);
+            compare_setting(&place, key, parameter, now, breaks);
         }
         let sent = Ways {
             sent: true,
@@ -174,7 +174,7 @@ fn operation(
 fn pagination(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     let place = format!("{place}, x-pagination");
     for (key, _) in entries(old).filter(|(key, _)| *key != "disputed") {
-        must_stay(&place, key, old, new, breaks);
+        compare_setting(&place, key, old, new, breaks);
     }
     let known: &[&str] = match old.is_object() {
         true => &["disputed", "max-limit", "total"],
@@ -182,7 +182,7 @@ fn pagination(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     };
     let added = entries(new).filter(|(key, _)| old[*key].is_null());
     for (key, _) in added.filter(|(key, _)| !known.contains(&key.as_str())) {
-        must_stay(&place, key, old, new, breaks);
+        compare_setting(&place, key, old, new, breaks);
     }
 }
 

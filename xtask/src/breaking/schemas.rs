@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    change::{Break, must_stay, shown},
+    change::{Break, compare_setting, display},
     json::{entries, strings},
     usage::{Usage, Ways},
 };
@@ -41,7 +41,7 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
         return;
     }
     // The type of a parameter in Rust.
-    must_stay(place, "x-open-enum", old, new, breaks);
+    compare_setting(place, "x-open-enum", old, new, breaks);
     let mut say = |what: String| {
         breaks.push(Break {
             place: place.to_owned(),
@@ -119,7 +119,11 @@ fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
         if narrower {
             breaks.push(Break {
                 place: place.to_owned(),
-                what: format!("{key} was {}, is {}", shown(&old[key]), shown(&new[key])),
+                what: format!(
+                    "{key} was {}, is {}",
+                    display(&old[key]),
+                    display(&new[key])
+                ),
             });
         }
     }
@@ -132,7 +136,7 @@ fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
         "exclusiveMaximum",
     ] {
         if !new[key].is_null() && new[key] != false {
-            must_stay(place, key, old, new, breaks);
+            compare_setting(place, key, old, new, breaks);
         }
     }
 }

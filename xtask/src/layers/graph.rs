@@ -163,7 +163,7 @@ pub fn circles(graph: &Graph) -> Vec<Finding> {
 fn describe(graph: &Graph, circle: &BTreeSet<&str>) -> Option<Finding> {
     let round = circle
         .iter()
-        .filter_map(|file| way_round(graph, file))
+        .filter_map(|file| shortest_circle(graph, file))
         .min_by_key(Vec::len)?;
     let folder = common_folder(circle);
     let short = |file: &str| file[folder..].to_owned();
@@ -220,7 +220,7 @@ fn reachable<'a>(graph: &'a Graph, from: &str) -> BTreeSet<&'a str> {
 }
 
 /// The shortest way from a file back to itself, without the end.
-fn way_round<'a>(graph: &'a Graph, start: &'a str) -> Option<Vec<&'a str>> {
+fn shortest_circle<'a>(graph: &'a Graph, start: &'a str) -> Option<Vec<&'a str>> {
     let mut before: BTreeMap<&str, &str> = BTreeMap::new();
     let mut open = VecDeque::from([start]);
     while let Some(file) = open.pop_front() {

@@ -41,22 +41,22 @@ impl Resolved {
 /// Follows `path`, which stands in the module `from`. `None` where this cannot be known, as for
 /// names that a macro makes.
 pub fn resolve(tree: &Tree, from: usize, path: &[String]) -> Option<Resolved> {
-    Search {
+    Resolver {
         tree,
-        asked: BTreeSet::new(),
+        visited: BTreeSet::new(),
         through: Vec::new(),
     }
     .run(from, path)
 }
 
-struct Search<'a> {
+struct Resolver<'a> {
     tree: &'a Tree,
     /// Names looked up already, because imports may lead back to themselves.
-    asked: BTreeSet<(usize, String)>,
+    visited: BTreeSet<(usize, String)>,
     through: Vec<usize>,
 }
 
-impl Search<'_> {
+impl Resolver<'_> {
     fn run(mut self, from: usize, path: &[String]) -> Option<Resolved> {
         let target = self.path(from, path)?;
         Some(Resolved {
@@ -106,12 +106,12 @@ impl Search<'_> {
 
     /// A child of the module, or a name that it imports.
     fn name(&mut self, module: usize, name: &str) -> Option<Target> {
-        if !self.asked.insert((module, name.to_owned())) {
+        if !self.visited.insert((module, name.to_owned())) {
             return None;
         }
         let here = &self.tree.modules[module];
         if let Some(child) = here.children.get(name) {
-            self.asked.remove(&(module, name.to_owned()));
+            self.visited.remove(&(module, name.to_owned()));
             return Some(Target::Module(*child));
         }
         let tree = self.tree;
@@ -129,7 +129,7 @@ impl Search<'_> {
                 .filter(|import| import.name.is_none())
                 .find_map(|glob| self.in_glob(module, &glob.path, name)),
         };
-        self.asked.remove(&(module, name.to_owned()));
+        self.visited.remove(&(module, name.to_owned()));
         if found.is_some() && !self.through.contains(&module) {
             self.through.push(module);
         }

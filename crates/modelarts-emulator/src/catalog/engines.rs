@@ -18,7 +18,7 @@ pub(crate) struct Engine {
     pub(crate) retired: bool,
 }
 
-const fn modern(id: &'static str, name: &'static str, image: &'static str) -> Engine {
+const fn v2_engine(id: &'static str, name: &'static str, image: &'static str) -> Engine {
     Engine {
         id,
         name,
@@ -32,7 +32,7 @@ const fn modern(id: &'static str, name: &'static str, image: &'static str) -> En
     }
 }
 
-const fn v1(
+const fn v1_engine(
     id: &'static str,
     name: &'static str,
     version: &'static str,
@@ -54,7 +54,7 @@ const fn v1(
 
 /// From the engine list, the create, details and algorithm examples.
 const ENGINES: &[Engine] = &[
-    v1(
+    v1_engine(
         "caffe-1.0.0-python2.7",
         "Caffe",
         "caffe-1.0.0-python2.7",
@@ -64,7 +64,7 @@ const ENGINES: &[Engine] = &[
         ),
         "3.1.0",
     ),
-    v1(
+    v1_engine(
         "horovod-cp36-tf-1.16.2",
         "Horovod",
         "0.16.2-TF-1.13.1-python3.6",
@@ -74,12 +74,12 @@ const ENGINES: &[Engine] = &[
         ),
         "3.2.1",
     ),
-    modern(
+    v2_engine(
         "horovod_0.20.0-tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64",
         "Horovod",
         "aip/horovod_tensorflow:train",
     ),
-    v1(
+    v1_engine(
         "pytorch-cp36-1.3.0",
         "PyTorch",
         "PyTorch-1.3.0-python3.6",
@@ -89,7 +89,7 @@ const ENGINES: &[Engine] = &[
         ),
         "3.2.1",
     ),
-    v1(
+    v1_engine(
         "pytorch-cp36-1.4.0-v2",
         "PyTorch",
         "PyTorch-1.4.0-python3.6-v2",
@@ -99,17 +99,17 @@ const ENGINES: &[Engine] = &[
         ),
         "3.2.1",
     ),
-    modern(
+    v2_engine(
         "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
         "PyTorch",
         "aip/pytorch_1_8:train",
     ),
-    modern(
+    v2_engine(
         "tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64",
         "TensorFlow",
         "aip/tensorflow_2_1:train",
     ),
-    v1(
+    v1_engine(
         "xgboost-sklearn-python3.6",
         "XGBoost-Sklearn",
         "XGBoost-0.80-Sklearn-0.18.1-python3.6",
@@ -118,7 +118,7 @@ const ENGINES: &[Engine] = &[
     ),
     Engine {
         retired: true,
-        ..v1(
+        ..v1_engine(
             "retired-engine-1.0",
             "Retired",
             "retired-engine-1.0",

@@ -181,13 +181,13 @@ impl Emulator {
         {
             self.state.copy_cancellation.cancel();
             self.state.runner.kill_all();
-            let _ = tokio::time::timeout(AFTER_KILL, ended()).await;
+            let _ = tokio::time::timeout(KILL_WAIT, ended()).await;
         }
     }
 }
 
 /// How long a shutdown waits for processes that have been killed.
-const AFTER_KILL: Duration = Duration::from_secs(5);
+const KILL_WAIT: Duration = Duration::from_secs(5);
 
 impl Drop for Emulator {
     fn drop(&mut self) {

@@ -185,7 +185,7 @@ impl Job {
 
     /// The names of its tasks by their rank: `worker-0` and so on.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = String> {
-        let parts = self.request.parts().iter();
+        let parts = self.request.role_requests().iter();
         parts.flat_map(|part| part.indexes().map(|index| task_name(part.role(), index)))
     }
 

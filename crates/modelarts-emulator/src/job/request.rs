@@ -169,7 +169,7 @@ impl JobRequest {
     }
 
     /// The requests that its tasks run: the roles of a heterogeneous job, or the job itself.
-    pub(crate) fn parts(self: &Arc<Self>) -> &[Arc<Self>] {
+    pub(crate) fn role_requests(self: &Arc<Self>) -> &[Arc<Self>] {
         match self.roles.as_slice() {
             [] => std::slice::from_ref(self),
             roles => roles,
@@ -178,7 +178,7 @@ impl JobRequest {
 
     /// The outputs of all its parts.
     pub(super) fn all_outputs(self: &Arc<Self>) -> impl Iterator<Item = &Channel> {
-        self.parts().iter().flat_map(|part| &part.outputs)
+        self.role_requests().iter().flat_map(|part| &part.outputs)
     }
 
     /// The first part of the names of its tasks.

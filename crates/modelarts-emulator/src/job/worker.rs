@@ -33,7 +33,7 @@ pub(crate) struct Worker {
 impl Worker {
     /// All workers of a job, by their rank.
     pub(crate) fn all(job_id: &str, job: &Arc<JobRequest>) -> impl Iterator<Item = Self> {
-        let parts = job.parts().iter();
+        let parts = job.role_requests().iter();
         let workers = parts.flat_map(|part| part.indexes().map(move |index| (part, index)));
         workers.zip(0..).map(|((request, index), rank)| Self {
             job_id: job_id.to_owned(),

@@ -35,7 +35,7 @@ pub(crate) struct JobPage {
 
 /// Pages that begin behind this place are looked up in the creation counts; before it, going
 /// through the jobs is faster. Tests have few jobs.
-const NEAR_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
+const MAX_SCANNED_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
 
 /// The shortest part of a name that the index knows.
 const TRIGRAM_LENGTH: usize = 3;
@@ -149,7 +149,7 @@ impl Selection {
             return Ok((count, Vec::new()));
         }
         let (mut since, mut until, mut skip) = (self.since(), self.until(), self.skip);
-        if skip >= NEAR_OFFSET {
+        if skip >= MAX_SCANNED_OFFSET {
             let first = if self.ascending {
                 before + skip
             } else {

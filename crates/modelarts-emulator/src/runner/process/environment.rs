@@ -91,7 +91,7 @@ pub(crate) fn variables(
 /// Volcano does it.
 fn hosts(worker: &Worker) -> BTreeMap<&str, Vec<String>> {
     let mut hosts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let parts = worker.job.parts().iter();
+    let parts = worker.job.role_requests().iter();
     let roles = parts.flat_map(|part| part.indexes().map(|_| part.role()));
     for (role, rank) in roles.zip(0..) {
         let of_role = hosts.entry(role).or_default();
