@@ -1,18 +1,11 @@
 //! Operations that only the copied description has: generated, signed, retried by their effect,
 //! paged, and reachable by their names.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::{Arc, Mutex}, time::Duration};
 
 use modelarts_ext::{Client, Credentials, RetryPolicy, api::Effect, types::CreateWidgetRequest};
 use serde_json::json;
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-};
+use tokio::{io::{AsyncReadExt, AsyncWriteExt}, net::{TcpListener, TcpStream}};
 
 /// The widgets of the shelf.
 const WIDGETS: usize = 45;

@@ -20,12 +20,11 @@ mod tables;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use error::Error;
+pub use pieces::Piece;
 use progenitor::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle};
 use quote::quote;
 use serde_json::Value;
-
-use error::Error;
-pub use pieces::Piece;
 // The build script has no use for it, xtask has.
 #[allow(unused_imports)]
 pub use tables::docs::SOURCES;

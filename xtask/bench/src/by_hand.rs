@@ -6,7 +6,11 @@
 // Decoded because a program would, not because this one looks at it.
 #![allow(dead_code)]
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration, time::SystemTime};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use anyhow::{Context, Result, bail};
 use hmac::{Hmac, KeyInit, Mac};

@@ -1,5 +1,7 @@
 //! How much memory a very long list takes.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, ensure};
 use futures::TryStreamExt;
 
@@ -7,7 +9,6 @@ use crate::{
     calls,
     server::{JOB_ID, Server},
 };
-use std::time::Duration;
 
 const EVENTS: u64 = 1_000_000;
 /// How many events lie between two looks at the memory.

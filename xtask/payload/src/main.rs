@@ -11,7 +11,11 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use modelarts_payload::{Report, compare, compare::Finding, schemas};
+use modelarts_payload::{
+    Report,
+    compare::{self, Finding},
+    schemas,
+};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask payload")]

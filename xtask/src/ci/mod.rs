@@ -16,7 +16,6 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-
 use outcome::{Check, Outcome, Row};
 
 /// Runs the checks named in `only`, or all.

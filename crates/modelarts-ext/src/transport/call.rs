@@ -12,7 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use modelarts_api::{decode::Observer, decode::Skipped};
+use modelarts_api::decode::{Observer, Skipped};
 
 use crate::{
     clock::{Clock, since},
