@@ -77,7 +77,7 @@ impl<T: Send + 'static> RowSource<T> {
                 Box::pin(async move {
                     let call = client.call(|api| call(&client, api, offset, i64::from(limit)));
                     let answer = call.await?;
-                    let dropped = answer.dropped().rows;
+                    let skipped = answer.skipped().rows;
                     let call = answer.call();
                     let rows = rows(answer.into_inner());
                     Ok(RawPage {
@@ -85,7 +85,7 @@ impl<T: Send + 'static> RowSource<T> {
                         total: rows.total,
                         count: rows.count,
                         limit: rows.limit,
-                        dropped,
+                        skipped,
                         call,
                     })
                 })

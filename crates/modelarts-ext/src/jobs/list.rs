@@ -254,7 +254,7 @@ impl Source for JobPages {
                         .send()
                 })
                 .await?;
-            let mut dropped = answer.dropped().rows;
+            let mut skipped = answer.skipped().rows;
             let call = answer.call();
             let row_call = Arc::new(call.without_body());
             let answer = answer.into_inner();
@@ -268,13 +268,13 @@ impl Source for JobPages {
                 })
                 .collect();
             // A job without an id cannot be asked for anything.
-            dropped += row_count - items.len();
+            skipped += row_count - items.len();
             Ok(RawPage {
                 items,
                 total: answer.total,
                 count: answer.count,
                 limit: answer.limit,
-                dropped,
+                skipped,
                 call,
             })
         })

@@ -279,7 +279,7 @@ impl Source for Events {
                     call.send()
                 })
                 .await?;
-            let dropped = answer.dropped().rows;
+            let skipped = answer.skipped().rows;
             let call = answer.call();
             let answer = answer.into_inner();
             Ok(RawPage {
@@ -287,7 +287,7 @@ impl Source for Events {
                 total: answer.total,
                 count: None,
                 limit: answer.limit,
-                dropped,
+                skipped,
                 call,
             })
         })

@@ -205,7 +205,7 @@ impl<S: Source + ?Sized> Pager<S> {
             };
             let first = self.first;
             if let Some(page) = self.take(window, page)?
-                && (first || !page.items.is_empty() || page.dropped > 0)
+                && (first || !page.items.is_empty() || page.skipped > 0)
             {
                 return Ok(Some(page));
             }
@@ -346,7 +346,7 @@ impl<S: Source + ?Sized> Pager<S> {
         mut window: Window,
         page: RawPage<S::Item>,
     ) -> Result<Option<Page<S::Item>>, Error> {
-        let rows = (page.items.len() + page.dropped) as u64;
+        let rows = (page.items.len() + page.skipped) as u64;
         let counts = RowCounts::new(page.total, page.count);
         let long = rows > u64::from(window.limit) && !self.is_single_page;
         let whole = long && window.offset == 0 && counts.total.or(counts.count) == Some(rows);
@@ -450,7 +450,7 @@ impl<S: Source + ?Sized> Pager<S> {
         let kept = kept.filter(|(at, (_, new))| **new || !unique && *at >= split);
         self.history.remember(kept.map(|(_, (key, _))| key));
 
-        self.unreadable += page.dropped as u64;
+        self.unreadable += page.skipped as u64;
         self.total = bounds
             .matching
             .filter(|count| *count > end)
@@ -478,7 +478,7 @@ impl<S: Source + ?Sized> Pager<S> {
         Ok(Some(Page {
             items,
             total: counts.total,
-            dropped: page.dropped,
+            skipped: page.skipped,
             position: self.position(),
             call: page.call,
         }))

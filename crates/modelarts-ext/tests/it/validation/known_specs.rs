@@ -45,7 +45,7 @@ fn of_algorithm() -> CreateJob {
         .training_jobs()
         .create("classify")
         .algorithm("a")
-        .with_algorithm_facts(algorithm())
+        .with_algorithm_spec(algorithm())
         .flavor("modelarts.vm.gpu.1")
 }
 
@@ -113,7 +113,7 @@ fn a_job_keeps_to_its_algorithm() {
     // An algorithm that demands nothing admits everything.
     let open = AlgorithmSpec::from_json(&json!({"job_config": {"parameters_customization": true}}));
     let job = of_algorithm()
-        .with_algorithm_facts(open)
+        .with_algorithm_spec(open)
         .parameter("colour", "red");
     assert_eq!(job.check(), Report::default());
 }
@@ -127,8 +127,8 @@ fn flavor(kind: &str, cards: u32, max: u32) -> FlavorSpec {
 
 #[test]
 fn a_job_keeps_to_its_flavor() {
-    let with = |facts: FlavorSpec, nodes: u32| {
-        violations(&job(&plain()).nodes(nodes).with_flavor_facts(facts))
+    let with = |spec: FlavorSpec, nodes: u32| {
+        violations(&job(&plain()).nodes(nodes).with_flavor_spec(spec))
     };
     assert_eq!(flavor("GPU", 1, 1).disk_gb(), Some(50));
     assert_eq!(with(flavor("CPU", 0, 16), 16), [""; 0]);
@@ -149,9 +149,7 @@ fn a_job_keeps_to_its_flavor() {
     );
     let logs = |kind: &str| {
         let job = job(&plain()).log_path("obs://bucket/logs/");
-        job.with_flavor_facts(flavor(kind, 8, 8))
-            .check()
-            .to_string()
+        job.with_flavor_spec(flavor(kind, 8, 8)).check().to_string()
     };
     assert_eq!(logs("GPU"), "");
     assert_eq!(
@@ -163,7 +161,7 @@ fn a_job_keeps_to_its_flavor() {
 
 #[test]
 fn a_flavor_suits_the_algorithm() {
-    let with = |facts, nodes| violations(&right().nodes(nodes).with_flavor_facts(facts));
+    let with = |spec, nodes| violations(&right().nodes(nodes).with_flavor_spec(spec));
     assert_eq!(with(flavor("GPU", 1, 4), 1), [""; 0]);
     assert_eq!(
         with(flavor("CPU", 0, 4), 2),
@@ -248,7 +246,7 @@ async fn algorithm_and_flavor_are_looked_up() {
     let job = client.training_jobs().from_value(&plain()).unwrap();
     let pool = job.clone().pool("p").look_up().await.unwrap();
     assert_eq!(
-        pool.with_algorithm_facts(AlgorithmSpec::default())
+        pool.with_algorithm_spec(AlgorithmSpec::default())
             .check()
             .violations
             .len(),
