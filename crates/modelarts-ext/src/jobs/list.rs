@@ -130,8 +130,8 @@ impl ListJobs {
     }
 
     /// May end before all jobs came, because it is read again and again.
-    pub(super) fn lenient(mut self) -> Self {
-        self.options.lenient = true;
+    pub(super) fn allow_early_end(mut self) -> Self {
+        self.options.allow_early_end = true;
         self
     }
 
@@ -153,7 +153,7 @@ impl ListJobs {
         let options = self.options.clone();
         match self.into_job_pages() {
             Ok(source) => stream::pages(Arc::new(source), options),
-            Err(error) => stream::failed(error),
+            Err(error) => stream::error_stream(error),
         }
     }
 

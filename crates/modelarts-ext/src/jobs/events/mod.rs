@@ -209,7 +209,7 @@ impl Events {
     pub fn pages(self) -> PageStream<Page<Event>> {
         match self.check() {
             Ok(()) => self.unchecked_pages(),
-            Err(error) => stream::failed(error),
+            Err(error) => stream::error_stream(error),
         }
     }
 

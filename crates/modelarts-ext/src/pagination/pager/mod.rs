@@ -117,7 +117,7 @@ pub(crate) struct Pager<S: Source + ?Sized> {
     /// All rows come in one answer.
     is_single_page: bool,
     /// The list may end before all rows came.
-    lenient: bool,
+    allow_early_end: bool,
     failure: Option<Error>,
     done: bool,
 }
@@ -177,7 +177,7 @@ impl<S: Source + ?Sized> Pager<S> {
             reread: None,
             first: true,
             is_single_page: pagination.offset == Offset::SinglePage,
-            lenient: options.lenient,
+            allow_early_end: options.allow_early_end,
             failure: None,
             done: false,
         }
@@ -295,7 +295,7 @@ impl<S: Source + ?Sized> Pager<S> {
 
     /// Ends the list, or begins it again.
     fn finish(&mut self) {
-        if self.is_single_page || self.lenient {
+        if self.is_single_page || self.allow_early_end {
             return;
         }
         match self.progress().end() {
