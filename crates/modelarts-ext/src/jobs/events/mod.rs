@@ -22,8 +22,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What appears more than two minutes after its own time is found only when the job has ended
-//! ([`Events::lateness`]), and following goes on until half a minute after the end has brought
+//! Events that appear more than two minutes after their own time are found only when the job has
+//! ended ([`Events::lateness`]), and following goes on until half a minute after the end has brought
 //! nothing new ([`Events::quiet`]). Answers that fail do not count as nothing new: what is followed
 //! is complete when it ends without an error.
 
