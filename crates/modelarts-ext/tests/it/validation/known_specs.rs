@@ -49,7 +49,7 @@ fn of_algorithm() -> CreateJob {
         .flavor("modelarts.vm.gpu.1")
 }
 
-fn right() -> CreateJob {
+fn fitting_job() -> CreateJob {
     of_algorithm()
         .input("images", "obs://bucket/images/")
         .add_input(modelarts_ext::jobs::create::Input::dataset(
@@ -62,10 +62,10 @@ fn right() -> CreateJob {
 
 #[test]
 fn a_job_keeps_to_its_algorithm() {
-    assert_eq!(right().check(), Report::default());
+    assert_eq!(fitting_job().check(), Report::default());
     // What cannot be changed may be said as it is.
     assert_eq!(
-        right().parameter("device", "gpu").check(),
+        fitting_job().parameter("device", "gpu").check(),
         Report::default()
     );
 
@@ -102,7 +102,7 @@ fn a_job_keeps_to_its_algorithm() {
         ]
     );
     assert_eq!(
-        violations(&right().parameter("kind", "c").parameter("epochs", "")),
+        violations(&fitting_job().parameter("kind", "c").parameter("epochs", "")),
         [
             "algorithm.parameters[0].value is missing: the algorithm requires a value \
              (ModelArts.2766); give it a value (Integer: 1, 10)",
@@ -161,7 +161,7 @@ fn a_job_keeps_to_its_flavor() {
 
 #[test]
 fn a_flavor_suits_the_algorithm() {
-    let with = |spec, nodes| violations(&right().nodes(nodes).with_flavor_spec(spec));
+    let with = |spec, nodes| violations(&fitting_job().nodes(nodes).with_flavor_spec(spec));
     assert_eq!(with(flavor("GPU", 1, 4), 1), [""; 0]);
     assert_eq!(
         with(flavor("CPU", 0, 4), 2),
