@@ -126,20 +126,20 @@ impl ListAlgorithms {
         self.items()
     }
 
-    /// The first `most` algorithms, and never more: the number is the bound of what this
+    /// The first `max` algorithms, and never more: the number is the bound of what this
     /// takes in memory.
     ///
     /// # Errors
     /// As the stream.
-    pub async fn collect(self, most: usize) -> Result<Vec<Algorithm>, Error> {
-        self.items().take(most).try_collect().await
+    pub async fn collect(self, max: usize) -> Result<Vec<Algorithm>, Error> {
+        self.items().take(max).try_collect().await
     }
 
     /// The pages.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Algorithm>> {
         if let Err(error) = self.check() {
-            return stream::failed(error);
+            return stream::error_stream(error);
         }
         let Self {
             client,
@@ -149,7 +149,7 @@ impl ListAlgorithms {
             order,
             ..
         } = self;
-        let filtered = search.is_some() || workspace.is_some();
+        let has_conditions = search.is_some() || workspace.is_some();
         let rows = RowSource::new(
             &client,
             "ListAlgorithms",
@@ -176,7 +176,7 @@ impl ListAlgorithms {
             },
         );
         let rows = rows
-            .filtered(filtered)
+            .with_conditions(has_conditions)
             .id(|row| row.metadata.as_ref()?.id.as_deref());
         let mut list = List::new(rows);
         if let Some(size) = self.page_size {

@@ -28,7 +28,7 @@ pub(crate) struct RowSource<T> {
     /// The id of a row. Rows without one are compared as a whole.
     id: fn(&T) -> Option<&str>,
     unique: bool,
-    filtered: bool,
+    has_conditions: bool,
     detected_offset: Option<DetectedOffset>,
 }
 
@@ -70,14 +70,14 @@ impl<T: Send + 'static> RowSource<T> {
             operation,
             unique: !matches!(offset, Ok(Offset::SinglePage)),
             id: |_| None,
-            filtered: false,
+            has_conditions: false,
             detected_offset: None,
             fetch: Box::new(move |offset, limit| {
                 let (client, call) = (client.clone(), Arc::clone(&call));
                 Box::pin(async move {
                     let call = client.call(|api| call(&client, api, offset, i64::from(limit)));
                     let answer = call.await?;
-                    let dropped = answer.dropped().rows;
+                    let skipped = answer.skipped().rows;
                     let call = answer.call();
                     let rows = rows(answer.into_inner());
                     Ok(RawPage {
@@ -85,7 +85,7 @@ impl<T: Send + 'static> RowSource<T> {
                         total: rows.total,
                         count: rows.count,
                         limit: rows.limit,
-                        dropped,
+                        skipped,
                         call,
                     })
                 })
@@ -100,8 +100,8 @@ impl<T: Send + 'static> RowSource<T> {
     }
 
     /// True if the caller set conditions.
-    pub(crate) fn filtered(mut self, filtered: bool) -> Self {
-        self.filtered = filtered;
+    pub(crate) fn with_conditions(mut self, has_conditions: bool) -> Self {
+        self.has_conditions = has_conditions;
         self
     }
 
@@ -124,7 +124,7 @@ impl<T: Serialize + Send + Sync + 'static> Source for RowSource<T> {
     }
 
     fn is_filtered(&self) -> bool {
-        self.filtered
+        self.has_conditions
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<T>, Error>> {

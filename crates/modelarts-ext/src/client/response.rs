@@ -69,8 +69,8 @@ impl<T> Response<T> {
 
     /// The items of lists that could not be decoded and were left out.
     #[must_use]
-    pub fn dropped(&self) -> &Skipped {
-        &self.call.dropped
+    pub fn skipped(&self) -> &Skipped {
+        &self.call.skipped
     }
 }
 

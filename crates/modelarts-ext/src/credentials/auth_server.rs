@@ -20,6 +20,7 @@ use crate::{
 /// The time limit of a request to IAM or STS.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 /// Responses of IAM have some kilobytes; a token with the whole catalogue has some hundred.
+/// A longer body is cut there.
 const BODY_CAP: usize = 4 << 20;
 /// The number of characters that are shown of an error page.
 const EXCERPT_CHARS: usize = 300;

@@ -48,7 +48,7 @@ fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     Ok(copy)
 }
 
-/// How requests are authenticated, whatever the credentials are.
+/// Authentication of requests: signing scheme and project.
 pub(crate) struct Authentication<'a> {
     pub(crate) signing: &'a SigningScheme,
     /// The project that a request is for, if it is for one.

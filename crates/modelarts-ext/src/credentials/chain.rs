@@ -42,7 +42,7 @@ const SOURCES: [Source; 8] = [
 ];
 
 /// Looks at all sources in order. Credentials that are not usable are an error: those of
-/// another source might be of somebody else.
+/// another source might be of another user.
 pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<ChainResult, Error> {
     let mut reasons = Vec::new();
     for source in SOURCES {

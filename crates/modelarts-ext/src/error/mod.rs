@@ -349,7 +349,7 @@ impl Error {
     }
 
     /// True for a 404 without a code, such as a page of a load balancer.
-    pub(crate) fn is_stray(&self) -> bool {
+    pub(crate) fn is_404_without_code(&self) -> bool {
         self.0.kind == ErrorKind::Service && self.status() == Some(404) && self.code().is_none()
     }
 

@@ -130,8 +130,8 @@ impl ListJobs {
     }
 
     /// May end before all jobs came, because it is read again and again.
-    pub(super) fn lenient(mut self) -> Self {
-        self.options.lenient = true;
+    pub(super) fn allow_early_end(mut self) -> Self {
+        self.options.allow_early_end = true;
         self
     }
 
@@ -153,7 +153,7 @@ impl ListJobs {
         let options = self.options.clone();
         match self.into_job_pages() {
             Ok(source) => stream::pages(Arc::new(source), options),
-            Err(error) => stream::failed(error),
+            Err(error) => stream::error_stream(error),
         }
     }
 
@@ -254,7 +254,7 @@ impl Source for JobPages {
                         .send()
                 })
                 .await?;
-            let mut dropped = answer.dropped().rows;
+            let mut skipped = answer.skipped().rows;
             let call = answer.call();
             let row_call = Arc::new(call.without_body());
             let answer = answer.into_inner();
@@ -268,13 +268,13 @@ impl Source for JobPages {
                 })
                 .collect();
             // A job without an id cannot be asked for anything.
-            dropped += row_count - items.len();
+            skipped += row_count - items.len();
             Ok(RawPage {
                 items,
                 total: answer.total,
                 count: answer.count,
                 limit: answer.limit,
-                dropped,
+                skipped,
                 call,
             })
         })

@@ -47,7 +47,7 @@
 
 // `Job` and `TrainingJobs` are plain handles. Each feature adds its methods to them in its own
 // module: `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`.
-// What repeats requests shares `polling`.
+// Modules that repeat requests share `polling`.
 
 pub mod create;
 mod details;

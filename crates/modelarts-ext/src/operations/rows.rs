@@ -86,7 +86,7 @@ impl Source for OperationRows {
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Value>, Error>> {
         Box::pin(async move {
             let answer = self.page(offset, limit).send().await?;
-            let dropped = answer.dropped().rows;
+            let skipped = answer.skipped().rows;
             let call = answer.call();
             let mut answer = answer.into_inner();
             let total = self.pagination.total;
@@ -97,7 +97,7 @@ impl Source for OperationRows {
                 total,
                 count: None,
                 limit: None,
-                dropped,
+                skipped,
                 call,
             })
         })

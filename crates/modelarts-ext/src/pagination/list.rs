@@ -85,13 +85,13 @@ impl<T: Send + 'static> List<T> {
         self.items()
     }
 
-    /// The first `most` rows, and never more: the number is the bound of what this takes
+    /// The first `max` rows, and never more: the number is the bound of what this takes
     /// in memory.
     ///
     /// # Errors
     /// As the stream.
-    pub async fn collect(self, most: usize) -> Result<Vec<T>, Error> {
-        self.items().take(most).try_collect().await
+    pub async fn collect(self, max: usize) -> Result<Vec<T>, Error> {
+        self.items().take(max).try_collect().await
     }
 
     /// The pages.
@@ -105,7 +105,7 @@ impl<T: Send + 'static> List<T> {
         });
         match checked {
             Ok((source, pagination)) => stream::pages_by(source, pagination, options),
-            Err(error) => stream::failed(error),
+            Err(error) => stream::error_stream(error),
         }
     }
 }

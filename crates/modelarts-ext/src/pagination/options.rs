@@ -20,7 +20,7 @@ pub(crate) struct ReadOptions {
     pub(crate) resume: Option<Position>,
     /// A list may end before all rows came that the service counts, because it is
     /// read again and again.
-    pub(crate) lenient: bool,
+    pub(crate) allow_early_end: bool,
 }
 
 impl ReadOptions {
@@ -30,7 +30,7 @@ impl ReadOptions {
             in_flight: IN_FLIGHT,
             meaning: None,
             resume: None,
-            lenient: false,
+            allow_early_end: false,
         }
     }
 

@@ -24,7 +24,7 @@ pub struct Page<T> {
     pub total: Option<u64>,
     /// How many rows could not be understood and were left out. Pages overlap, and such a
     /// row cannot be recognised, so it may count on two of them.
-    pub dropped: usize,
+    pub skipped: usize,
     /// The position behind this page, to go on from another time.
     pub position: Position,
     pub(crate) call: Arc<CallInfo>,

@@ -15,7 +15,7 @@ pub(crate) struct RawPage<T> {
     pub(crate) count: Option<i64>,
     /// The limit that the service says it used.
     pub(crate) limit: Option<i64>,
-    pub(crate) dropped: usize,
+    pub(crate) skipped: usize,
     pub(crate) call: Arc<CallInfo>,
 }
 

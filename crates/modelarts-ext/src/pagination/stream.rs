@@ -23,7 +23,7 @@ pub(crate) fn pages<S: Source + ?Sized>(
 ) -> PageStream<Page<S::Item>> {
     match pagination_of(source.operation()) {
         Ok(pagination) => pages_by(source, pagination, options),
-        Err(error) => failed(error),
+        Err(error) => error_stream(error),
     }
 }
 
@@ -55,6 +55,6 @@ pub(crate) fn rows<T: Send + 'static>(pages: PageStream<Page<T>>) -> PageStream<
 }
 
 /// A stream that fails with this error.
-pub(crate) fn failed<T: Send + 'static>(error: Error) -> PageStream<T> {
+pub(crate) fn error_stream<T: Send + 'static>(error: Error) -> PageStream<T> {
     stream::once(future::err(error)).boxed()
 }

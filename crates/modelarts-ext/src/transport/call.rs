@@ -38,7 +38,7 @@ pub(crate) struct CallInfo {
     pub(crate) request_id: Option<String>,
     /// The body that was decoded; `None` when the operation answers without one.
     pub(crate) body: Option<Bytes>,
-    pub(crate) dropped: Skipped,
+    pub(crate) skipped: Skipped,
     /// The time limit of the call, if it passed while the response was decoded.
     pub(crate) decode_timeout: Option<Duration>,
     /// The secrets of each attempt.
@@ -163,14 +163,14 @@ pub(super) struct DecodeObserver {
 }
 
 impl Observer for DecodeObserver {
-    fn on_decoded(&self, body: &Bytes, dropped: &Skipped) {
+    fn on_decoded(&self, body: &Bytes, skipped: &Skipped) {
         self.record.update(|call| {
             call.body = Some(body.clone());
-            call.dropped = dropped.clone();
-            if let Some(error) = &call.dropped.first_error
+            call.skipped = skipped.clone();
+            if let Some(error) = &call.skipped.first_error
                 && let Some(masked) = call.mask().text(error)
             {
-                call.dropped.first_error = Some(masked);
+                call.skipped.first_error = Some(masked);
             }
         });
     }

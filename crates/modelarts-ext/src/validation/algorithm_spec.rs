@@ -92,7 +92,7 @@ impl AlgorithmSpec {
 
     /// Finds what contradicts the algorithm.
     pub(crate) fn check(&self, draft: &Draft<'_>, report: &mut Report) {
-        if !draft.is_stored() {
+        if !draft.has_stored_algorithm() {
             return;
         }
         if self.missing {

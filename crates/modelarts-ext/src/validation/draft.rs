@@ -98,7 +98,7 @@ impl<'a> Draft<'a> {
     }
 
     /// True for a job with an algorithm that the service keeps.
-    pub(crate) fn is_stored(&self) -> bool {
+    pub(crate) fn has_stored_algorithm(&self) -> bool {
         ["id", "subscription_id", "item_version_id"]
             .iter()
             .any(|name| self.at("algorithm").at(name).is_given())
@@ -107,16 +107,16 @@ impl<'a> Draft<'a> {
     /// True for a job that must say what it runs. Jobs that only show logs, tune a model
     /// of the platform or are made of tasks say it elsewhere.
     pub(crate) fn runs_code(&self) -> bool {
-        !self.at("kind").is("visualization_job") && !self.has("tasks") && !self.tunes()
+        !self.at("kind").is("visualization_job") && !self.has("tasks") && !self.is_fine_tuning()
     }
 
     /// True for a job that tunes a model of the platform.
-    pub(crate) fn tunes(&self) -> bool {
+    pub(crate) fn is_fine_tuning(&self) -> bool {
         self.has("train_type") || self.has("ftjob_config")
     }
 
     /// True for a job that must name its code itself.
-    pub(crate) fn brings_code(&self) -> bool {
-        self.runs_code() && !self.is_stored() && self.has("algorithm")
+    pub(crate) fn names_own_code(&self) -> bool {
+        self.runs_code() && !self.has_stored_algorithm() && self.has("algorithm")
     }
 }

@@ -287,15 +287,15 @@ const UNITS: &[(&str, &str, &str)] = &[
 
 /// The limits of a field in words; empty when there are none.
 pub(crate) fn in_words(schema: &str, name: &str) -> String {
-    let words = words(&rules(schema, name));
+    let limits = describe(&rules(schema, name));
     let mut units = UNITS.iter();
     match units.find(|(of, field, _)| (*of, *field) == (schema, name)) {
-        Some((_, _, unit)) => format!("{words} {unit}"),
-        None => words,
+        Some((_, _, unit)) => format!("{limits} {unit}"),
+        None => limits,
     }
 }
 
-fn words(rules: &[Rule]) -> String {
+fn describe(rules: &[Rule]) -> String {
     let mut words = Vec::new();
     let pattern = rules.iter().find_map(|rule| match rule {
         Rule::Pattern(pattern) => Some(*pattern),

@@ -20,7 +20,7 @@
 //!     .create("not a name")
 //!     .flavor("modelarts.vm.cpu.2u")
 //!     .nodes(3)
-//!     .with_flavor_facts(FlavorSpec::from_json(&flavor))
+//!     .with_flavor_spec(FlavorSpec::from_json(&flavor))
 //!     .check();
 //! for violation in &report.violations {
 //!     println!("{}: {violation}", violation.field());

@@ -19,7 +19,7 @@ impl<'a> ObsPath<'a> {
     }
 
     /// The rest behind `directory`, if this lies inside it.
-    pub(crate) fn below(&self, directory: &Self) -> Option<String> {
+    pub(crate) fn path_below(&self, directory: &Self) -> Option<String> {
         let rest = self.0.strip_prefix(directory.0.as_slice())?;
         (!rest.is_empty()).then(|| rest.join("/"))
     }
@@ -44,8 +44,8 @@ mod tests {
         let directory = ObsPath::parse("obs://bucket/code/").unwrap();
         assert_eq!(ObsPath::parse("/bucket//code"), Some(directory.clone()));
         let file = ObsPath::parse("/bucket/code/src/train.py").unwrap();
-        assert_eq!(file.below(&directory).as_deref(), Some("src/train.py"));
-        assert_eq!(directory.below(&directory), None);
+        assert_eq!(file.path_below(&directory).as_deref(), Some("src/train.py"));
+        assert_eq!(directory.path_below(&directory), None);
         assert!(directory.overlaps(&file) && file.overlaps(&directory));
         assert!(!directory.overlaps(&ObsPath::parse("/bucket/code2").unwrap()));
         assert!(ObsPath::parse("obs://bucket").unwrap().is_bucket());

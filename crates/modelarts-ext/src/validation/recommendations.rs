@@ -45,7 +45,7 @@ fn warn(found: &mut Vec<Warning>, field: &Located<'_>, advice: impl Into<String>
 /// The names that the guide recommends, and that most scripts use. Algorithms that
 /// the service keeps have names of their own, and models that are tuned need none.
 fn channel_names(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    if draft.is_stored() || draft.tunes() {
+    if draft.has_stored_algorithm() || draft.is_fine_tuning() {
         return;
     }
     for (list, name, what) in [

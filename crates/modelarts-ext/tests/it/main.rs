@@ -1,5 +1,5 @@
-//! The SDK seen from outside, against the emulator and scripted servers. The folders are those of
-//! `src`.
+//! The SDK seen from outside, against the emulator and scripted servers. Most folders are those
+//! of `src`.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,6 +9,7 @@
 )]
 
 mod attested;
+mod catalog;
 mod config;
 mod credentials;
 mod error;

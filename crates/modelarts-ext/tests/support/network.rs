@@ -25,10 +25,10 @@ impl<F: Fn(&Request) -> Option<NetworkReply> + Send + Sync + 'static> HttpConnec
         &self,
         request: Request,
     ) -> BoxFuture<'static, Result<reqwest::Response, ConnectorError>> {
-        let said = (self.0)(&request);
+        let reply = (self.0)(&request);
         Box::pin(async {
-            match said {
-                Some(said) => Ok(said?.into()),
+            match reply {
+                Some(reply) => Ok(reply?.into()),
                 None => pending().await,
             }
         })

@@ -85,7 +85,7 @@ fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     Ok((body, findings.warnings))
 }
 
-/// What is wrong with a document, and its fields that are not sent.
+/// Violations of a document, and warnings about fields that are not sent.
 #[derive(Default)]
 struct Findings {
     violations: Vec<Violation>,

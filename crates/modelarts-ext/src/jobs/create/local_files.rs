@@ -209,7 +209,7 @@ impl CreateJob {
                 .and_then(ObsPath::parse)
         };
         let boot_file = obs_path("boot_file").zip(obs_path("code_dir"));
-        let boot_file = boot_file.and_then(|(file, directory)| file.below(&directory));
+        let boot_file = boot_file.and_then(|(file, directory)| file.path_below(&directory));
         Ok(CodeDir::scan(path)?.check(boot_file.as_deref()))
     }
 }

@@ -72,7 +72,7 @@ impl CreateJob {
                     algorithm.metadata.as_ref()?.id.as_deref()
                 })
             });
-        let facts = match answer {
+        let spec = match answer {
             Ok(answer) => {
                 let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
                 AlgorithmSpec::from_json(&answer)
@@ -83,7 +83,7 @@ impl CreateJob {
             }
             Err(error) => return Err(error),
         };
-        self.specs.set_algorithm(Some(id), facts);
+        self.specs.set_algorithm(Some(id), spec);
         Ok(())
     }
 
@@ -105,9 +105,9 @@ impl CreateJob {
             })
             .await?;
         let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
-        let facts = FlavorSpec::find(&answer, id).or_else(|| FlavorSpec::missing(&answer));
-        if let Some(facts) = facts {
-            self.specs.set_flavor(Some(id), facts);
+        let spec = FlavorSpec::find(&answer, id).or_else(|| FlavorSpec::missing(&answer));
+        if let Some(spec) = spec {
+            self.specs.set_flavor(Some(id), spec);
         }
         Ok(())
     }

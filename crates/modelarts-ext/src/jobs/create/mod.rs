@@ -239,19 +239,19 @@ impl CreateJob {
         self.unset(field)
     }
 
-    /// Checks against these facts about the algorithm that the job is made of, too: its
-    /// channels, the constraints of its hyper-parameters, the flavors that it needs.
+    /// Checks against this spec of the algorithm that the job is made of, too: its channels,
+    /// the constraints of its hyper-parameters, the flavors that it needs.
     /// [`look_up`](Self::look_up) asks the service for them.
-    pub fn with_algorithm_facts(mut self, facts: AlgorithmSpec) -> Self {
-        self.specs.set_algorithm(None, facts);
+    pub fn with_algorithm_spec(mut self, spec: AlgorithmSpec) -> Self {
+        self.specs.set_algorithm(None, spec);
         self
     }
 
-    /// Checks against these facts about the flavor that the job runs on, too: how many
-    /// nodes it admits, and of what kind it is. [`look_up`](Self::look_up) asks the
+    /// Checks against this spec of the flavor that the job runs on, too: how many nodes
+    /// it admits, and of what kind it is. [`look_up`](Self::look_up) asks the
     /// service for them.
-    pub fn with_flavor_facts(mut self, facts: FlavorSpec) -> Self {
-        self.specs.set_flavor(None, facts);
+    pub fn with_flavor_spec(mut self, spec: FlavorSpec) -> Self {
+        self.specs.set_flavor(None, spec);
         self
     }
 

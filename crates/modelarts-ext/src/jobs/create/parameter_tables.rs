@@ -64,7 +64,7 @@ const FORM: [Parameter; 32] = [
     row("Environment variables", "no", "`env`", &["algorithm.environments", "algorithm.environments{}"]),
     row("Auto restart", "no, never", "`auto_restart`, `unconditional_restart`, `hang_restart`", &["metadata.annotations{}"]),
     row("Resource pool", "no, the public pool", "`pool`", &["spec.resource.pool_id"]),
-    row("Resource type", "by the flavor", "`flavor`, `with_flavor_facts`", &["spec.resource.flavor_id"]),
+    row("Resource type", "by the flavor", "`flavor`, `with_flavor_spec`", &["spec.resource.flavor_id"]),
     row("Specifications", "in the public pool", "`flavor`; local: `check_input_size`", &["spec.resource.flavor_id"]),
     row("Compute nodes", "no, 1", "`nodes`", &["spec.resource.node_count"]),
     row("Job priority", "no, 1", "`priority`", &["spec.schedule_policy.priority"]),

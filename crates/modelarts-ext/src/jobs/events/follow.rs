@@ -11,7 +11,7 @@ use crate::{
     },
     pagination::{
         page::{Page, PageStream},
-        stream::failed,
+        stream::error_stream,
     },
 };
 
@@ -36,7 +36,7 @@ impl Events {
         self.reset_for_following();
         match self.check() {
             Ok(()) => follow(self),
-            Err(error) => failed(error),
+            Err(error) => error_stream(error),
         }
     }
 
@@ -130,7 +130,7 @@ impl EventFollower {
         // The last poll is one of all events, so that nothing is missing in the end, whatever
         // the times of the events are. Of those of a window some may be missing.
         if !is_last {
-            rest.options.lenient = true;
+            rest.options.allow_early_end = true;
             rest.range = window;
         }
         Poll { rest, pages: None }

@@ -22,8 +22,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What appears more than two minutes after its own time is found only when the job has ended
-//! ([`Events::lateness`]), and following goes on until half a minute after the end has brought
+//! Events that appear more than two minutes after their own time are found only when the job has
+//! ended ([`Events::lateness`]), and following goes on until half a minute after the end has brought
 //! nothing new ([`Events::quiet`]). Answers that fail do not count as nothing new: what is followed
 //! is complete when it ends without an error.
 
@@ -209,7 +209,7 @@ impl Events {
     pub fn pages(self) -> PageStream<Page<Event>> {
         match self.check() {
             Ok(()) => self.unchecked_pages(),
-            Err(error) => stream::failed(error),
+            Err(error) => stream::error_stream(error),
         }
     }
 
@@ -279,7 +279,7 @@ impl Source for Events {
                     call.send()
                 })
                 .await?;
-            let dropped = answer.dropped().rows;
+            let skipped = answer.skipped().rows;
             let call = answer.call();
             let answer = answer.into_inner();
             Ok(RawPage {
@@ -287,7 +287,7 @@ impl Source for Events {
                 total: answer.total,
                 count: None,
                 limit: answer.limit,
-                dropped,
+                skipped,
                 call,
             })
         })

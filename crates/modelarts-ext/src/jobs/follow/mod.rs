@@ -29,9 +29,10 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What appears more than two minutes after its own time is found only when the job has ended
-//! ([`FollowJob::lateness`]), and following goes on until half a minute after the end has brought
-//! nothing new ([`FollowJob::quiet`]). [`Events::follow`](crate::jobs::events::Events::follow) and
+//! Events that appear more than two minutes after their own time are found only when the job has
+//! ended ([`FollowJob::lateness`]), and following goes on until half a minute after the end has
+//! brought nothing new ([`FollowJob::quiet`]).
+//! [`Events::follow`](crate::jobs::events::Events::follow) and
 //! [`Logs::follow`](crate::jobs::logs::Logs::follow) follow one of the parts.
 
 // Each round polls the details of the job, then its events, then its logs; `merge` brings what came

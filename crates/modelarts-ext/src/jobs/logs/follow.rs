@@ -171,7 +171,7 @@ impl LogFollower {
             // that says nothing passes.
             Err(error)
                 if error.is_unknown_operation()
-                    && matches!(&self.reader, Reader::Lines(reader) if reader.is_new() || !error.is_stray()) =>
+                    && matches!(&self.reader, Reader::Lines(reader) if reader.is_new() || !error.is_404_without_code()) =>
             {
                 Err(Error::new(
                     ErrorKind::Unexpected,

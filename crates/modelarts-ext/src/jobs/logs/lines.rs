@@ -139,8 +139,8 @@ impl LineReader {
                 return Ok(false);
             }
             if page.ends_partial && page.lines.len() == 1 {
-                // What polls go on from has to have a complete line behind it, to be known
-                // by.
+                // The line that polls go on from has to have a complete line behind it, to
+                // be known by.
                 if let Some(line) = self.partial_line.take() {
                     self.given_lines.push(line.clone());
                     items.push(LogItem::Line(line));

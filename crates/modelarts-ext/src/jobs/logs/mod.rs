@@ -75,7 +75,7 @@ impl Job {
 }
 
 impl Logs {
-    /// How [`follow`](Self::follow) reads the log. If nothing is said: by the numbers of its lines
+    /// How [`follow`](Self::follow) reads the log; by default by the numbers of its lines
     /// where the [cloud](crate::client::ClientBuilder::cloud) documents that, by preview elsewhere
     /// and where the service turns out to know no numbers.
     pub fn read_by(mut self, access: LogAccess) -> Self {

@@ -40,7 +40,7 @@ impl ErrorTolerance {
         let is_transient = error.is_retryable()
             || error.kind() == ErrorKind::Decode
             // The load balancer may not find the service for a moment.
-            || error.is_stray();
+            || error.is_404_without_code();
         let now = clock.now();
         // A clock that was set back must not make this last for longer.
         let failing_since = self

@@ -264,7 +264,7 @@ impl WaitAllState {
         let mut found = Vec::new();
         for (workspace, jobs) in workspaces {
             // Jobs that it does not bring are asked for one by one.
-            let mut list = self.client.training_jobs().list().lenient();
+            let mut list = self.client.training_jobs().list().allow_early_end();
             if let Some(workspace) = workspace {
                 list = list.workspace(workspace);
             }

@@ -61,7 +61,7 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// What a wait saw.
+/// The state of a job during a wait.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Observation {

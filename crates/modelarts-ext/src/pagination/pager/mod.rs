@@ -117,7 +117,7 @@ pub(crate) struct Pager<S: Source + ?Sized> {
     /// All rows come in one answer.
     is_single_page: bool,
     /// The list may end before all rows came.
-    lenient: bool,
+    allow_early_end: bool,
     failure: Option<Error>,
     done: bool,
 }
@@ -177,7 +177,7 @@ impl<S: Source + ?Sized> Pager<S> {
             reread: None,
             first: true,
             is_single_page: pagination.offset == Offset::SinglePage,
-            lenient: options.lenient,
+            allow_early_end: options.allow_early_end,
             failure: None,
             done: false,
         }
@@ -205,7 +205,7 @@ impl<S: Source + ?Sized> Pager<S> {
             };
             let first = self.first;
             if let Some(page) = self.take(window, page)?
-                && (first || !page.items.is_empty() || page.dropped > 0)
+                && (first || !page.items.is_empty() || page.skipped > 0)
             {
                 return Ok(Some(page));
             }
@@ -295,7 +295,7 @@ impl<S: Source + ?Sized> Pager<S> {
 
     /// Ends the list, or begins it again.
     fn finish(&mut self) {
-        if self.is_single_page || self.lenient {
+        if self.is_single_page || self.allow_early_end {
             return;
         }
         match self.progress().end() {
@@ -346,7 +346,7 @@ impl<S: Source + ?Sized> Pager<S> {
         mut window: Window,
         page: RawPage<S::Item>,
     ) -> Result<Option<Page<S::Item>>, Error> {
-        let rows = (page.items.len() + page.dropped) as u64;
+        let rows = (page.items.len() + page.skipped) as u64;
         let counts = RowCounts::new(page.total, page.count);
         let long = rows > u64::from(window.limit) && !self.is_single_page;
         let whole = long && window.offset == 0 && counts.total.or(counts.count) == Some(rows);
@@ -450,7 +450,7 @@ impl<S: Source + ?Sized> Pager<S> {
         let kept = kept.filter(|(at, (_, new))| **new || !unique && *at >= split);
         self.history.remember(kept.map(|(_, (key, _))| key));
 
-        self.unreadable += page.dropped as u64;
+        self.unreadable += page.skipped as u64;
         self.total = bounds
             .matching
             .filter(|count| *count > end)
@@ -478,7 +478,7 @@ impl<S: Source + ?Sized> Pager<S> {
         Ok(Some(Page {
             items,
             total: counts.total,
-            dropped: page.dropped,
+            skipped: page.skipped,
             position: self.position(),
             call: page.call,
         }))

@@ -245,7 +245,7 @@ impl Table {
                 Some((_, false)) => None,
                 _ => Some(i64::from(used)),
             },
-            dropped: unreadable.len(),
+            skipped: unreadable.len(),
             call: Arc::default(),
         }
     }

@@ -10,7 +10,7 @@ use crate::validation::{
 /// Jobs that tune a model are sent inputs without names. Tasks have names by the limits
 /// of the field itself, but for those in their `job_config`.
 pub(super) fn input_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    if draft.tunes() {
+    if draft.is_fine_tuning() {
         return Vec::new();
     }
     let inputs = draft.inputs().into_iter().flatten();

@@ -40,19 +40,22 @@ pub(super) fn subscription_beside_id<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> 
 }
 
 pub(super) fn code_beside_stored<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    beside_stored(draft, ["code_dir", "boot_file"])
+    first_beside_stored(draft, ["code_dir", "boot_file"])
 }
 
 pub(super) fn engine_beside_stored<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    beside_stored(draft, ["command", "engine"])
+    first_beside_stored(draft, ["command", "engine"])
 }
 
 /// The first of these fields that is given beside a stored algorithm: one warning is
 /// about all of them.
-fn beside_stored<'a>(draft: &Draft<'a>, names: [&str; 2]) -> Vec<Located<'a>> {
+fn first_beside_stored<'a>(draft: &Draft<'a>, names: [&str; 2]) -> Vec<Located<'a>> {
     let fields = names.map(|name| draft.at("algorithm").at(name));
     let given = fields.into_iter().find(Located::is_given);
-    given.filter(|_| draft.is_stored()).into_iter().collect()
+    given
+        .filter(|_| draft.has_stored_algorithm())
+        .into_iter()
+        .collect()
 }
 
 pub(super) fn code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
@@ -76,7 +79,7 @@ pub(super) fn boot_file<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let image = draft.has("algorithm.engine.image_url") && !names_engine(draft);
     let boot_file = draft.at("algorithm.boot_file");
     let nothing = !image && !draft.has("algorithm.command") && !boot_file.is_given();
-    let mut missing = field_if(draft.brings_code() && nothing, boot_file);
+    let mut missing = field_if(draft.names_own_code() && nothing, boot_file);
     let tasks = draft.programs().into_iter().skip(1);
     missing.extend(
         tasks
@@ -90,13 +93,13 @@ pub(super) fn boot_file<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 pub(super) fn boot_or_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let command = draft.at("algorithm.command");
     let both = draft.has("algorithm.boot_file") && command.is_given();
-    field_if(both && !draft.is_stored(), command)
+    field_if(both && !draft.has_stored_algorithm(), command)
 }
 
 /// A boot file does not make up for the command of an image; only an engine that is
 /// named does.
 pub(super) fn image_and_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    if draft.is_stored() || names_engine(draft) {
+    if draft.has_stored_algorithm() || names_engine(draft) {
         return Vec::new();
     }
     let [image, command] =
@@ -118,7 +121,7 @@ pub(super) fn command_one_line<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 
 /// The engines of the job and of its tasks, unless the service keeps the algorithm.
 fn engines<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    if draft.is_stored() {
+    if draft.has_stored_algorithm() {
         return Vec::new();
     }
     let programs = draft.programs().into_iter();
@@ -130,7 +133,7 @@ pub(super) fn engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let named = ["engine_id", "engine_name", "engine_version", "image_url"]
         .iter()
         .any(|name| engine.at(name).is_given());
-    let wrong = draft.brings_code() && draft.has("algorithm.boot_file") && !named;
+    let wrong = draft.names_own_code() && draft.has("algorithm.boot_file") && !named;
     field_if(wrong, engine)
 }
 
@@ -202,7 +205,7 @@ pub(super) fn boot_file_inside<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
             file.and_then(ObsPath::parse),
             directory.and_then(ObsPath::parse),
         ) {
-            (Some(file), Some(directory)) => file.below(&directory).is_none(),
+            (Some(file), Some(directory)) => file.path_below(&directory).is_none(),
             _ => false,
         }
     };

@@ -227,14 +227,14 @@ mod tests {
         let rows = section.lines().filter_map(|row| row.strip_prefix("| `"));
         let cells = rows.map(|row| row.split(" | ").collect::<Vec<_>>());
         // | `name` | basis | evidence | client | emulator |
-        let told: BTreeMap<_, _> = cells
+        let listed: BTreeMap<_, _> = cells
             .filter(|cells| cells[3] == "yes")
             .map(|cells| (cells[0].trim_end_matches('`'), cells[1]))
             .collect();
         let table = RULES.iter().map(|rule| (rule.name, word(rule.basis)));
         let facts = FACTS.iter().map(|fact| (fact.name, word(fact.basis)));
         let rules: BTreeMap<_, _> = table.chain(facts).collect();
-        assert_eq!(told, rules);
+        assert_eq!(listed, rules);
         let names: std::collections::BTreeSet<_> = RULES.iter().map(|rule| rule.name).collect();
         assert_eq!(names.len(), RULES.len());
     }

@@ -59,8 +59,8 @@ impl Constraint {
         self.valid_type.as_deref() == Some(valid_type)
     }
 
-    /// The two ends, where they are numbers in order.
-    fn ends(&self) -> Option<(f64, f64)> {
+    /// The two bounds, where they are numbers in order.
+    fn bounds(&self) -> Option<(f64, f64)> {
         match self.valid_range.as_slice() {
             [low, high] => number(low)
                 .zip(number(high))
@@ -70,10 +70,10 @@ impl Constraint {
     }
 
     /// Returns whether the constraint itself can be understood.
-    fn is_sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         match self.valid_type.as_deref() {
             Some("Choice") => !self.valid_range.is_empty(),
-            Some("Range") => self.ends().is_some(),
+            Some("Range") => self.bounds().is_some(),
             _ => true,
         }
     }
@@ -90,11 +90,11 @@ impl Constraint {
     }
 
     pub(crate) fn admits_choice(&self, value: &str) -> bool {
-        !self.is("Choice") || !self.is_sound() || self.valid_range.iter().any(|one| one == value)
+        !self.is("Choice") || !self.is_valid() || self.valid_range.iter().any(|one| one == value)
     }
 
     pub(crate) fn admits_number(&self, value: &str) -> bool {
-        match (self.is("Range"), self.ends(), number(value)) {
+        match (self.is("Range"), self.bounds(), number(value)) {
             (true, Some((low, high)), Some(number)) => (low..=high).contains(&number),
             _ => true,
         }
@@ -126,7 +126,7 @@ pub(super) fn ranges<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .into_iter()
         .map(|parameter| parameter.at("constraint"));
     constraints
-        .filter(|field| !Constraint::read(field).is_sound())
+        .filter(|field| !Constraint::read(field).is_valid())
         .map(|field| field.at("valid_range"))
         .collect()
 }

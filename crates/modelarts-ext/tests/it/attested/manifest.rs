@@ -99,12 +99,12 @@ impl ExpectedError {
         let code = (body["error_code"] != self.code.as_str())
             .then(|| format!("{} instead of {}", body["error_code"], self.code));
         // A quoted text may lack the words around it.
-        let said = body["error_msg"].as_str().unwrap_or_default().to_owned();
+        let text = body["error_msg"].as_str().unwrap_or_default().to_owned();
         let part = |message: &String| message.trim_matches(['.', ' ']).to_owned();
         let message = self.message.as_ref().map(part);
         let message = message
-            .filter(|message| !said.contains(message.as_str()))
-            .map(|message| format!("{said:?} instead of {message:?}"));
+            .filter(|message| !text.contains(message.as_str()))
+            .map(|message| format!("{text:?} instead of {message:?}"));
         code.into_iter().chain(message)
     }
 }

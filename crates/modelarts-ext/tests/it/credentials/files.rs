@@ -176,7 +176,7 @@ fn a_cloud_that_is_not_good_is_told() {
     ] {
         assert_eq!(auth(text), format!("{begin}{end}"));
     }
-    for (text, told) in [
+    for (text, wanted) in [
         (
             "clouds:\n  b: {}\n",
             "OS_CLOUD is \"a\", but here/clouds.yaml has only: b",
@@ -195,7 +195,7 @@ fn a_cloud_that_is_not_good_is_told() {
             "here/clouds.yaml, line 3, column 24: duplicate mapping key: sk",
         ),
     ] {
-        assert_eq!(with(text), told);
+        assert_eq!(with(text), wanted);
     }
     let place = TestEnvironment::new()
         .file("here/clouds.yaml", "clouds: {a: {auth: {ak: AK}}}")

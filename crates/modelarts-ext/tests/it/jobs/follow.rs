@@ -151,14 +151,14 @@ async fn a_job_whose_log_was_cleared_away_is_followed_nonetheless() {
 
         let follow = job.follow().read_logs_by(access).quiet(Duration::ZERO);
         let news: Vec<JobUpdate> = follow.stream().try_collect().await.unwrap();
-        let told = news.iter().map(|news| match news {
+        let texts = news.iter().map(|news| match news {
             JobUpdate::Phase(job) => job.phase().to_string(),
             JobUpdate::Event(event) => event.message().to_owned(),
             JobUpdate::Log { task, item } => format!("{task}: {item:?}"),
             other => format!("{other:?}"),
         });
         assert_eq!(
-            told.collect::<Vec<_>>(),
+            texts.collect::<Vec<_>>(),
             [
                 "the only event",
                 "worker-0: Gap { bytes: None }",

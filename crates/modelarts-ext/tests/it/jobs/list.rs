@@ -80,7 +80,7 @@ async fn lists_are_read_page_by_page() {
     let pages: Vec<_> = list().pages().try_collect().await.unwrap();
     let rows = pages.iter().map(|page| {
         let names: Vec<_> = page.items.iter().map(Job::name).collect();
-        (names.join(" "), page.total, page.dropped)
+        (names.join(" "), page.total, page.skipped)
     });
     assert_eq!(
         rows.collect::<Vec<_>>(),

@@ -43,9 +43,9 @@ const WAYS: [Way; 6] = [
     Way::Follow,
 ];
 
-/// What a watch brought, as far as it brings such a thing.
+/// The result of a watch, as far as this way of watching has it.
 #[derive(Debug, Default, PartialEq)]
-struct Seen {
+struct WatchResult {
     outcome: Option<Outcome>,
     events: Option<Vec<String>>,
     lines: Option<Vec<String>>,
@@ -60,17 +60,17 @@ fn line(item: LogItem) -> String {
     }
 }
 
-async fn watch(way: Way, client: &Client, job: &Job) -> Result<Seen, Error> {
-    let mut seen = Seen::default();
+async fn watch(way: Way, client: &Client, job: &Job) -> Result<WatchResult, Error> {
+    let mut result = WatchResult::default();
     match way {
-        Way::Wait => seen.outcome = Some(job.wait().await?.outcome().clone()),
+        Way::Wait => result.outcome = Some(job.wait().await?.outcome().clone()),
         Way::WaitAll => {
             let jobs = client.training_jobs().wait_all([job.clone()]).await?;
-            seen.outcome = Some(jobs[0].outcome().clone());
+            result.outcome = Some(jobs[0].outcome().clone());
         }
         Way::Events => {
             let events: Vec<_> = job.events().follow().try_collect().await?;
-            seen.events = Some(events.iter().map(ToString::to_string).collect());
+            result.events = Some(events.iter().map(ToString::to_string).collect());
         }
         Way::Preview | Way::Lines => {
             let access = match way {
@@ -78,25 +78,25 @@ async fn watch(way: Way, client: &Client, job: &Job) -> Result<Seen, Error> {
                 _ => LogAccess::LineNumbers,
             };
             let log = job.logs("worker-0").read_by(access).follow();
-            seen.lines = Some(log.map_ok(line).try_collect().await?);
+            result.lines = Some(log.map_ok(line).try_collect().await?);
         }
         Way::Follow => {
             let (mut events, mut lines) = (Vec::new(), Vec::new());
             let mut news = job.follow().read_logs_by(LogAccess::LineNumbers).stream();
             while let Some(news) = news.try_next().await? {
-                seen.last = None;
+                result.last = None;
                 match news {
                     JobUpdate::Event(event) => events.push(event.to_string()),
                     JobUpdate::Log { item, .. } => lines.push(line(item)),
-                    JobUpdate::Phase(job) => seen.last = Some(job.phase().to_string()),
-                    JobUpdate::Vanished => seen.last = Some("Vanished".into()),
+                    JobUpdate::Phase(job) => result.last = Some(job.phase().to_string()),
+                    JobUpdate::Vanished => result.last = Some("Vanished".into()),
                     other => panic!("{other:?}"),
                 }
             }
-            (seen.events, seen.lines) = (Some(events), Some(lines));
+            (result.events, result.lines) = (Some(events), Some(lines));
         }
     }
-    Ok(seen)
+    Ok(result)
 }
 
 /// Logs in, and keeps the token for good.
@@ -177,24 +177,24 @@ async fn a_job_that_restarts() {
             receiver.await.unwrap().release().await;
             emulator.wait_until_settled(&id).await;
         });
-        let seen = watch(way, &scene.site.client, &job).await.unwrap();
+        let result = watch(way, &scene.site.client, &job).await.unwrap();
         assert_eq!(scene.site.clock.steps_left(), 0, "{way:?}");
         job.refresh().await.unwrap();
         assert_eq!(job.restarts(), Some(1));
-        if let Some(outcome) = seen.outcome {
+        if let Some(outcome) = result.outcome {
             assert_eq!(outcome, Outcome::Completed, "{way:?}");
         }
-        if let Some(events) = seen.events {
+        if let Some(events) = result.events {
             let restarts = events
                 .iter()
                 .filter(|event| event.contains("has been restarted"));
             assert_eq!(restarts.count(), 1);
             assert_eq!(events, listed(&job).await, "{way:?}");
         }
-        if let Some(lines) = seen.lines {
+        if let Some(lines) = result.lines {
             assert_eq!(lines, ["first", "again"], "{way:?}");
         }
-        assert!(way != Way::Follow || seen.last.as_deref() == Some("Completed"));
+        assert!(way != Way::Follow || result.last.as_deref() == Some("Completed"));
     }
 }
 
@@ -226,18 +226,18 @@ async fn a_job_that_is_stopped() {
                 }
                 emulator.wait_until_settled(stopped.id()).await;
             });
-            let seen = watch(way, &scene.site.client, &job).await.unwrap();
+            let result = watch(way, &scene.site.client, &job).await.unwrap();
             drop(waiting);
-            if let Some(outcome) = seen.outcome {
+            if let Some(outcome) = result.outcome {
                 assert_eq!(outcome, Outcome::Terminated { by: by.clone() }, "{way:?}");
             }
-            if let Some(events) = seen.events {
+            if let Some(events) = result.events {
                 assert_eq!(events, listed(&job).await, "{way:?}");
             }
-            if let Some(lines) = seen.lines {
+            if let Some(lines) = result.lines {
                 assert_eq!(lines, ["before"], "{way:?}");
             }
-            assert!(way != Way::Follow || seen.last.as_deref() == Some("Terminated"));
+            assert!(way != Way::Follow || result.last.as_deref() == Some("Terminated"));
         }
     }
 }
@@ -254,21 +254,21 @@ async fn a_job_that_is_deleted() {
             deleted.delete().await.unwrap();
             emulator.wait_until_gone(deleted.id()).await;
         });
-        let seen = watch(way, &scene.site.client, &job).await.unwrap();
+        let result = watch(way, &scene.site.client, &job).await.unwrap();
         drop(waiting);
-        if let Some(outcome) = seen.outcome {
+        if let Some(outcome) = result.outcome {
             assert_eq!(outcome, Outcome::Vanished, "{way:?}");
         }
-        if let Some(mut seen) = seen.events {
+        if let Some(mut result) = result.events {
             // In one second, events have no order that is documented.
-            seen.sort();
+            result.sort();
             events.sort();
-            assert_eq!(seen, events, "{way:?}");
+            assert_eq!(result, events, "{way:?}");
         }
-        if let Some(lines) = seen.lines {
+        if let Some(lines) = result.lines {
             assert_eq!(lines, ["before"], "{way:?}");
         }
-        assert!(way != Way::Follow || seen.last.as_deref() == Some("Vanished"));
+        assert!(way != Way::Follow || result.last.as_deref() == Some("Vanished"));
     }
 }
 
@@ -302,14 +302,14 @@ async fn a_token_that_expires_in_between() {
             waiting.release().await;
             emulator.wait_until_settled(&id).await;
         });
-        let seen = watch(way, &client, &renewed).await.unwrap();
-        if let Some(outcome) = seen.outcome {
+        let result = watch(way, &client, &renewed).await.unwrap();
+        if let Some(outcome) = result.outcome {
             assert_eq!(outcome, Outcome::Completed, "{way:?}");
         }
-        if let Some(events) = seen.events {
+        if let Some(events) = result.events {
             assert_eq!(events, listed(&renewed).await, "{way:?}");
         }
-        if let Some(lines) = seen.lines {
+        if let Some(lines) = result.lines {
             assert_eq!(lines, ["before", "after"], "{way:?}");
         }
         // Nobody can go on with a token that has expired, and that is said.
@@ -349,19 +349,19 @@ async fn a_page_of_a_load_balancer_does_not_end_a_watch() {
                 continue;
             }
             site.fault(1, operation, Fault::Html { status: 404 });
-            let seen = watch(way, &site.client, &job).await;
-            let seen = seen.unwrap_or_else(|error| panic!("{way:?}, {operation}: {error}"));
+            let result = watch(way, &site.client, &job).await;
+            let result = result.unwrap_or_else(|error| panic!("{way:?}, {operation}: {error}"));
             let what = format!("{way:?}, {operation}");
-            if let Some(outcome) = seen.outcome {
+            if let Some(outcome) = result.outcome {
                 assert_eq!(outcome, Outcome::Completed, "{what}");
             }
-            if let Some(seen) = seen.events {
-                assert_eq!(seen, events, "{what}");
+            if let Some(result) = result.events {
+                assert_eq!(result, events, "{what}");
             }
-            if let Some(lines) = seen.lines {
+            if let Some(lines) = result.lines {
                 assert_eq!(lines, ["x"], "{what}");
             }
-            if let Some(last) = seen.last {
+            if let Some(last) = result.last {
                 assert_eq!(last, "Completed", "{what}");
             }
             site.emulator.faults().clear();
@@ -371,14 +371,14 @@ async fn a_page_of_a_load_balancer_does_not_end_a_watch() {
 
 #[tokio::test]
 async fn a_service_that_wants_to_be_left_alone_is() {
-    let told = Duration::from_secs(45);
+    let retry_after = Duration::from_secs(45);
     for way in WAYS {
         let site = Site::start().await;
         let client = site.client().retry(RetryPolicy::none()).build().unwrap();
         let job = ended(way, &site, &client).await;
         let busy = Fault::Status {
             status: 503,
-            retry_after: Some(told.as_secs()),
+            retry_after: Some(retry_after.as_secs()),
             error_code: None,
             error_msg: None,
         };
@@ -390,7 +390,7 @@ async fn a_service_that_wants_to_be_left_alone_is() {
         watch(way, &client, &job).await.unwrap();
         let slept = site.clock.slept();
         assert_eq!(
-            slept.iter().filter(|pause| **pause == told).count(),
+            slept.iter().filter(|pause| **pause == retry_after).count(),
             1,
             "{way:?}: {slept:?}"
         );
@@ -404,7 +404,7 @@ async fn a_service_that_wants_to_be_left_alone_is() {
         watch(way, &client, &job).await.unwrap();
         let slept = site.clock.slept();
         assert_eq!(
-            slept.iter().filter(|pause| **pause == told).count(),
+            slept.iter().filter(|pause| **pause == retry_after).count(),
             2,
             "{way:?}: {slept:?}"
         );
@@ -454,9 +454,9 @@ fn lines(count: u32) -> Vec<String> {
 }
 
 /// All that this way brings of a job that completed.
-fn all_of(way: Way, events: &[String], lines: &[String]) -> Seen {
+fn all_of(way: Way, events: &[String], lines: &[String]) -> WatchResult {
     let whole = way == Way::Follow;
-    Seen {
+    WatchResult {
         outcome: None,
         events: (whole || way == Way::Events).then(|| events.to_vec()),
         lines: (way != Way::Events).then(|| lines.to_vec()),
@@ -474,9 +474,9 @@ async fn looks_that_fail_after_the_end_are_not_quiet_ones() {
             let all = listed(&job).await;
             // Six looks of five requests each are longer than the quiet time.
             site.fault(34, operation, unavailable());
-            let seen = watch(way, &site.client, &job).await.unwrap();
+            let result = watch(way, &site.client, &job).await.unwrap();
             assert_eq!(site.emulator.faults().list(), [], "{what}");
-            assert_eq!(seen, all_of(way, &all, &lines(3)), "{what}");
+            assert_eq!(result, all_of(way, &all, &lines(3)), "{what}");
         }
     }
 }
@@ -494,13 +494,13 @@ async fn a_source_that_fails_for_good_ends_it_with_an_error() {
             site.fault(1000, operation, unavailable());
             let error = watch(way, &client, &job).await.unwrap_err();
             assert_eq!(error.status(), Some(503), "{what}");
-            let told = message(&error);
-            assert!(told.contains(operation), "{what}: {told}");
+            let message = message(&error);
+            assert!(message.contains(operation), "{what}: {message}");
             let is_log = operation.contains("Logs");
             assert_eq!(
-                told.contains("worker-0"),
+                message.contains("worker-0"),
                 is_log && way == Way::Follow,
-                "{what}: {told}"
+                "{what}: {message}"
             );
             let slept: Duration = site.clock.slept().iter().sum();
             assert!(
@@ -532,15 +532,16 @@ fn bad_answers(site: &Site, seed: u64, percent: u32) {
 }
 
 /// Watches a job while answers go wrong.
-async fn watch_badly(site: &Site, (way, percent, seed): (Way, u32, u64), job: &Job) -> Seen {
+async fn watch_badly(site: &Site, (way, percent, seed): (Way, u32, u64), job: &Job) -> WatchResult {
     let client = site.client().retry(RetryPolicy::none()).build().unwrap();
     let job = client.training_jobs().get(job.id()).await.unwrap();
     bad_answers(site, seed, percent);
-    let seen = watch(way, &client, &job).await;
-    let seen = seen.unwrap_or_else(|error| panic!("{way:?}, {percent} %, seed {seed}: {error}"));
+    let result = watch(way, &client, &job).await;
+    let result =
+        result.unwrap_or_else(|error| panic!("{way:?}, {percent} %, seed {seed}: {error}"));
     assert!(!site.emulator.faults().list().is_empty());
     site.emulator.faults().clear();
-    seen
+    result
 }
 
 #[tokio::test]
@@ -552,8 +553,8 @@ async fn nothing_is_lost_whatever_answers_fail() {
     for (way, _) in FOLLOWED {
         for (percent, seed) in [(25, 0), (25, 1), (50, 2), (50, 3), (50, 4)] {
             let how = (way, percent, seed);
-            let seen = watch_badly(&site, how, &job).await;
-            assert_eq!(seen, all_of(way, &all, &lines(1234)), "{how:?}");
+            let result = watch_badly(&site, how, &job).await;
+            assert_eq!(result, all_of(way, &all, &lines(1234)), "{how:?}");
         }
     }
 }
@@ -574,11 +575,11 @@ async fn nothing_is_lost_of_a_job_that_ends_among_answers_that_fail() {
                 waiting.release().await;
                 emulator.wait_until_settled(&id).await;
             });
-            let seen = watch_badly(&scene.site, how, &job).await;
+            let result = watch_badly(&scene.site, how, &job).await;
             assert_eq!(scene.site.clock.steps_left(), 0);
             let all = listed(&job).await;
             let lines = ["before".to_owned(), "after".to_owned()];
-            assert_eq!(seen, all_of(way, &all, &lines), "{how:?}");
+            assert_eq!(result, all_of(way, &all, &lines), "{how:?}");
         }
     }
 }

@@ -75,7 +75,7 @@ async fn a_call_tells_what_is_known_about_it() {
     assert_eq!(answer.request_id().map(str::len), Some(32));
     assert_eq!(answer.attempts(), 1);
     assert_eq!(answer.elapsed(), Duration::ZERO);
-    assert!(answer.dropped().is_empty());
+    assert!(answer.skipped().is_empty());
     let raw: serde_json::Value = serde_json::from_slice(answer.raw()).unwrap();
     assert_eq!(raw["metadata"]["id"], job.id());
     assert_eq!(raw["status"]["phase"], "Completed");

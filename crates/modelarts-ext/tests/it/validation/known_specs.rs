@@ -45,11 +45,11 @@ fn of_algorithm() -> CreateJob {
         .training_jobs()
         .create("classify")
         .algorithm("a")
-        .with_algorithm_facts(algorithm())
+        .with_algorithm_spec(algorithm())
         .flavor("modelarts.vm.gpu.1")
 }
 
-fn right() -> CreateJob {
+fn fitting_job() -> CreateJob {
     of_algorithm()
         .input("images", "obs://bucket/images/")
         .add_input(modelarts_ext::jobs::create::Input::dataset(
@@ -62,10 +62,10 @@ fn right() -> CreateJob {
 
 #[test]
 fn a_job_keeps_to_its_algorithm() {
-    assert_eq!(right().check(), Report::default());
+    assert_eq!(fitting_job().check(), Report::default());
     // What cannot be changed may be said as it is.
     assert_eq!(
-        right().parameter("device", "gpu").check(),
+        fitting_job().parameter("device", "gpu").check(),
         Report::default()
     );
 
@@ -102,7 +102,7 @@ fn a_job_keeps_to_its_algorithm() {
         ]
     );
     assert_eq!(
-        violations(&right().parameter("kind", "c").parameter("epochs", "")),
+        violations(&fitting_job().parameter("kind", "c").parameter("epochs", "")),
         [
             "algorithm.parameters[0].value is missing: the algorithm requires a value \
              (ModelArts.2766); give it a value (Integer: 1, 10)",
@@ -113,7 +113,7 @@ fn a_job_keeps_to_its_algorithm() {
     // An algorithm that demands nothing admits everything.
     let open = AlgorithmSpec::from_json(&json!({"job_config": {"parameters_customization": true}}));
     let job = of_algorithm()
-        .with_algorithm_facts(open)
+        .with_algorithm_spec(open)
         .parameter("colour", "red");
     assert_eq!(job.check(), Report::default());
 }
@@ -127,8 +127,8 @@ fn flavor(kind: &str, cards: u32, max: u32) -> FlavorSpec {
 
 #[test]
 fn a_job_keeps_to_its_flavor() {
-    let with = |facts: FlavorSpec, nodes: u32| {
-        violations(&job(&plain()).nodes(nodes).with_flavor_facts(facts))
+    let with = |spec: FlavorSpec, nodes: u32| {
+        violations(&job(&plain()).nodes(nodes).with_flavor_spec(spec))
     };
     assert_eq!(flavor("GPU", 1, 1).disk_gb(), Some(50));
     assert_eq!(with(flavor("CPU", 0, 16), 16), [""; 0]);
@@ -149,9 +149,7 @@ fn a_job_keeps_to_its_flavor() {
     );
     let logs = |kind: &str| {
         let job = job(&plain()).log_path("obs://bucket/logs/");
-        job.with_flavor_facts(flavor(kind, 8, 8))
-            .check()
-            .to_string()
+        job.with_flavor_spec(flavor(kind, 8, 8)).check().to_string()
     };
     assert_eq!(logs("GPU"), "");
     assert_eq!(
@@ -163,7 +161,7 @@ fn a_job_keeps_to_its_flavor() {
 
 #[test]
 fn a_flavor_suits_the_algorithm() {
-    let with = |facts, nodes| violations(&right().nodes(nodes).with_flavor_facts(facts));
+    let with = |spec, nodes| violations(&fitting_job().nodes(nodes).with_flavor_spec(spec));
     assert_eq!(with(flavor("GPU", 1, 4), 1), [""; 0]);
     assert_eq!(
         with(flavor("CPU", 0, 4), 2),
@@ -248,7 +246,7 @@ async fn algorithm_and_flavor_are_looked_up() {
     let job = client.training_jobs().from_value(&plain()).unwrap();
     let pool = job.clone().pool("p").look_up().await.unwrap();
     assert_eq!(
-        pool.with_algorithm_facts(AlgorithmSpec::default())
+        pool.with_algorithm_spec(AlgorithmSpec::default())
             .check()
             .violations
             .len(),

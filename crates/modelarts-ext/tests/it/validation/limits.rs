@@ -277,11 +277,11 @@ fn each_limit_is_broken_alone_and_kept() {
         let value = Some(&value).filter(|value| !value.is_null() && !hidden);
         let report = job(&case.body).check();
         let as_expected = match report.violations.as_slice() {
-            [said] => {
-                said.field() == path
-                    && said.rule() == case.rule
-                    && said.value() == value
-                    && said.code().is_some()
+            [violation] => {
+                violation.field() == path
+                    && violation.rule() == case.rule
+                    && violation.value() == value
+                    && violation.code().is_some()
             }
             _ => false,
         };
@@ -290,7 +290,11 @@ fn each_limit_is_broken_alone_and_kept() {
         }
         if let Some(kept) = case.kept {
             let report = job(&kept).check();
-            if report.violations.iter().any(|said| said.field() == path) {
+            if report
+                .violations
+                .iter()
+                .any(|violation| violation.field() == path)
+            {
                 wrong.push(format!("{path} within its limit: {report}"));
             }
         }
@@ -306,16 +310,16 @@ fn other_values_of_an_open_list_are_warnings() {
         let report = job(&case.body).check();
         assert_eq!(report.violations, [], "{}", case.path);
         let path = shown(&case.path);
-        let said = format!(
+        let message = format!(
             "{path} = \"other\": must be {} as far as documents say (the service may know more); check \
              the spelling",
             case.rule
         );
         let warnings: Vec<_> = report.warnings.iter().map(ToString::to_string).collect();
-        assert!(warnings.contains(&said), "{said}\n{report}");
+        assert!(warnings.contains(&message), "{message}\n{report}");
         let kept = job(&case.kept.unwrap()).check();
         assert!(
-            kept.warnings.iter().all(|said| said.field() != path),
+            kept.warnings.iter().all(|warning| warning.field() != path),
             "{path} within its limit: {kept}"
         );
     }
@@ -336,7 +340,9 @@ async fn the_emulator_refuses_each_with_the_same_code() {
         assert_eq!(error.code(), Some(code), "{}: {error}", case.path);
         // Most codes are the same: it must be this field that is refused.
         let field = shown(case.path.trim_end_matches("{}"));
-        let named = error.message().is_some_and(|said| said.contains(&field));
+        let named = error
+            .message()
+            .is_some_and(|message| message.contains(&field));
         assert!(named || code != "ModelArts.2788", "{field}: {error}");
     }
 }

@@ -175,7 +175,7 @@ algorithm:
 
 #[test]
 fn yaml_that_is_none_is_refused_with_its_line_and_without_its_text() {
-    let said = |text: &str| {
+    let refusal = |text: &str| {
         let error = refused(client().training_jobs().from_yaml(text));
         assert_eq!(error.kind(), ErrorKind::Invalid);
         error.to_string()
@@ -221,9 +221,9 @@ fn yaml_that_is_none_is_refused_with_its_line_and_without_its_text() {
         (deep.as_str(), "not YAML: "),
         (bomb.as_str(), "not YAML: "),
     ] {
-        let said = said(text);
-        assert!(said.starts_with(wanted), "{said}");
-        assert!(!said.contains("hunter2"), "{said}");
-        assert!(said.len() < 200, "{said}");
+        let message = refusal(text);
+        assert!(message.starts_with(wanted), "{message}");
+        assert!(!message.contains("hunter2"), "{message}");
+        assert!(message.len() < 200, "{message}");
     }
 }

@@ -30,10 +30,10 @@ async fn submit_asks_about_the_flavor() {
     assert_eq!(violations(&job), [""; 0]);
     let error = refused(job.clone().submit().await);
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    let said = "spec.resource.node_count = 17: the flavor admits at most 16 nodes \
-                (ModelArts.2793); ask for fewer nodes, or choose another flavor";
+    let message = "spec.resource.node_count = 17: the flavor admits at most 16 nodes \
+                   (ModelArts.2793); ask for fewer nodes, or choose another flavor";
     assert_eq!(error.violations().len(), 1);
-    assert_eq!(error.violations()[0].to_string(), said);
+    assert_eq!(error.violations()[0].to_string(), message);
     assert_eq!(counts(&site), (0, 1, 0));
     // The service says the same.
     let error = refused(job.clone().without_look_up().submit().await);

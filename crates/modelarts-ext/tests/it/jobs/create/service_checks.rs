@@ -26,11 +26,11 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
             .from_value(&case.breaks)
             .unwrap()
             .cloud(modelarts_ext::config::Cloud::Otc);
-        let said = job.check().violations.remove(0);
+        let violation = job.check().violations.remove(0);
         let error = refused(job.unchecked().submit().await);
-        assert_eq!(error.code(), said.code(), "{}: {error}", case.name);
+        assert_eq!(error.code(), violation.code(), "{}: {error}", case.name);
         // Many rules share this code, so it must be about the same: `spec.volumes`.
-        let about = said
+        let about = violation
             .field()
             .split('.')
             .take(2)
@@ -39,7 +39,7 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
         let about = about.split('[').next().unwrap();
         let message = error.message().unwrap();
         assert!(
-            said.code() != Some("ModelArts.2788")
+            violation.code() != Some("ModelArts.2788")
                 || message.contains(about)
                 // The check names the engine, the service the search.
                 || case.name == "a search runs on two engines",

@@ -216,7 +216,7 @@ async fn algorithms_are_searched_and_sorted() {
         ["bert-a", "bert-b", "resnet"]
     );
     let before = site.count("ListAlgorithms").0;
-    for (list, said) in [
+    for (list, text) in [
         (
             all().search("na:me", "x"),
             "search \"na:me\": a key has at least one character, and no colon",
@@ -231,7 +231,7 @@ async fn algorithms_are_searched_and_sorted() {
             "workspace: it is blank; leave it out instead",
         ),
     ] {
-        assert_eq!(message(&refused(list.collect(1).await)), said);
+        assert_eq!(message(&refused(list.collect(1).await)), text);
     }
     assert_eq!(site.count("ListAlgorithms").0, before);
 }

@@ -274,7 +274,7 @@ async fn totals_as_text_are_numbers() {
     let pages: Vec<_> = pages.try_collect().await.unwrap();
     let rows: Vec<_> = pages
         .iter()
-        .map(|page| (page.items.len(), page.total, page.dropped))
+        .map(|page| (page.items.len(), page.total, page.skipped))
         .collect();
     assert_eq!(rows, [(2, Some(3), 0), (1, Some(3), 0)]);
     assert_eq!(site.emulator.faults().list(), []);

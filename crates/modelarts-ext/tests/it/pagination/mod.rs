@@ -1,4 +1,0 @@
-//! Lists and their pages.
-
-mod list_operations;
-mod stream;
