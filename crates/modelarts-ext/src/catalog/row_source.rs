@@ -22,7 +22,7 @@ type Call<'a, R> = BoxFuture<'a, Result<ResponseValue<R>, modelarts_api::Error<t
 type Fetch<T> = dyn Fn(i64, u32) -> BoxFuture<'static, Result<RawPage<T>, Error>> + Send + Sync;
 
 /// The rows of an operation.
-pub(crate) struct RowSource<T> {
+pub(super) struct RowSource<T> {
     operation: &'static str,
     fetch: Box<Fetch<T>>,
     /// The id of a row. Rows without one are compared as a whole.
@@ -33,15 +33,15 @@ pub(crate) struct RowSource<T> {
 }
 
 /// The rows of an answer, and its numbers that the pager needs.
-pub(crate) struct Rows<T> {
-    pub(crate) items: Vec<T>,
-    pub(crate) total: Option<i64>,
-    pub(crate) count: Option<i64>,
-    pub(crate) limit: Option<i64>,
+pub(super) struct Rows<T> {
+    pub(super) items: Vec<T>,
+    pub(super) total: Option<i64>,
+    pub(super) count: Option<i64>,
+    pub(super) limit: Option<i64>,
 }
 
 impl<T> Rows<T> {
-    pub(crate) fn new(items: Vec<T>, total: Option<i64>) -> Self {
+    pub(super) fn new(items: Vec<T>, total: Option<i64>) -> Self {
         Self {
             items,
             total,
@@ -54,7 +54,7 @@ impl<T> Rows<T> {
 impl<T: Send + 'static> RowSource<T> {
     /// `call` calls the operation with an offset and a limit, and `rows` takes the rows out of
     /// its answer.
-    pub(crate) fn new<R: Send + 'static>(
+    pub(super) fn new<R: Send + 'static>(
         client: &Client,
         operation: &'static str,
         call: impl for<'a> Fn(&'a Client, &'a modelarts_api::Client, i64, i64) -> Call<'a, R>
@@ -94,19 +94,19 @@ impl<T: Send + 'static> RowSource<T> {
     }
 
     /// Rows have ids, and no two the same.
-    pub(crate) fn id(mut self, id: fn(&T) -> Option<&str>) -> Self {
+    pub(super) fn id(mut self, id: fn(&T) -> Option<&str>) -> Self {
         self.id = id;
         self
     }
 
     /// True if the caller set conditions.
-    pub(crate) fn with_conditions(mut self, has_conditions: bool) -> Self {
+    pub(super) fn with_conditions(mut self, has_conditions: bool) -> Self {
         self.has_conditions = has_conditions;
         self
     }
 
     /// The documents disagree about the offset, and what it counts is remembered here.
-    pub(crate) fn detected_offset(mut self, detected: &DetectedOffset) -> Self {
+    pub(super) fn detected_offset(mut self, detected: &DetectedOffset) -> Self {
         self.detected_offset = Some(detected.clone());
         self
     }

@@ -8,4 +8,4 @@ pub(crate) const TENSORBOARD: &str = "tensorboard/enable";
 pub(crate) const INSIGHT: &str = "mindstudio-insight/enable";
 
 /// The annotations that are switched on with `true`.
-pub(crate) const SWITCHES: [&str; 5] = [UNCONDITIONAL, HANG_RETRY, JUPYTER, TENSORBOARD, INSIGHT];
+pub(super) const SWITCHES: [&str; 5] = [UNCONDITIONAL, HANG_RETRY, JUPYTER, TENSORBOARD, INSIGHT];

@@ -8,11 +8,11 @@ use crate::{config::cloud::Cloud, error::violation::Actual, validation::json_pat
 #[derive(Clone, Debug)]
 pub(crate) struct Draft<'a> {
     body: Located<'a>,
-    pub(crate) cloud: Cloud,
+    pub(super) cloud: Cloud,
 }
 
 /// True for resources in a dedicated pool, or in a federation of pools.
-pub(crate) fn names_pool(resource: &Located<'_>) -> bool {
+pub(super) fn names_pool(resource: &Located<'_>) -> bool {
     let fields = ["pool_id", "pool_group_id"];
     fields.iter().any(|name| resource.at(name).is_given())
 }
@@ -25,7 +25,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub(crate) fn root(&self) -> Located<'a> {
+    pub(super) fn root(&self) -> Located<'a> {
         self.body.clone()
     }
 
@@ -33,23 +33,23 @@ impl<'a> Draft<'a> {
         self.body.at(path)
     }
 
-    pub(crate) fn has(&self, path: &str) -> bool {
+    pub(super) fn has(&self, path: &str) -> bool {
         self.at(path).is_given()
     }
 
-    pub(crate) fn annotation(&self, key: &str) -> Located<'a> {
+    pub(super) fn annotation(&self, key: &str) -> Located<'a> {
         self.at("metadata.annotations").entry(key)
     }
 
     /// True for a job in a dedicated pool, or with a task in one.
-    pub(crate) fn has_pool(&self) -> bool {
+    pub(super) fn has_pool(&self) -> bool {
         let tasks = self.at("tasks").items();
         let mut tasks = tasks.iter().map(|task| task.at("task_resource"));
         names_pool(&self.at("spec.resource")) || tasks.any(|resource| names_pool(&resource))
     }
 
     /// The algorithm of the job, and those of its tasks.
-    pub(crate) fn programs(&self) -> Vec<Located<'a>> {
+    pub(super) fn programs(&self) -> Vec<Located<'a>> {
         let mut programs = vec![self.at("algorithm")];
         let tasks = self.at("tasks").items();
         programs.extend(tasks.iter().map(|task| task.at("algorithm")));
@@ -66,21 +66,21 @@ impl<'a> Draft<'a> {
         lists
     }
 
-    pub(crate) fn inputs(&self) -> Vec<Vec<Located<'a>>> {
+    pub(super) fn inputs(&self) -> Vec<Vec<Located<'a>>> {
         self.lists("inputs")
     }
 
-    pub(crate) fn outputs(&self) -> Vec<Vec<Located<'a>>> {
+    pub(super) fn outputs(&self) -> Vec<Vec<Located<'a>>> {
         self.lists("outputs")
     }
 
-    pub(crate) fn parameters(&self) -> Vec<Vec<Located<'a>>> {
+    pub(super) fn parameters(&self) -> Vec<Vec<Located<'a>>> {
         self.lists("parameters")
     }
 
     /// The value at a place, for a message. A hyper-parameter may be marked as a
     /// secret.
-    pub(crate) fn actual(&self, field: &Located<'a>) -> Actual {
+    pub(super) fn actual(&self, field: &Located<'a>) -> Actual {
         let secret = self.parameters().iter().flatten().any(|parameter| {
             parameter.at("constraint.sensitive").is_true()
                 && parameter.at("value").path() == field.path()
@@ -92,13 +92,13 @@ impl<'a> Draft<'a> {
     }
 
     /// All inputs and outputs.
-    pub(crate) fn channels(&self) -> Vec<Located<'a>> {
+    pub(super) fn channels(&self) -> Vec<Located<'a>> {
         let lists = self.inputs().into_iter().chain(self.outputs());
         lists.flatten().collect()
     }
 
     /// True for a job with an algorithm that the service keeps.
-    pub(crate) fn has_stored_algorithm(&self) -> bool {
+    pub(super) fn has_stored_algorithm(&self) -> bool {
         ["id", "subscription_id", "item_version_id"]
             .iter()
             .any(|name| self.at("algorithm").at(name).is_given())
@@ -106,17 +106,17 @@ impl<'a> Draft<'a> {
 
     /// True for a job that must say what it runs. Jobs that only show logs, tune a model
     /// of the platform or are made of tasks say it elsewhere.
-    pub(crate) fn runs_code(&self) -> bool {
+    pub(super) fn runs_code(&self) -> bool {
         !self.at("kind").is("visualization_job") && !self.has("tasks") && !self.is_fine_tuning()
     }
 
     /// True for a job that tunes a model of the platform.
-    pub(crate) fn is_fine_tuning(&self) -> bool {
+    pub(super) fn is_fine_tuning(&self) -> bool {
         self.has("train_type") || self.has("ftjob_config")
     }
 
     /// True for a job that must name its code itself.
-    pub(crate) fn names_own_code(&self) -> bool {
+    pub(super) fn names_own_code(&self) -> bool {
         self.runs_code() && !self.has_stored_algorithm() && self.has("algorithm")
     }
 }

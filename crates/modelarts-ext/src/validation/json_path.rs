@@ -75,7 +75,7 @@ impl<'a> Located<'a> {
     }
 
     /// One entry of a map.
-    pub(crate) fn entry(&self, key: &str) -> Self {
+    pub(super) fn entry(&self, key: &str) -> Self {
         let value = self.value.and_then(|value| value.get(key));
         Self::new(format!("{}[{key:?}]", self.path), value)
     }
@@ -86,20 +86,20 @@ impl<'a> Located<'a> {
         self.value?.as_str().filter(|text| !text.is_empty())
     }
 
-    pub(crate) fn integer(&self) -> Option<i64> {
+    pub(super) fn integer(&self) -> Option<i64> {
         self.value?.as_i64()
     }
 
-    pub(crate) fn is(&self, text: &str) -> bool {
+    pub(super) fn is(&self, text: &str) -> bool {
         self.text() == Some(text)
     }
 
-    pub(crate) fn is_true(&self) -> bool {
+    pub(super) fn is_true(&self) -> bool {
         self.value.and_then(Value::as_bool) == Some(true)
     }
 
     /// Returns whether there is a value that says anything.
-    pub(crate) fn is_given(&self) -> bool {
+    pub(super) fn is_given(&self) -> bool {
         self.value.is_some_and(has_content)
     }
 
@@ -115,17 +115,17 @@ impl<'a> Located<'a> {
 }
 
 /// The field, if something is wrong with it.
-pub(crate) fn field_if<'a>(wrong: bool, field: Located<'a>) -> Vec<Located<'a>> {
+pub(super) fn field_if<'a>(wrong: bool, field: Located<'a>) -> Vec<Located<'a>> {
     wrong.then_some(field).into_iter().collect()
 }
 
 /// Those of `fields` whose text stood in one before.
-pub(crate) fn repetitions<'a>(fields: impl IntoIterator<Item = Located<'a>>) -> Vec<Located<'a>> {
+pub(super) fn repetitions<'a>(fields: impl IntoIterator<Item = Located<'a>>) -> Vec<Located<'a>> {
     repetitions_by(fields, |text| text)
 }
 
 /// As [`repetitions`], slashes at the end aside: `/mnt/a` and `/mnt/a/` are one.
-pub(crate) fn repeated_paths<'a>(
+pub(super) fn repeated_paths<'a>(
     fields: impl IntoIterator<Item = Located<'a>>,
 ) -> Vec<Located<'a>> {
     repetitions_by(fields, |text| text.trim_end_matches('/'))

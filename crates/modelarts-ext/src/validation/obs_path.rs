@@ -25,12 +25,12 @@ impl<'a> ObsPath<'a> {
     }
 
     /// Returns whether one of the two holds the other.
-    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }
 
     /// Returns whether it is a whole bucket.
-    pub(crate) fn is_bucket(&self) -> bool {
+    pub(super) fn is_bucket(&self) -> bool {
         self.0.len() == 1
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The step that is under way, in the words of an error.
-pub(crate) const LOOKING_UP: &str = "algorithm and flavor were being looked up";
+pub(super) const LOOKING_UP: &str = "algorithm and flavor were being looked up";
 
 impl CreateJob {
     /// Asks the service about the algorithm that the job is made of and the flavor
