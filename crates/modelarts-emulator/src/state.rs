@@ -45,7 +45,7 @@ pub(crate) struct EmulatorState {
     pub(crate) quotas: Quotas,
     pub(crate) log_links: LogLinks,
     pub(crate) log_indexes: LogIndexes,
-    /// Whether an output path that an active job writes to is refused.
+    /// True if an output path that an active job writes to is refused.
     pub(crate) one_job_per_output: bool,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) metrics: Arc<Metrics>,

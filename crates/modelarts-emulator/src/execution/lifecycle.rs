@@ -31,7 +31,7 @@ impl Restarts {
     /// "Consecutive" is documented for unconditional restarts; on one machine all are.
     const UNCONDITIONAL: u32 = 3;
 
-    /// What is left of what the request allows, after `used` of them.
+    /// The restarts that are left of those that the request allows, after `used` of them.
     fn of(request: &JobRequest, on: RestartOn, used: u32) -> Self {
         let retry = request.retry;
         let allowed = match (retry.unconditional, retry.times) {

@@ -80,7 +80,7 @@ impl Job {
         )
     }
 
-    /// What a fine-tuning job made: models and checkpoints. Huawei Cloud.
+    /// The models and checkpoints that a fine-tuning job made. Huawei Cloud.
     pub fn artifacts(&self) -> List<FineTuningArtifact> {
         let id = self.training_job_id().clone();
         let rows = RowSource::new(

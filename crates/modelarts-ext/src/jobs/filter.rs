@@ -260,7 +260,7 @@ impl TimeKey {
 
 /// Conditions held against a job that is at hand.
 impl Filter {
-    /// Whether the condition holds for this job, as it was when it was last looked at.
+    /// True if the condition holds for this job as it was last read.
     /// `None` where the details of a job do not tell, such as for the id of its user
     /// or for a key that this crate does not know.
     ///

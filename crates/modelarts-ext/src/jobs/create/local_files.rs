@@ -219,7 +219,7 @@ impl CreateJob {
 /// downloaded to.
 ///
 /// # Errors
-/// What cannot be read.
+/// The error of a file that cannot be read.
 pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, Error> {
     let unreadable = |error: walkdir::Error| {
         Error::invalid(format!("the input cannot be read: {error}")).with_source(error)

@@ -14,7 +14,7 @@ pub enum JobUpdate {
     Log {
         /// Such as `worker-0`.
         task: String,
-        /// What it wrote.
+        /// A line of the log, or a gap in it.
         item: LogItem,
     },
     /// The job was deleted.

@@ -26,7 +26,7 @@ pub(super) struct Progress<'a> {
     pub(super) reread: Option<&'a Reread>,
 }
 
-/// What follows from the end of a list.
+/// The decision at the end of a list.
 pub(super) enum End {
     /// All rows came.
     Complete,

@@ -156,7 +156,7 @@ async fn debug_of_an_answer_that_is_not_understood_shows_no_secret() {
     for body in bodies() {
         let error = error_of(json_answer("200 OK", "", &body)).await;
         assert_eq!(error.kind(), modelarts_ext::ErrorKind::Decode);
-        // Who asks for it gets it.
+        // The accessor gives the whole text.
         assert_eq!(error.body(), Some(body.as_str()));
         clean_error(&error);
     }

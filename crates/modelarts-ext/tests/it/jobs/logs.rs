@@ -128,7 +128,7 @@ fn no_such_route() -> Reply {
     json_answer("404 Not Found", "", &body.to_string())
 }
 
-/// What was asked for, without what is before the log.
+/// The paths of the requests for logs, behind `/logs/`.
 fn asked(server: &Server) -> Vec<String> {
     let requests = server.requests();
     let paths = requests.iter().filter_map(|request| {
@@ -175,7 +175,7 @@ async fn a_log_is_read_by_preview_where_the_service_has_no_line_numbers() {
     assert_eq!(items, ["one", "two"].map(|line| LogItem::Line(line.into())));
     assert_eq!(asked(&server), ["worker-0?lines=500&order=asc", "preview"]);
 
-    // Who wants numbers is told, and not that the job is gone.
+    // A caller that wants line numbers gets this error, and not that the job is gone.
     let (_server, job) = huawei(answers()).await;
     let log = job
         .logs("worker-0")

@@ -40,7 +40,7 @@ async fn submit_asks_about_the_flavor() {
     assert_eq!(error.code(), Some("ModelArts.2793"));
     assert_eq!(counts(&site), (0, 1, 1));
 
-    // What was looked up is not asked again, until the job names another flavor.
+    // Specs are not looked up again until the job names another flavor.
     let job = job.nodes(1).look_up().await.unwrap();
     assert_eq!(counts(&site), (0, 2, 1));
     let job = job.look_up().await.unwrap();
