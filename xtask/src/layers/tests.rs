@@ -104,7 +104,7 @@ fn what_is_no_import_is_left_alone() {
         "#[cfg(test)]\nmod tests { use crate::b::B; }",
         "#[cfg(all(test, unix))]\nuse crate::b::B;",
         "#[cfg(test)]\nfn f() { crate::b::B; }",
-        "struct S;\nimpl S {\n #[cfg(test)]\n fn f() -> crate::b::B { todo!() }\n}",
+        "struct S;\nimpl S {\n #[cfg(test)]\n fn f(_: crate::b::B) {}\n}",
         "#[test]\nfn f() { crate::b::B; }",
         "//! [`crate::b::B`]\n/// As crate::b::B.\nfn f() {}",
         "fn f(x: S) { x.b::<u8>(); }",

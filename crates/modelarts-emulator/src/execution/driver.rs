@@ -31,7 +31,7 @@ pub(super) type GraceEnd = OnceLock<Shared<Sleep>>;
 pub(super) enum Ending {
     /// All workers ended; the first that did not end with 0, if there is one.
     Exited(Option<TaskFailure>),
-    /// Somebody ended it. The worker and its exit code, if it ran.
+    /// The job was ended by a request. With the worker and its exit code, if it ran.
     Stopped(StopReason, Option<TaskFailure>),
     /// It has not come as far as the queue, or to the start of its code, in time.
     PrepareTimedOut,
