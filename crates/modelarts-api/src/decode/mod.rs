@@ -11,6 +11,7 @@
 //! a list on its own, so that an element that cannot be decoded costs no more than itself.
 //! [`Skipped`] counts those elements. Elements that are `null` are left out in either case.
 
+mod numbers;
 #[doc(hidden)]
 pub mod object;
 mod pass;

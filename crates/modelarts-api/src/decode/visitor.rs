@@ -13,6 +13,7 @@ use serde::de::{
 use serde_json::Value;
 
 use super::{
+    numbers::{parse_boolean, parse_integer, parse_number, whole_number},
     pass::{ListDepth, Pass},
     slot::{JsonMap, List, Map, Object, ObjectSlot, Slot},
 };
@@ -458,36 +459,5 @@ impl<'de> Visitor<'de> for MoreEntries<'_> {
     }
     fn visit_unit<E>(self) -> Result<(), E> {
         Ok(())
-    }
-}
-
-// ------------------------------------------------------------- text to values
-
-/// Converts a number without a fraction, which a JSON parser may return as a float (`5.0`).
-fn whole_number(number: f64) -> Option<i64> {
-    // 2^53: up to here every integer has exactly one float.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    #[allow(clippy::cast_possible_truncation)]
-    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
-}
-
-fn parse_integer(text: &str) -> Option<i64> {
-    let float = || text.parse().ok().and_then(whole_number);
-    text.parse().ok().or_else(float)
-}
-
-fn parse_number(text: &str) -> Option<f64> {
-    // Rust reads "NaN" and "inf"; JSON has no way to give them back.
-    text.parse().ok().filter(|number: &f64| number.is_finite())
-}
-
-fn parse_boolean(text: &str) -> Option<bool> {
-    let is = |known: &str| text.eq_ignore_ascii_case(known);
-    if is("true") || is("1") {
-        Some(true)
-    } else if is("false") || is("0") {
-        Some(false)
-    } else {
-        None
     }
 }
