@@ -355,6 +355,6 @@ mod tests {
                 pages += 1;
             }
         }
-        assert_ne!(pages, 0);
+        assert!(pages >= 55, "{pages}");
     }
 }

@@ -128,7 +128,7 @@ mod tests {
             }
             checked += 1;
         }
-        assert_ne!(checked, 0);
+        assert!(checked >= 55, "{checked}");
     }
 
     #[test]
