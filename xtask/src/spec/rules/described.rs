@@ -73,6 +73,21 @@ pub fn check(document: &Document) -> Vec<Offence> {
     offences
 }
 
+/// Longest text about the whole description, in characters: generators repeat it at the head of
+/// every file.
+const LONGEST_INFO: usize = 700;
+
+/// The text about the whole description.
+pub fn info(document: &Document) -> Vec<Offence> {
+    let text = document.at("/info/description").and_then(Value::as_str);
+    let length = text.unwrap_or_default().chars().count();
+    let message = format!("has {length} characters; write at most {LONGEST_INFO}");
+    (length > LONGEST_INFO)
+        .then(|| Offence::new("/info/description", message))
+        .into_iter()
+        .collect()
+}
+
 /// Whether the first paragraph is one, or introduces a list.
 fn is_sentence(text: &str) -> bool {
     let paragraph = text.trim().split("\n\n").next().unwrap_or_default();
@@ -104,8 +119,8 @@ mod tests {
             JOB,
             LIST,
             "/info",
-            "/components/parameters/Offset",
-            "/components/responses/ApiError",
+            "/components/parameters/OffsetParameter",
+            "/components/responses/ErrorResponse",
             "/components/schemas/Job/properties/name",
             &format!("{LIST}/parameters/2"),
             &format!("{LIST}/responses/200"),
@@ -131,6 +146,16 @@ mod tests {
                 "{}: a bare reference has no description; wrap it: description and allOf: [$ref]",
                 property_x()
             )]
+        );
+    }
+
+    #[test]
+    fn an_info_that_is_long_fires() {
+        let text = |length| json!("A".repeat(length));
+        assert_eq!(with(info, "/info", "description", text(700)), [""; 0]);
+        assert_eq!(
+            with(info, "/info", "description", text(701)),
+            ["/info/description: has 701 characters; write at most 700"]
         );
     }
 

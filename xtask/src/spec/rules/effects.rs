@@ -61,6 +61,29 @@ pub fn clouds(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
+/// The sentence at the end of the description: readers of generated code see no extension.
+pub fn clouds_in_words(document: &Document) -> Vec<Offence> {
+    let mut offences = Vec::new();
+    for operation in &document.operations {
+        let text = |key: &str| operation.value.get(key).and_then(Value::as_str);
+        let description = text("description").unwrap_or_default().trim_end();
+        let clouds = operation.value.get("x-clouds");
+        for (cloud, sentence) in [
+            ("huawei", "Huawei Cloud only."),
+            ("otc", "Open Telekom Cloud only."),
+        ] {
+            let only = clouds == Some(&json!([cloud]));
+            let message = match (only, description.ends_with(sentence)) {
+                (true, false) => format!("end with: {sentence} x-clouds says so"),
+                (false, true) => format!("ends with: {sentence} x-clouds says otherwise"),
+                _ => continue,
+            };
+            offences.push(Offence::new(join(&operation.place, "description"), message));
+        }
+    }
+    offences
+}
+
 /// A fact whose source nobody knows can be neither checked nor updated.
 pub fn sources(document: &Document) -> Vec<Offence> {
     let known = |tag: &Value| codegen::SOURCES.iter().any(|(known, _)| tag == known);
@@ -140,6 +163,24 @@ mod tests {
         for value in ["read", "idempotent", "create"] {
             assert_eq!(with(effect, CREATE, "x-effect", json!(value)), [""; 0]);
         }
+    }
+
+    #[test]
+    fn words_that_differ_from_the_clouds_fire() {
+        let place = format!("{LIST}/description");
+        assert_eq!(
+            with(clouds_in_words, LIST, "x-clouds", json!(["huawei"])),
+            [format!(
+                "{place}: end with: Huawei Cloud only. x-clouds says so"
+            )]
+        );
+        let text = json!("Lists jobs. Open Telekom Cloud only.\n");
+        assert_eq!(
+            with(clouds_in_words, LIST, "description", text),
+            [format!(
+                "{place}: ends with: Open Telekom Cloud only. x-clouds says otherwise"
+            )]
+        );
     }
 
     #[test]

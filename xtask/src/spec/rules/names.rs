@@ -35,6 +35,29 @@ pub fn schemas(document: &Document) -> Vec<Offence> {
     offences
 }
 
+/// Names of components, apart across their sections: generators for Go and Rust make a type or a
+/// module of each and put all of them into one name space.
+pub fn components(document: &Document) -> Vec<Offence> {
+    let mut offences = Vec::new();
+    let mut seen: BTreeMap<String, String> = BTreeMap::new();
+    for (section, components) in entries(document.at("/components")) {
+        for (name, _) in entries(Some(components)) {
+            let place = join(&join("/components", section), name);
+            let suffix = section == "parameters" && !name.ends_with("Parameter");
+            if suffix {
+                offences.push(Offence::new(&place, "names of parameters end in Parameter"));
+            }
+            if let Some(other) = seen.insert(name.to_lowercase(), place.clone()) {
+                offences.push(Offence::new(
+                    place,
+                    format!("has the name of {other}; rename one"),
+                ));
+            }
+        }
+    }
+    offences
+}
+
 /// Two properties that are one in snake_case make a struct that does not compile.
 pub fn properties(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
@@ -87,6 +110,24 @@ mod tests {
     fn other_names_of_schemas_are_silent() {
         let schema = json!({ "type": "object" });
         assert_eq!(with(schemas, SCHEMAS, "JobNullable2", schema), [""; 0]);
+    }
+
+    #[test]
+    fn components_of_one_name_and_parameters_without_their_suffix_fire() {
+        let place = "/components/parameters";
+        let parameter = json!({ "name": "job", "in": "query", "schema": { "type": "string" } });
+        assert_eq!(
+            with(components, place, "JobParameter", parameter.clone()),
+            [""; 0]
+        );
+        assert_eq!(
+            with(components, "/components/responses", "JOB", json!({})),
+            ["/components/schemas/Job: has the name of /components/responses/JOB; rename one"]
+        );
+        assert_eq!(
+            with(components, place, "Page", parameter),
+            ["/components/parameters/Page: names of parameters end in Parameter"]
+        );
     }
 
     #[test]

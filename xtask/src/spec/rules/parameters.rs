@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn identifiers_that_nothing_guards_fire() {
-        let place = "/components/parameters/ProjectId";
+        let place = "/components/parameters/ProjectIdParameter";
         assert_eq!(
             with(in_paths, place, "required", json!(null)),
             [format!(
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn identifiers_with_a_pattern_or_a_list_of_values_are_silent() {
-        let place = "/components/parameters/ProjectId";
+        let place = "/components/parameters/ProjectIdParameter";
         for name in ["ProjectId", "Order"] {
             let schema = json!({ "$ref": format!("#/components/schemas/{name}") });
             assert_eq!(with(in_paths, place, "schema", schema), [""; 0]);

@@ -9,7 +9,7 @@ use super::super::{
 };
 
 const ERRORS: [&str; 2] = ["4XX", "5XX"];
-const API_ERROR: &str = "#/components/responses/ApiError";
+const API_ERROR: &str = "#/components/responses/ErrorResponse";
 
 pub fn check(document: &Document) -> Vec<Offence> {
     let mut offences: Vec<_> = error_body(document).into_iter().collect();
@@ -38,7 +38,7 @@ fn of(operation: &Operation) -> Vec<Offence> {
             }
             b"4XX" | b"5XX" => {
                 if *response != json!({ "$ref": API_ERROR }) {
-                    offend("errors are $ref to components/responses/ApiError");
+                    offend("errors are $ref to components/responses/ErrorResponse");
                 }
             }
             b"default" => offend("write 4XX and 5XX; progenitor panics on default"),
@@ -81,7 +81,7 @@ fn of(operation: &Operation) -> Vec<Offence> {
 }
 
 fn error_body(document: &Document) -> Option<Offence> {
-    let place = "/components/responses/ApiError/content/application~1json/schema/$ref";
+    let place = "/components/responses/ErrorResponse/content/application~1json/schema/$ref";
     let expected = json!("#/components/schemas/ApiError");
     (document.at(place) != Some(&expected))
         .then(|| Offence::new(place, "errors have the schema ApiError"))
@@ -122,10 +122,10 @@ mod tests {
         assert_eq!(
             responses("4XX", json!({ "description": "No." })),
             [format!(
-                "{place}/4XX: errors are $ref to components/responses/ApiError"
+                "{place}/4XX: errors are $ref to components/responses/ErrorResponse"
             )]
         );
-        let body = "/components/responses/ApiError/content/application~1json";
+        let body = "/components/responses/ErrorResponse/content/application~1json";
         assert_eq!(
             with(check, body, "schema", json!({ "type": "string" })),
             [format!(

@@ -17,7 +17,7 @@ pub fn description() -> Value {
         "openapi": "3.0.3",
         "info": { "title": "Sample", "version": env!("CARGO_PKG_VERSION"), "description": "A sample." },
         "paths": { "/v2/{project_id}/jobs": {
-            "parameters": [{ "$ref": "#/components/parameters/ProjectId" }],
+            "parameters": [{ "$ref": "#/components/parameters/ProjectIdParameter" }],
             "get": {
                 "operationId": "ListJobs",
                 "summary": "List the jobs",
@@ -34,7 +34,7 @@ pub fn description() -> Value {
                     "limit-name": "limit", "max-limit": 50, "items": "page.jobs", "total": "total",
                 },
                 "parameters": [
-                    { "$ref": "#/components/parameters/Offset" },
+                    { "$ref": "#/components/parameters/OffsetParameter" },
                     { "name": "limit", "in": "query", "description": "Size of a page.", "schema": { "type": "integer", "format": "int32", "minimum": 1 } },
                     { "name": "phase", "in": "query", "description": "Only these: `Running` or `Waiting`.", "schema": { "type": "array", "items": { "type": "string" } } },
                 ],
@@ -47,14 +47,14 @@ pub fn description() -> Value {
                         } },
                     },
                     "204": { "description": "Not ready yet." },
-                    "4XX": { "$ref": "#/components/responses/ApiError" },
-                    "5XX": { "$ref": "#/components/responses/ApiError" },
+                    "4XX": { "$ref": "#/components/responses/ErrorResponse" },
+                    "5XX": { "$ref": "#/components/responses/ErrorResponse" },
                 },
             },
             "post": {
                 "operationId": "CreateJob",
                 "summary": "Create a job",
-                "description": "Creates a job.",
+                "description": "Creates a job. Open Telekom Cloud only.",
                 "x-effect": "create",
                 "x-clouds": ["otc"],
                 "x-sources": ["O"],
@@ -68,17 +68,17 @@ pub fn description() -> Value {
                 },
                 "responses": {
                     "202": { "description": "It will be made." },
-                    "4XX": { "$ref": "#/components/responses/ApiError" },
-                    "5XX": { "$ref": "#/components/responses/ApiError" },
+                    "4XX": { "$ref": "#/components/responses/ErrorResponse" },
+                    "5XX": { "$ref": "#/components/responses/ErrorResponse" },
                 },
             },
         } },
         "components": {
             "parameters": {
-                "ProjectId": { "name": "project_id", "in": "path", "required": true, "description": "The project.", "schema": { "$ref": "#/components/schemas/ProjectId" } },
-                "Offset": { "name": "offset", "in": "query", "description": "Where the page begins.", "schema": { "type": "integer", "format": "int32" } },
+                "ProjectIdParameter": { "name": "project_id", "in": "path", "required": true, "description": "The project.", "schema": { "$ref": "#/components/schemas/ProjectId" } },
+                "OffsetParameter": { "name": "offset", "in": "query", "description": "Where the page begins.", "schema": { "type": "integer", "format": "int32" } },
             },
-            "responses": { "ApiError": {
+            "responses": { "ErrorResponse": {
                 "description": "It was refused.",
                 "content": { "application/json": {
                     "schema": { "$ref": "#/components/schemas/ApiError" },
