@@ -104,7 +104,7 @@ pub fn first_word(document: &Document) -> Vec<Offence> {
         .filter_map(|(place, text)| {
             let word = question_word(text)?;
             let message =
-                format!("begins with {word}; name the thing first, or write: `true` if ...");
+                format!("begins with {word}; name the thing first, or write: True if ...");
             Some(Offence::new(place, message))
         })
         .collect()
@@ -197,14 +197,14 @@ mod tests {
                 with(first_word, JOB, "description", json!(text)),
                 [format!(
                     "{JOB}/description: begins with {word}; name the thing first, or write: \
-                     `true` if ..."
+                     True if ..."
                 )]
             );
         }
         assert_eq!(
             with(first_word, LIST, "summary", json!("Where to save it")),
             [format!(
-                "{LIST}/summary: begins with Where; name the thing first, or write: `true` if ..."
+                "{LIST}/summary: begins with Where; name the thing first, or write: True if ..."
             )]
         );
     }
