@@ -118,6 +118,13 @@ impl<'a> Document<'a> {
         self.root.pointer(place)
     }
 
+    /// Every description and summary with its place; examples are data.
+    pub fn texts(&self) -> Vec<(String, &'a str)> {
+        let mut found = Vec::new();
+        texts(self.root, "", &mut found);
+        found
+    }
+
     /// The named schema that a schema stands for: by reference, also in `allOf`.
     pub fn resolve(&self, schema: &'a Value) -> &'a Value {
         let wrapped = schema
@@ -248,6 +255,32 @@ pub fn list(value: Option<&Value>) -> &[Value] {
         .and_then(Value::as_array)
         .map(Vec::as_slice)
         .unwrap_or_default()
+}
+
+/// Collects the descriptions and summaries in `value`, which is at `place`.
+fn texts<'a>(value: &'a Value, place: &str, found: &mut Vec<(String, &'a str)>) {
+    match value {
+        Value::Object(object) => {
+            for (key, inner) in object {
+                let place = join(place, key);
+                match inner {
+                    Value::String(text) if key == "description" || key == "summary" => {
+                        found.push((place, text));
+                    }
+                    // Unless a property has that name.
+                    _ if ["example", "examples", "enum"].contains(&key.as_str())
+                        && !place.ends_with(&format!("/properties/{key}")) => {}
+                    _ => texts(inner, &place, found),
+                }
+            }
+        }
+        Value::Array(list) => {
+            for (index, inner) in list.iter().enumerate() {
+                texts(inner, &join(place, &index.to_string()), found);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Collects the names of the schemas that `value` refers to.

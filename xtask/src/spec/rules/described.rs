@@ -88,6 +88,28 @@ pub fn info(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
+/// Words that begin a question or a clause, where a reader looks for the name of the thing.
+const QUESTION_WORDS: [&str; 7] = ["What", "Whether", "Who", "Whose", "Where", "When", "How"];
+
+/// The first word of every description and summary.
+pub fn first_word(document: &Document) -> Vec<Offence> {
+    let question_word = |text: &str| {
+        let letters = text.split(|next: char| !next.is_alphabetic());
+        let first = letters.into_iter().next().unwrap_or_default();
+        QUESTION_WORDS.into_iter().find(|word| *word == first)
+    };
+    document
+        .texts()
+        .into_iter()
+        .filter_map(|(place, text)| {
+            let word = question_word(text)?;
+            let message =
+                format!("begins with {word}; name the thing first, or write: True if ...");
+            Some(Offence::new(place, message))
+        })
+        .collect()
+}
+
 /// Whether the first paragraph is one, or introduces a list.
 fn is_sentence(text: &str) -> bool {
     let paragraph = text.trim().split("\n\n").next().unwrap_or_default();
@@ -157,6 +179,51 @@ mod tests {
             with(info, "/info", "description", text(701)),
             ["/info/description: has 701 characters; write at most 700"]
         );
+    }
+
+    #[test]
+    fn a_question_word_at_the_beginning_fires() {
+        for (text, word) in [
+            ("What the job runs.", "What"),
+            ("Whether it runs.", "Whether"),
+            ("Who created it.", "Who"),
+            ("Whose job it is.", "Whose"),
+            ("Where it runs.", "Where"),
+            ("When it began.", "When"),
+            ("How many run.", "How"),
+            ("What's new.", "What"),
+        ] {
+            assert_eq!(
+                with(first_word, JOB, "description", json!(text)),
+                [format!(
+                    "{JOB}/description: begins with {word}; name the thing first, or write: \
+                     True if ..."
+                )]
+            );
+        }
+        assert_eq!(
+            with(first_word, LIST, "summary", json!("Where to save it")),
+            [format!(
+                "{LIST}/summary: begins with Where; name the thing first, or write: True if ..."
+            )]
+        );
+    }
+
+    #[test]
+    fn question_words_elsewhere_are_silent() {
+        for text in [
+            "The place where it runs.",
+            "However many run.",
+            "`When` as code.",
+        ] {
+            assert_eq!(
+                with(first_word, JOB, "description", json!(text)),
+                [""; 0],
+                "{text}"
+            );
+        }
+        let example = json!({ "description": "What a user wrote." });
+        assert_eq!(with(first_word, JOB, "example", example), [""; 0]);
     }
 
     #[test]

@@ -61,6 +61,7 @@ rules! {
     "body-examples": bodies::examples,
     "json-bodies": bodies::json,
     "described": described::check,
+    "first-word": described::first_word,
     "short-info": described::info,
     "rustdoc": rustdoc::check,
     "units": units::check,

@@ -1,42 +1,14 @@
 //! Descriptions become documentation in Rust, where some Markdown turns into
 //! tests, links or HTML that nobody meant.
 
-use serde_json::Value;
-
-use super::super::{document::Document, offence::Offence, pointer::join};
+use super::super::{document::Document, offence::Offence};
 
 pub fn check(document: &Document) -> Vec<Offence> {
-    let mut offences = Vec::new();
-    if let Some(root) = document.at("") {
-        walk(root, "", &mut offences);
-    }
-    offences
-}
-
-/// Visits every description and summary; examples are data.
-fn walk(value: &Value, place: &str, offences: &mut Vec<Offence>) {
-    match value {
-        Value::Object(object) => {
-            for (key, inner) in object {
-                let place = join(place, key);
-                match inner {
-                    Value::String(text) if key == "description" || key == "summary" => {
-                        offences.extend(wrong(text).map(|message| Offence::new(&place, message)));
-                    }
-                    // Unless a property has that name.
-                    _ if ["example", "examples", "enum"].contains(&key.as_str())
-                        && !place.ends_with(&format!("/properties/{key}")) => {}
-                    _ => walk(inner, &place, offences),
-                }
-            }
-        }
-        Value::Array(list) => {
-            for (index, inner) in list.iter().enumerate() {
-                walk(inner, &join(place, &index.to_string()), offences);
-            }
-        }
-        _ => {}
-    }
+    document
+        .texts()
+        .into_iter()
+        .filter_map(|(place, text)| Some(Offence::new(place, wrong(text)?)))
+        .collect()
 }
 
 fn wrong(text: &str) -> Option<&'static str> {

@@ -76,7 +76,7 @@ pub fn description() -> Value {
         "components": {
             "parameters": {
                 "ProjectIdParameter": { "name": "project_id", "in": "path", "required": true, "description": "The project.", "schema": { "$ref": "#/components/schemas/ProjectId" } },
-                "OffsetParameter": { "name": "offset", "in": "query", "description": "Where the page begins.", "schema": { "type": "integer", "format": "int32" } },
+                "OffsetParameter": { "name": "offset", "in": "query", "description": "Number of jobs to skip.", "schema": { "type": "integer", "format": "int32" } },
             },
             "responses": { "ErrorResponse": {
                 "description": "It was refused.",
@@ -88,7 +88,7 @@ pub fn description() -> Value {
             "schemas": {
                 "ProjectId": { "type": "string", "description": "Id of a project.", "pattern": "^[a-z0-9]+$" },
                 "ApiError": {
-                    "type": "object", "description": "Why it was refused.",
+                    "type": "object", "description": "Reason of a refusal.",
                     "properties": { "error_code": { "type": "string", "description": "The code." } },
                 },
                 "ListJobsResponse": {
@@ -121,7 +121,7 @@ pub fn description() -> Value {
                     "required": ["name"],
                     "properties": {
                         "name": { "type": "string", "description": "Its name.", "maxLength": 64 },
-                        "order": { "description": "Where it goes.", "allOf": [{ "$ref": "#/components/schemas/Order" }] },
+                        "order": { "description": "Position in the queue.", "allOf": [{ "$ref": "#/components/schemas/Order" }] },
                     },
                 },
                 "Phase": {
