@@ -8,6 +8,7 @@ use std::time::Duration;
 
 /// What happened, read from the text of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(test, derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum EventKind {
     /// The job was accepted.
