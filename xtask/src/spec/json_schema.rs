@@ -3,8 +3,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::offence::Offence;
-
 /// The keywords that hold one schema, a list of schemas, or schemas by name.
 const ONE: [&str; 3] = ["items", "additionalProperties", "not"];
 const LIST: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -49,21 +47,6 @@ pub fn components(description: &Value) -> Value {
         .map(|(name, schema)| (name.clone(), rewrite(schema)))
         .collect();
     json!({ "schemas": schemas })
-}
-
-/// One offence for each way in which `value`, which stands at `place`, does not fit.
-pub fn offences(place: &str, schema: &Value, value: &Value) -> Vec<Offence> {
-    let validator = match jsonschema::draft4::new(schema) {
-        Ok(validator) => validator,
-        Err(error) => return vec![Offence::new(place, format!("its schema: {error}"))],
-    };
-    let offence = |error: jsonschema::ValidationError| {
-        Offence::new(
-            format!("{place}{}", error.instance_path()),
-            error.to_string(),
-        )
-    };
-    validator.iter_errors(value).map(offence).collect()
 }
 
 #[cfg(test)]

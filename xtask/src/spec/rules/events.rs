@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::super::{
-    document::{Document, list},
-    json_schema,
-    offence::Offence,
-    pointer::join,
+use super::{
+    super::{
+        document::{Document, list},
+        offence::Offence,
+        pointer::join,
+    },
+    form,
 };
 
 const PLACE: &str = "/x-events";
@@ -23,8 +25,7 @@ pub fn check(document: &Document) -> Vec<Offence> {
         list(document.at(&place)).to_vec()
     };
     let sources = values("KnownEventSource");
-    let offences =
-        json_schema::offences(PLACE, &form(&values("KnownEventLevel"), &sources), events);
+    let offences = form::offences(PLACE, &schema(&values("KnownEventLevel"), &sources), events);
     if !offences.is_empty() {
         return offences;
     }
@@ -82,7 +83,7 @@ pub fn check(document: &Document) -> Vec<Offence> {
 }
 
 /// The form of the extension, as a JSON Schema.
-fn form(levels: &[Value], sources: &[Value]) -> Value {
+fn schema(levels: &[Value], sources: &[Value]) -> Value {
     let sentence = json!({ "type": "string", "pattern": "^[A-Z].*\\.$" });
     let texts = json!({
         "type": "array",

@@ -11,6 +11,7 @@ mod described;
 mod effects;
 mod enums;
 mod events;
+mod form;
 mod formats;
 mod identifiers;
 mod inline;

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::{
     super::{
         document::{Document, list, reference},
-        json_schema,
         offence::Offence,
         pointer::join,
     },
     events::Names,
+    form,
     pagination::field,
 };
 
@@ -20,7 +20,7 @@ pub fn check(document: &Document) -> Vec<Offence> {
     let Some(waiters) = document.root.get("x-waiters") else {
         return Vec::new();
     };
-    let mut offences = json_schema::offences(PLACE, &form(), waiters);
+    let mut offences = form::offences(PLACE, &schema(), waiters);
     if !offences.is_empty() {
         return offences;
     }
@@ -79,7 +79,7 @@ fn known_values<'a>(document: &Document<'a>, schema: &'a Value) -> &'a [Value] {
 }
 
 /// The form of the extension, as a JSON Schema.
-fn form() -> Value {
+fn schema() -> Value {
     let text = json!({ "type": "string", "minLength": 1 });
     let outcome = json!({ "enum": ["success", "failure", "terminated", "gone"] });
     let outcome_of = |key: &str, schema: Value| {
