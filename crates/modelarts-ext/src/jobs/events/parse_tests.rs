@@ -15,6 +15,15 @@ fn catalogue() -> Value {
     description["x-events"].clone()
 }
 
+fn vectors() -> Vec<Value> {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../openapi/vectors/events.json"
+    );
+    let vectors: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    vectors["cases"].as_array().unwrap().clone()
+}
+
 /// The variant and its fields, under the names of the placeholders, durations in seconds.
 fn name_and_fields(kind: &EventKind) -> (String, Map<String, Value>) {
     let (name, fields) = match serde_json::to_value(kind).unwrap() {
@@ -177,6 +186,48 @@ fn the_vectors_hold() {
         assert_fields(&fields, case["fields"].as_object().unwrap(), text);
         assert_eq!(parsed.is_final(), case["final"] == true, "{text}");
         assert_eq!(parsed.task(), case["fields"]["task"].as_str(), "{text}");
+    }
+}
+
+/// True if the text is that of the template with any values.
+fn is_of(template: &str, text: &str) -> bool {
+    let mut rest = text;
+    // Names of placeholders stand between the literal parts.
+    for (index, literal) in template.split(['{', '}']).step_by(2).enumerate() {
+        match rest.split_once(literal) {
+            Some((value, after)) if index > 0 || value.is_empty() => rest = after,
+            _ => return false,
+        }
+    }
+    rest.is_empty() || template.ends_with('}')
+}
+
+#[test]
+fn each_text_of_the_description_has_an_exact_vector() {
+    let cases = vectors();
+    let exact = cases.iter().filter(|case| case["exact"] == true);
+    let exact: Vec<&Value> = exact.collect();
+    let catalogue = catalogue();
+    let mut texts = Vec::new();
+    for kind in catalogue["kinds"].as_array().unwrap() {
+        for wording in ["guide", "api"] {
+            for text in kind["texts"][wording].as_array().unwrap() {
+                texts.push((&kind["kind"], text.as_str().unwrap()));
+            }
+        }
+    }
+    let fits = |kind: &Value, template: &str, case: &Value| {
+        case["kind"] == *kind && is_of(template, case["text"].as_str().unwrap())
+    };
+    for (kind, template) in &texts {
+        let found = exact.iter().any(|case| fits(kind, template, case));
+        assert!(found, "no case has the text {template}");
+    }
+    for case in exact {
+        let found = texts
+            .iter()
+            .any(|(kind, template)| fits(kind, template, case));
+        assert!(found, "{case} is no text of x-events");
     }
 }
 
