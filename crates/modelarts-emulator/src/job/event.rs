@@ -20,10 +20,10 @@ pub enum Wording {
 /// `level` of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Level {
-    /// Nothing to do.
+    /// A step of an ordinary run.
     #[default]
     Info,
-    /// Worth a look.
+    /// Something that may need attention.
     Warning,
     /// Something failed.
     Error,
@@ -71,27 +71,27 @@ pub enum EventKind {
     PrepareTimedOut,
     /// The job waits for resources.
     Queuing,
-    /// The job could not wait for resources.
+    /// The job could not be queued.
     QueueFailed,
     /// The nodes are up.
     Running,
     /// The code ended with 0.
     Completed,
-    /// The code ended with something else.
+    /// The code ended with another exit code.
     Failed,
     /// A preemptible job lost its nodes.
     Preempted,
-    /// Hang detection struck.
+    /// The detection of hanging jobs saw no progress.
     MaybeHanging,
-    /// A retry or a reschedule.
+    /// The job was started again: a retry or a rescheduling.
     Restarted,
-    /// Terminated by a user.
+    /// A user stopped the job.
     StoppedByUser,
-    /// Stopped after its maximum running duration.
+    /// The job reached its maximum running duration.
     AutoStopped { hours: u32 },
-    /// Deleted by a user.
+    /// A user deleted the job.
     Deleted,
-    /// Billing caught up; may come after the final event.
+    /// The costs are known. It comes after the final event.
     Billed,
     /// Environment pre-check began.
     PreCheckStarted { task: String },
@@ -103,25 +103,25 @@ pub enum EventKind {
         seconds: f64,
         error: String,
     },
-    /// The code is on its way.
+    /// The code is being downloaded.
     CodeDownloading { task: String },
-    /// The code has arrived.
+    /// The code is downloaded.
     CodeDownloaded { task: String, seconds: f64 },
-    /// The code could not be fetched.
+    /// The code could not be downloaded.
     CodeDownloadFailed {
         task: String,
         seconds: f64,
         cause: String,
     },
-    /// An input is on its way.
+    /// An input is being downloaded.
     InputDownloading { task: String },
-    /// An input has arrived.
+    /// An input is downloaded.
     InputDownloaded {
         task: String,
         seconds: f64,
         parameter: String,
     },
-    /// An input could not be fetched.
+    /// An input could not be downloaded.
     InputDownloadFailed {
         task: String,
         seconds: f64,
@@ -147,9 +147,9 @@ pub enum EventKind {
     TaskStarted { task: String },
     /// The code ended.
     TaskFinished { task: String, exit_code: i32 },
-    /// An output is on its way. The guide's text says "input"; the document means output.
+    /// An output is being uploaded. The guide's text says "input" and means output (D-145).
     OutputUploading { task: String, parameter: String },
-    /// An output has arrived.
+    /// An output is uploaded.
     OutputUploaded {
         task: String,
         seconds: f64,
@@ -163,7 +163,7 @@ pub enum EventKind {
     PodStarted { pod: String },
     /// The containers are being ended.
     TerminateJob { job: String },
-    /// None of the catalogue: put there with a job.
+    /// An event of a seeded job, with any text.
     Given {
         message: String,
         level: Level,
@@ -300,7 +300,8 @@ impl EventKind {
         )
     }
 
-    /// The source, spelled as in F2 of `openapi/SOURCES.md`: `Pulled` says `K8s` where the other Kubernetes texts say `K8S`.
+    /// The source, spelled as in F2 of `openapi/SOURCES.md`: `K8s` at `Pulled`, `K8S` at the other
+    /// events of the cluster (D-54).
     #[must_use]
     pub const fn source(&self) -> &'static str {
         match self {

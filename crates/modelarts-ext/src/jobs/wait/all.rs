@@ -79,7 +79,7 @@ impl WaitAll {
         self
     }
 
-    /// How long to wait between two rounds: `shortest` after a round in which a job
+    /// Pause between two rounds: `shortest` after a round in which a job
     /// ended, and longer from round to round, up to `longest`. Default 5 to 60 seconds;
     /// both are a day at the most.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
@@ -87,7 +87,7 @@ impl WaitAll {
         self
     }
 
-    /// How many jobs may be asked for one by one in a round. The next round goes on
+    /// Number of jobs that may be read one by one in a round. The next round goes on
     /// behind them. Default 50, and 1 at the least.
     pub fn budget(mut self, calls: usize) -> Self {
         self.budget = calls.max(1);
