@@ -1,13 +1,13 @@
-//! The one catalogue of event texts.
+//! The texts of events: those of `x-events` in the description, to which tests compare them.
 //!
-//! Thirty kinds of the events guide, four Kubernetes texts that only
-//! the events API shows. Six kinds have a second wording, seen in the API; [`Wording`] chooses.
+//! Six kinds have a second wording, that of the API (F2 of `openapi/SOURCES.md`) instead of that of
+//! the user guide (F1); [`Wording`] chooses.
 
 use serde::{Deserialize, Serialize};
 
 use crate::clock::timestamp::Timestamp;
 
-/// Which of two documented texts an event gets where the documents disagree.
+/// Wording of an event, where the guide (F1) and the API (F2) have different ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wording {
     /// The text seen in the events API (`Training job is running.`), where one was seen.
@@ -20,10 +20,10 @@ pub enum Wording {
 /// `level` of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Level {
-    /// Nothing to do.
+    /// A step of an ordinary run.
     #[default]
     Info,
-    /// Worth a look.
+    /// Something that may need attention.
     Warning,
     /// Something failed.
     Error,
@@ -71,27 +71,27 @@ pub enum EventKind {
     PrepareTimedOut,
     /// The job waits for resources.
     Queuing,
-    /// The job could not wait for resources.
+    /// The job could not be queued.
     QueueFailed,
     /// The nodes are up.
     Running,
     /// The code ended with 0.
     Completed,
-    /// The code ended with something else.
+    /// The code ended with another exit code.
     Failed,
     /// A preemptible job lost its nodes.
     Preempted,
-    /// Hang detection struck.
+    /// The detection of hanging jobs saw no progress.
     MaybeHanging,
-    /// A retry or a reschedule.
+    /// The job was started again: a retry or a rescheduling.
     Restarted,
-    /// Terminated by a user.
+    /// A user stopped the job.
     StoppedByUser,
-    /// Stopped after its maximum running duration.
+    /// The job reached its maximum running duration.
     AutoStopped { hours: u32 },
-    /// Deleted by a user.
+    /// A user deleted the job.
     Deleted,
-    /// Billing caught up; may come after the final event.
+    /// The costs are known. It comes after the final event.
     Billed,
     /// Environment pre-check began.
     PreCheckStarted { task: String },
@@ -103,25 +103,25 @@ pub enum EventKind {
         seconds: f64,
         error: String,
     },
-    /// The code is on its way.
+    /// The code is being downloaded.
     CodeDownloading { task: String },
-    /// The code has arrived.
+    /// The code is downloaded.
     CodeDownloaded { task: String, seconds: f64 },
-    /// The code could not be fetched.
+    /// The code could not be downloaded.
     CodeDownloadFailed {
         task: String,
         seconds: f64,
         cause: String,
     },
-    /// An input is on its way.
+    /// An input is being downloaded.
     InputDownloading { task: String },
-    /// An input has arrived.
+    /// An input is downloaded.
     InputDownloaded {
         task: String,
         seconds: f64,
         parameter: String,
     },
-    /// An input could not be fetched.
+    /// An input could not be downloaded.
     InputDownloadFailed {
         task: String,
         seconds: f64,
@@ -147,9 +147,9 @@ pub enum EventKind {
     TaskStarted { task: String },
     /// The code ended.
     TaskFinished { task: String, exit_code: i32 },
-    /// An output is on its way. The guide's text says "input"; the document means output.
+    /// An output is being uploaded. The guide's text says "input" and means output (D-145).
     OutputUploading { task: String, parameter: String },
-    /// An output has arrived.
+    /// An output is uploaded.
     OutputUploaded {
         task: String,
         seconds: f64,
@@ -163,7 +163,7 @@ pub enum EventKind {
     PodStarted { pod: String },
     /// The containers are being ended.
     TerminateJob { job: String },
-    /// None of the catalogue: put there with a job.
+    /// An event of a seeded job, with any text.
     Given {
         message: String,
         level: Level,
@@ -241,7 +241,7 @@ impl EventKind {
         }
     }
 
-    /// The six kinds whose text in the API differs from the guide's (seed 001).
+    /// The text of the six kinds whose wording in the API differs from that of the guide.
     fn api_message(&self) -> Option<String> {
         Some(match self {
             Self::Running => "Training job is running.".into(),
@@ -285,7 +285,23 @@ impl EventKind {
         }
     }
 
-    /// The source, spelled as seen: `Pulled` says `K8s` where the other Kubernetes texts say `K8S`.
+    /// True if the job does nothing more after it, except for being billed.
+    pub(crate) const fn is_final(&self) -> bool {
+        matches!(
+            self,
+            Self::CreateFailed { .. }
+                | Self::PrepareTimedOut
+                | Self::QueueFailed
+                | Self::Completed
+                | Self::Failed
+                | Self::StoppedByUser
+                | Self::AutoStopped { .. }
+                | Self::Deleted
+        )
+    }
+
+    /// The source, spelled as in F2 of `openapi/SOURCES.md`: `K8s` at `Pulled`, `K8S` at the other
+    /// events of the cluster (D-54).
     #[must_use]
     pub const fn source(&self) -> &'static str {
         match self {
@@ -326,254 +342,123 @@ pub(crate) struct Event {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::{Value, json};
+
     use super::*;
 
-    /// The 32 lines of the events guide (seed 000) in its order, with the placeholders filled in.
-    /// Its two lines on a failed pre-check are the same.
+    /// Texts that no document has, and those that the catalogue calls `Cluster`.
+    const NOT_IN_CATALOGUE: [&str; 6] = [
+        "DependenciesFailed",
+        "Given",
+        "PodPulled",
+        "PodCreated",
+        "PodStarted",
+        "TerminateJob",
+    ];
+
+    /// `x-events` of the description.
+    fn catalogue() -> Value {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/modelarts.yaml");
+        let description = std::fs::read_to_string(file).unwrap();
+        let description: Value = serde_saphyr::from_str(&description).unwrap();
+        description["x-events"].clone()
+    }
+
+    /// A kind by its name, with the fields that it has.
+    fn kind(name: &str, fields: &Value) -> EventKind {
+        let with_fields = serde_json::from_value(json!({ name: fields }));
+        with_fields.unwrap_or_else(|_| serde_json::from_value(json!(name)).unwrap())
+    }
+
+    /// The text of a template with the values of these fields.
+    fn fill(template: &str, fields: &Value) -> String {
+        let hours = match fields["hours"].as_u64().unwrap() {
+            1 => "1 hour".to_owned(),
+            hours => format!("{hours} hours"),
+        };
+        let seconds = format!("{:.3}", fields["seconds"].as_f64().unwrap());
+        let mut text = template
+            .replace("{limit}", &hours)
+            .replace("{seconds}", &seconds);
+        for (name, value) in fields.as_object().unwrap() {
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            text = text.replace(&format!("{{{name}}}"), &value);
+        }
+        text
+    }
+
     #[test]
-    fn the_guide_wording_is_the_guides() {
-        let task = || "worker-0".to_owned();
-        let seconds = 1.5;
-        let pairs = [
-            (EventKind::Created, "Training job created."),
-            (
-                EventKind::CreateFailed {
-                    cause: "no flavor".into(),
-                },
-                "Training job failures: no flavor",
-            ),
-            (
-                EventKind::PrepareTimedOut,
-                "Preparations timed out. The possible cause is that the cross-region algorithm synchronization or creating shared storage timed out.",
-            ),
-            (
-                EventKind::Queuing,
-                "The training job is queuing and awaiting resource allocation.",
-            ),
-            (EventKind::QueueFailed, "Failed to be queued."),
-            (EventKind::Running, "The training job starts to run."),
-            (EventKind::Completed, "Training job executed."),
-            (EventKind::Failed, "Failed to run the training job."),
-            (EventKind::Preempted, "The training job is preempted."),
-            (
-                EventKind::MaybeHanging,
-                "The system detects that your training job may be suspended. Go to the job details page to view the cause and handle the issue.",
-            ),
-            (EventKind::Restarted, "The training job has been restarted."),
-            (
-                EventKind::StoppedByUser,
-                "The training job has been manually stopped.",
-            ),
-            (
-                EventKind::AutoStopped { hours: 1 },
-                "The training job has been stopped. (Maximum running duration: 1 hour)",
-            ),
-            (
-                EventKind::AutoStopped { hours: 3 },
-                "The training job has been stopped. (Maximum running duration: 3 hours)",
-            ),
-            (
-                EventKind::Deleted,
-                "The training job has been manually deleted.",
-            ),
-            (EventKind::Billed, "Billing information synchronized."),
-            (
-                EventKind::PreCheckStarted { task: task() },
-                "[worker-0] The training environment is being pre-checked.",
-            ),
-            (
-                EventKind::PreCheckDone {
-                    task: task(),
-                    seconds,
-                },
-                "[worker-0] [Duration: 1.500] Pre-check completed.",
-            ),
-            (
-                EventKind::PreCheckFailed {
-                    task: task(),
-                    seconds,
-                    error: "dns".into(),
-                },
-                "[worker-0] [Duration: 1.500] Pre-check failed. Error: dns",
-            ),
-            (
-                EventKind::CodeDownloading { task: task() },
-                "[worker-0] The training code is being downloaded.",
-            ),
-            (
-                EventKind::CodeDownloaded {
-                    task: task(),
-                    seconds,
-                },
-                "[worker-0] [Duration: 1.500] Training code downloaded.",
-            ),
-            (
-                EventKind::CodeDownloadFailed {
-                    task: task(),
-                    seconds,
-                    cause: "gone".into(),
-                },
-                "[worker-0] [Duration: 1.500] Failed to download the training code. Failure cause: gone",
-            ),
-            (
-                EventKind::InputDownloading { task: task() },
-                "[worker-0] The training input is being downloaded.",
-            ),
-            (
-                EventKind::InputDownloaded {
-                    task: task(),
-                    seconds,
-                    parameter: "data_url".into(),
-                },
-                "[worker-0] [Duration: 1.500] Training input (parameter: data_url) downloaded.",
-            ),
-            (
-                EventKind::InputDownloadFailed {
-                    task: task(),
-                    seconds,
-                    parameter: "data_url".into(),
-                    cause: "gone".into(),
-                },
-                "[worker-0] [Duration: 1.500] Failed to download the training input (parameter: data_url). Failure cause: gone",
-            ),
-            (
-                EventKind::DependenciesInstalling {
-                    task: task(),
-                    files: "requirements.txt".into(),
-                },
-                "[worker-0] Python dependency packages are being installed. Import the following files: requirements.txt",
-            ),
-            (
-                EventKind::DependenciesInstalled {
-                    task: task(),
-                    seconds,
-                    files: "requirements.txt".into(),
-                },
-                "[worker-0] [Duration: 1.500] Python dependency packages installed. Import the following files: requirements.txt",
-            ),
-            (
-                EventKind::TaskStarted { task: task() },
-                "[worker-0] The training job starts to run.",
-            ),
-            (
-                EventKind::TaskFinished {
-                    task: task(),
-                    exit_code: 0,
-                },
-                "[worker-0] Training job executed.",
-            ),
-            (
-                EventKind::OutputUploading {
-                    task: task(),
-                    parameter: "train_url".into(),
-                },
-                "[worker-0] The training input is being uploaded.",
-            ),
-            (
-                EventKind::OutputUploaded {
-                    task: task(),
-                    seconds,
-                    parameter: "train_url".into(),
-                },
-                "[worker-0] [Duration: 1.500] Training output (parameter: train_url) uploaded.",
-            ),
+    fn texts_levels_and_sources_are_those_of_the_description() {
+        let values = [
+            json!({
+                "task": "worker-0", "seconds": 1.5, "cause": "no flavor", "error": "dns",
+                "files": "requirements.txt", "parameter": "data_url", "hours": 1, "exit_code": 0,
+            }),
+            json!({
+                "task": "worker-12", "seconds": 0.296, "cause": "", "error": "a: b",
+                "files": "a.txt, b.txt", "parameter": "train_url", "hours": 72, "exit_code": 137,
+            }),
         ];
-        assert_eq!(pairs.len(), 31, "32 lines, of which two are the same");
-        for (kind, text) in pairs {
-            assert_eq!(kind.message(Wording::Guide), text);
-            assert_eq!(
-                kind.source(),
-                if text.starts_with('[') { "Task" } else { "Job" },
-                "{text}"
-            );
+        for row in catalogue()["kinds"].as_array().unwrap() {
+            let name = row["kind"].as_str().unwrap();
+            if name == "Cluster" {
+                continue;
+            }
+            let guide = row["texts"]["guide"][0].as_str().unwrap();
+            let api = row["texts"]["api"][0].as_str().unwrap_or(guide);
+            for fields in &values {
+                let kind = kind(name, fields);
+                assert_eq!(kind.message(Wording::Guide), fill(guide, fields));
+                assert_eq!(kind.message(Wording::Api), fill(api, fields));
+                assert_eq!(kind.level().as_str(), row["level"], "{name}");
+                assert_eq!(kind.source(), row["source"], "{name}");
+                assert_eq!(kind.is_final(), row["final"] == true, "{name}");
+            }
         }
     }
 
-    /// The ten lines of the events API's example (seed 001), oldest first.
     #[test]
-    fn the_api_wording_is_the_apis() {
-        let pod = || "modelarts-job-5bd61eea-worker-0".to_owned();
-        let task = || "worker-0".to_owned();
-        let parameter = || "train_url".to_owned();
-        let rows = [
-            (
-                EventKind::PodPulled {
-                    pod: pod(),
-                    image: "a/b:1".into(),
-                },
-                "Info",
-                "K8s",
-                "[Pod: modelarts-job-5bd61eea-worker-0] Pulled: Successfully pulled image \"a/b:1\"",
-            ),
-            (
-                EventKind::PodCreated { pod: pod() },
-                "Info",
-                "K8S",
-                "[Pod: modelarts-job-5bd61eea-worker-0] SuccessfulCreate: Created container",
-            ),
-            (
-                EventKind::PodStarted { pod: pod() },
-                "Info",
-                "K8S",
-                "[Pod: modelarts-job-5bd61eea-worker-0] Started: Started container",
-            ),
-            (
-                EventKind::Running,
-                "Info",
-                "Job",
-                "Training job is running.",
-            ),
-            (
-                EventKind::TaskStarted { task: task() },
-                "Info",
-                "Task",
-                "[worker-0] training started.",
-            ),
-            (
-                EventKind::TaskFinished {
-                    task: task(),
-                    exit_code: 1,
-                },
-                "Info",
-                "Task",
-                "[worker-0] Training finished. Exit code 1.",
-            ),
-            (
-                EventKind::OutputUploading {
-                    task: task(),
-                    parameter: parameter(),
-                },
-                "Info",
-                "Task",
-                "[worker-0] Training output(parameter name: train_url) Uploading.",
-            ),
-            (
-                EventKind::OutputUploaded {
-                    task: task(),
-                    seconds: 0.296,
-                    parameter: parameter(),
-                },
-                "Info",
-                "Task",
-                "[worker-0][time used: 0.296s] Upload training output(parameter name: train_url) finished.",
-            ),
-            (
-                EventKind::TerminateJob {
-                    job: "modelarts-job-5bd61eea".into(),
-                },
-                "Info",
-                "K8S",
-                "[Job: modelarts-job-5bd61eea] ExecuteAction: Start to execute action TerminateJob",
-            ),
-            (EventKind::Failed, "Error", "Job", "Training job failed."),
+    fn events_of_the_cluster_are_those_of_the_description() {
+        let job = "modelarts-job-c1b7e5de-0f43-4a57-9d0e-6a2f1f8f2b11".to_owned();
+        let (pod, image) = (format!("{job}-worker-0"), "example/trainer:1.0".to_owned());
+        let kinds = [
+            EventKind::PodPulled {
+                pod: pod.clone(),
+                image,
+            },
+            EventKind::PodCreated { pod: pod.clone() },
+            EventKind::PodStarted { pod },
+            EventKind::TerminateJob { job },
         ];
-        for (kind, level, source, text) in rows {
-            assert_eq!(
-                (kind.level().as_str(), kind.source()),
-                (level, source),
-                "{text}"
-            );
-            assert_eq!(kind.message(Wording::Api), text);
+        let catalogue = catalogue();
+        let mut rows = catalogue["kinds"].as_array().unwrap().iter();
+        let cluster = rows.find(|row| row["kind"] == "Cluster").unwrap();
+        let examples = kinds.each_ref().map(|kind| {
+            assert_eq!(kind.level().as_str(), cluster["level"]);
+            json!({"source": kind.source(), "text": kind.message(Wording::Api)})
+        });
+        assert_eq!(cluster["examples"], json!(examples));
+        for kind in kinds {
+            assert_eq!(kind.message(Wording::Guide), kind.message(Wording::Api));
         }
+    }
+
+    #[test]
+    fn the_kinds_are_those_of_the_description() {
+        // serde lists the variants when it is asked for one that there is not.
+        let message = serde_json::from_value::<EventKind>(json!("?"))
+            .unwrap_err()
+            .to_string();
+        let variants: BTreeSet<&str> = message.split('`').skip(3).step_by(2).collect();
+        let catalogue = catalogue();
+        let rows = catalogue["kinds"].as_array().unwrap().iter();
+        let mut kinds: BTreeSet<&str> = rows.map(|row| row["kind"].as_str().unwrap()).collect();
+        kinds.remove("Cluster");
+        kinds.extend(NOT_IN_CATALOGUE);
+        assert_eq!(variants, kinds);
     }
 }

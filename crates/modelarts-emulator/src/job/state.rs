@@ -164,6 +164,20 @@ mod tests {
     }
 
     #[test]
+    fn phases_of_final_states_are_those_of_the_description() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/modelarts.yaml");
+        let description = std::fs::read_to_string(file).unwrap();
+        let description: serde_json::Value = serde_saphyr::from_str(&description).unwrap();
+        let mut waiters = description["x-waiters"].as_array().unwrap().iter();
+        let ended = waiters.find(|waiter| waiter["name"] == "TrainingJobEnded");
+        let outcomes = ended.unwrap()["outcomes"].as_array().unwrap();
+        for state in ALL {
+            let ends = outcomes.iter().any(|it| it["value"] == state.phase());
+            assert_eq!(state.is_final(), ends, "{state:?}");
+        }
+    }
+
+    #[test]
     fn every_state_can_be_reached() {
         let mut reached = vec![JobState::Creating];
         while let Some(next) = ALL

@@ -339,13 +339,11 @@ impl Error {
             }
     }
 
-    /// Like `is_not_found`, for a response of the service itself. A 404 may come from a load
-    /// balancer in front of it, too.
+    /// True if the job does not exist: the outcome `gone` of the waiter `TrainingJobEnded` of the
+    /// description. Other codes of `is_not_found` are about other things, and a 404 may come from
+    /// a load balancer.
     pub(crate) fn is_gone(&self) -> bool {
-        self.is_not_found()
-            && self
-                .code()
-                .is_some_and(|code| code.starts_with("ModelArts."))
+        self.0.kind == ErrorKind::Service && self.code() == Some("ModelArts.2775")
     }
 
     /// True for a 404 without a code, such as a page of a load balancer.

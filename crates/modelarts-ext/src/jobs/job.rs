@@ -307,8 +307,9 @@ fn phase(details: &TrainingJob) -> Phase {
         .map_or(Phase::Creating, Phase::canonical)
 }
 
-/// Whether a phase is one that a job does not leave.
-fn is_final(phase: &Phase) -> bool {
+/// True for a phase that a job does not leave: those with an outcome in the waiter
+/// `TrainingJobEnded` of the description.
+pub(crate) fn is_final(phase: &Phase) -> bool {
     matches!(
         phase,
         Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal

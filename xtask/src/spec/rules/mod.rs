@@ -10,6 +10,8 @@ mod compositions;
 mod described;
 mod effects;
 mod enums;
+mod events;
+mod form;
 mod formats;
 mod identifiers;
 mod inline;
@@ -21,6 +23,7 @@ mod responses;
 mod rustdoc;
 mod units;
 mod version;
+mod waiters;
 
 #[cfg(test)]
 mod sample;
@@ -71,6 +74,8 @@ rules! {
     "x-sources": effects::sources,
     "x-error-codes": codes::check,
     "x-pagination": pagination::check,
+    "x-events": events::check,
+    "x-waiters": waiters::check,
     "extensions": effects::known_extensions,
 }
 

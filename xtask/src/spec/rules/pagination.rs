@@ -163,7 +163,11 @@ fn is_list(schema: &Value) -> bool {
 }
 
 /// The schema of a field of the answer, by names joined with dots.
-fn field<'a>(document: &Document<'a>, operation: &Operation<'a>, path: &str) -> Option<&'a Value> {
+pub fn field<'a>(
+    document: &Document<'a>,
+    operation: &Operation<'a>,
+    path: &str,
+) -> Option<&'a Value> {
     let body = answer(operation)?;
     if path.is_empty() {
         // The answer itself is the list.

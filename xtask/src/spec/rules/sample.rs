@@ -16,6 +16,28 @@ pub fn description() -> Value {
     json!({
         "openapi": "3.0.3",
         "info": { "title": "Sample", "version": env!("CARGO_PKG_VERSION"), "description": "A sample." },
+        "x-events": {
+            "placeholders": [{ "name": "task", "example": "worker-0", "description": "A task." }],
+            "kinds": [
+                {
+                    "kind": "Started", "source": "Task", "level": "Info", "when": "A task starts.",
+                    "final": true, "texts": { "guide": ["[{task}] started."], "api": [] },
+                },
+                {
+                    "kind": "Cluster", "source": "K8S", "level": "Info", "when": "A pod starts.",
+                    "texts": { "guide": [], "api": ["Pulled."] },
+                    "examples": [{ "source": "K8s", "text": "Pulled." }],
+                },
+            ],
+        },
+        "x-waiters": [{
+            "name": "JobRunning", "description": "Waits until the first job runs.",
+            "operation": "ListJobs", "field": "first.phase",
+            "outcomes": [
+                { "value": "Running", "outcome": "success" },
+                { "error": "ModelArts.2775", "outcome": "gone" },
+            ],
+        }],
         "paths": { "/v2/{project_id}/jobs": {
             "parameters": [{ "$ref": "#/components/parameters/ProjectIdParameter" }],
             "get": {
@@ -96,6 +118,7 @@ pub fn description() -> Value {
                     "properties": {
                         "page": { "description": "The page.", "allOf": [{ "$ref": "#/components/schemas/JobPage" }] },
                         "total": { "type": "integer", "format": "int32", "description": "All of them." },
+                        "first": { "description": "The first job.", "allOf": [{ "$ref": "#/components/schemas/Job" }] },
                     },
                 },
                 "JobPage": {
@@ -129,6 +152,8 @@ pub fn description() -> Value {
                     "anyOf": [{ "$ref": "#/components/schemas/KnownPhase" }, { "type": "string" }],
                 },
                 "KnownPhase": { "type": "string", "description": "The phases that are known.", "enum": ["Running", "Waiting"] },
+                "KnownEventLevel": { "type": "string", "description": "The levels.", "enum": ["Info", "Error"] },
+                "KnownEventSource": { "type": "string", "description": "The sources.", "enum": ["K8S", "Task"] },
                 "Order": { "type": "string", "description": "First or last.", "enum": ["first", "last"] },
             },
         },

@@ -29,7 +29,7 @@ use crate::{
     },
     job::{
         Job,
-        event::{Event, EventKind, Level},
+        event::{Event, EventKind},
         request::JobRequest,
         state::{JobState, StopReason},
         view::{self, UserName},
@@ -352,19 +352,4 @@ pub(crate) fn check_name(call: &ApiCall<'_>) -> ApiResult {
     }
     let taken = call.state.store.is_taken(&call.user.project_id, &name)?;
     ok(json!({"is_duplicate": taken}))
-}
-
-impl EventKind {
-    /// Whether it says that a job has ended.
-    fn is_final(&self) -> bool {
-        matches!(
-            self,
-            Self::Completed
-                | Self::Failed
-                | Self::StoppedByUser
-                | Self::AutoStopped { .. }
-                | Self::QueueFailed
-                | Self::PrepareTimedOut
-        ) || (self.level() == Level::Error && matches!(self, Self::CreateFailed { .. }))
-    }
 }

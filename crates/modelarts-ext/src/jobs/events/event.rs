@@ -36,37 +36,37 @@ impl Event {
         }
     }
 
-    /// When it happened, to the second. `None` when the service's text is no time.
+    /// Time of the event, to the second. `None` if the service's text is no time.
     #[must_use]
     pub fn time(&self) -> Option<SystemTime> {
         self.time
     }
 
-    /// When it happened, as the service writes it (RFC 3339).
+    /// Time of the event, as the service writes it (RFC 3339).
     #[must_use]
     pub fn time_text(&self) -> &str {
         &self.time_text
     }
 
-    /// How serious it is.
+    /// Severity of the event.
     #[must_use]
     pub fn level(&self) -> &EventLevel {
         &self.level
     }
 
-    /// Who reports it: the job, one of its tasks, or the cluster.
+    /// Source of the event: the job, one of its tasks, or the cluster.
     #[must_use]
     pub fn source(&self) -> &EventSource {
         &self.source
     }
 
-    /// What happened, as the service says it.
+    /// Text of the event, as the service sends it.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What happened, read from the message.
+    /// Kind of the event, read from its text.
     #[must_use]
     pub fn kind(&self) -> EventKind {
         EventKind::parse(&self.message)

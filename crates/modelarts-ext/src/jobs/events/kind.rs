@@ -1,4 +1,4 @@
-//! The texts of events in a form that programs can use.
+//! `EventKind`: the texts of events in a form that programs can use.
 //!
 //! The service sends sentences. They are worded differently in the user guide and
 //! in the answers of the API, so both are read; other text is
@@ -6,18 +6,19 @@
 
 use std::time::Duration;
 
-/// What happened, read from the text of an event.
+/// Kind of an event, read from its text: the kinds of `x-events` in the description.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(test, derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum EventKind {
     /// The job was accepted.
     Created,
-    /// The job could not be made.
+    /// The job could not be created.
     CreateFailed {
-        /// Why.
+        /// The reason, as free text.
         cause: String,
     },
-    /// What the job needs was not ready in time.
+    /// The preparation of the job took too long.
     PrepareTimedOut,
     /// The job waits for resources.
     Queuing,
@@ -25,7 +26,7 @@ pub enum EventKind {
     QueueFailed,
     /// The job runs.
     Running,
-    /// The job ended well.
+    /// The job ended with exit code 0.
     Completed,
     /// The job failed.
     Failed,
@@ -48,138 +49,138 @@ pub enum EventKind {
     Billed,
     /// The environment of a task is being checked.
     PreCheckStarted {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
     },
-    /// The environment of a task is good.
+    /// The check of a task's environment found no error.
     PreCheckDone {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
-        /// How long it took.
+        /// The time that the step took, where the text says it.
         took: Option<Duration>,
     },
-    /// The environment of a task is not good.
+    /// The check of a task's environment found an error.
     PreCheckFailed {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
-        /// How long it took.
+        /// The time that the step took, where the text says it.
         took: Option<Duration>,
-        /// What is wrong.
+        /// The error, as free text.
         error: String,
     },
     /// The code is being downloaded.
     CodeDownloading {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
     },
-    /// The code is there.
+    /// The code is downloaded.
     CodeDownloaded {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
-        /// How long it took.
+        /// The time that the step took, where the text says it.
         took: Option<Duration>,
     },
     /// The code could not be downloaded.
     CodeDownloadFailed {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
-        /// How long it took.
+        /// The time that the step took, where the text says it.
         took: Option<Duration>,
-        /// Why.
+        /// The reason, as free text.
         cause: String,
     },
     /// The inputs are being downloaded.
     InputDownloading {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
     },
-    /// An input is there.
+    /// An input is downloaded.
     InputDownloaded {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
-        /// How long it took.
+        /// The time that the step took, where the text says it.
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
     },
     /// An input could not be downloaded.
     InputDownloadFailed {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
-        /// How long it took.
+        /// The time that the step took, where the text says it.
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
-        /// Why.
+        /// The reason, as free text.
         cause: String,
     },
     /// Python packages are being installed.
     DependenciesInstalling {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
         /// The files that name them.
         files: Vec<String>,
     },
     /// Python packages are installed.
     DependenciesInstalled {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
-        /// How long it took.
+        /// The time that the step took, where the text says it.
         took: Option<Duration>,
         /// The files that name them.
         files: Vec<String>,
     },
     /// Python packages could not be installed. No document has the text; it is the emulator's.
     DependenciesFailed {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
-        /// How long it took.
+        /// The time that the step took, where the text says it.
         took: Option<Duration>,
         /// The files that name them.
         files: Vec<String>,
-        /// Why.
+        /// The reason, as free text.
         cause: String,
     },
     /// The code of a task runs.
     TaskStarted {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
     },
     /// The code of a task ended.
     TaskFinished {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
         /// Its exit code, where the text says it.
         exit_code: Option<i64>,
     },
     /// An output is being uploaded.
     OutputUploading {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
         /// The name of the output, where the text says it.
         parameter: Option<String>,
     },
     /// An output is uploaded.
     OutputUploaded {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
-        /// How long it took.
+        /// The time that the step took, where the text says it.
         took: Option<Duration>,
         /// The name of the output.
         parameter: String,
     },
     /// The cluster reports about one of its objects.
     Cluster {
-        /// What it is, such as `Pod` or `Job`.
+        /// The kind of the object, such as `Pod` or `Job`.
         object: String,
         /// Its name in the cluster.
         name: String,
-        /// What happened, in one word, such as `Pulled`.
+        /// The reason of the event, one word such as `Pulled`.
         reason: String,
-        /// What happened.
+        /// The message of the event.
         text: String,
     },
-    /// Something else.
+    /// An event of no kind that is known.
     Other,
 }
 
@@ -208,7 +209,7 @@ impl EventKind {
         }
     }
 
-    /// Whether the job does nothing more after this, except for being billed.
+    /// True if the job does nothing more after this, except for being billed.
     #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(

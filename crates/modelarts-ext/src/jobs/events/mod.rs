@@ -137,21 +137,21 @@ impl Events {
         self
     }
 
-    /// How many events are asked for at a time: 1 to 100, and 100 if nothing is said.
+    /// Number of events in a page: 1 to 100. Default 100.
     pub fn page_size(mut self, rows: u32) -> Self {
         self.options.size = rows;
         self
     }
 
-    /// How many pages are asked for at the same time, after the first one. Default 4.
+    /// Number of pages that are requested at the same time, after the first one. Default 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
         self.options.in_flight = pages;
         self
     }
 
-    /// What the service takes offsets for: [`Offset::Record`] or [`Offset::PageIndex`].
-    /// The documents disagree; if nothing is said, the first two pages tell, and the
-    /// client remembers it.
+    /// Sets the unit of offsets: [`Offset::Record`] or [`Offset::PageIndex`]. Sources disagree
+    /// (`openapi/SOURCES.md`, "Without a number"); without this call, the first two pages show it,
+    /// and the client remembers it.
     pub fn offset_is(mut self, meaning: Offset) -> Self {
         self.options.meaning = Some(meaning);
         self
@@ -163,21 +163,21 @@ impl Events {
         self
     }
 
-    /// How long [`follow`](Self::follow) waits between two looks. Default 5 seconds.
+    /// Pause of [`follow`](Self::follow) between two polls. Default 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
-    /// How much later than its own time an event may appear and still be found by
+    /// Delay after its own time with which an event may appear and still be found by
     /// [`follow`](Self::follow) while the job runs. Default 2 minutes.
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.lateness = lateness;
         self
     }
 
-    /// How long [`follow`](Self::follow) stays after the job has ended and nothing
-    /// new has come. Billing is reported late. Default 30 seconds.
+    /// Time for which [`follow`](Self::follow) goes on after the job has ended and nothing new has
+    /// come. Billing is reported late. Default 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self

@@ -15,7 +15,7 @@ use crate::{
     error::Error,
     jobs::{
         filter::{Filter, MAX_SPAN, MAX_VALUES},
-        job::Job,
+        job::{Job, is_final},
         list::ListJobs,
         polling::{interval::PollInterval, tolerance::ErrorTolerance},
         training_jobs::TrainingJobs,
@@ -28,13 +28,6 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// The phases of jobs that have not ended.
-const UNFINISHED: [Phase; 4] = [
-    Phase::Creating,
-    Phase::Pending,
-    Phase::Running,
-    Phase::Terminating,
-];
 /// The number of jobs that are asked for one by one at the same time.
 const CONCURRENT_CALLS: usize = 4;
 /// The codes with which the service refuses to search by a key.
@@ -86,7 +79,7 @@ impl WaitAll {
         self
     }
 
-    /// How long to wait between two rounds: `shortest` after a round in which a job
+    /// Pause between two rounds: `shortest` after a round in which a job
     /// ended, and longer from round to round, up to `longest`. Default 5 to 60 seconds;
     /// both are a day at the most.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
@@ -94,7 +87,7 @@ impl WaitAll {
         self
     }
 
-    /// How many jobs may be asked for one by one in a round. The next round goes on
+    /// Number of jobs that may be read one by one in a round. The next round goes on
     /// behind them. Default 50, and 1 at the least.
     pub fn budget(mut self, calls: usize) -> Self {
         self.budget = calls.max(1);
@@ -288,7 +281,9 @@ impl WaitAllState {
                 found => return found,
             }
         }
-        let mut list = list.filter(Filter::phase().is_in(UNFINISHED));
+        let known = Phase::KNOWN.iter().map(|phase| Phase::from(*phase));
+        let unfinished = known.filter(|phase| !is_final(phase));
+        let mut list = list.filter(Filter::phase().is_in(unfinished));
         let made = jobs.iter().map(Job::created_at);
         let made: Option<Vec<SystemTime>> = made.collect();
         let range = made.and_then(|made| Some((*made.iter().min()?, *made.iter().max()?)));

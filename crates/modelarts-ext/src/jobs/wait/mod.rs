@@ -67,11 +67,11 @@ use crate::{
 pub struct Observation {
     /// The job as it was seen. When it vanished, as it was seen last.
     pub job: Job,
-    /// How the wait ended, in its last observation.
+    /// The outcome of the wait, in its last observation.
     pub outcome: Option<Outcome>,
-    /// When it was seen.
+    /// Time of the observation.
     pub at: SystemTime,
-    /// How many errors the wait has passed over so far.
+    /// Number of errors that the wait has passed over so far.
     pub errors: u32,
 }
 
@@ -84,13 +84,13 @@ pub struct Waited {
 }
 
 impl Waited {
-    /// How it ended.
+    /// The outcome of the wait.
     #[must_use]
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 
-    /// Whether the job completed.
+    /// True if the job completed.
     #[must_use]
     pub fn is_completed(&self) -> bool {
         self.outcome == Outcome::Completed
@@ -102,7 +102,7 @@ impl Waited {
         &self.job
     }
 
-    /// How many errors the wait has passed over.
+    /// Number of errors that the wait has passed over.
     #[must_use]
     pub fn errors(&self) -> u32 {
         self.errors
@@ -113,7 +113,7 @@ impl Waited {
 ///
 /// The first phase that is final ends it. A job that the service restarts by itself,
 /// after a fault or a failure, goes back to `Pending` without one, so the wait goes on.
-/// Whoever starts a job again that has ended waits for it again, too.
+/// A job that a user starts again after its end needs a new wait.
 ///
 /// When the job has ended, the one that the wait was begun from is as [`Waited::job`] is: no
 /// call is needed for [`Job::exit_codes`], [`Job::time_run`] and so on. After any other end of the
@@ -164,9 +164,8 @@ impl Wait {
         self
     }
 
-    /// How long to wait between two looks: `shortest` after a change of phase, and
-    /// longer from look to look, up to `longest`. Default 1 to 30 seconds; both are a day
-    /// at the most.
+    /// Pause between two polls: `shortest` after a change of phase, and longer from poll to
+    /// poll, up to `longest`. Default 1 to 30 seconds; both are a day at the most.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.interval = PollInterval::new(shortest, longest);
         self
@@ -191,7 +190,7 @@ impl Wait {
         self
     }
 
-    /// What the wait sees: the job as it is, each change of its phase, the end.
+    /// The wait as a stream: the job as it is, each change of its phase, the end.
     #[must_use]
     pub fn observe(self) -> PageStream<Observation> {
         let state = WaitState {

@@ -10,11 +10,12 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// How a job ended, or why the wait did.
+/// Result of a wait: the outcomes of the waiter `TrainingJobEnded` in the description, with details,
+/// and the ends of the wait itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The job did what it was to do.
+    /// The job ended with exit code 0.
     Completed,
     /// The job's code failed.
     Failed {
@@ -22,17 +23,17 @@ pub enum Outcome {
         exit_code: Option<i64>,
         /// The task that failed first, such as `worker-0`.
         task: Option<String>,
-        /// What the service says about it.
+        /// The message of the service about it.
         message: Option<String>,
     },
     /// The job was stopped.
     Terminated {
-        /// By whom.
+        /// The user or the limit that stopped it.
         by: TerminatedBy,
     },
     /// The platform failed: the job could not be made, or was lost.
     Abnormal {
-        /// What the service says about it, such as `CreateFailed`.
+        /// The finer state, such as `CreateFailed`.
         secondary_phase: Option<SecondaryPhase>,
     },
     /// The job does not exist any more: it was deleted, while it was waited for or before.
@@ -43,7 +44,7 @@ pub enum Outcome {
     TimedOut,
 }
 
-/// Who stopped a job.
+/// Cause of the stop of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TerminatedBy {
@@ -58,7 +59,8 @@ pub enum TerminatedBy {
     Unknown,
 }
 
-/// How a job ended, if it has. Who stopped it is asked for until the deadline.
+/// The outcome of a job that has ended. Its events, which say who stopped it, are read until the
+/// deadline.
 pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<Outcome> {
     match job.phase() {
         Phase::Completed => Some(Outcome::Completed),

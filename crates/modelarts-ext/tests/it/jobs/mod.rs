@@ -11,4 +11,5 @@ mod list;
 mod logs;
 mod wait;
 mod wait_all;
+mod waiters;
 mod watch_modes;

@@ -1,0 +1,265 @@
+//! `x-events`: the kinds of events with their texts, which clients read and the emulator writes.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        document::{Document, list},
+        offence::Offence,
+        pointer::join,
+    },
+    form,
+};
+
+const PLACE: &str = "/x-events";
+
+/// Form, then names: a text with an undeclared placeholder can be neither read nor written.
+pub fn check(document: &Document) -> Vec<Offence> {
+    let Some(events) = document.root.get("x-events") else {
+        return Vec::new();
+    };
+    let values = |schema: &str| {
+        let place = format!("/components/schemas/{schema}/enum");
+        list(document.at(&place)).to_vec()
+    };
+    let sources = values("KnownEventSource");
+    let offences = form::offences(PLACE, &schema(&values("KnownEventLevel"), &sources), events);
+    if !offences.is_empty() {
+        return offences;
+    }
+    let mut offences = Vec::new();
+    let mut placeholders = Names::default();
+    for (index, placeholder) in list(events.get("placeholders")).iter().enumerate() {
+        let place = format!("{PLACE}/placeholders/{index}/name");
+        placeholders.insert(place, &placeholder["name"], &mut offences);
+    }
+    let (mut kinds, mut texts) = (Names::default(), Names::default());
+    let mut used = BTreeSet::new();
+    for (index, kind) in list(events.get("kinds")).iter().enumerate() {
+        let place = format!("{PLACE}/kinds/{index}");
+        kinds.insert(join(&place, "kind"), &kind["kind"], &mut offences);
+        let wordings = ["guide", "api"].map(|wording| (wording, list(kind["texts"].get(wording))));
+        if wordings.iter().all(|(_, texts)| texts.is_empty()) {
+            offences.push(Offence::new(
+                join(&place, "texts"),
+                "write at least one text",
+            ));
+        }
+        for (wording, listed) in wordings {
+            for (index, text) in listed.iter().enumerate() {
+                let place = format!("{place}/texts/{wording}/{index}");
+                for name in names_in(text.as_str().unwrap_or_default()) {
+                    if !placeholders.0.contains(name) {
+                        let message = format!("{{{name}}} must be one of the placeholders");
+                        offences.push(Offence::new(&place, message));
+                    }
+                    used.insert(name);
+                }
+                texts.insert(place, text, &mut offences);
+            }
+        }
+        for (index, example) in list(kind.get("examples")).iter().enumerate() {
+            let source = example["source"].as_str().unwrap_or_default();
+            let equal = |known: &Value| {
+                known
+                    .as_str()
+                    .is_some_and(|it| it.eq_ignore_ascii_case(source))
+            };
+            if !sources.iter().any(equal) {
+                offences.push(Offence::new(
+                    format!("{place}/examples/{index}/source"),
+                    format!("{source} must be a value of KnownEventSource, in any case"),
+                ));
+            }
+        }
+    }
+    for name in placeholders.0.iter().filter(|name| !used.contains(*name)) {
+        let message = format!("no text has {{{name}}}; remove it");
+        offences.push(Offence::new(join(PLACE, "placeholders"), message));
+    }
+    offences
+}
+
+/// The form of the extension, as a JSON Schema.
+fn schema(levels: &[Value], sources: &[Value]) -> Value {
+    let sentence = json!({ "type": "string", "pattern": "^[A-Z].*\\.$" });
+    let texts = json!({
+        "type": "array",
+        "items": { "type": "string", "pattern": "^([^{}]|\\{[a-z_]+\\})+$" },
+    });
+    json!({
+        "type": "object",
+        "required": ["placeholders", "kinds"],
+        "additionalProperties": false,
+        "properties": {
+            "placeholders": { "type": "array", "items": {
+                "type": "object",
+                "required": ["name", "example", "description"],
+                "additionalProperties": false,
+                "properties": {
+                    "name": { "type": "string", "pattern": "^[a-z_]+$" },
+                    "example": { "type": "string", "minLength": 1 },
+                    "description": sentence,
+                },
+            } },
+            "kinds": { "type": "array", "items": {
+                "type": "object",
+                "required": ["kind", "source", "level", "when", "texts"],
+                "additionalProperties": false,
+                "properties": {
+                    "kind": { "type": "string", "pattern": "^([A-Z][a-z]+)+$" },
+                    "source": { "enum": sources },
+                    "level": { "enum": levels },
+                    "when": sentence,
+                    // That an event is not final needs not be said.
+                    "final": { "enum": [true] },
+                    "texts": {
+                        "type": "object",
+                        "required": ["guide", "api"],
+                        "additionalProperties": false,
+                        "properties": { "guide": texts, "api": texts },
+                    },
+                    "examples": { "type": "array", "items": {
+                        "type": "object",
+                        "required": ["source", "text"],
+                        "additionalProperties": false,
+                        "properties": {
+                            "source": { "type": "string" },
+                            "text": { "type": "string", "minLength": 1 },
+                        },
+                    } },
+                },
+            } },
+        },
+    })
+}
+
+/// The names of the placeholders in a text.
+fn names_in(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split('{').skip(1);
+    parts.filter_map(|part| Some(part.split_once('}')?.0))
+}
+
+/// Names of which none may stand twice.
+#[derive(Default)]
+pub struct Names<'a>(BTreeSet<&'a str>);
+
+impl<'a> Names<'a> {
+    pub fn insert(&mut self, place: String, name: &'a Value, offences: &mut Vec<Offence>) {
+        let name = name.as_str().unwrap_or_default();
+        if !self.0.insert(name) {
+            offences.push(Offence::new(place, format!("stands twice: {name}")));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::sample::{after, with},
+        *,
+    };
+
+    const KIND: &str = "/x-events/kinds/0";
+
+    #[test]
+    fn another_form_fires() {
+        for (key, value, message) in [
+            (
+                "color",
+                json!("red"),
+                ": Additional properties are not allowed ('color' was unexpected)",
+            ),
+            ("when", json!(null), ": \"when\" is a required property"),
+            (
+                "when",
+                json!("starts"),
+                "/when: \"starts\" does not match \"^[A-Z].*\\.$\"",
+            ),
+            (
+                "kind",
+                json!("created"),
+                "/kind: \"created\" does not match \"^([A-Z][a-z]+)+$\"",
+            ),
+            ("final", json!(false), "/final: false is not one of true"),
+            (
+                "level",
+                json!("Debug"),
+                "/level: \"Debug\" is not one of \"Info\" or \"Error\"",
+            ),
+            (
+                "source",
+                json!("K8s"),
+                "/source: \"K8s\" is not one of \"K8S\" or \"Task\"",
+            ),
+            (
+                "texts",
+                json!({"guide": ["[{task] started."], "api": []}),
+                "/texts/guide/0: \"[{task] started.\" does not match \"^([^{}]|\\{[a-z_]+\\})+$\"",
+            ),
+        ] {
+            let offences = with(check, KIND, key, value);
+            assert_eq!(offences, [format!("{KIND}{message}")]);
+        }
+    }
+
+    #[test]
+    fn placeholders_that_are_undeclared_or_unused_fire() {
+        let texts = json!({"guide": ["[{pod}] started."], "api": []});
+        assert_eq!(
+            with(check, KIND, "texts", texts),
+            [
+                format!("{KIND}/texts/guide/0: {{pod}} must be one of the placeholders"),
+                "/x-events/placeholders: no text has {task}; remove it".to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_stands_twice_fires() {
+        let twice = |pointer: &str| {
+            after(check, |description| {
+                let list = description.pointer_mut(pointer).unwrap();
+                let first = list[0].clone();
+                list.as_array_mut().unwrap().push(first);
+            })
+        };
+        assert_eq!(
+            twice("/x-events/kinds"),
+            [
+                "/x-events/kinds/2/kind: stands twice: Started",
+                "/x-events/kinds/2/texts/guide/0: stands twice: [{task}] started.",
+            ]
+        );
+        assert_eq!(
+            twice("/x-events/placeholders"),
+            ["/x-events/placeholders/1/name: stands twice: task"]
+        );
+    }
+
+    #[test]
+    fn a_kind_without_text_and_an_unknown_source_fire() {
+        assert_eq!(
+            with(check, "/x-events/kinds/1/texts", "api", json!([])),
+            ["/x-events/kinds/1/texts: write at least one text"]
+        );
+        assert_eq!(
+            with(
+                check,
+                "/x-events/kinds/1/examples/0",
+                "source",
+                json!("Node")
+            ),
+            [
+                "/x-events/kinds/1/examples/0/source: Node must be a value of KnownEventSource, in any case"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_description_without_events_is_silent() {
+        assert_eq!(with(check, "", "x-events", json!(null)), [""; 0]);
+    }
+}

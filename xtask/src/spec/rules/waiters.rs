@@ -1,0 +1,221 @@
+//! `x-waiters`: operations to ask again until a field of the answer has a final value.
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        document::{Document, list, reference},
+        offence::Offence,
+        pointer::join,
+    },
+    events::Names,
+    form,
+    pagination::field,
+};
+
+const PLACE: &str = "/x-waiters";
+
+/// Form, then names: a waiter for a value that never comes waits forever.
+pub fn check(document: &Document) -> Vec<Offence> {
+    let Some(waiters) = document.root.get("x-waiters") else {
+        return Vec::new();
+    };
+    let mut offences = form::offences(PLACE, &schema(), waiters);
+    if !offences.is_empty() {
+        return offences;
+    }
+    let mut names = Names::default();
+    for (index, waiter) in list(Some(waiters)).iter().enumerate() {
+        let place = format!("{PLACE}/{index}");
+        names.insert(join(&place, "name"), &waiter["name"], &mut offences);
+        let mut offend = |key: &str, message: String| {
+            offences.push(Offence::new(join(&place, key), message));
+        };
+        let text = |key: &str| waiter[key].as_str().unwrap_or_default();
+        let (id, path) = (text("operation"), text("field"));
+        let mut operations = document.operations.iter();
+        let Some(operation) = operations.find(|it| it.value["operationId"] == *id) else {
+            offend("operation", format!("there is no operation {id}"));
+            continue;
+        };
+        let Some(schema) = field(document, operation, path) else {
+            offend("field", format!("the answer of {id} has no field {path}"));
+            continue;
+        };
+        let known = known_values(document, schema);
+        let outcomes = list(waiter.get("outcomes"));
+        if !outcomes.iter().any(|it| it["outcome"] == "success") {
+            offend("outcomes", "one must be success".to_owned());
+        }
+        let mut conditions = Names::default();
+        for (index, outcome) in outcomes.iter().enumerate() {
+            for key in ["value", "error"] {
+                let Some(condition) = outcome.get(key) else {
+                    continue;
+                };
+                let place = format!("{place}/outcomes/{index}/{key}");
+                if key == "value" && !known.contains(condition) {
+                    let message = format!("{path} has no value {condition}");
+                    offences.push(Offence::new(&place, message));
+                }
+                conditions.insert(place, condition, &mut offences);
+            }
+        }
+    }
+    offences
+}
+
+/// The values of an enumeration, also of an open one.
+fn known_values<'a>(document: &Document<'a>, schema: &'a Value) -> &'a [Value] {
+    let schema = document.resolve(schema);
+    let known = list(schema.get("anyOf"))
+        .iter()
+        .find(|part| reference(part).is_some());
+    list(
+        known
+            .map_or(schema, |known| document.follow(known))
+            .get("enum"),
+    )
+}
+
+/// The form of the extension, as a JSON Schema.
+fn schema() -> Value {
+    let text = json!({ "type": "string", "minLength": 1 });
+    let outcome = json!({ "enum": ["success", "failure", "terminated", "gone"] });
+    let outcome_of = |key: &str, schema: Value| {
+        json!({
+            "type": "object",
+            "required": [key, "outcome"],
+            "additionalProperties": false,
+            "properties": { key: schema, "outcome": outcome },
+        })
+    };
+    json!({ "type": "array", "items": {
+        "type": "object",
+        "required": ["name", "description", "operation", "field", "outcomes"],
+        "additionalProperties": false,
+        "properties": {
+            "name": { "type": "string", "pattern": "^([A-Z][a-z]+)+$" },
+            "description": { "type": "string", "pattern": "^Waits until .*\\.$" },
+            "operation": text,
+            "field": text,
+            "outcomes": { "type": "array", "items": { "oneOf": [
+                outcome_of("value", text.clone()),
+                outcome_of("error", json!({ "type": "string", "pattern": "^[A-Z][A-Za-z]+\\.[0-9]+$" })),
+            ] } },
+        },
+    } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::sample::{after, with},
+        *,
+    };
+
+    const WAITER: &str = "/x-waiters/0";
+
+    #[test]
+    fn another_form_fires() {
+        for (key, value, message) in [
+            (
+                "delay",
+                json!(5),
+                ": Additional properties are not allowed ('delay' was unexpected)",
+            ),
+            ("field", json!(null), ": \"field\" is a required property"),
+            (
+                "name",
+                json!("jobRuns"),
+                "/name: \"jobRuns\" does not match \"^([A-Z][a-z]+)+$\"",
+            ),
+            (
+                "description",
+                json!("The job runs."),
+                "/description: \"The job runs.\" does not match \"^Waits until .*\\.$\"",
+            ),
+        ] {
+            let offences = with(check, WAITER, key, value);
+            assert_eq!(offences, [format!("{WAITER}{message}")]);
+        }
+        for wrong in [
+            json!({"outcome": "success"}),
+            json!({"value": "Running", "error": "ModelArts.2775", "outcome": "success"}),
+            json!({"error": "2775", "outcome": "gone"}),
+            json!({"value": "Running", "outcome": "done"}),
+        ] {
+            let outcomes = json!([wrong]);
+            let offences = with(check, WAITER, "outcomes", outcomes);
+            assert_eq!(offences.len(), 1, "{offences:?}");
+            assert!(
+                offences[0].starts_with("/x-waiters/0/outcomes/0: "),
+                "{offences:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_of_nothing_fire() {
+        assert_eq!(
+            with(check, WAITER, "operation", json!("ShowJob")),
+            [format!("{WAITER}/operation: there is no operation ShowJob")]
+        );
+        assert_eq!(
+            with(check, WAITER, "field", json!("first.state")),
+            [format!(
+                "{WAITER}/field: the answer of ListJobs has no field first.state"
+            )]
+        );
+        assert_eq!(
+            with(
+                check,
+                &format!("{WAITER}/outcomes/0"),
+                "value",
+                json!("Runs")
+            ),
+            [format!(
+                "{WAITER}/outcomes/0/value: first.phase has no value \"Runs\""
+            )]
+        );
+        // A field without known values has none to wait for.
+        assert_eq!(
+            with(check, WAITER, "field", json!("first.name")),
+            [format!(
+                "{WAITER}/outcomes/0/value: first.name has no value \"Running\""
+            )]
+        );
+    }
+
+    #[test]
+    fn what_stands_twice_and_no_success_fire() {
+        let twice = after(check, |description| {
+            let waiters = description["x-waiters"].as_array_mut().unwrap();
+            let outcomes = waiters[0]["outcomes"].as_array_mut().unwrap();
+            outcomes.push(outcomes[1].clone());
+            waiters.push(waiters[0].clone());
+        });
+        assert_eq!(
+            twice,
+            [
+                "/x-waiters/0/outcomes/2/error: stands twice: ModelArts.2775",
+                "/x-waiters/1/name: stands twice: JobRunning",
+                "/x-waiters/1/outcomes/2/error: stands twice: ModelArts.2775",
+            ]
+        );
+        assert_eq!(
+            with(
+                check,
+                &format!("{WAITER}/outcomes/0"),
+                "outcome",
+                json!("failure")
+            ),
+            [format!("{WAITER}/outcomes: one must be success")]
+        );
+    }
+
+    #[test]
+    fn a_description_without_waiters_is_silent() {
+        assert_eq!(with(check, "", "x-waiters", json!(null)), [""; 0]);
+    }
+}
