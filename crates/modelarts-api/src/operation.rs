@@ -1,6 +1,9 @@
-//! Facts about each operation that its types do not carry: effect and paging.
+//! Facts about each operation that its types do not carry: effect, paging and error codes.
 
-use crate::generated::OPERATIONS;
+use crate::{
+    error_code::ErrorCode,
+    generated::{ERROR_CODES, OPERATIONS},
+};
 
 /// The effect of sending a request twice: the one fact that retries depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +32,8 @@ pub struct Operation {
     pub effect: Effect,
     /// The paging of its list; `None` when the answer is a single object.
     pub pagination: Option<Pagination>,
+    /// The error codes that it may answer with, beside those of any operation.
+    pub own_error_codes: &'static [&'static str],
 }
 
 impl Operation {
@@ -46,6 +51,16 @@ impl Operation {
         None
     }
 
+    /// The error codes that it may answer with: its own and those of any operation.
+    ///
+    /// Gateways in front of the service answer with codes of their own.
+    pub fn error_codes(&self) -> impl Iterator<Item = &'static ErrorCode> + use<> {
+        let own = self.own_error_codes;
+        ERROR_CODES
+            .iter()
+            .filter(move |row| row.any_operation || own.contains(&row.code))
+    }
+
     #[doc(hidden)]
     #[must_use]
     pub const fn new(
@@ -55,6 +70,7 @@ impl Operation {
         path: &'static str,
         effect: Effect,
         pagination: Option<Pagination>,
+        own_error_codes: &'static [&'static str],
     ) -> Self {
         Self {
             id,
@@ -63,6 +79,7 @@ impl Operation {
             path,
             effect,
             pagination,
+            own_error_codes,
         }
     }
 }
