@@ -1,6 +1,9 @@
 //! Error codes of the service, with what a client does about each.
 
-use crate::{generated::ERROR_CODES, operation::Effect};
+use crate::{
+    generated::ERROR_CODES,
+    operation::{Effect, Operation},
+};
 
 /// An error code of the service, or of a gateway in front of it.
 ///
@@ -101,6 +104,18 @@ impl ErrorCode {
     }
 }
 
+impl Operation {
+    /// The error codes that it may answer with: its own and those of any operation.
+    ///
+    /// Gateways in front of the service answer with codes of their own.
+    pub fn error_codes(&self) -> impl Iterator<Item = &'static ErrorCode> + use<> {
+        let own = self.own_error_codes;
+        ERROR_CODES
+            .iter()
+            .filter(move |row| row.any_operation || own.contains(&row.code))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +142,20 @@ mod tests {
         // The number alone does not say whose code it is.
         assert_eq!(name("APIGW.0101", 404), Some("ApiNotFound"));
         assert_eq!(name("ModelArts.0101", 400), Some("InvalidArgument"));
+    }
+
+    #[test]
+    fn an_operation_has_its_own_codes_and_those_of_any() {
+        let codes = |method: &str| -> Vec<_> {
+            let operation = Operation::find(method).unwrap();
+            operation.error_codes().map(|row| row.code).collect()
+        };
+        let any = codes("show_training_job_engines");
+        assert!(any.contains(&"ModelArts.0202") && any.contains(&"ModelArts.2799"));
+        assert!(!any.contains(&"ModelArts.2775") && !any.contains(&"APIG.0308"));
+        let stop = codes("stop_training_job");
+        assert!(any.iter().all(|code| stop.contains(code)));
+        assert!(stop.contains(&"ModelArts.2796") && !stop.contains(&"ModelArts.2751"));
     }
 
     #[test]

@@ -1,9 +1,6 @@
 //! Facts about each operation that its types do not carry: effect, paging and error codes.
 
-use crate::{
-    error_code::ErrorCode,
-    generated::{ERROR_CODES, OPERATIONS},
-};
+use crate::generated::OPERATIONS;
 
 /// The effect of sending a request twice: the one fact that retries depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +29,8 @@ pub struct Operation {
     pub effect: Effect,
     /// The paging of its list; `None` when the answer is a single object.
     pub pagination: Option<Pagination>,
-    /// The error codes that it may answer with, beside those of any operation.
+    /// The error codes that it may answer with, beside those of any operation;
+    /// [`error_codes`](Self::error_codes) has both.
     pub own_error_codes: &'static [&'static str],
 }
 
@@ -49,16 +47,6 @@ impl Operation {
             index += 1;
         }
         None
-    }
-
-    /// The error codes that it may answer with: its own and those of any operation.
-    ///
-    /// Gateways in front of the service answer with codes of their own.
-    pub fn error_codes(&self) -> impl Iterator<Item = &'static ErrorCode> + use<> {
-        let own = self.own_error_codes;
-        ERROR_CODES
-            .iter()
-            .filter(move |row| row.any_operation || own.contains(&row.code))
     }
 
     #[doc(hidden)]

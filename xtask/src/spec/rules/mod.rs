@@ -68,7 +68,9 @@ rules! {
     "x-clouds": effects::clouds,
     "clouds-in-words": effects::clouds_in_words,
     "x-sources": effects::sources,
-    "x-error-codes": codes::check,
+    "x-error-table": codes::table,
+    "x-error-codes": codes::of_operations,
+    "known-error-codes": codes::known,
     "x-pagination": pagination::check,
     "extensions": effects::known_extensions,
 }
