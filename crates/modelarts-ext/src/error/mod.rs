@@ -387,9 +387,7 @@ impl Error {
             ErrorKind::Service | ErrorKind::Unexpected => {
                 self.is_throttled()
                     || self.is_not_ready()
-                    || self
-                        .status()
-                        .is_some_and(|status| TRANSIENT.contains(&status))
+                    || TRANSIENT.contains(&self.status().unwrap_or_default())
                     || self.is_transient_code()
             }
             _ => false,
@@ -402,13 +400,12 @@ impl Error {
     /// Of the faults of a path in OBS only a missing directory passes: under load the service does
     /// not see directories that exist.
     fn is_transient_code(&self) -> bool {
-        let is_named_by_status = |row: &ErrorCode| TRANSIENT.contains(&row.status);
+        let message = self.message().unwrap_or_default();
         self.retry_of_code() == Some(Retry::Backoff)
-            && !self.known_code().is_some_and(is_named_by_status)
-            && (self.code() != Some(INVALID_OBS_PATH)
-                || self
-                    .message()
-                    .is_some_and(|message| message.contains("not a directory")))
+            && !self
+                .known_code()
+                .is_some_and(|row| TRANSIENT.contains(&row.status))
+            && (self.code() != Some(INVALID_OBS_PATH) || message.contains("not a directory"))
     }
 
     /// The retry of the code for a call that changes nothing. Those of other calls differ only where
@@ -442,8 +439,7 @@ impl Error {
         Some(self.known_code()?.name)
     }
 
-    /// The row of the code in the table of error codes: its meaning, its advice and its retry, if it
-    /// is known.
+    /// The row of the code in the table of error codes: its meaning, advice and retry.
     #[must_use]
     pub fn known_code(&self) -> Option<&'static ErrorCode> {
         ErrorCode::find(self.code()?, self.status()?)
