@@ -576,10 +576,10 @@ impl StdError for Error {
     }
 }
 
-/// A sentence in the middle of another one. Advice begins with a verb, which loses its capital.
+/// A sentence in the middle of another one. Advice begins with a common word, which loses its
+/// capital.
 fn clause(sentence: &str) -> String {
-    let sentence = sentence.trim_end_matches('.');
-    let mut letters = sentence.chars();
+    let mut letters = sentence.trim_end_matches('.').chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     first.into_iter().chain(letters).collect()
 }
