@@ -71,6 +71,7 @@ pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     tables.extend(limits::table(&lowered.limits));
     tables.extend(parameters::table(&lowered.parameters));
     pieces.push(parse_piece("tables", tables)?);
+    pieces.push(parse_piece("error_codes", lowered.error_codes.clone())?);
     pieces.push(parse_piece("fields", fields::table(&lowered.fields))?);
     self::types(types, &mut pieces)?;
     self::operations(operations, methods, lowered, &mut pieces)?;

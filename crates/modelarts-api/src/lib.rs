@@ -23,6 +23,7 @@
 pub mod decode;
 mod error;
 mod error_body;
+mod error_code;
 mod generated;
 mod identifier;
 mod operation;
@@ -34,6 +35,7 @@ mod secret;
 mod transport;
 
 pub use error::{BoxError, Failure, TransportError};
+pub use error_code::{ErrorCode, Retry};
 pub use generated::*;
 pub use operation::{Cursor, Effect, Offset, Operation, Pagination, ParameterLocation};
 pub use parameter::Parameter;

@@ -1,4 +1,4 @@
-//! Facts about each operation that its types do not carry: effect and paging.
+//! Facts about each operation that its types do not carry: effect, paging and error codes.
 
 use crate::generated::OPERATIONS;
 
@@ -29,6 +29,9 @@ pub struct Operation {
     pub effect: Effect,
     /// The paging of its list; `None` when the answer is a single object.
     pub pagination: Option<Pagination>,
+    /// The error codes that it may answer with, beside those of any operation;
+    /// [`error_codes`](Self::error_codes) has both.
+    pub own_error_codes: &'static [&'static str],
 }
 
 impl Operation {
@@ -55,6 +58,7 @@ impl Operation {
         path: &'static str,
         effect: Effect,
         pagination: Option<Pagination>,
+        own_error_codes: &'static [&'static str],
     ) -> Self {
         Self {
             id,
@@ -63,6 +67,7 @@ impl Operation {
             path,
             effect,
             pagination,
+            own_error_codes,
         }
     }
 }

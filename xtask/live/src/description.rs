@@ -139,11 +139,14 @@ impl Description {
 
     /// True if the operation documents this code with this status.
     pub fn documents(&self, operation: &Operation, status: u16, code: &str) -> bool {
-        let codes = operation.value["x-error-codes"].as_array();
-        codes
-            .into_iter()
-            .flatten()
-            .any(|it| it["code"] == code && it["status"] == status)
+        let own = operation.value["x-error-codes"].as_array();
+        let is_own = own.into_iter().flatten().any(|own| own == code);
+        let rows = self.root["x-error-table"].as_array();
+        rows.into_iter().flatten().any(|row| {
+            row["code"] == code
+                && row["status"] == status
+                && (is_own || row["any-operation"] == true)
+        })
     }
 
     /// A schema together with those that it is made of.

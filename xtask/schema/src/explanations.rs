@@ -46,12 +46,12 @@ pub const EXPLANATIONS: &[Explanation] = &[
     },
     Explanation {
         name: "documentation",
-        says: "examples and deprecations are for readers of the description",
+        says: "examples, deprecations and names of constants are for readers of the description",
         covers: |it, _| match &it.kind {
             Kind::Keyword {
                 keyword,
                 described: true,
-            } => ["deprecated", "example"].contains(&keyword.as_str()),
+            } => ["deprecated", "example", "x-open-enum"].contains(&keyword.as_str()),
             _ => false,
         },
     },

@@ -164,7 +164,10 @@ fn operation(
             sent: true,
             received: false,
         };
-        schemas::compare(&place, &parameter["schema"], &now["schema"], sent, breaks);
+        let (old, new) = (&parameter["schema"], &now["schema"]);
+        // The type of the parameter in Rust. A property with it is text.
+        compare_setting(&place, "x-open-enum", old, new, breaks);
+        schemas::compare(&place, old, new, sent, breaks);
     }
     bodies(place, before, after, old.value, new.value, breaks);
 }
@@ -479,5 +482,7 @@ mod tests {
     fn texts_and_codes_are_free() {
         assert_eq!(after(&at("description"), json!("Other words.")), [""; 0]);
         assert_eq!(after(&at("x-error-codes"), json!([])), [""; 0]);
+        let name = "/components/schemas/ApiError/properties/error_code/x-open-enum";
+        assert_eq!(after(name, json!("KnownErrorCode")), [""; 0]);
     }
 }

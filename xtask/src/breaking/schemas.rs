@@ -40,8 +40,6 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
         });
         return;
     }
-    // The type of a parameter in Rust.
-    compare_setting(place, "x-open-enum", old, new, breaks);
     let mut say = |what: String| {
         breaks.push(Break {
             place: place.to_owned(),

@@ -11,6 +11,7 @@ mod reachability;
 use std::collections::{BTreeMap, BTreeSet};
 
 use heck::ToUpperCamelCase;
+use proc_macro2::TokenStream;
 use serde_json::{Map, Value, json};
 
 use self::{
@@ -20,7 +21,7 @@ use self::{
 use super::{
     error::Error,
     tables::{
-        docs,
+        docs, error_codes,
         fields::{self, Field},
         limits::{self, Limit},
         operations::{self, METHODS, Operation},
@@ -40,6 +41,8 @@ pub struct Lowered {
     pub limits: Vec<Limit>,
     pub fields: Vec<Field>,
     pub parameters: Vec<Parameter>,
+    /// The table of error codes, as an item.
+    pub error_codes: TokenStream,
 }
 
 /// Lowers a description.
@@ -48,6 +51,7 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
     portable_forms::undo(&mut description);
     let operations = operations::operations(&description)?;
     let limits = limits::limits(&description)?;
+    let error_codes = error_codes::table(&description)?;
     let schemas = description
         .pointer("/components/schemas")
         .and_then(Value::as_object)
@@ -74,6 +78,7 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
         limits,
         fields,
         parameters,
+        error_codes,
     })
 }
 

@@ -26,7 +26,11 @@ pub fn undo(description: &mut Value) {
         .map(|(name, _)| format!("{SCHEMAS}{name}"))
         .collect();
     schemas.retain(|_, schema| !is_integer_or_text(schema));
-    walk(description, &numbers);
+    let open_enums = schemas
+        .iter()
+        .filter(|(_, schema)| schema.get("anyOf").is_some());
+    let open_enums = open_enums.map(|(name, _)| name.clone()).collect();
+    walk(description, &numbers, &open_enums);
 }
 
 fn is_integer_or_text(schema: &Value) -> bool {
@@ -37,18 +41,19 @@ fn integer() -> Value {
     json!({ "type": "integer", "format": "int64" })
 }
 
-fn walk(value: &mut Value, numbers: &BTreeSet<String>) {
+fn walk(value: &mut Value, numbers: &BTreeSet<String>, open_enums: &BTreeSet<String>) {
     match value {
         Value::Object(object) => {
             for (key, value) in object.iter_mut() {
                 // An example is data.
                 if key != "example" && key != "examples" {
-                    walk(value, numbers);
+                    walk(value, numbers, open_enums);
                 }
             }
             unwrap_integer(object);
             let name = object.get("x-open-enum").and_then(Value::as_str);
-            if let Some(name) = name {
+            // Other text with known values, such as an error code, stays text.
+            if let Some(name) = name.filter(|name| open_enums.contains(*name)) {
                 *value = json!({ "$ref": format!("{SCHEMAS}{name}") });
             } else if let Some(Value::String(reference)) = object.get("$ref")
                 && numbers.contains(reference)
@@ -56,7 +61,9 @@ fn walk(value: &mut Value, numbers: &BTreeSet<String>) {
                 *value = integer();
             }
         }
-        Value::Array(list) => list.iter_mut().for_each(|value| walk(value, numbers)),
+        Value::Array(list) => list
+            .iter_mut()
+            .for_each(|value| walk(value, numbers, open_enums)),
         _ => {}
     }
 }

@@ -2,6 +2,7 @@
 //! the documentation.
 
 pub mod docs;
+pub mod error_codes;
 pub mod fields;
 pub mod limits;
 pub mod operations;

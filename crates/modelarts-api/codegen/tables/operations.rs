@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use serde_json::Value;
 
-use super::{super::error::Error, docs};
+use super::{super::error::Error, docs, error_codes};
 
 /// The HTTP methods that a path item may have; its other keys are no operations.
 pub const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
@@ -25,6 +25,7 @@ pub struct Operation {
     path: String,
     effect: Effect,
     pagination: Option<Pagination>,
+    error_codes: Vec<String>,
     /// For the page of its builder.
     pub documentation: String,
 }
@@ -90,6 +91,7 @@ pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
                     .get("x-pagination")
                     .map(|value| pagination(id, value))
                     .transpose()?,
+                error_codes: error_codes::own(id, operation)?,
                 documentation: format!(
                     "`{} {path}`\n\n{}",
                     method.to_uppercase(),
@@ -178,6 +180,7 @@ pub fn table(operations: &[Operation]) -> TokenStream {
             method_name,
             method,
             path,
+            error_codes,
             ..
         } = operation;
         let effect = match operation.effect {
@@ -193,7 +196,7 @@ pub fn table(operations: &[Operation]) -> TokenStream {
             }
         };
         quote!(crate::Operation::new(
-            #id, #method_name, #method, #path, crate::Effect::#effect, #pagination,
+            #id, #method_name, #method, #path, crate::Effect::#effect, #pagination, &[#(#error_codes),*],
         ))
     });
     quote! {

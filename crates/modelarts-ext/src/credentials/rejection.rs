@@ -2,10 +2,9 @@
 
 use std::time::SystemTime;
 
+use modelarts_api::{Effect, ErrorCode, Retry};
 use reqwest::StatusCode;
 use serde_json::Value;
-
-use crate::error::codes;
 
 /// Why a request was rejected, where the client can fix it.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,11 +17,6 @@ pub(crate) enum Rejection {
         server: SystemTime,
     },
 }
-
-/// The number of the gateway's code for an expired token.
-const EXPIRED_AT_GATEWAY: &str = "0307";
-/// The service's codes for an expired token.
-const EXPIRED: [&str; 3] = ["ModelArts.0202", "ModelArts.0203", "ModelArts.2784"];
 
 /// The rejection in a response; `None` for other responses and for final rejections.
 pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
@@ -37,9 +31,8 @@ pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
             server: parse_time(server)?,
         });
     }
-    let code = text("error_code");
-    let expired = EXPIRED.contains(&code)
-        || codes::gateway_number(code) == Some(EXPIRED_AT_GATEWAY)
+    let code = ErrorCode::find(text("error_code"), status.as_u16());
+    let expired = code.is_some_and(|row| row.retry(Effect::Read) == Retry::Token)
         || message.contains("token expires");
     expired.then_some(Rejection::Expired)
 }

@@ -1,66 +1,45 @@
-//! The codes of the service in the description, compared with what the client's errors say
-//! about them.
+//! The table of error codes, compared with the errors that a caller gets.
 
-use std::collections::BTreeSet;
-
-use modelarts_api::types::ApiError;
+use modelarts_api::{ERROR_CODES, Effect, ErrorCode, Retry, types::ApiError};
 use reqwest::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
-    credentials::rejection,
-    error::{Error, ErrorKind, codes},
+    credentials::rejection::{self, Rejection},
+    error::{Error, ErrorKind, INVALID_OBS_PATH},
 };
 
-/// A row of `x-error-codes`, and the effect of its operation.
-struct Row {
-    effect: String,
-    code: String,
-    status: u16,
-    retry: String,
-}
-
-fn rows() -> Vec<Row> {
-    let description: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
-    let mut rows = Vec::new();
-    for item in description["paths"].as_object().unwrap().values() {
-        for operation in item.as_object().unwrap().values() {
-            let text = |value: &Value| value.as_str().unwrap().to_owned();
-            for row in operation["x-error-codes"].as_array().into_iter().flatten() {
-                rows.push(Row {
-                    effect: text(&operation["x-effect"]),
-                    code: text(&row["code"]),
-                    status: u16::try_from(row["status"].as_u64().unwrap()).unwrap(),
-                    retry: text(&row["retry"]),
-                });
-            }
-        }
-    }
-    rows
-}
-
 /// The error that a caller gets.
-fn error(row: &Row) -> Error {
+fn error(row: &ErrorCode) -> Error {
     if row.status == 204 {
         // It has no body, so the code is only in the documents.
         return Error::new(ErrorKind::NotReady, "").with_status(row.status);
     }
     let mut body = ApiError::default();
-    body.error_code = Some(row.code.clone());
-    if row.code == OBS_PATH {
+    body.error_code = Some(row.code.into());
+    if row.code == INVALID_OBS_PATH {
         body.error_msg = Some("Invalid obs path: /b/in/, reason: not a directory.".into());
     }
     Error::service(row.status, &body)
 }
 
-/// The code of several faults of a path in OBS; the reason tells which may pass.
-const OBS_PATH: &str = "ModelArts.2791";
+fn is_expired_token(row: &ErrorCode) -> bool {
+    let body = json!({ "error_code": row.code }).to_string();
+    let status = StatusCode::from_u16(row.status).unwrap();
+    rejection::parse(status, body.as_bytes()) == Some(Rejection::Expired)
+}
+
+/// After these, something may have been made. The call is not sent again, as
+/// the description says; that the same call may succeed later is true all the same.
+fn may_have_been_made(row: &ErrorCode, effect: Effect) -> bool {
+    effect == Effect::Create && matches!(row.status, 408 | 500 | 504)
+}
 
 #[test]
 fn only_a_directory_that_is_not_seen_may_be_there_later() {
     let retryable = |reason: &str| {
         let mut body = ApiError::default();
-        body.error_code = Some(OBS_PATH.into());
+        body.error_code = Some(INVALID_OBS_PATH.into());
         body.error_msg = Some(format!("Invalid obs path: /b/in/, reason: {reason}."));
         Error::service(400, &body).is_retryable()
     };
@@ -69,51 +48,115 @@ fn only_a_directory_that_is_not_seen_may_be_there_later() {
     assert!(!retryable("must start with obs:// or /"));
 }
 
-fn is_expired_token(row: &Row) -> bool {
-    let body = json!({ "error_code": row.code }).to_string();
-    let status = StatusCode::from_u16(row.status).unwrap();
-    rejection::parse(status, body.as_bytes()) == Some(rejection::Rejection::Expired)
-}
-
-/// After these, something may have been made. The call is not sent again, as
-/// the description says; that the same call may succeed later is true all the same.
-fn may_have_been_made(row: &Row) -> bool {
-    row.effect == "create" && matches!(row.status, 408 | 500)
+/// Codes of the table with this retry, and with a status that does not say so.
+fn codes(retry: Retry) -> Vec<&'static str> {
+    let rows = ERROR_CODES.iter();
+    let rows = rows.filter(|row| row.retry(Effect::Read) == retry && row.status < 500);
+    rows.map(|row| row.code).collect()
 }
 
 #[test]
-fn every_code_has_a_name_and_advice() {
-    let rows = rows();
-    let nameless: BTreeSet<_> = rows
-        .iter()
-        .filter(|row| codes::lookup(&row.code, Some(row.status)).is_none())
-        .map(|row| (&row.code, row.status))
-        .collect();
-    assert_eq!(nameless, BTreeSet::new());
+fn the_table_has_the_codes_that_the_client_acts_on() {
+    assert_eq!(
+        codes(Retry::Poll),
+        [
+            "ModelArts.2776",
+            "ModelArts.2777",
+            "ModelArts.2797",
+            "ModelArts.2817",
+            "ModelArts.2818",
+            "ModelArts.2880",
+            "ModelArts.2883",
+            "ModelArts.2887",
+        ]
+    );
+    assert_eq!(
+        codes(Retry::Token),
+        [
+            "APIG.0307",
+            "ModelArts.0202",
+            "ModelArts.0203",
+            "ModelArts.2784",
+        ]
+    );
+    assert_eq!(
+        codes(Retry::Backoff),
+        [
+            "APIG.0308",
+            "ModelArts.2791",
+            "ModelArts.2799",
+            "ModelArts.2835",
+            "ModelArts.2878",
+            "ModelArts.6100",
+            "ModelArts.6101",
+        ]
+    );
 }
 
 #[test]
-fn errors_say_of_every_code_what_the_description_says() {
-    let rows = rows();
-    assert!(rows.len() > 1000, "{}", rows.len());
-    for row in &rows {
+fn a_code_counts_with_another_status_too() {
+    let service = |code: &str, status| {
+        let mut body = ApiError::default();
+        body.error_code = Some(code.into());
+        Error::service(status, &body)
+    };
+    assert!(service("ModelArts.2776", 400).is_not_ready());
+    assert!(service("ModelArts.2818", 404).is_retryable());
+    assert!(service("ModelArts.2878", 400).is_retryable());
+    assert!(service("ModelArts.6101", 400).is_throttled());
+    assert!(service("APIC.0308", 403).is_throttled());
+    assert!(!service("APIGW.0101", 404).is_not_found());
+    // Of these only the status says that they pass.
+    assert!(!service("ModelArts.2950", 400).is_retryable());
+    assert!(!service("ModelArts.6100", 400).is_retryable());
+}
+
+#[test]
+fn errors_say_of_every_code_what_the_table_says() {
+    assert!(ERROR_CODES.len() > 150, "{}", ERROR_CODES.len());
+    for row in ERROR_CODES {
         let error = error(row);
         let actual = (
             error.is_retryable(),
             error.is_not_ready(),
             is_expired_token(row),
         );
-        let expected = match row.retry.as_str() {
-            "never" => (may_have_been_made(row), false, false),
-            "backoff" => (true, false, false),
-            "poll" => (true, true, false),
-            "token" => (false, false, true),
-            other => panic!("{other}"),
-        };
-        assert_eq!(
-            actual, expected,
-            "{} {} {}",
-            row.code, row.status, row.retry
-        );
+        for effect in [Effect::Read, Effect::Idempotent, Effect::Create] {
+            let expected = match row.retry(effect) {
+                Retry::Never => (may_have_been_made(row, effect), false, false),
+                Retry::Backoff => (true, false, false),
+                Retry::Poll => (true, true, false),
+                Retry::Token => (false, false, true),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(actual, expected, "{} {} {effect:?}", row.code, row.status);
+        }
+        assert_eq!(error.is_throttled(), row.status == 429, "{}", row.code);
     }
+}
+
+#[test]
+fn every_code_has_a_name_and_advice() {
+    for row in ERROR_CODES.iter().filter(|row| row.status != 204) {
+        let error = error(row);
+        assert_eq!(error.code_name(), Some(row.name));
+        assert_eq!(error.advice(), Some(row.advice));
+    }
+}
+
+#[test]
+fn advice_is_a_clause_in_a_message() {
+    let mut body = ApiError::default();
+    body.error_code = Some("ModelArts.2751".into());
+    body.error_msg = Some("Duplicate training job (name a).".into());
+    assert_eq!(
+        Error::service(400, &body).to_string(),
+        "Duplicate training job (name a) (ModelArts.2751, HTTP 400); choose another name, or delete \
+         the job that has it"
+    );
+    body.error_solution = Some("Change training job name.".into());
+    assert_eq!(
+        Error::service(400, &body).to_string(),
+        "Duplicate training job (name a) (ModelArts.2751, HTTP 400); Change training job name"
+    );
 }

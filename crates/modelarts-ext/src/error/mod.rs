@@ -34,12 +34,10 @@
 //! them. A list that cannot be read to its end says where to go on ([`Error::position`]). After a
 //! lost answer, [`Error::is_uncertain`] says that the call may have been executed.
 
-// `call_summary` has the details of the call, `codes` names and advice for the codes of the
-// service, `violation` the rules that a job breaks, and `mask` removes secrets from texts that come
-// from outside.
+// `call_summary` has the details of the call, `violation` the rules that a job breaks, and `mask`
+// removes secrets from texts that come from outside.
 
 pub(crate) mod call_summary;
-pub(crate) mod codes;
 #[cfg(test)]
 mod codes_tests;
 pub(crate) mod mask;
@@ -49,7 +47,7 @@ pub use violation::Violation;
 
 use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
-use modelarts_api::types::ApiError;
+use modelarts_api::{Effect, ErrorCode, Retry, types::ApiError};
 
 use crate::{
     error::{call_summary::CallSummary, mask::Mask},
@@ -107,28 +105,12 @@ pub enum ErrorKind {
 
 /// Service codes that mean "there is no such thing", whatever the HTTP status is.
 const NOT_FOUND: [&str; 3] = ["ModelArts.2775", "ModelArts.2890", "ModelArts.2881"];
-/// Codes that ask to come back when something else is done, whatever the status is: a log,
-/// values of metrics, results of an evaluation, an algorithm that is being created, an image
-/// that is being saved, a job that does not run yet, a pool that starts.
-const NOT_READY: [&str; 8] = [
-    "ModelArts.2776",
-    "ModelArts.2777",
-    "ModelArts.2797",
-    "ModelArts.2817",
-    "ModelArts.2818",
-    "ModelArts.2880",
-    "ModelArts.2883",
-    "ModelArts.2887",
-];
-/// Codes whose status does not say that they pass: the size of a channel took too long to find
-/// out, the state changed underneath the call.
-const TRANSIENT: [&str; 2] = ["ModelArts.2835", "ModelArts.2878"];
-/// Service codes for calls that come too often.
-const THROTTLED: [&str; 2] = ["ModelArts.2799", "ModelArts.6101"];
-/// The number of the gateway's code for that.
-const THROTTLED_BY_GATEWAY: &str = "0308";
-/// The number of the gateway's code for a path that leads nowhere.
-const NO_SUCH_API: &str = "0101";
+/// The gateway's code for a path that leads nowhere.
+const NO_SUCH_API: &str = "APIG.0101";
+/// The code of several faults of a path in OBS, of which one may pass.
+const INVALID_OBS_PATH: &str = "ModelArts.2791";
+/// Statuses after which the same call may succeed, whatever the code is.
+const TRANSIENT: [u16; 5] = [408, 500, 502, 503, 504];
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
@@ -334,7 +316,7 @@ impl Error {
                 Some("ModelArts.2755" | "ModelArts.2842") => self.status() == Some(400),
                 // A wrong project or path is 404 too, but not a missing thing.
                 Some("ModelArts.2786") => false,
-                Some(code) if codes::gateway_number(code) == Some(NO_SUCH_API) => false,
+                _ if self.known_code().is_some_and(|row| row.code == NO_SUCH_API) => false,
                 _ => self.status() == Some(404),
             }
     }
@@ -362,10 +344,7 @@ impl Error {
     /// True if the service asks to slow down.
     #[must_use]
     pub fn is_throttled(&self) -> bool {
-        let is_throttling = |code| {
-            THROTTLED.contains(&code) || codes::gateway_number(code) == Some(THROTTLED_BY_GATEWAY)
-        };
-        self.status() == Some(429) || self.code().is_some_and(is_throttling)
+        self.status() == Some(429) || self.known_code().is_some_and(|row| row.status == 429)
     }
 
     /// True if the state of the job, or whatever the call names, does not admit the call.
@@ -390,8 +369,7 @@ impl Error {
     /// job that is not running yet, or a node of a pool that is still starting.
     #[must_use]
     pub fn is_not_ready(&self) -> bool {
-        self.0.kind == ErrorKind::NotReady
-            || self.code().is_some_and(|code| NOT_READY.contains(&code))
+        self.0.kind == ErrorKind::NotReady || self.retry_of_code() == Some(Retry::Poll)
     }
 
     /// True if the same call may succeed later without anything being changed.
@@ -407,21 +385,31 @@ impl Error {
             ErrorKind::Service | ErrorKind::Unexpected => {
                 self.is_throttled()
                     || self.is_not_ready()
-                    || matches!(self.status(), Some(408 | 500 | 502 | 503 | 504))
-                    || self.code().is_some_and(|code| TRANSIENT.contains(&code))
-                    || self.is_directory_not_seen()
+                    || TRANSIENT.contains(&self.status().unwrap_or_default())
+                    || self.is_transient_code()
             }
             _ => false,
         }
     }
 
-    /// The service says that an input is no directory, as it does under load for directories that
-    /// exist. The same code tells of a malformed path or an encrypted bucket: those stay.
-    fn is_directory_not_seen(&self) -> bool {
-        self.code() == Some("ModelArts.2791")
-            && self
-                .message()
-                .is_some_and(|message| message.contains("not a directory"))
+    /// True for a code that passes although its status does not say so, such as a state that
+    /// changed during the call.
+    ///
+    /// Of the faults of a path in OBS only a missing directory passes: under load the service does
+    /// not see directories that exist.
+    fn is_transient_code(&self) -> bool {
+        let message = self.message().unwrap_or_default();
+        self.retry_of_code() == Some(Retry::Backoff)
+            && !self
+                .known_code()
+                .is_some_and(|row| TRANSIENT.contains(&row.status))
+            && (self.code() != Some(INVALID_OBS_PATH) || message.contains("not a directory"))
+    }
+
+    /// The retry of the code for a call that changes nothing. Those of other calls differ only where
+    /// the first call may have been executed.
+    fn retry_of_code(&self) -> Option<Retry> {
+        Some(self.known_code()?.retry(Effect::Read))
     }
 
     /// True if the same request would get the same response.
@@ -446,14 +434,19 @@ impl Error {
     /// `TrainingJobNotFound`, if it is known.
     #[must_use]
     pub fn code_name(&self) -> Option<&'static str> {
-        Some(codes::lookup(self.code()?, self.status())?.name)
+        Some(self.known_code()?.name)
+    }
+
+    /// The row of the code in the table of error codes: its meaning, advice and retry.
+    #[must_use]
+    pub fn known_code(&self) -> Option<&'static ErrorCode> {
+        ErrorCode::find(self.code()?, self.status()?)
     }
 
     /// Advice: that of the service, or else that for the code.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
-        self.solution()
-            .or_else(|| Some(codes::lookup(self.code()?, self.status())?.advice))
+        self.solution().or_else(|| Some(self.known_code()?.advice))
     }
 
     /// The message of the service.
@@ -554,10 +547,11 @@ impl fmt::Display for Error {
         if !details.is_empty() {
             write!(f, " ({})", details.join(", "))?;
         }
-        if let Some(advice) = self.advice() {
-            write!(f, "; {}", advice.trim().trim_end_matches('.'))?;
+        match (self.solution(), self.known_code()) {
+            (Some(solution), _) => write!(f, "; {}", solution.trim().trim_end_matches('.')),
+            (None, Some(row)) => write!(f, "; {}", clause(row.advice)),
+            (None, None) => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -578,6 +572,14 @@ impl StdError for Error {
         let source = self.0.source.as_deref()?;
         Some(source)
     }
+}
+
+/// A sentence in the middle of another one. Advice begins with a common word, which loses its
+/// capital.
+fn clause(sentence: &str) -> String {
+    let mut letters = sentence.trim_end_matches('.').chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// The messages of an error and its sources, each part once.

@@ -1,137 +1,347 @@
-//! `x-error-codes`: the codes an operation can answer with.
+//! Error codes: the table of the description, and the codes that an operation names.
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::{
-    document::{Document, Operation, entries, list},
+    document::{Document, entries, list},
     offence::Offence,
     pointer::join,
 };
 
+/// Place of the table in the description.
+const TABLE: &str = "/x-error-table";
+/// Place of the schema that has its codes as constants.
+const KNOWN: &str = "/components/schemas/KnownErrorCode";
+/// The keys that each row has.
+const KEYS: [&str; 6] = ["code", "status", "name", "retry", "meaning", "advice"];
+/// The key of rows that any operation can answer with.
+const ANY: &str = "any-operation";
+/// The values of `x-effect`, which are the keys of `retry`.
+const EFFECTS: [&str; 3] = ["read", "idempotent", "create"];
 const RETRIES: [&str; 4] = ["never", "backoff", "poll", "token"];
 
-pub fn check(document: &Document) -> Vec<Offence> {
-    document.operations.iter().flat_map(of).collect()
+/// The rows of the table: clients decide by them what to do after an error.
+pub fn table(document: &Document) -> Vec<Offence> {
+    let rows = list(document.at(TABLE));
+    let mut offences = Vec::new();
+    if rows.is_empty() {
+        offences.push(Offence::new(TABLE, "missing; list the error codes"));
+    }
+    let mut last = None;
+    for (index, row) in rows.iter().enumerate() {
+        let place = join(TABLE, &index.to_string());
+        for (key, message) in wrong(row) {
+            offences.push(Offence::new(join(&place, key), message));
+        }
+        let pair = (code(row), row.get("status").and_then(Value::as_u64));
+        if last.is_some_and(|last| last >= pair) {
+            let message = "must come after the row before it, by code, then status, and only once";
+            offences.push(Offence::new(place, message));
+        }
+        last = Some(pair);
+    }
+    offences
 }
 
-fn of(operation: &Operation) -> Vec<Offence> {
-    let place = join(&operation.place, "x-error-codes");
-    let rows = list(operation.value.get("x-error-codes"));
-    if rows.is_empty() {
-        let message = "missing; list the codes that the operation can answer with";
-        return vec![Offence::new(place, message)];
+fn code(row: &Value) -> &str {
+    row.get("code").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn wrong(row: &Value) -> Vec<(&'static str, &'static str)> {
+    let mut wrong = Vec::new();
+    let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default();
+    let has_all = KEYS.iter().all(|key| row.get(key).is_some());
+    let known_key = |key: &str| KEYS.contains(&key) || key == ANY;
+    if !has_all || !entries(Some(row)).all(|(key, _)| known_key(key)) {
+        wrong.push((
+            "",
+            "must have code, status, name, retry, meaning, advice, and perhaps any-operation",
+        ));
     }
-    let mut seen = BTreeSet::new();
+    if !is_code(text("code")) {
+        wrong.push((
+            "code",
+            "must be ModelArts. or APIG. with at least four digits",
+        ));
+    }
+    let retry = |effect: &str| row.get("retry")?.get(effect)?.as_str();
+    let retries = EFFECTS.map(retry);
+    // The service binds codes for "not yet" to 204.
+    let admitted = match row.get("status").and_then(Value::as_u64) {
+        Some(204) => retries == [Some("poll"); 3],
+        Some(status) => (400..600).contains(&status),
+        None => false,
+    };
+    if !admitted {
+        wrong.push(("status", "must be 400 to 599, or 204 where retry is poll"));
+    }
+    let known = |retry: &Option<&str>| retry.is_some_and(|retry| RETRIES.contains(&retry));
+    if !retries.iter().all(known) || entries(row.get("retry")).count() != EFFECTS.len() {
+        wrong.push((
+            "retry",
+            "must give read, idempotent and create one of never, backoff, poll, token",
+        ));
+    }
+    let name = text("name");
+    if name.is_empty() || !name.chars().all(|letter| letter.is_ascii_alphanumeric()) {
+        wrong.push(("name", "must be a word of letters and digits"));
+    }
+    for key in ["meaning", "advice"] {
+        let first = text(key).chars().next();
+        if !first.is_some_and(char::is_uppercase) || !text(key).ends_with('.') {
+            wrong.push((key, "must be a sentence, with a capital and a full stop"));
+        }
+    }
+    if row.get(ANY).is_some_and(|any| *any != json!(true)) {
+        wrong.push((ANY, "must be true or left out"));
+    }
+    wrong
+}
+
+fn is_code(code: &str) -> bool {
+    let number = ["ModelArts.", "APIG."]
+        .into_iter()
+        .find_map(|prefix| code.strip_prefix(prefix));
+    number.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The codes that operations name: only their own, so that a change of the table is one line.
+pub fn of_operations(document: &Document) -> Vec<Offence> {
+    let rows = list(document.at(TABLE));
     let mut offences = Vec::new();
-    for (index, row) in rows.iter().enumerate() {
-        let place = join(&place, &index.to_string());
-        let mut offend = |key: &str, message: &str| {
-            offences.push(Offence::new(join(&place, key), message));
+    for operation in &document.operations {
+        let place = join(&operation.place, "x-error-codes");
+        let Some(codes) = operation
+            .value
+            .get("x-error-codes")
+            .filter(|it| it.is_array())
+        else {
+            let message = "missing; list the codes that the operation can answer with, [] if it has \
+                           none but those of any operation";
+            offences.push(Offence::new(place, message));
+            continue;
         };
-        let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default();
-        if !is_code(text("code")) {
-            offend("code", "write ModelArts. and at least four digits");
-        }
-        let status = row.get("status").and_then(Value::as_u64);
-        // The service binds codes for "not yet" to 204.
-        let admitted =
-            |status| (400..600).contains(&status) || (status, text("retry")) == (204, "poll");
-        if !status.is_some_and(admitted) {
-            offend(
-                "status",
-                "write the HTTP status: 400 to 599, or 204 with poll",
-            );
-        }
-        if !RETRIES.contains(&text("retry")) {
-            offend("retry", "write never, backoff, poll or token");
-        }
-        if entries(Some(row)).count() != 3 {
-            offend("", "has code, status and retry, and nothing else");
-        }
-        if !seen.insert((text("code"), status)) {
-            offend("code", "stands here twice with this status; remove one");
+        let mut seen = BTreeSet::new();
+        for (index, named) in list(Some(codes)).iter().enumerate() {
+            let named = named.as_str().unwrap_or_default();
+            let mut of_code = rows.iter().filter(|row| code(row) == named).peekable();
+            let message = if of_code.peek().is_none() {
+                "must be a code of x-error-table"
+            } else if of_code.any(|row| row.get(ANY).is_some()) {
+                "can come from any operation; remove it"
+            } else if !seen.insert(named) {
+                "is named twice; remove one"
+            } else {
+                continue;
+            };
+            offences.push(Offence::new(join(&place, &index.to_string()), message));
         }
     }
     offences
 }
 
-fn is_code(code: &str) -> bool {
-    code.strip_prefix("ModelArts.")
-        .is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit()))
+/// The constants that clients in every language get.
+pub fn known(document: &Document) -> Vec<Offence> {
+    let codes: BTreeSet<_> = list(document.at(TABLE)).iter().map(code).collect();
+    let codes: Vec<_> = codes.into_iter().collect();
+    let known = document.at(KNOWN).and_then(|schema| schema.get("enum"));
+    match known == Some(&json!(codes)) {
+        true => Vec::new(),
+        false => vec![Offence::new(
+            join(KNOWN, "enum"),
+            "must list the codes of x-error-table, in their order",
+        )],
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::{
-        super::sample::{LIST, with},
+        super::sample::{CREATE, LIST, after, with},
         *,
     };
 
-    fn rows(rows: Value) -> Vec<String> {
-        with(check, LIST, "x-error-codes", rows)
+    /// The offences after a change of the second row.
+    fn row(edit: impl FnOnce(&mut Value)) -> Vec<String> {
+        after(table, |description| {
+            edit(&mut description["x-error-table"][1])
+        })
+    }
+
+    fn row_with(key: &str, value: Value) -> Vec<String> {
+        row(|row| row[key] = value)
     }
 
     #[test]
-    fn codes_that_are_missing_or_malformed_fire() {
+    fn a_missing_table_fires() {
+        assert_eq!(
+            after(table, |description| description["x-error-table"] =
+                json!([])),
+            ["/x-error-table: missing; list the error codes"]
+        );
+    }
+
+    #[test]
+    fn rows_with_other_keys_fire() {
+        let message = "/x-error-table/1/: must have code, status, name, retry, meaning, advice, and \
+                       perhaps any-operation";
+        assert_eq!(row_with("note", json!("")), [message]);
+        let missing = row(|row| {
+            row.as_object_mut().unwrap().remove("advice");
+        });
+        assert_eq!(
+            missing,
+            [
+                message,
+                "/x-error-table/1/advice: must be a sentence, with a capital and a full stop"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_misspelt_key_fires() {
+        let misspelt = row(|row| {
+            row.as_object_mut().unwrap().remove(ANY).unwrap();
+            row["any_operation"] = json!(true);
+        });
+        assert_eq!(
+            misspelt,
+            [
+                "/x-error-table/1/: must have code, status, name, retry, meaning, advice, and \
+                 perhaps any-operation"
+            ]
+        );
+    }
+
+    #[test]
+    fn malformed_values_fire() {
+        for code in ["ModelArts.275", "ModelArts.27a5", "APIGW.0308", "2755"] {
+            let offences = row_with("code", json!(code));
+            assert!(
+                offences.contains(
+                    &"/x-error-table/1/code: must be ModelArts. or APIG. with at least four digits"
+                        .to_owned()
+                ),
+                "{code}: {offences:?}"
+            );
+        }
+        for status in [json!(204), json!("400"), json!(600), json!(302)] {
+            assert!(
+                row_with("status", status).contains(
+                    &"/x-error-table/1/status: must be 400 to 599, or 204 where retry is poll"
+                        .to_owned()
+                )
+            );
+        }
+        let message = "/x-error-table/1/retry: must give read, idempotent and create one of never, \
+                       backoff, poll, token";
+        for retry in [
+            json!("never"),
+            json!({ "read": "never", "idempotent": "never" }),
+            json!({ "read": "never", "idempotent": "never", "create": "once" }),
+            json!({ "read": "never", "idempotent": "never", "create": "never", "delete": "never" }),
+        ] {
+            assert_eq!(row_with("retry", retry), [message]);
+        }
+        assert_eq!(
+            row_with("name", json!("Bad request")),
+            ["/x-error-table/1/name: must be a word of letters and digits"]
+        );
+        for meaning in ["", "the query is wrong.", "The query is wrong"] {
+            assert_eq!(
+                row_with("meaning", json!(meaning)),
+                ["/x-error-table/1/meaning: must be a sentence, with a capital and a full stop"]
+            );
+        }
+        assert_eq!(
+            row_with(ANY, json!(false)),
+            ["/x-error-table/1/any-operation: must be true or left out"]
+        );
+    }
+
+    #[test]
+    fn rows_out_of_order_and_rows_that_come_twice_fire() {
+        let message = "must come after the row before it, by code, then status, and only once";
+        let swapped = after(table, |description| {
+            description["x-error-table"]
+                .as_array_mut()
+                .unwrap()
+                .swap(0, 1);
+        });
+        assert_eq!(swapped, [format!("/x-error-table/1: {message}")]);
+        let twice = after(table, |description| {
+            let rows = description["x-error-table"].as_array_mut().unwrap();
+            rows.push(rows.last().unwrap().clone());
+        });
+        assert_eq!(twice, [format!("/x-error-table/4: {message}")]);
+    }
+
+    #[test]
+    fn a_code_with_two_statuses_and_one_for_not_yet_are_silent() {
+        let second = after(table, |description| {
+            let rows = description["x-error-table"].as_array_mut().unwrap();
+            let mut row = rows.last().unwrap().clone();
+            row["status"] = json!(404);
+            rows.push(row);
+        });
+        assert_eq!(second, [""; 0]);
+        let later = row(|row| {
+            row["status"] = json!(204);
+            row["retry"] = json!({ "read": "poll", "idempotent": "poll", "create": "poll" });
+        });
+        assert_eq!(later, [""; 0]);
+    }
+
+    #[test]
+    fn operations_that_name_other_codes_fire() {
         let place = format!("{LIST}/x-error-codes");
-        for none in [json!(null), json!([])] {
+        let codes = |codes| with(of_operations, LIST, "x-error-codes", codes);
+        for none in [json!(null), json!("ModelArts.2751")] {
             assert_eq!(
-                rows(none),
+                codes(none),
                 [format!(
-                    "{place}: missing; list the codes that the operation can answer with"
-                )]
-            );
-        }
-        for code in ["ModelArts.275", "ModelArts.27a5", "APIG.0308", "2755"] {
-            assert_eq!(
-                rows(json!([{ "code": code, "status": 400, "retry": "never" }])),
-                [format!(
-                    "{place}/0/code: write ModelArts. and at least four digits"
-                )]
-            );
-        }
-        for status in [json!(204), json!("400"), json!(600)] {
-            assert_eq!(
-                rows(json!([{ "code": "ModelArts.2755", "status": status, "retry": "never" }])),
-                [format!(
-                    "{place}/0/status: write the HTTP status: 400 to 599, or 204 with poll"
+                    "{place}: missing; list the codes that the operation can answer with, [] if it \
+                     has none but those of any operation"
                 )]
             );
         }
         assert_eq!(
-            rows(json!([{ "code": "ModelArts.2755", "status": 400, "retry": "once" }])),
-            [format!(
-                "{place}/0/retry: write never, backoff, poll or token"
-            )]
-        );
-        let row = json!({ "code": "ModelArts.2755", "status": 400, "retry": "never" });
-        assert_eq!(
-            rows(json!([row, row])),
-            [format!(
-                "{place}/1/code: stands here twice with this status; remove one"
-            )]
+            codes(json!(["ModelArts.2755", { "code": "ModelArts.2751" }])),
+            [
+                format!("{place}/0: must be a code of x-error-table"),
+                format!("{place}/1: must be a code of x-error-table"),
+            ]
         );
         assert_eq!(
-            rows(
-                json!([{ "code": "ModelArts.2755", "status": 400, "retry": "never", "note": "" }])
+            codes(json!(["ModelArts.0203"])),
+            [format!("{place}/0: can come from any operation; remove it")]
+        );
+        assert_eq!(
+            with(
+                of_operations,
+                CREATE,
+                "x-error-codes",
+                json!(["ModelArts.2751", "ModelArts.2751"])
             ),
             [format!(
-                "{place}/0/: has code, status and retry, and nothing else"
+                "{CREATE}/x-error-codes/1: is named twice; remove one"
             )]
         );
+        assert_eq!(codes(json!([])), [""; 0]);
     }
 
     #[test]
-    fn rows_of_the_known_shape_are_silent() {
-        let later = json!({ "code": "ModelArts.2776", "status": 204, "retry": "poll" });
-        assert_eq!(rows(json!([later])), [""; 0]);
-        for retry in RETRIES {
-            let row = json!({ "code": "ModelArts.50004000", "status": 400, "retry": retry });
-            assert_eq!(rows(json!([row])), [""; 0]);
+    fn constants_that_are_not_those_of_the_table_fire() {
+        let message = "/components/schemas/KnownErrorCode/enum: must list the codes of \
+                       x-error-table, in their order";
+        for codes in [
+            json!(null),
+            json!([]),
+            json!(["ModelArts.0203", "ModelArts.2751"]),
+        ] {
+            assert_eq!(with(known, KNOWN, "enum", codes), [message]);
         }
     }
 }

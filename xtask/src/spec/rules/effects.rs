@@ -4,12 +4,14 @@ use serde_json::{Value, json};
 
 use super::super::{
     super::codegen,
-    document::{Document, Operation, entries},
+    document::{Document, Operation, Role, Schema, entries},
     offence::Offence,
     pointer::join,
 };
 
-/// The extensions that exist, all on operations.
+/// The extensions of the whole description.
+const OF_ROOT: [&str; 3] = ["x-error-table", "x-events", "x-waiters"];
+/// The extensions of operations.
 const EXTENSIONS: [&str; 5] = [
     "x-effect",
     "x-clouds",
@@ -107,12 +109,15 @@ pub fn sources(document: &Document) -> Vec<Offence> {
 /// A misspelt extension says nothing to anybody.
 pub fn known_extensions(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
-    for operation in &document.operations {
-        for (key, _) in entries(Some(operation.value)) {
-            if key.starts_with("x-") && !EXTENSIONS.contains(&key.as_str()) {
+    let operations = document.operations.iter();
+    let operations = operations.map(|it| (it.place.as_str(), it.value, EXTENSIONS.as_slice()));
+    let root = ("", document.root, OF_ROOT.as_slice());
+    for (place, value, known) in operations.chain([root]) {
+        for (key, _) in entries(Some(value)) {
+            if key.starts_with("x-") && !known.contains(&key.as_str()) {
                 offences.push(Offence::new(
-                    join(&operation.place, key),
-                    format!("no such extension; there are {}", EXTENSIONS.join(", ")),
+                    join(place, key),
+                    format!("no such extension; there are {}", known.join(", ")),
                 ));
             }
         }
@@ -120,16 +125,31 @@ pub fn known_extensions(document: &Document) -> Vec<Offence> {
     for schema in &document.schemas {
         // What x-open-enum says is judged with the parameter.
         let of_parameter = schema.place.contains("/parameters/");
-        for (key, _) in entries(Some(schema.value))
-            .filter(|(key, _)| key.starts_with("x-") && !(of_parameter && *key == "x-open-enum"))
-        {
-            offences.push(Offence::new(
-                join(&schema.place, key),
-                "schemas have no extensions here",
-            ));
+        for (key, value) in entries(Some(schema.value)).filter(|(key, _)| key.starts_with("x-")) {
+            let message = match key.as_str() {
+                "x-open-enum" if of_parameter => continue,
+                "x-open-enum" if is_text_with_constants(document, schema, value) => continue,
+                "x-open-enum" => {
+                    "must be on a property of type string and name a schema that lists values"
+                }
+                _ => "schemas have no extensions here",
+            };
+            offences.push(Offence::new(join(&schema.place, key), message));
         }
     }
     offences
+}
+
+/// A property that any text fits, and whose known values are the constants of a schema. Generators
+/// for Go and Java would wrap an `anyOf` into a type of its own, which is clumsy where a program
+/// compares texts.
+fn is_text_with_constants(document: &Document, schema: &Schema, constants: &Value) -> bool {
+    let place = constants
+        .as_str()
+        .map(|name| join(&join("/components/schemas", name), "enum"));
+    schema.role == Role::Property
+        && schema.value.get("type") == Some(&json!("string"))
+        && place.is_some_and(|place| document.at(&place).is_some())
 }
 
 #[cfg(test)]
@@ -269,6 +289,33 @@ mod tests {
             [format!(
                 "{JOB}/x-extensible-enum: schemas have no extensions here"
             )]
+        );
+    }
+
+    #[test]
+    fn other_extensions_of_the_description_fire() {
+        assert_eq!(
+            with(known_extensions, "", "x-tagGroups", json!([])),
+            ["/x-tagGroups: no such extension; there are x-error-table, x-events, x-waiters"]
+        );
+    }
+
+    #[test]
+    fn constants_that_are_none_fire() {
+        let property = "/components/schemas/ApiError/properties/error_code";
+        let message = format!(
+            "{property}/x-open-enum: must be on a property of type string and name a schema that \
+             lists values"
+        );
+        for name in [json!("Job"), json!("Nothing"), json!(1)] {
+            assert_eq!(
+                with(known_extensions, property, "x-open-enum", name),
+                [message.as_str()]
+            );
+        }
+        assert_eq!(
+            with(known_extensions, property, "type", json!("integer")),
+            [message]
         );
     }
 

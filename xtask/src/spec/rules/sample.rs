@@ -16,6 +16,28 @@ pub fn description() -> Value {
     json!({
         "openapi": "3.0.3",
         "info": { "title": "Sample", "version": env!("CARGO_PKG_VERSION"), "description": "A sample." },
+        "x-error-table": [
+            {
+                "code": "APIG.0308", "status": 429, "name": "Throttled",
+                "retry": { "read": "backoff", "idempotent": "backoff", "create": "backoff" },
+                "meaning": "Too many calls.", "advice": "Call less often.",
+            },
+            {
+                "code": "ModelArts.0203", "status": 401, "name": "TokenInvalid",
+                "retry": { "read": "token", "idempotent": "token", "create": "token" },
+                "meaning": "The token is wrong.", "advice": "Get a new token.", "any-operation": true,
+            },
+            {
+                "code": "ModelArts.2751", "status": 400, "name": "DuplicateJobName",
+                "retry": { "read": "never", "idempotent": "never", "create": "never" },
+                "meaning": "The name is taken.", "advice": "Choose another name.",
+            },
+            {
+                "code": "ModelArts.50004000", "status": 400, "name": "BadRequest",
+                "retry": { "read": "never", "idempotent": "never", "create": "never" },
+                "meaning": "The query is wrong.", "advice": "Check the query.",
+            },
+        ],
         "x-events": {
             "placeholders": [{ "name": "task", "example": "worker-0", "description": "A task." }],
             "kinds": [
@@ -47,10 +69,7 @@ pub fn description() -> Value {
                 "x-effect": "read",
                 "x-clouds": ["huawei", "otc"],
                 "x-sources": ["O", "S"],
-                "x-error-codes": [
-                    { "code": "ModelArts.0203", "status": 401, "retry": "token" },
-                    { "code": "ModelArts.50004000", "status": 400, "retry": "never" },
-                ],
+                "x-error-codes": ["ModelArts.50004000"],
                 "x-pagination": {
                     "offset": "record", "in": "query", "offset-name": "offset",
                     "limit-name": "limit", "max-limit": 50, "items": "page.jobs", "total": "total",
@@ -80,7 +99,7 @@ pub fn description() -> Value {
                 "x-effect": "create",
                 "x-clouds": ["otc"],
                 "x-sources": ["O"],
-                "x-error-codes": [{ "code": "ModelArts.2751", "status": 400, "retry": "never" }],
+                "x-error-codes": ["ModelArts.2751"],
                 "requestBody": {
                     "description": "The job.",
                     "content": { "application/json": {
@@ -111,7 +130,11 @@ pub fn description() -> Value {
                 "ProjectId": { "type": "string", "description": "Id of a project.", "pattern": "^[a-z0-9]+$" },
                 "ApiError": {
                     "type": "object", "description": "Reason of a refusal.",
-                    "properties": { "error_code": { "type": "string", "description": "The code." } },
+                    "properties": { "error_code": { "type": "string", "x-open-enum": "KnownErrorCode", "description": "The code." } },
+                },
+                "KnownErrorCode": {
+                    "type": "string", "description": "Known error codes.",
+                    "enum": ["APIG.0308", "ModelArts.0203", "ModelArts.2751", "ModelArts.50004000"],
                 },
                 "ListJobsResponse": {
                     "type": "object", "description": "A page of jobs.",

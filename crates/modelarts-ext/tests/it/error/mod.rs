@@ -1,4 +1,5 @@
-//! Errors: their messages, and the secrets that they do not show.
+//! Errors: their messages, the shapes of their bodies, and the secrets that they do not show.
 
 mod messages;
 mod redaction;
+mod vectors;

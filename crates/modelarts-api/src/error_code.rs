@@ -1,0 +1,181 @@
+//! Error codes of the service, with what a client does about each.
+
+use crate::{
+    generated::ERROR_CODES,
+    operation::{Effect, Operation},
+};
+
+/// An error code of the service, or of a gateway in front of it.
+///
+/// Some codes mean different things with different HTTP statuses and have a row for each.
+///
+/// ```
+/// use modelarts_api::{Effect, ErrorCode, Retry};
+///
+/// let timeout = ErrorCode::find("ModelArts.6100", 408).unwrap();
+/// assert_eq!(timeout.retry(Effect::Read), Retry::Backoff);
+/// // The job may exist all the same.
+/// assert_eq!(timeout.retry(Effect::Create), Retry::Never);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ErrorCode {
+    /// The code, such as `ModelArts.2775`. Codes of gateways begin with `APIG.`.
+    pub code: &'static str,
+    /// The HTTP status. It is 204 where the result does not exist yet; the answer has no body, so
+    /// the code is only in the documents.
+    pub status: u16,
+    /// The name in the service's error table, such as `TrainingJobNotFound`; of our own where that
+    /// table has a sentence.
+    pub name: &'static str,
+    /// The cause, as a sentence.
+    pub meaning: &'static str,
+    /// The remedy, as a sentence.
+    pub advice: &'static str,
+    /// Every operation may answer with this code. The others are answered by the operations whose
+    /// [`own_error_codes`](crate::Operation::own_error_codes) name them.
+    pub any_operation: bool,
+    retry: [Retry; 3],
+}
+
+/// The condition on which the same request may be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Retry {
+    /// Never: the answer stays the same, or the first request may have been executed.
+    Never,
+    /// After a pause that grows with each attempt.
+    Backoff,
+    /// After a while: the result does not exist yet.
+    Poll,
+    /// Once, with a new token.
+    Token,
+}
+
+impl ErrorCode {
+    /// Returns the row of a code, in any spelling of gateways: theirs are `APIG.`, `APIGW.` and
+    /// `APIC.`.
+    ///
+    /// Of several rows of a code it is the one with the nearest status.
+    #[must_use]
+    pub fn find(code: &str, status: u16) -> Option<&'static Self> {
+        let (prefix, number) = code.split_once('.')?;
+        let prefix = match prefix {
+            "APIGW" | "APIC" => "APIG",
+            other => other,
+        };
+        ERROR_CODES
+            .iter()
+            .filter(|row| row.code.split_once('.') == Some((prefix, number)))
+            .min_by_key(|row| row.status.abs_diff(status))
+    }
+
+    /// The condition on which a request with this effect may be sent again.
+    #[must_use]
+    pub const fn retry(&self, effect: Effect) -> Retry {
+        let [read, idempotent, create] = self.retry;
+        match effect {
+            Effect::Read => read,
+            Effect::Idempotent => idempotent,
+            Effect::Create => create,
+        }
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(
+        code: &'static str,
+        status: u16,
+        name: &'static str,
+        retry: [Retry; 3],
+        meaning: &'static str,
+        advice: &'static str,
+        any_operation: bool,
+    ) -> Self {
+        Self {
+            code,
+            status,
+            name,
+            meaning,
+            advice,
+            any_operation,
+            retry,
+        }
+    }
+}
+
+impl Operation {
+    /// The error codes that it may answer with: its own and those of any operation.
+    ///
+    /// Gateways in front of the service answer with codes of their own.
+    pub fn error_codes(&self) -> impl Iterator<Item = &'static ErrorCode> + use<> {
+        let own = self.own_error_codes;
+        ERROR_CODES
+            .iter()
+            .filter(move |row| row.any_operation || own.contains(&row.code))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(code: &str, status: u16) -> Option<&'static str> {
+        ErrorCode::find(code, status).map(|row| row.name)
+    }
+
+    #[test]
+    fn codes_are_found_with_their_status() {
+        assert_eq!(name("ModelArts.2775", 400), Some("TrainingJobNotFound"));
+        assert_eq!(name("ModelArts.0206", 401), Some("AuthorizationMalformed"));
+        assert_eq!(name("ModelArts.0206", 403), Some("WrongKeys"));
+        for unknown in ["ModelArts.9999", "Other.2775", "2775", "ModelArts.", ""] {
+            assert_eq!(name(unknown, 400), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn gateways_spell_their_codes_in_three_ways() {
+        for prefix in ["APIG", "APIGW", "APIC"] {
+            assert_eq!(name(&format!("{prefix}.0308"), 429), Some("Throttled"));
+        }
+        // The number alone does not say whose code it is.
+        assert_eq!(name("APIGW.0101", 404), Some("ApiNotFound"));
+        assert_eq!(name("ModelArts.0101", 400), Some("InvalidArgument"));
+    }
+
+    #[test]
+    fn an_operation_has_its_own_codes_and_those_of_any() {
+        let codes = |method: &str| -> Vec<_> {
+            let operation = Operation::find(method).unwrap();
+            operation.error_codes().map(|row| row.code).collect()
+        };
+        let any = codes("show_training_job_engines");
+        assert!(any.contains(&"ModelArts.0202") && any.contains(&"ModelArts.2799"));
+        assert!(!any.contains(&"ModelArts.2775") && !any.contains(&"APIG.0308"));
+        let stop = codes("stop_training_job");
+        assert!(any.iter().all(|code| stop.contains(code)));
+        assert!(stop.contains(&"ModelArts.2796") && !stop.contains(&"ModelArts.2751"));
+    }
+
+    #[test]
+    fn the_nearest_status_decides() {
+        assert_eq!(name("APIGW.0201", 413), Some("RequestTooLarge"));
+        assert_eq!(name("APIGW.0201", 504), Some("BackendTimeout"));
+        assert_eq!(name("APIGW.0201", 502), Some("BackendTimeout"));
+        assert_eq!(name("ModelArts.2775", 404), Some("TrainingJobNotFound"));
+    }
+
+    #[test]
+    fn a_code_is_sent_again_by_the_effect_of_its_operation() {
+        let retries = |code, status| {
+            let row = ErrorCode::find(code, status).unwrap();
+            [Effect::Read, Effect::Idempotent, Effect::Create].map(|effect| row.retry(effect))
+        };
+        use Retry::{Backoff, Never, Poll, Token};
+        assert_eq!(retries("ModelArts.2950", 500), [Backoff, Backoff, Never]);
+        assert_eq!(retries("ModelArts.2776", 204), [Poll; 3]);
+        assert_eq!(retries("ModelArts.0202", 401), [Token; 3]);
+        assert_eq!(retries("ModelArts.2751", 400), [Never; 3]);
+    }
+}

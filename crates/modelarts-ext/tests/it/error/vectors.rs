@@ -1,0 +1,168 @@
+//! The error bodies of `openapi/vectors/errors.json`, which clients in every language read alike.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use modelarts_ext::{
+    Client, Credentials, Error,
+    api::BoxFuture,
+    connector::{ConnectorError, HttpConnector},
+    credentials::{ProvideCredentials, ProviderContext},
+    types::CreateTrainingJobRequest,
+};
+use serde::Deserialize;
+
+use crate::support::{clock::TestClock, errors::refused};
+
+const PROJECT: &str = "0123456789abcdef0123456789abcdef";
+
+#[derive(Deserialize)]
+struct Vectors {
+    cases: Vec<Case>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    effect: String,
+    status: u16,
+    headers: BTreeMap<String, String>,
+    body: String,
+    expected: Expected,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Expected {
+    code: Option<String>,
+    message: Option<String>,
+    retry: String,
+}
+
+/// Gives the answer of a case to every request.
+#[derive(Debug)]
+struct Answer(Case);
+
+impl HttpConnector for Answer {
+    fn send(
+        &self,
+        _: reqwest::Request,
+    ) -> BoxFuture<'static, Result<reqwest::Response, ConnectorError>> {
+        let mut answer = http::Response::builder().status(self.0.status);
+        for (name, value) in &self.0.headers {
+            answer = answer.header(name, value);
+        }
+        let answer = answer.body(self.0.body.clone()).unwrap();
+        Box::pin(async { Ok(answer.into()) })
+    }
+}
+
+/// Tokens that can be renewed, with a count of the renewals.
+#[derive(Clone, Debug, Default)]
+struct Tokens(Arc<AtomicUsize>);
+
+impl ProvideCredentials for Tokens {
+    fn credentials<'a>(
+        &'a self,
+        _: &'a ProviderContext,
+    ) -> BoxFuture<'a, Result<Credentials, Error>> {
+        Box::pin(async { Ok(Credentials::token("SECRET-OF-THIS-TEST")) })
+    }
+
+    fn renew(&self, _: &Credentials) -> bool {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+}
+
+/// The error of the call, and how often a new token was asked for.
+async fn error(case: &Case) -> (Error, usize) {
+    let tokens = Tokens::default();
+    let client = Client::builder()
+        .endpoint("https://modelarts.test")
+        .project_id(PROJECT)
+        .credentials(tokens.clone())
+        .clock(TestClock::new())
+        .connector(Answer(case.clone()))
+        .build()
+        .unwrap();
+    let error = match case.effect.as_str() {
+        "create" => {
+            let body: CreateTrainingJobRequest =
+                serde_json::from_str(r#"{"kind":"job","metadata":{"name":"n"}}"#).unwrap();
+            let call = client.call(|api| {
+                api.create_training_job()
+                    .project_id(PROJECT)
+                    .body(body)
+                    .send()
+            });
+            refused(call.await)
+        }
+        "idempotent" => {
+            let call = client.call(|api| {
+                api.delete_training_job()
+                    .project_id(PROJECT)
+                    .training_job_id("j")
+                    .send()
+            });
+            refused(call.await)
+        }
+        // The preview of a log is one of the calls that answer 204.
+        _ => {
+            let call = client.call(|api| {
+                api.show_training_job_logs_preview()
+                    .project_id(PROJECT)
+                    .training_job_id("j")
+                    .task_id("worker-0")
+                    .send()
+            });
+            refused(call.await)
+        }
+    };
+    (error, tokens.0.load(Ordering::Relaxed))
+}
+
+/// The retry that the client's answers amount to.
+fn retry(error: &Error, effect: &str, renewals: usize) -> &'static str {
+    let may_be_executed = effect == "create" && error.is_uncertain();
+    match error.is_retryable() && !may_be_executed {
+        _ if renewals > 0 => "token",
+        _ if error.is_not_ready() => "poll",
+        true => "backoff",
+        false => "never",
+    }
+}
+
+#[tokio::test]
+async fn error_bodies_of_every_shape_are_read_as_the_vectors_say() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../openapi/vectors/errors.json"
+    );
+    let vectors: Vectors = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    assert!(vectors.cases.len() >= 25);
+    for case in &vectors.cases {
+        let (error, renewals) = error(case).await;
+        // Of a body without a message the client shows an excerpt.
+        let message = case.expected.message.as_ref().and(error.message());
+        let actual = Expected {
+            code: error.code().map(str::to_owned),
+            message: message.map(str::to_owned),
+            retry: retry(&error, &case.effect, renewals).to_owned(),
+        };
+        assert_eq!(actual, case.expected, "{}", case.name);
+        assert_eq!(error.status(), Some(case.status), "{}", case.name);
+        // A new token is asked for once.
+        let sent_again = if renewals > 0 { 2 } else { 1 };
+        if case.expected.retry != "backoff" {
+            assert_eq!(error.attempts(), sent_again, "{}", case.name);
+        }
+    }
+}
