@@ -24,7 +24,11 @@ pub fn run() -> Result<ExitCode> {
         .context("the description has no version")?;
 
     let named = |kind: &str| directory.join(format!("modelarts-openapi-{version}.{kind}"));
-    redocly::make(&["bundle", "--ext", "json"], &named("json"))?;
+    redocly::make(
+        &["bundle", "--ext", "json"],
+        &workspace::description(),
+        &named("json"),
+    )?;
     docs::build(&named("html"))?;
     let changes = workspace::root().join("openapi/CHANGELOG.md");
     fs::copy(changes, directory.join("CHANGELOG.md"))?;

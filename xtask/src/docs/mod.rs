@@ -1,4 +1,12 @@
 //! `cargo xtask docs`: the reference as one HTML page that loads nothing.
+//!
+//! Redocly makes it from a copy of the description, in which extensions are text.
+
+mod errors;
+mod events;
+mod markdown;
+mod operations;
+mod reference;
 
 use std::{fs, path::Path, process::ExitCode};
 
@@ -27,9 +35,18 @@ pub fn run() -> Result<ExitCode> {
 
 /// Builds the page in a file.
 pub fn build(page: &Path) -> Result<()> {
+    let read = |file: &Path| fs::read_to_string(file).with_context(|| file.display().to_string());
+    let description = workspace::description();
+    let readme = description.with_file_name("README.md");
+    let copy = workspace::root().join("target/docs/reference.yaml");
+    fs::create_dir_all(copy.with_file_name(""))?;
+    fs::write(
+        &copy,
+        reference::with_text(&read(&description)?, &read(&readme)?)?,
+    )?;
     // With the script inside; without this it comes from a server.
-    redocly::make(&["build-docs", "--inlineBundle"], page)?;
-    let html = fs::read_to_string(page).with_context(|| page.display().to_string())?;
+    redocly::make(&["build-docs", "--inlineBundle"], &copy, page)?;
+    let html = read(page)?;
     loads_nothing(&html).with_context(|| page.display().to_string())
 }
 
