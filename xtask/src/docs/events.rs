@@ -15,48 +15,42 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 /// The section about the events of a job.
 pub fn events(description: &Value) -> Option<String> {
     let events = description.get("x-events")?;
-    let kinds: Vec<_> = list(events, "kinds")
-        .map(|kind| {
-            let mut when = text(kind, "when").to_owned();
-            if kind["final"] == true {
-                when += " The job does nothing more afterwards.";
-            }
-            [
-                text(kind, "kind").to_owned(),
-                format!("{} {}", text(kind, "level"), text(kind, "source")),
-                when,
-                texts(&kind["texts"]),
-            ]
-        })
-        .collect();
-    let placeholders: Vec<_> = list(events, "placeholders")
-        .map(|placeholder| {
-            [
-                code(&format!("{{{}}}", text(placeholder, "name"))),
-                code(text(placeholder, "example")),
-                text(placeholder, "description").to_owned(),
-            ]
-        })
-        .collect();
-    Some(format!(
-        "An event has no field for its kind: clients read the kind from the text. Words in braces \
-         stand for what the service fills in.\n\n{}\n## Placeholders\n\n{}",
-        table(["Kind", "Level, source", "When", "Text"], &kinds),
-        table(["Placeholder", "Example", "Meaning"], &placeholders),
-    ))
+    let mut section = "An event has no field for its kind: clients read the kind from the text. \
+        Words in braces stand for what the service fills in; they are explained at the end.\n"
+        .to_owned();
+    for kind in list(events, "kinds") {
+        section += &format!(
+            "\n### {}\n\n{}, source `{}`. {}{}\n\n{}",
+            text(kind, "kind"),
+            text(kind, "level"),
+            text(kind, "source"),
+            text(kind, "when"),
+            match kind["final"] == true {
+                true => " The job does nothing more afterwards.",
+                false => "",
+            },
+            texts(&kind["texts"]),
+        );
+    }
+    section += "\n## Placeholders\n\n";
+    for placeholder in list(events, "placeholders") {
+        section += &format!(
+            "- {}, such as {}: {}\n",
+            code(&format!("{{{}}}", text(placeholder, "name"))),
+            code(text(placeholder, "example")),
+            text(placeholder, "description"),
+        );
+    }
+    Some(section)
 }
 
 /// The wordings of one kind: those of the user guide, then those that differ in answers.
 fn texts(texts: &Value) -> String {
-    let of = |key: &str| -> Vec<String> {
-        let texts = list(texts, key).filter_map(Value::as_str);
-        texts.map(code).collect()
-    };
-    let (guide, api) = (of("guide"), of("api"));
-    let mut lines = guide.join("<br>");
-    if !api.is_empty() {
-        let separator = if lines.is_empty() { "" } else { "<br>" };
-        lines += &format!("{separator}from the API: {}", api.join("<br>"));
+    let mut lines = String::new();
+    for (key, note) in [("guide", ""), ("api", " (from the API)")] {
+        for text in list(texts, key).filter_map(Value::as_str) {
+            lines += &format!("- {}{note}\n", code(text));
+        }
     }
     lines
 }
@@ -102,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_of_event_is_a_row() {
+    fn each_kind_of_event_has_its_texts() {
         let description = json!({ "x-events": {
             "placeholders": [{ "name": "task", "example": "worker-0", "description": "Name of a task." }],
             "kinds": [
@@ -116,20 +110,17 @@ mod tests {
                 },
             ],
         } });
+        let text = events(&description).unwrap();
+        let (_, text) = text.split_once("\n\n").unwrap();
         assert_eq!(
-            events(&description).unwrap(),
-            "An event has no field for its kind: clients read the kind from the text. Words in \
-             braces stand for what the service fills in.\n\n\
-             | Kind | Level, source | When | Text |\n\
-             | --- | --- | --- | --- |\n\
-             | Started | Info Task | The task starts. | `Task [{task}] started.`<br>from the API: \
-             `[{task}] started.` |\n\
-             | Ended | Error Job | The job fails. The job does nothing more afterwards. | from the \
-             API: `Failed.` |\n\
-             \n## Placeholders\n\n\
-             | Placeholder | Example | Meaning |\n\
-             | --- | --- | --- |\n\
-             | `{task}` | `worker-0` | Name of a task. |\n"
+            text,
+            "### Started\n\nInfo, source `Task`. The task starts.\n\n\
+             - `Task [{task}] started.`\n- `[{task}] started.` (from the API)\n\n\
+             ### Ended\n\nError, source `Job`. The job fails. The job does nothing more \
+             afterwards.\n\n\
+             - `Failed.` (from the API)\n\n\
+             ## Placeholders\n\n\
+             - `{task}`, such as `worker-0`: Name of a task.\n"
         );
         assert_eq!(events(&json!({})), None);
     }

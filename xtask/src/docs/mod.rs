@@ -14,6 +14,12 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{tools::redocly, workspace};
 
+/// Policy by which a browser loads nothing, whatever the script asks for: Redoc's script has the
+/// address of a logo. The search of the page is a worker that the script makes from text.
+const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+    script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; \
+    img-src data:; font-src data:\">";
+
 /// What makes a browser load something. The page is one file, so nothing may.
 const LOADS: &[&str] = &[
     "<script src",
@@ -46,8 +52,15 @@ pub fn build(page: &Path) -> Result<()> {
     )?;
     // With the script inside; without this it comes from a server.
     redocly::make(&["build-docs", "--inlineBundle"], &copy, page)?;
-    let html = read(page)?;
+    let html = with_policy(&read(page)?)?;
+    fs::write(page, &html)?;
     loads_nothing(&html).with_context(|| page.display().to_string())
+}
+
+/// The page with the policy before everything that it governs.
+fn with_policy(html: &str) -> Result<String> {
+    let (before, after) = html.split_once("<head>").context("the page has no head")?;
+    Ok(format!("{before}<head>\n    {POLICY}{after}"))
 }
 
 fn loads_nothing(html: &str) -> Result<()> {
@@ -61,6 +74,18 @@ fn loads_nothing(html: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_policy_comes_first() {
+        let html = with_policy("<html><head><script>run()</script></head></html>").unwrap();
+        let (_, after) = html.split_once("<head>\n    ").unwrap();
+        assert!(after.starts_with("<meta http-equiv=\"Content-Security-Policy\""));
+        assert!(after.ends_with("><script>run()</script></head></html>"));
+        assert_eq!(
+            with_policy("<p>").unwrap_err().to_string(),
+            "the page has no head"
+        );
+    }
 
     #[test]
     fn a_page_that_loads_something_is_refused() {

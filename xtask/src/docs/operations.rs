@@ -13,6 +13,14 @@ pub fn text(description: &Value, operation: &Value) -> String {
     if let Some(paging) = paging(&operation["x-pagination"]) {
         sentences.push(format!("**Paging**: {paging}"));
     }
+    // Redoc shows external documents of the whole description only.
+    let page = |key: &str| operation["externalDocs"][key].as_str();
+    if let (Some(url), Some(label)) = (page("url"), page("description")) {
+        sentences.push(format!(
+            "**See**: [{}]({url}).",
+            label.trim_end_matches('.')
+        ));
+    }
     let mut text = sentences.join(" ");
     if let Some(codes) = errors::of_operation(description, operation) {
         text = format!("{text}\n\n{codes}");
@@ -124,12 +132,16 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_without_a_list_has_no_paging() {
-        let create = json!({ "x-clouds": ["huawei"], "x-effect": "create" });
+    fn an_operation_without_a_list_has_no_paging_but_a_link() {
+        let create = json!({
+            "x-clouds": ["huawei"],
+            "x-effect": "create",
+            "externalDocs": { "url": "https://example.com/a.html", "description": "Reference." },
+        });
         assert_eq!(
             text(&json!({}), &create),
             "**Clouds**: Huawei Cloud. **Effect**: creates; sending it twice creates two, unless \
-             the service refuses the second."
+             the service refuses the second. **See**: [Reference](https://example.com/a.html)."
         );
     }
 

@@ -86,7 +86,7 @@ fn all_operations(description: &Value) -> Vec<&Value> {
 fn anchor(operations: &[&Value], id: &str) -> Option<String> {
     let operation = operations.iter().find(|it| it["operationId"] == id)?;
     let tag = operation["tags"][0].as_str()?;
-    Some(format!("#tag/{tag}/operation/{id}"))
+    Some(format!("#/{tag}/{id}").to_lowercase())
 }
 
 /// A tag without operations, which Redoc shows as text.
@@ -155,7 +155,7 @@ paths:
         assert_eq!(names[0]["x-displayName"], "Training jobs");
         assert_eq!(names[1]["description"], "See `a`.");
         let waiters = names[3]["description"].as_str().unwrap();
-        assert!(waiters.contains("[ShowJob](#tag/Jobs/operation/ShowJob)"));
+        assert!(waiters.contains("[ShowJob](#/jobs/showjob)"));
     }
 
     #[test]
