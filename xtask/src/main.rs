@@ -9,6 +9,7 @@ mod clients;
 mod dist;
 mod docs;
 mod layers;
+mod markdown;
 mod metadata;
 mod new_operation;
 mod programs;
@@ -108,7 +109,11 @@ enum Command {
     /// Builds the reference as one HTML page that loads nothing
     Docs,
     /// Makes what a release of the description consists of, in target/dist
-    Dist,
+    Dist {
+        /// Make it twice and fail if the bytes differ
+        #[arg(long)]
+        check: bool,
+    },
     /// Checks that modules use only what stands below them, as CONTRIBUTING.md shows
     Layers {
         /// The workspace
@@ -176,7 +181,7 @@ fn run(command: Command) -> Result<ExitCode> {
         }),
         Command::NewOperation => new_operation::run(),
         Command::Docs => docs::run(),
-        Command::Dist => dist::run(),
+        Command::Dist { check } => dist::run(check),
         Command::Layers { root, tables } => layers::run(&root, tables.as_deref()),
         Command::Ci { only } => ci::run(&only),
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::markdown::{collapsed, table};
+use crate::markdown::{collapsed, table};
 
 /// The effects that an operation can have, and the calls that have them.
 const EFFECTS: [(&str, &str); 3] = [

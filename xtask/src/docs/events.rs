@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::markdown::{code, table};
+use crate::markdown::{code, table};
 
 fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value[key].as_array().into_iter().flatten()

@@ -4,7 +4,6 @@
 
 mod errors;
 mod events;
-mod markdown;
 mod operations;
 mod reference;
 

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{errors, markdown::code};
+use super::errors;
+use crate::markdown::code;
 
 /// The paragraphs below the description of an operation.
 pub fn text(description: &Value, operation: &Value) -> String {

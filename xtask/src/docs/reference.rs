@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use yaml_serde::{Mapping, Value as Yaml};
 
-use super::{errors, events, markdown, operations};
+use super::{errors, events, operations};
+use crate::markdown;
 
 /// Operations of a path; its other keys hold what they share.
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];

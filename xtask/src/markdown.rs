@@ -45,26 +45,64 @@ pub fn section<'a>(document: &'a str, heading: &str) -> Result<&'a str> {
     Ok(after.split("\n## ").next().unwrap_or(after).trim())
 }
 
+/// A link in a text.
+struct Link<'a> {
+    /// The text before it, since the link before.
+    before: &'a str,
+    label: &'a str,
+    target: &'a str,
+}
+
+/// The links of a text, and the text after the last.
+fn links(text: &str) -> (Vec<Link<'_>>, &str) {
+    let mut links = Vec::new();
+    let mut rest = text;
+    while let Some(middle) = rest.find("](") {
+        let (before, after) = (&rest[..middle], &rest[middle + 2..]);
+        let (Some(begin), Some((target, after))) = (before.rfind('['), after.split_once(')'))
+        else {
+            break;
+        };
+        links.push(Link {
+            before: &before[..begin],
+            label: &before[begin + 1..],
+            target,
+        });
+        rest = after;
+    }
+    (links, rest)
+}
+
+fn is_relative(target: &str) -> bool {
+    !target.contains("://")
+}
+
+/// The files that a text links to, without the places in them.
+pub fn linked_files(text: &str) -> Vec<&str> {
+    let (links, _) = links(text);
+    let targets = links.iter().map(|link| link.target);
+    targets
+        .filter(|target| is_relative(target))
+        .map(|target| target.split('#').next().unwrap_or(target))
+        .filter(|file| !file.is_empty())
+        .collect()
+}
+
 /// The text without links to other files, which a page of its own does not have; their labels stay.
 pub fn without_relative_links(text: &str) -> String {
     let mut result = String::new();
-    let mut rest = text;
-    while let Some((before, link)) = rest.split_once('[') {
+    let (links, rest) = links(text);
+    for link in links {
+        let Link {
+            before,
+            label,
+            target,
+        } = link;
         result += before;
-        let parts = link
-            .split_once("](")
-            .and_then(|(label, after)| Some((label, after.split_once(')')?)))
-            .filter(|(label, _)| !label.contains(['[', ']', '\n']));
-        rest = match parts {
-            Some((label, (target, after))) if !target.contains("://") => {
-                result += label;
-                after
-            }
-            _ => {
-                result.push('[');
-                link
-            }
-        };
+        match is_relative(target) {
+            true => result += label,
+            false => result += &format!("[{label}]({target})"),
+        }
     }
     result + rest
 }
@@ -104,8 +142,15 @@ mod tests {
             ("[a](https://b.example/c)", "[a](https://b.example/c)"),
             ("a[0] and [b](c) [", "a[0] and b ["),
             ("[[a](b)", "[a"),
+            ("a](b) [c](d", "a](b) [c](d"),
         ] {
             assert_eq!(without_relative_links(text), without);
         }
+    }
+
+    #[test]
+    fn linked_files_are_without_places_and_hosts() {
+        let text = "[a](b.md#c) and [d](#e), [f](https://g.example/h), [`i`](j/k.py)";
+        assert_eq!(linked_files(text), ["b.md", "j/k.py"]);
     }
 }
