@@ -53,5 +53,7 @@ fn make(directory: &Path) -> Result<String> {
 
     let archive = directory.join(format!("{name}.tar.gz"));
     archive::write(&release, &name, &archive)?;
-    Ok(format!("{sums}{}", archive::sum(directory, &archive)?))
+    let sum = archive::sum(directory, &archive)?;
+    fs::write(archive.with_added_extension("sha256"), &sum)?;
+    Ok(sums + &sum)
 }
