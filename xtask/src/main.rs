@@ -9,6 +9,7 @@ mod clients;
 mod dist;
 mod docs;
 mod layers;
+mod licences;
 mod markdown;
 mod metadata;
 mod new_operation;
@@ -74,6 +75,12 @@ enum Command {
     },
     /// Writes the table of operations in the README
     Readme {
+        /// Fail on any difference instead of rewriting
+        #[arg(long)]
+        check: bool,
+    },
+    /// Writes the table of licences in THIRD-PARTY.md, and fails on a licence that is not admitted
+    Licences {
         /// Fail on any difference instead of rewriting
         #[arg(long)]
         check: bool,
@@ -170,6 +177,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Breaking { accept: true, .. } => breaking::accept(),
         Command::Breaking { base, .. } => breaking::run(base.as_deref()),
         Command::Readme { check } => readme::run(check),
+        Command::Licences { check } => licences::run(check),
         Command::Requests => programs::requests(),
         Command::Bench { args } => programs::bench(&args),
         Command::Simulate(args) => programs::simulate(&args),

@@ -45,6 +45,13 @@ pub fn section<'a>(document: &'a str, heading: &str) -> Result<&'a str> {
     Ok(after.split("\n## ").next().unwrap_or(after).trim())
 }
 
+/// The text with something else between two marks, if it has them.
+pub fn between(text: &str, begin: &str, end: &str, inner: &str) -> Option<String> {
+    let (before, rest) = text.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}\n{inner}\n{end}{after}"))
+}
+
 /// A link in a text.
 struct Link<'a> {
     /// The text before it, since the link before.
@@ -133,6 +140,15 @@ mod tests {
         assert_eq!(section(text, "C").unwrap(), "three");
         let error = section(text, "D").unwrap_err();
         assert_eq!(error.to_string(), "there is no section D");
+    }
+
+    #[test]
+    fn text_between_marks_is_replaced() {
+        assert_eq!(
+            between("a\n<b>\nold\n<e>\nz\n", "<b>\n", "<e>\n", "new\n").unwrap(),
+            "a\n<b>\n\nnew\n\n<e>\nz\n"
+        );
+        assert_eq!(between("a\n<b>\n", "<b>\n", "<e>\n", "new"), None);
     }
 
     #[test]

@@ -85,6 +85,11 @@ pub const ALL: &[Check] = &[
         run: || passes(&mut itself(["readme", "--check"])?),
     },
     Check {
+        name: "licences",
+        about: "every dependency has an admitted licence, and THIRD-PARTY.md lists the unusual ones",
+        run: || passes(&mut itself(["licences", "--check"])?),
+    },
+    Check {
         name: "schema",
         about: "the generated types are the description",
         run: || passes(&mut programs::schema_command()),
