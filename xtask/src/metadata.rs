@@ -136,6 +136,18 @@ impl Metadata {
             .collect()
     }
 
+    /// The packages that are published, and their folders.
+    pub fn published(&self) -> Vec<(&str, PathBuf)> {
+        let unpublished = self.unpublished();
+        self.packages()
+            .filter_map(|package| {
+                let manifest = Path::new(package["manifest_path"].as_str()?);
+                Some((package["name"].as_str()?, manifest.parent()?.to_owned()))
+            })
+            .filter(|(name, _)| !unpublished.iter().any(|other| other == name))
+            .collect()
+    }
+
     /// The root files of libraries, programs and build scripts.
     pub fn roots(&self) -> Vec<PathBuf> {
         let targets = self.packages().filter_map(|p| p["targets"].as_array());
@@ -223,7 +235,7 @@ mod tests {
     #[test]
     fn examples_and_unpublished_packages_are_found() {
         let metadata = Metadata(json!({ "packages": [
-            { "name": "a", "publish": null, "targets": [
+            { "name": "a", "publish": null, "manifest_path": "/a/Cargo.toml", "targets": [
                 { "name": "a", "kind": ["lib"] },
                 { "name": "quickstart", "kind": ["example"] },
             ] },
@@ -231,5 +243,6 @@ mod tests {
         ] }));
         assert_eq!(metadata.examples("a"), ["quickstart"]);
         assert_eq!(metadata.unpublished(), ["b"]);
+        assert_eq!(metadata.published(), [("a", PathBuf::from("/a"))]);
     }
 }
