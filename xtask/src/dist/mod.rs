@@ -45,7 +45,7 @@ fn make(directory: &Path) -> Result<String> {
         &workspace::description(),
         &json,
     )?;
-    // modelarts.plain.json, the variant without `anyOf`, is written here.
+    // CALL SITE: plain::write(&workspace::description(), &release.join("modelarts.plain.json"))?;
     docs::build(&release.join("modelarts.html"))?;
     files::links_hold(&release)?;
     let sums = archive::sums(&release)?;

@@ -102,6 +102,7 @@ fn section(name: &str, text: &str) -> Yaml {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace;
 
     const README: &str = "# T\n\n## Signing\n\nSee [`a`](a.py).\n\n## Other\n";
 
@@ -157,6 +158,24 @@ paths:
         assert_eq!(names[1]["description"], "See `a`.");
         let waiters = names[3]["description"].as_str().unwrap();
         assert!(waiters.contains("[ShowJob](#/jobs/showjob)"));
+    }
+
+    #[test]
+    fn every_operation_of_the_description_gets_its_text() {
+        let file = workspace::description();
+        let readme = std::fs::read_to_string(file.with_file_name("README.md")).unwrap();
+        let text = with_text(&std::fs::read_to_string(file).unwrap(), &readme).unwrap();
+        let copy: Value = yaml_serde::from_str(&text).unwrap();
+        let operations = all_operations(&copy);
+        assert!(operations.len() >= 55);
+        for operation in operations {
+            let text = operation["description"].as_str().unwrap();
+            for part in ["**Clouds**: ", "**Effect**: ", "**See**: [Reference of "] {
+                assert!(text.contains(part), "{}: {part}", operation["operationId"]);
+            }
+            let keys = operation.as_object().unwrap().keys();
+            assert_eq!(keys.filter(|key| key.starts_with("x-")).count(), 0);
+        }
     }
 
     #[test]
