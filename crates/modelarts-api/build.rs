@@ -7,15 +7,20 @@ use std::{env, error::Error, fs, path::Path};
 #[path = "codegen/mod.rs"]
 mod codegen;
 #[cfg(not(feature = "generate"))]
+#[path = "codegen/link.rs"]
+mod link;
+#[cfg(not(feature = "generate"))]
 #[path = "codegen/snapshots.rs"]
 mod snapshots;
 
+const DESCRIPTION: &str = "modelarts.yaml";
 #[cfg(feature = "generate")]
-const INPUT: &str = "modelarts.yaml";
+const INPUT: &str = DESCRIPTION;
 #[cfg(not(feature = "generate"))]
 const INPUT: &str = "snapshots";
 
 fn main() {
+    println!("cargo::rerun-if-changed={DESCRIPTION}");
     println!("cargo::rerun-if-changed={INPUT}");
     println!("cargo::rerun-if-changed=codegen");
     println!("cargo::rerun-if-changed=build.rs");
@@ -24,7 +29,7 @@ fn main() {
         // reads one line.
         let message = error.to_string();
         let message = message.lines().next().unwrap_or_default();
-        println!("cargo::error={INPUT}: {message}");
+        println!("cargo::error={message}");
     }
 }
 
@@ -36,11 +41,20 @@ fn write() -> Result<(), Box<dyn Error>> {
 
 #[cfg(feature = "generate")]
 fn generated() -> Result<String, Box<dyn Error>> {
-    let description = codegen::parse(&fs::read_to_string(INPUT)?)?;
-    Ok(codegen::join(&codegen::generate(&description)?))
+    let generate = || -> Result<String, Box<dyn Error>> {
+        let description = codegen::parse(&fs::read_to_string(DESCRIPTION)?)?;
+        Ok(codegen::join(&codegen::generate(&description)?))
+    };
+    generate().map_err(|error| format!("{DESCRIPTION}: {error}").into())
 }
 
 #[cfg(not(feature = "generate"))]
 fn generated() -> Result<String, Box<dyn Error>> {
-    Ok(snapshots::join(Path::new(INPUT))?)
+    // The crate has the text of the description as a constant.
+    let description = fs::read_to_string(DESCRIPTION);
+    description
+        .map_err(|error| error.to_string())
+        .and_then(|text| link::check(&text))
+        .map_err(|error| format!("{DESCRIPTION}: {error}"))?;
+    Ok(snapshots::join(Path::new(INPUT)).map_err(|error| format!("{INPUT}: {error}"))?)
 }

@@ -9,6 +9,8 @@ mod clients;
 mod dist;
 mod docs;
 mod layers;
+mod licences;
+mod markdown;
 mod metadata;
 mod new_operation;
 mod programs;
@@ -77,6 +79,12 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Writes the table of licences in THIRD-PARTY.md, and fails on a licence that is not admitted
+    Licences {
+        /// Fail on any difference instead of rewriting
+        #[arg(long)]
+        check: bool,
+    },
     /// Records again what the official Python SDK sends; the tests of modelarts-api compare
     Requests,
     /// Measures the client against reqwest and serde by hand, and prints tables
@@ -108,7 +116,11 @@ enum Command {
     /// Builds the reference as one HTML page that loads nothing
     Docs,
     /// Makes what a release of the description consists of, in target/dist
-    Dist,
+    Dist {
+        /// Make it twice and fail if the bytes differ
+        #[arg(long)]
+        check: bool,
+    },
     /// Checks that modules use only what stands below them, as CONTRIBUTING.md shows
     Layers {
         /// The workspace
@@ -165,6 +177,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Breaking { accept: true, .. } => breaking::accept(),
         Command::Breaking { base, .. } => breaking::run(base.as_deref()),
         Command::Readme { check } => readme::run(check),
+        Command::Licences { check } => licences::run(check),
         Command::Requests => programs::requests(),
         Command::Bench { args } => programs::bench(&args),
         Command::Simulate(args) => programs::simulate(&args),
@@ -176,7 +189,7 @@ fn run(command: Command) -> Result<ExitCode> {
         }),
         Command::NewOperation => new_operation::run(),
         Command::Docs => docs::run(),
-        Command::Dist => dist::run(),
+        Command::Dist { check } => dist::run(check),
         Command::Layers { root, tables } => layers::run(&root, tables.as_deref()),
         Command::Ci { only } => ci::run(&only),
     }

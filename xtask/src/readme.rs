@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, process::ExitCode};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::{regenerate, workspace};
+use crate::{markdown, regenerate, workspace};
 
 const BEGIN: &str = "<!-- cargo xtask readme: begin -->\n";
 const END: &str = "<!-- cargo xtask readme: end -->\n";
@@ -34,12 +34,8 @@ pub fn run(check: bool) -> Result<ExitCode> {
 }
 
 fn replaced(text: &str, table: &str) -> Result<String> {
-    let marked = || {
-        let (before, rest) = text.split_once(BEGIN)?;
-        let (_, after) = rest.split_once(END)?;
-        Some(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
-    };
-    marked().with_context(|| format!("README.md lacks the marks {BEGIN}and {END}"))
+    markdown::between(text, BEGIN, END, table)
+        .with_context(|| format!("README.md lacks the marks {BEGIN}and {END}"))
 }
 
 /// The names in the emulator's table of operations: lines such as

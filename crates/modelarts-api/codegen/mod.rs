@@ -10,6 +10,8 @@
 //! 4. [`pieces`]: the result is cut into one piece per schema and operation.
 
 mod error;
+// The build script uses it by itself where it does not build the generator.
+pub mod link;
 mod lower;
 mod pieces;
 mod rewrite;
@@ -31,6 +33,7 @@ pub use tables::docs::SOURCES;
 
 /// Reads the description from YAML.
 pub fn parse(yaml: &str) -> Result<Value, Error> {
+    link::check(yaml).map_err(Error::new)?;
     // Values of yaml_serde refuse a key that comes twice; those of serde_json take the last one.
     yaml_serde::from_str(yaml)
         .and_then(yaml_serde::from_value::<Value>)

@@ -133,9 +133,14 @@ pub use modelarts_api::{self as api, types};
 pub use retry::RetryPolicy;
 pub use transport::{connector, retry};
 
-/// The Rust in the README is compiled.
+/// The Rust in the README of the repository is compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
+struct Repository;
+
+/// So is that in the README of the package.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
 struct Readme;
 
 /// So is the Rust in the page on creating jobs.

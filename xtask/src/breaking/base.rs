@@ -13,11 +13,12 @@ use crate::workspace;
 const DESCRIPTION: &str = "openapi/modelarts.yaml";
 
 /// What may change without any client noticing.
-const WORDS: [&str; 6] = [
+const WORDS: [&str; 7] = [
     "description",
     "summary",
     "example",
     "examples",
+    "externalDocs",
     "x-error-codes",
     "x-sources",
 ];

@@ -1,19 +1,14 @@
 //! The checks. All build into one target directory with one profile, so that
 //! later ones find what earlier ones have built.
 
-use std::{
-    collections::BTreeSet,
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail};
 
 use super::{
     clients,
     outcome::{Check, Outcome, passes},
-    pytest, redocly, schemathesis, vitest,
+    package, pytest, redocly, schemathesis, vitest,
 };
 use crate::{
     metadata::Metadata,
@@ -85,6 +80,11 @@ pub const ALL: &[Check] = &[
         run: || passes(&mut itself(["readme", "--check"])?),
     },
     Check {
+        name: "licences",
+        about: "every dependency has an admitted licence, and THIRD-PARTY.md lists the unusual ones",
+        run: || passes(&mut itself(["licences", "--check"])?),
+    },
+    Check {
         name: "schema",
         about: "the generated types are the description",
         run: || passes(&mut programs::schema_command()),
@@ -106,7 +106,7 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "dist",
-        about: "a release of the description can be made",
+        about: "a release of the description can be made, and is the same when it is made again",
         run: dist,
     },
     Check {
@@ -146,8 +146,8 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "package",
-        about: "what would be published builds on its own",
-        run: package,
+        about: "what would be published is complete and builds on its own",
+        run: package::run,
     },
 ];
 
@@ -201,7 +201,7 @@ fn dist() -> Result<Outcome> {
             why,
             also_in_ci: false,
         }),
-        None => passes(&mut itself(["dist"])?),
+        None => passes(&mut itself(["dist", "--check"])?),
     }
 }
 
@@ -262,60 +262,6 @@ fn examples() -> Result<Outcome> {
     } else {
         Outcome::Failed(failed.join(", "))
     })
-}
-
-fn package() -> Result<Outcome> {
-    forget_unpacked()?;
-    // What `cargo publish --dry-run --workspace` does, without asking the registry
-    // whether the versions are new: after a release they are not.
-    // Whether everything is committed is a question for a release, too; here it is
-    // whether the packages build from what they contain.
-    // A target directory of its own, made anew: what was built of an earlier package
-    // of the same version would be taken for built.
-    let target = workspace::root().join("target/package-check");
-    if target.exists() {
-        fs::remove_dir_all(&target)?;
-    }
-    let mut command = cargo(["package", "--workspace", "--allow-dirty"]);
-    command.arg("--target-dir").arg(&target);
-    for unpublished in Metadata::read(&workspace::root())?.unpublished() {
-        command.args(["--exclude", &unpublished]);
-    }
-    passes(&mut command)
-}
-
-/// Removes our packages from where cargo keeps what it has unpacked.
-///
-/// To verify packages that need one another, cargo makes a registry in the target
-/// directory and unpacks from it. Such sources are kept by the path of that registry
-/// and their version, and not made again when the package has changed meanwhile: a
-/// second run in the same place would build against the packages of the first.
-fn forget_unpacked() -> Result<()> {
-    let home = env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
-    let Some(sources) = home.map(|home| home.join("registry/src")) else {
-        return Ok(());
-    };
-    let Ok(registries) = fs::read_dir(sources) else {
-        return Ok(());
-    };
-    for registry in registries {
-        let registry = registry?;
-        // A registry in a directory has no host before the hyphen.
-        if !registry.file_name().to_string_lossy().starts_with('-') {
-            continue;
-        }
-        for package in fs::read_dir(registry.path())? {
-            let package = package?;
-            let name = package.file_name();
-            let name = name.to_string_lossy();
-            if name.starts_with("modelarts-") && name.ends_with(env!("CARGO_PKG_VERSION")) {
-                fs::remove_dir_all(package.path())?;
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

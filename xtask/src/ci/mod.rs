@@ -3,6 +3,7 @@
 mod checks;
 mod clients;
 mod outcome;
+mod package;
 mod pytest;
 mod redocly;
 mod schemathesis;

@@ -26,8 +26,8 @@ pub fn command() -> Result<Command> {
     Ok(command)
 }
 
-/// Runs a command of Redocly that makes one file of the description.
-pub fn make(arguments: &[&str], file: &Path) -> Result<()> {
+/// Runs a command of Redocly that makes one file of a description.
+pub fn make(arguments: &[&str], description: &Path, file: &Path) -> Result<()> {
     if let Some(why) = node::unavailable() {
         bail!("Redocly cannot run: {why}");
     }
@@ -36,7 +36,7 @@ pub fn make(arguments: &[&str], file: &Path) -> Result<()> {
     fs::create_dir_all(directory)?;
     let output = command
         .args(arguments)
-        .arg("../modelarts.yaml")
+        .arg(description)
         .arg("-o")
         .arg(file)
         .output()

@@ -19,8 +19,10 @@ mod names;
 mod nullable;
 mod pagination;
 mod parameters;
+mod references;
 mod responses;
 mod rustdoc;
+mod tags;
 mod units;
 mod version;
 mod waiters;
@@ -53,6 +55,8 @@ rules! {
     "component-names": names::components,
     "property-names": names::properties,
     "operation-ids": identifiers::operations,
+    "external-docs": references::operations,
+    "tags": tags::display_names,
     "compositions": compositions::check,
     "closed-enums": enums::closed,
     "enum-values": enums::values,

@@ -16,6 +16,7 @@ pub fn description() -> Value {
     json!({
         "openapi": "3.0.3",
         "info": { "title": "Sample", "version": env!("CARGO_PKG_VERSION"), "description": "A sample." },
+        "tags": [{ "name": "Jobs", "x-displayName": "Jobs", "description": "Jobs." }],
         "x-error-table": [
             {
                 "code": "APIG.0308", "status": 429, "name": "Throttled",
@@ -64,6 +65,10 @@ pub fn description() -> Value {
             "parameters": [{ "$ref": "#/components/parameters/ProjectIdParameter" }],
             "get": {
                 "operationId": "ListJobs",
+                "externalDocs": {
+                    "url": "https://support.huaweicloud.com/api-modelarts/ListJobs.html",
+                    "description": "Reference of the vendor.",
+                },
                 "summary": "List the jobs",
                 "description": "Lists the jobs, newest first.",
                 "x-effect": "read",
@@ -94,6 +99,10 @@ pub fn description() -> Value {
             },
             "post": {
                 "operationId": "CreateJob",
+                "externalDocs": {
+                    "url": "https://support.huaweicloud.com/api-modelarts/CreateJob.html",
+                    "description": "Reference of the vendor.",
+                },
                 "summary": "Create a job",
                 "description": "Creates a job. Open Telekom Cloud only.",
                 "x-effect": "create",

@@ -1,0 +1,50 @@
+//! The symbolic link to the description.
+//!
+//! Where git may not make symbolic links, which is so on Windows by default, it makes a file with the
+//! path in place of the description. Built as it is, the path would become `DESCRIPTION`.
+
+/// Fails when the text of `modelarts.yaml` is a path to it.
+pub fn check(text: &str) -> Result<(), String> {
+    let path = text.trim();
+    if !path.starts_with("../") || path.contains('\n') {
+        return Ok(());
+    }
+    Err(format!(
+        "must be a symbolic link to {path}, and is a file with this path; allow git to make links \
+         (git config core.symlinks true, then git checkout -- crates/modelarts-api/modelarts.yaml) \
+         or copy the description in its place"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+
+    #[test]
+    fn a_path_in_place_of_the_description_is_refused() {
+        for path in [
+            "../../openapi/modelarts.yaml",
+            "../../openapi/modelarts.yaml\r\n",
+        ] {
+            assert_eq!(
+                check(path).unwrap_err(),
+                "must be a symbolic link to ../../openapi/modelarts.yaml, and is a file with this \
+                 path; allow git to make links (git config core.symlinks true, then git checkout \
+                 -- crates/modelarts-api/modelarts.yaml) or copy the description in its place"
+            );
+        }
+    }
+
+    #[test]
+    fn a_description_is_taken() {
+        for text in [
+            "",
+            "openapi: 3.0.3\n",
+            "# ../modelarts.yaml",
+            "{\"openapi\": \"3.0.3\"}",
+        ] {
+            check(text).unwrap();
+        }
+        check("../a: 1\nb: 2").unwrap();
+    }
+}

@@ -1,0 +1,169 @@
+//! The packages that would be published.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Result, ensure};
+
+use super::outcome::{Outcome, passes};
+use crate::{
+    markdown,
+    metadata::Metadata,
+    workspace::{self, cargo},
+};
+
+/// Looks at the packages that would be published, and builds them.
+pub fn run() -> Result<Outcome> {
+    let metadata = Metadata::read(&workspace::root())?;
+    for (name, folder) in metadata.published() {
+        let offences = offences(&folder, &listed(name)?)?;
+        if !offences.is_empty() {
+            return Ok(Outcome::Failed(format!("{name}: {}", offences.join("; "))));
+        }
+    }
+    builds(&metadata)
+}
+
+/// The files of a package.
+fn listed(name: &str) -> Result<Vec<String>> {
+    let output = cargo(["package", "--list", "--allow-dirty", "--package", name]).output()?;
+    ensure!(
+        output.status.success(),
+        "cargo package --list failed for {name}"
+    );
+    let files = String::from_utf8(output.stdout)?;
+    Ok(files.lines().map(str::to_owned).collect())
+}
+
+/// Files that every package has.
+const REQUIRED: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
+
+/// Offences of a package against what readers of its page and its users expect.
+fn offences(folder: &Path, files: &[String]) -> Result<Vec<String>> {
+    let mut offences = Vec::new();
+    for required in REQUIRED {
+        if !files.iter().any(|file| file == required) {
+            offences.push(format!("must contain {required}"));
+        }
+    }
+    // Tests need other crates of the repository.
+    if let Some(test) = files.iter().find(|file| file.starts_with("tests/")) {
+        offences.push(format!("must not contain {test}"));
+    }
+    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        let [ours, packaged] =
+            [workspace::root(), folder.to_owned()].map(|folder| fs::read(folder.join(licence)));
+        if ours? != packaged.unwrap_or_default() {
+            offences.push(format!("{licence} must be that of the repository"));
+        }
+    }
+    // A registry resolves links of a README against the folder of the package in the repository.
+    let readme = fs::read_to_string(folder.join("README.md")).unwrap_or_default();
+    for link in markdown::linked_files(&readme) {
+        if link.starts_with("..") || !folder.join(link).exists() {
+            offences.push(format!(
+                "README.md must not link to {link}: it is not in the folder"
+            ));
+        }
+    }
+    Ok(offences)
+}
+
+/// Builds the packages from what they contain.
+fn builds(metadata: &Metadata) -> Result<Outcome> {
+    forget_unpacked()?;
+    // What `cargo publish --dry-run --workspace` does, without asking the registry
+    // whether the versions are new: after a release they are not.
+    // Whether everything is committed is a question for a release, too; here it is
+    // whether the packages build from what they contain.
+    // A target directory of its own, made anew: what was built of an earlier package
+    // of the same version would be taken for built.
+    let target = workspace::root().join("target/package-check");
+    if target.exists() {
+        fs::remove_dir_all(&target)?;
+    }
+    let mut command = cargo(["package", "--workspace", "--allow-dirty"]);
+    command.arg("--target-dir").arg(&target);
+    for unpublished in metadata.unpublished() {
+        command.args(["--exclude", &unpublished]);
+    }
+    passes(&mut command)
+}
+
+/// Removes our packages from where cargo keeps what it has unpacked.
+///
+/// To verify packages that need one another, cargo makes a registry in the target
+/// directory and unpacks from it. Such sources are kept by the path of that registry
+/// and their version, and not made again when the package has changed meanwhile: a
+/// second run in the same place would build against the packages of the first.
+fn forget_unpacked() -> Result<()> {
+    let home = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
+    let Some(sources) = home.map(|home| home.join("registry/src")) else {
+        return Ok(());
+    };
+    let Ok(registries) = fs::read_dir(sources) else {
+        return Ok(());
+    };
+    for registry in registries {
+        let registry = registry?;
+        // A registry in a directory has no host before the hyphen.
+        if !registry.file_name().to_string_lossy().starts_with('-') {
+            continue;
+        }
+        for package in fs::read_dir(registry.path())? {
+            let package = package?;
+            let name = package.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with("modelarts-") && name.ends_with(env!("CARGO_PKG_VERSION")) {
+                fs::remove_dir_all(package.path())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(readme: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            fs::copy(workspace::root().join(licence), folder.path().join(licence)).unwrap();
+        }
+        fs::write(folder.path().join("README.md"), readme).unwrap();
+        folder
+    }
+
+    fn files(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_complete_package_has_no_offence() {
+        let folder = package("[a](README.md#a) and [b](https://example.com)");
+        let files = files(&["LICENSE-APACHE", "LICENSE-MIT", "README.md", "src/lib.rs"]);
+        assert_eq!(offences(folder.path(), &files).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_missing_too_much_or_leads_nowhere_is_named() {
+        let folder = package("[a](../README.md), [b](b.md)");
+        fs::write(folder.path().join("LICENSE-MIT"), "another").unwrap();
+        let files = files(&["LICENSE-APACHE", "LICENSE-MIT", "tests/it/main.rs"]);
+        assert_eq!(
+            offences(folder.path(), &files).unwrap(),
+            [
+                "must contain README.md",
+                "must not contain tests/it/main.rs",
+                "LICENSE-MIT must be that of the repository",
+                "README.md must not link to ../README.md: it is not in the folder",
+                "README.md must not link to b.md: it is not in the folder",
+            ]
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! `cargo xtask dist`: what a release of the description consists of.
+
+mod archive;
+mod files;
+
+use std::{fs, path::Path, process::ExitCode};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{docs, regenerate, tools::redocly, workspace};
+
+/// Makes `target/dist` anew: a folder with the description in all its forms and what explains it,
+/// and the same as an archive. The same commit gives the same bytes; with `check` that is tried.
+pub fn run(check: bool) -> Result<ExitCode> {
+    let directory = workspace::root().join("target/dist");
+    let sums = make(&directory)?;
+    if check {
+        let again = make(&directory)?;
+        ensure!(
+            sums == again,
+            "made twice, and not the same:\n{sums}and\n{again}"
+        );
+    }
+    print!("{sums}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the release and gives the sums of its files and of the archive.
+fn make(directory: &Path) -> Result<String> {
+    if directory.exists() {
+        fs::remove_dir_all(directory)?;
+    }
+    let description = regenerate::read(&workspace::description())?;
+    let version = description
+        .pointer("/info/version")
+        .and_then(|version| version.as_str())
+        .context("the description has no version")?;
+    let name = format!("modelarts-openapi-{version}");
+    let release = directory.join(&name);
+
+    files::copy(&workspace::root(), &release)?;
+    let json = release.join("modelarts.json");
+    redocly::make(
+        &["bundle", "--ext", "json"],
+        &workspace::description(),
+        &json,
+    )?;
+    // CALL SITE: plain::write(&workspace::description(), &release.join("modelarts.plain.json"))?;
+    docs::build(&release.join("modelarts.html"))?;
+    files::links_hold(&release)?;
+    let sums = archive::sums(&release)?;
+    fs::write(release.join(archive::SUMS), &sums)?;
+
+    let archive = directory.join(format!("{name}.tar.gz"));
+    archive::write(&release, &name, &archive)?;
+    let sum = archive::sum(directory, &archive)?;
+    fs::write(archive.with_added_extension("sha256"), &sum)?;
+    Ok(sums + &sum)
+}

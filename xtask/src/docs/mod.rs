@@ -1,0 +1,106 @@
+//! `cargo xtask docs`: the reference as one HTML page that loads nothing.
+//!
+//! Redocly makes it from a copy of the description, in which extensions are text.
+
+mod errors;
+mod events;
+mod operations;
+mod reference;
+
+use std::{fs, path::Path, process::ExitCode};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::{tools::redocly, workspace};
+
+/// Policy by which a browser loads nothing, whatever the script asks for: Redoc's script has the
+/// address of a logo. The search of the page is a worker that the script makes from text.
+const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+    script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; \
+    img-src data:; font-src data:\">";
+
+/// What makes a browser load something. The page is one file, so nothing may.
+const LOADS: &[&str] = &[
+    "<script src",
+    "<link ",
+    "<img src=\"http",
+    "<iframe",
+    "@import url",
+    "url(http",
+    "url(\"http",
+];
+
+/// Builds the page at `target/docs/modelarts.html`.
+pub fn run() -> Result<ExitCode> {
+    let page = workspace::root().join("target/docs/modelarts.html");
+    build(&page)?;
+    println!("{}", page.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the page in a file.
+pub fn build(page: &Path) -> Result<()> {
+    let read = |file: &Path| fs::read_to_string(file).with_context(|| file.display().to_string());
+    let description = workspace::description();
+    let readme = description.with_file_name("README.md");
+    let copy = workspace::root().join("target/docs/reference.yaml");
+    fs::create_dir_all(copy.with_file_name(""))?;
+    fs::write(
+        &copy,
+        reference::with_text(&read(&description)?, &read(&readme)?)?,
+    )?;
+    // With the script inside; without this it comes from a server.
+    redocly::make(&["build-docs", "--inlineBundle"], &copy, page)?;
+    let html = with_policy(&read(page)?)?;
+    fs::write(page, &html)?;
+    loads_nothing(&html).with_context(|| page.display().to_string())
+}
+
+/// The page with the policy before everything that it governs.
+fn with_policy(html: &str) -> Result<String> {
+    let (before, after) = html.split_once("<head>").context("the page has no head")?;
+    Ok(format!("{before}<head>\n    {POLICY}{after}"))
+}
+
+fn loads_nothing(html: &str) -> Result<()> {
+    ensure!(html.contains("<script"), "the page has no script inside");
+    match LOADS.iter().find(|what| html.contains(**what)) {
+        Some(what) => bail!("the page would load something: {what}"),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_policy_comes_first() {
+        let html = with_policy("<html><head><script>run()</script></head></html>").unwrap();
+        let (_, after) = html.split_once("<head>\n    ").unwrap();
+        assert!(after.starts_with("<meta http-equiv=\"Content-Security-Policy\""));
+        assert!(after.ends_with("><script>run()</script></head></html>"));
+        assert_eq!(
+            with_policy("<p>").unwrap_err().to_string(),
+            "the page has no head"
+        );
+    }
+
+    #[test]
+    fn a_page_that_loads_something_is_refused() {
+        loads_nothing("<script>run()</script>").unwrap();
+        for (html, message) in [
+            ("<p>", "the page has no script inside"),
+            (
+                "<script src=\"https://cdn.example/a.js\">",
+                "the page would load something: <script src",
+            ),
+            (
+                "<link rel=\"stylesheet\"><script>",
+                "the page would load something: <link ",
+            ),
+        ] {
+            assert_eq!(loads_nothing(html).unwrap_err().to_string(), message);
+        }
+    }
+}
