@@ -95,8 +95,8 @@ impl CreateJob {
         self.set("algorithm.boot_file", path.into())
     }
 
-    /// Where the code is put in the container; below `/home`. Default
-    /// `/home/ma-user/modelarts/user-job-dir`.
+    /// The directory in the container, below `/home`, that the last directory of `code_dir` is
+    /// downloaded into. Default `/home/ma-user/modelarts/user-job-dir`.
     pub fn local_code_dir(self, path: impl Into<String>) -> Self {
         self.set("algorithm.local_code_dir", path.into())
     }
