@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use super::{
-    clients,
+    citations, clients,
     outcome::{Check, Outcome, passes},
     pytest, redocly, schemathesis, vitest,
 };
@@ -46,6 +46,11 @@ pub const ALL: &[Check] = &[
         name: "layers",
         about: "modules use only what stands below them",
         run: || passes(&mut itself(["layers"])?),
+    },
+    Check {
+        name: "citations",
+        about: "sources and documents that are cited are there",
+        run: citations::run,
     },
     Check {
         name: "spec",
