@@ -59,7 +59,8 @@ const ROWS: &[Row] = &[
     row(2768, 400, "Default value does not match parameter type.", "Please check the default parameter type."),
     row(2769, 400, "default value is not in the setting range.", "Please ensure that the default value is within the range."),
     row(2770, 400, "Parameter range error.", "Please enter another value range."),
-    // The message is ours: the code of a missing code directory is known, its text is not.
+    // The message is ours: the code of a missing code directory is known (SOURCES D-124), its text
+    // is not.
     row(2773, 400, "Failed to obtain the OBS object content.", "Check whether the code directory in the request is valid."),
     row(2775, 400, "Training job (ID: %s) not found.", "Check whether the training job information in the request is valid."),
     row(2780, 400, "AI engine(id:%s) not found.", "Check whether the engine informer in the request is valid."),

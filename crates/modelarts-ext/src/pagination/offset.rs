@@ -1,5 +1,5 @@
-//! The unit of offsets: pages or records. For some lists the documents disagree, and the
-//! client detects it.
+//! The unit of offsets: pages or records. For some lists sources disagree (SOURCES, "Without a
+//! number"), and the client detects it.
 
 use std::sync::{
     Arc,
