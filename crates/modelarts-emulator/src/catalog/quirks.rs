@@ -69,7 +69,7 @@ quirks! {
     }
     /// The code for an `action_type` that is none (SOURCES D-127).
     unknown_action: UnknownAction {
-        /// ModelArts.2788, as the service has been seen to answer.
+        /// ModelArts.2788, as the service answers.
         Seen,
         /// ModelArts.2812, as the list of codes says.
         Documented,

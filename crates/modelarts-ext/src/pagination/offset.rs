@@ -34,7 +34,7 @@ impl OffsetUnit {
     }
 }
 
-/// The offset units that a client has detected, one for each list whose documents disagree.
+/// The offset units that a client has detected, one for each list whose unit is disputed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DetectedOffsets {
     pub(crate) events: DetectedOffset,

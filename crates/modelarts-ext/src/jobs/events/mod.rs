@@ -149,9 +149,9 @@ impl Events {
         self
     }
 
-    /// What the service takes offsets for: [`Offset::Record`] or [`Offset::PageIndex`].
-    /// The documents disagree; if nothing is said, the first two pages tell, and the
-    /// client remembers it.
+    /// Sets the unit of offsets: [`Offset::Record`] or [`Offset::PageIndex`]. Sources disagree
+    /// (`openapi/SOURCES.md`, "Without a number"); without this call, the first two pages show it,
+    /// and the client remembers it.
     pub fn offset_is(mut self, meaning: Offset) -> Self {
         self.options.meaning = Some(meaning);
         self
