@@ -65,7 +65,7 @@ pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
         .iter()
         .any(|(known, _, names)| *known == family && names.contains(&name));
     if !listed {
-        return Err(ApiError::of(2836, &[&format!("{family}/{name}")]));
+        return Err(ApiError::of(2836, &[]));
     }
     let Some((_, settings)) = SETTINGS.iter().find(|(known, _)| *known == name) else {
         return Err(ApiError::not_modelled(format!(

@@ -114,6 +114,6 @@ pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
     }
     match path.filter(|_| drawn) {
         Some(path) => ok(json!({"file_path": path})),
-        None => Err(ApiError::of(2836, &[name])),
+        None => Err(ApiError::of(2836, &[])),
     }
 }
