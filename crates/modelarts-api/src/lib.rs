@@ -17,8 +17,9 @@
 //! [`send`].
 //!
 //! In requests, optional lists and maps that are empty are left out. So a list that a
-//! change (`ChangeAlgorithm`) should clear cannot be sent as `[]`; no document says
-//! whether the service tells the two apart.
+//! change (`ChangeAlgorithm`) should clear cannot be sent as `[]`, but for the tags of an
+//! algorithm, whose list is a type of its own: only an empty list takes them off. Of other lists no
+//! source says whether the service tells the two apart (`openapi/SOURCES.md`, "Without a number").
 
 pub mod decode;
 mod error;

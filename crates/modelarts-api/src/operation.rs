@@ -115,7 +115,7 @@ pub enum ParameterLocation {
 pub struct Pagination {
     /// The unit of the offset.
     pub offset: Offset,
-    /// The documents disagree about the unit of the offset.
+    /// Sources disagree about the unit of the offset (`openapi/SOURCES.md`, "Without a number").
     pub disputed: bool,
     /// The part of the request that holds the parameters.
     pub location: ParameterLocation,

@@ -176,10 +176,10 @@ pub mod pools {
 }
 
 pub mod quirks {
-    //! Switches for behaviour on which the documents of the service are silent or disagree.
+    //! Switches for behaviour on which sources are silent or disagree.
     //!
-    //! A client should bear both sides of each. The defaults are what was seen on the service, or
-    //! what most documents say.
+    //! A client should bear both sides of each. The defaults are what ran on the service, or
+    //! what most documents say: `openapi/SOURCES.md`, "Behaviour".
     //!
     //! ```
     //! use modelarts_emulator::Emulator;

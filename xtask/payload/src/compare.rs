@@ -20,7 +20,7 @@ pub enum Kind {
     Note,
     /// The type has no such field.
     Unknown,
-    /// Text in a list of something else, such as the `"......"` of documents.
+    /// Text in a list of something else, such as `"......"` (SOURCES D-13).
     Filler,
     /// A list element that could not be read.
     Dropped,

@@ -1,4 +1,4 @@
-//! The bodies that the references and the founding documents print, a directory with one
+//! The bodies that references and guides print (SOURCES O, U and F1 to F5), a directory with one
 //! file each. They are not ours to copy, so only their names are here.
 
 use std::{collections::BTreeSet, fs, path::Path};

@@ -50,7 +50,7 @@ pub fn unknown(name: &str) -> String {
     format!("no schema is called {name}; the nearest name is {nearest}")
 }
 
-/// Operations without a body in their answer are seen to send these.
+/// The bodies of operations without a body in their answer (SOURCES D-32).
 fn empty(body: &[u8]) -> Result<Report> {
     if body.trim_ascii().is_empty() {
         return Ok(Report::default());

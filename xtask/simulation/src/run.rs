@@ -125,7 +125,7 @@ async fn emulator(
     executed: Arc<Mutex<Vec<String>>>,
 ) -> Result<Emulator, Box<dyn Error>> {
     let mut quirks = Quirks::default();
-    // Of events the documents do not say what an offset counts, so the client finds out.
+    // Of events sources disagree about what an offset counts, so the client finds out.
     if rng.bool() {
         quirks.events_offset = EventsOffset::Page;
     }

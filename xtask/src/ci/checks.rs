@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
 use anyhow::{Context, Result, bail};
 
 use super::{
-    clients,
+    citations, clients,
     outcome::{Check, Outcome, passes},
     package, pytest, redocly, schemathesis, vitest,
 };
@@ -41,6 +41,11 @@ pub const ALL: &[Check] = &[
         name: "layers",
         about: "modules use only what stands below them",
         run: || passes(&mut itself(["layers"])?),
+    },
+    Check {
+        name: "citations",
+        about: "sources and documents that are cited are there",
+        run: citations::run,
     },
     Check {
         name: "spec",

@@ -1,6 +1,7 @@
 //! `cargo xtask ci`: every check, one after the other, and a table at the end.
 
 mod checks;
+mod citations;
 mod clients;
 mod outcome;
 mod package;

@@ -193,7 +193,7 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
             Slot::List(list) => read_list(*list, self.pass, seq),
             Slot::Object(slot) => {
                 // An empty object reaches the wire as `[]` where the sender's language has
-                // one type for both, and some documents write an object as a list of one.
+                // one type for both, and an object may be written as a list of one (SOURCES D-18).
                 let only = SlotVisitor::new(Slot::Object(&mut **slot), self.pass);
                 if seq.next_element_seed(only)?.is_none() {
                     slot.clear();
@@ -203,7 +203,7 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
                     Some(_) => Err(self.wrong_type(Unexpected::Seq)),
                 }
             }
-            // `environments` is documented as a list of maps in answers.
+            // Documents have `environments` as a list of maps in answers (SOURCES D-07).
             Slot::Map(map) => read_maps(*map, self.pass, seq),
             Slot::Any(slot) | Slot::AnyOrNull(slot) => {
                 let mut items = Vec::new();

@@ -11,13 +11,13 @@ use crate::types;
 const SCHEMAS: &str = "#/components/schemas/";
 
 /// The bodies of a request or an answer: the name of their schema, and the examples.
-struct Body<'a> {
-    place: String,
+pub struct Body<'a> {
+    pub place: String,
     schema: &'a str,
-    examples: Vec<&'a Value>,
+    pub examples: Vec<&'a Value>,
 }
 
-fn bodies<'a>(root: &'a Value, operation: &'a Value) -> Vec<Body<'a>> {
+pub fn bodies<'a>(root: &'a Value, operation: &'a Value) -> Vec<Body<'a>> {
     let id = operation["operationId"].as_str().unwrap();
     let request = operation.get("requestBody").map(|body| ("request", body));
     let answers = operation["responses"].as_object().unwrap().iter();
@@ -38,6 +38,12 @@ fn bodies<'a>(root: &'a Value, operation: &'a Value) -> Vec<Body<'a>> {
         }
     }
     bodies
+}
+
+pub fn operations(root: &Value) -> impl Iterator<Item = &Value> {
+    let items = root["paths"].as_object().unwrap().values();
+    let methods = items.flat_map(|item| item.as_object().unwrap().values());
+    methods.filter(|method| method["operationId"].is_string())
 }
 
 fn follow<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
@@ -67,23 +73,18 @@ fn meaning(value: &Value) -> Value {
 fn every_example_of_a_body_survives_its_type() {
     let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
     let (mut visited, mut survived) = (BTreeSet::new(), 0);
-    for item in root["paths"].as_object().unwrap().values() {
-        for operation in item.as_object().unwrap().values() {
-            let Some(id) = operation["operationId"].as_str() else {
-                continue;
-            };
-            visited.insert(id);
-            for body in bodies(&root, operation) {
-                assert!(!body.examples.is_empty(), "{}: no example", body.place);
-                for example in body.examples {
-                    let sent = serde_json::to_vec(example).unwrap();
-                    let trip = types::of(body.schema)(&sent);
-                    let (returned, skipped) =
-                        trip.unwrap_or_else(|error| panic!("{}: {error}", body.place));
-                    assert_eq!(meaning(&returned), meaning(example), "{}", body.place);
-                    assert_eq!(skipped, Skipped::default(), "{}", body.place);
-                    survived += 1;
-                }
+    for operation in operations(&root) {
+        visited.insert(operation["operationId"].as_str().unwrap());
+        for body in bodies(&root, operation) {
+            assert!(!body.examples.is_empty(), "{}: no example", body.place);
+            for example in body.examples {
+                let sent = serde_json::to_vec(example).unwrap();
+                let trip = types::of(body.schema)(&sent);
+                let (returned, skipped) =
+                    trip.unwrap_or_else(|error| panic!("{}: {error}", body.place));
+                assert_eq!(meaning(&returned), meaning(example), "{}", body.place);
+                assert_eq!(skipped, Skipped::default(), "{}", body.place);
+                survived += 1;
             }
         }
     }

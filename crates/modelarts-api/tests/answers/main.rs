@@ -11,6 +11,7 @@ mod documents;
 mod every_field;
 mod examples;
 mod fuzz;
+mod job_times;
 #[path = "../../codegen/lower/portable_forms.rs"]
 mod portable_forms;
 mod provider;

@@ -44,8 +44,8 @@ pub struct ReceivedRequest<'a> {
     pub body: &'a [u8],
 }
 
-/// Why a request is not accepted. The text is what the gateway says; where no
-/// document has one, it is ours.
+/// The reason why a request is not accepted. The text is that of the gateway where one is known,
+/// else ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignatureError {

@@ -176,7 +176,8 @@ impl ApiError {
         Self::of(2859, &[&reason.to_string()])
     }
 
-    /// The events query has an error of its own: eight digits, two fields, no solution (seed 001).
+    /// The events query has an error of its own: eight digits, two fields, no solution
+    /// (SOURCES D-38).
     pub(crate) fn events_query() -> Self {
         Self::new(
             StatusCode::BAD_REQUEST,

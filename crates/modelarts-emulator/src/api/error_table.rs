@@ -1,6 +1,6 @@
 //! The service's table of training errors: the rows that this emulator can answer with.
 //!
-//! Open Telekom Cloud API reference, "Error Codes", revision 1ba1873: number of the code
+//! Open Telekom Cloud API reference, "Error Codes" (SOURCES E): number of the code
 //! `ModelArts.<number>`, HTTP status, message, solution. `%s` and `%d` stand for values.
 
 /// One row.
@@ -59,8 +59,7 @@ const ROWS: &[Row] = &[
     row(2768, 400, "Default value does not match parameter type.", "Please check the default parameter type."),
     row(2769, 400, "default value is not in the setting range.", "Please ensure that the default value is within the range."),
     row(2770, 400, "Parameter range error.", "Please enter another value range."),
-    // The message is ours: the code of a missing code directory is known, its text is not.
-    row(2773, 400, "Failed to obtain the OBS object content.", "Check whether the code directory in the request is valid."),
+    row(2773, 400, "get obs object content error.", "Please check the file permission."),
     row(2775, 400, "Training job (ID: %s) not found.", "Check whether the training job information in the request is valid."),
     row(2780, 400, "AI engine(id:%s) not found.", "Check whether the engine informer in the request is valid."),
     row(2781, 400, "Flavor (%s) not found.", "Check whether the flavor in the request is valid."),
@@ -75,10 +74,9 @@ const ROWS: &[Row] = &[
     row(2792, 400, "The boot_file does not belong to the package_id directory.", "Check whether boot_file and package_id are set correctly."),
     row(2793, 400, "The number of flavor instances (%d) exceeds the maximum (%d).", "Check the flavor."),
     row(2796, 409, "The job cannot be terminated.", "Check whether the job status is valid."),
-    // The messages of the next two are ours, see 2773 and 2836.
-    row(2802, 400, "Invalid code directory.", "Check whether the code directory in the request is valid."),
-    row(2803, 405, "The method is not allowed.", "Please check the method of the request."),
-    // The message is that of the service; the table has an older one.
+    row(2802, 400, "Invalid codeDir path: %s.", "Check the codeDir path."),
+    row(2803, 405, "Method not allowed.", "Please confirm that the HTTP Method is correct"),
+    // The message is that of the service (SOURCES K 20); the list has an older one.
     row(2806, 400, "Custom image jobs engine.image_url and command or engine.engine_name cannot be empty.", "Check whether the command and engine.url is valid."),
     row(2807, 400, "Unsupported condition key (%s)", "Check whether the key of search is valid."),
     row(2808, 400, "Unsupported condition operator (%s)", "Check whether the operator of search is valid."),
@@ -97,8 +95,7 @@ const ROWS: &[Row] = &[
     row(2830, 400, "Custom image jobs engine_id cannot be empty.", "Check whether the engine_id is valid."),
     row(2832, 400, "The AI engine version has been discontinued.", "Please use the latest version of AI engine."),
     row(2834, 400, "Does not support data type (%s).", "Change to a supported data type."),
-    // The message is ours: the sheet that was read has the symbol PathNotFound only.
-    row(2836, 404, "Path (%s) not found.", "Please check whether the path exists."),
+    row(2836, 404, "Path not found.", "Please confirm that the PATH is correct"),
     row(2837, 400, "The account has been restricted or frozen.", "Please check the account."),
     row(2840, 400, "Engine or resource policy specified cannot be supported on this flavor.", "Please reselect flavor."),
     row(2841, 400, "Duplicate training experiment (name: %s).", "Change training experiment name."),

@@ -44,7 +44,7 @@ impl<'a> JsonField<'a> {
         })
     }
 
-    /// A text member. Empty text counts as absent, as the documented examples send it.
+    /// A text member. Empty text counts as absent, as examples send it (SOURCES X).
     pub(crate) fn text_of(&self, name: &str) -> Result<Option<&'a str>, ApiError> {
         let text = self.get(name)?.map(|field| field.text()).transpose()?;
         Ok(text.filter(|text| !text.is_empty()))

@@ -14,7 +14,7 @@ pub enum Cloud {
     Huawei,
 }
 
-/// The operations that Open Telekom Cloud documents. Huawei Cloud has them, too.
+/// The operations that Open Telekom Cloud documents (SOURCES O). Huawei Cloud has them, too.
 #[rustfmt::skip]
 const COMMON_OPERATIONS: [Operation; 25] = {
     use Operation as O;
@@ -83,7 +83,8 @@ impl Cloud {
         }
     }
 
-    /// Values of the annotation `fault-tolerance/job-retry-num`, by the user guide of each cloud.
+    /// Values of the annotation `fault-tolerance/job-retry-num`, by the user guide of each cloud
+    /// (SOURCES, rule `retries-in-range`).
     pub(crate) const fn retries(self) -> RangeInclusive<i64> {
         match self {
             Self::Otc => 1..=3,

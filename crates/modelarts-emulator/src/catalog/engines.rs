@@ -1,4 +1,4 @@
-//! The preset engines that the emulator knows from the documents.
+//! The preset engines: those of the examples (SOURCES X, D-13).
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,8 @@ pub(crate) struct Engine {
     cpu_image: &'static str,
     gpu_image: &'static str,
     image_version: &'static str,
-    /// No longer for new jobs. No document names one; the row is there for the error.
+    /// No longer for new jobs. No source names one; the row is there for the error
+    /// (SOURCES, rule `engine-not-retired`).
     pub(crate) retired: bool,
 }
 

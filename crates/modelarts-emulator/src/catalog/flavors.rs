@@ -1,5 +1,5 @@
-//! The flavors that the emulator knows from the documents: how many nodes and cards they allow,
-//! and what the details of a job show of them.
+//! The flavors, from the examples (SOURCES X, D-20) and the ids of the reference (SOURCES O, D-67):
+//! how many nodes and cards they allow, and what the details of a job show of them.
 //!
 //! The first in the list are public, the last are those of dedicated pools with cards.
 

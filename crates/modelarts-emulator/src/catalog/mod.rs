@@ -1,6 +1,6 @@
 //! The offer of the service: its operations, clouds, engines, flavors and pools, as static tables.
 //!
-//! [`quirks`] has a switch for each behaviour on which the documents are silent or disagree.
+//! [`quirks`] has a switch for each behaviour on which sources are silent or disagree.
 
 pub(crate) mod cloud;
 pub(crate) mod engines;

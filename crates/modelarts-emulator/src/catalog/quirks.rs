@@ -1,4 +1,5 @@
-//! Switches, each with a default, for behaviour on which the documents are silent or disagree.
+//! Switches, each with a default, for behaviour on which sources are silent or disagree:
+//! `openapi/SOURCES.md`, "Behaviour".
 
 use serde::{Deserialize, Serialize};
 
@@ -38,37 +39,37 @@ macro_rules! quirks {
 }
 
 quirks! {
-    /// The phase of a job that was stopped after its maximum running duration.
+    /// The phase of a job that was stopped after its maximum running duration (SOURCES D-154).
     auto_stopped: AutoStopPhase {
         /// As after a stop by hand.
         Terminated,
         /// As after a failure.
         Failed,
     }
-    /// The fate of a preemptible job whose nodes another one takes.
+    /// The fate of a preemptible job whose nodes another one takes (SOURCES D-155).
     preempted: PreemptionPhase {
         /// It waits again.
         Pending,
         /// It has failed.
         Failed,
     }
-    /// The effect of DeleteTrainingJob on a job that has not ended.
+    /// The effect of DeleteTrainingJob on a job that has not ended (SOURCES D-156).
     delete_active: DeleteActive {
         /// It ends it first.
         Ends,
         /// It refuses, with 400.
         Refuses,
     }
-    /// The answer of StopTrainingJob while the job is Terminating.
+    /// The answer of StopTrainingJob while the job is Terminating (SOURCES D-153).
     stop_again: RepeatedStop {
         /// 409, as for a job that has ended.
         Refuses,
         /// 202, and nothing changes.
         Accepts,
     }
-    /// The code for an `action_type` that is none.
+    /// The code for an `action_type` that is none (SOURCES D-127).
     unknown_action: UnknownAction {
-        /// ModelArts.2788, as the service has been seen to answer.
+        /// ModelArts.2788, as the service answers.
         Seen,
         /// ModelArts.2812, as the list of codes says.
         Documented,
@@ -80,14 +81,14 @@ quirks! {
         /// Pages.
         Page,
     }
-    /// The unit of `offset` of ListTrainingJobs.
+    /// The unit of `offset` of ListTrainingJobs (SOURCES D-57).
     jobs_offset: JobsOffset {
         /// Pages.
         Page,
         /// Jobs.
         Job,
     }
-    /// The jobs that `count` of ListTrainingJobs counts.
+    /// The jobs that `count` of ListTrainingJobs counts (SOURCES D-157).
     jobs_count: JobsCount {
         /// All jobs that fit.
         Fitting,

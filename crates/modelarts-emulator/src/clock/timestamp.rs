@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn times_are_cut_to_seconds_and_reported_in_the_services_zone() {
-        // The pair of the documented events example.
+        // The pair of the example of events (SOURCES F2).
         let asked = Timestamp::parse("1669449696964").unwrap();
         assert_eq!(asked.rfc3339(), "2022-11-26T16:01:36+08:00");
         assert_eq!(

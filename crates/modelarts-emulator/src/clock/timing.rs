@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// The delays that the service adds around the run of the code.
 ///
-/// They are added to the real time of runs, copies and downloads. **\[i\]** marks values that no
-/// document states.
+/// They are added to the real time of runs, copies and downloads. They are those of
+/// examples (SOURCES D-159); **\[i\]** marks values that are in none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timing {

@@ -28,7 +28,8 @@ struct Restarts {
 }
 
 impl Restarts {
-    /// "Consecutive" is documented for unconditional restarts; on one machine all are.
+    /// Restarts without a condition are limited to three in a row (SOURCES D-158); on one machine
+    /// all are in a row.
     const UNCONDITIONAL: u32 = 3;
 
     /// The restarts that are left of those that the request allows, after `used` of them.

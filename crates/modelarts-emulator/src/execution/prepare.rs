@@ -39,7 +39,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Only jobs that may run again are checked, as the user guide on fault tolerance says.
+    /// Only jobs that may run again are checked (SOURCES D-152).
     fn pre_check(&self) -> Result<(), Ending> {
         for worker in &self.workers {
             let task = worker.task();
@@ -130,7 +130,7 @@ impl Driver {
                 continue;
             }
             self.check_not_stopped()?;
-            // No document has an event for it.
+            // The list of events has none for it (SOURCES F1).
             let copy = self.copy_in_time(limit, |interrupt| {
                 runner.prefetch_output(worker.clone(), index, interrupt)
             });

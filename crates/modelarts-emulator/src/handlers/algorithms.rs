@@ -250,7 +250,7 @@ pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
     ok(found.ok_or_else(ApiError::algorithm_not_found)?)
 }
 
-/// 201, as documented. The name stays: algorithms cannot be renamed. The body replaces all there
+/// 201 (SOURCES D-31). The name stays: algorithms cannot be renamed. The body replaces all there
 /// was, but for tags, which become empty only by an empty list. A body with `metadata` alone
 /// changes nothing else.
 pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {

@@ -7,8 +7,8 @@ use crate::{
     handlers::call::{ApiCall, ApiResult, ok},
 };
 
-/// Families in English and Chinese with the names of their templates, as documented; the Chinese
-/// names are ours, the documents have a placeholder.
+/// Families in English and Chinese with the names of their templates (SOURCES O, X). The Chinese
+/// names are ours: the example has a placeholder (SOURCES D-81).
 const FAMILIES: [(&str, &str, &[&str]); 4] = [
     (
         "hpo",
@@ -32,7 +32,7 @@ const FAMILIES: [(&str, &str, &[&str]); 4] = [
 ];
 
 /// The templates whose settings are known, with what they set beside what all do. The content of
-/// the others is in no document.
+/// the others is in no source.
 const SETTINGS: [(&str, &str); 3] = [
     (
         "Anneal",
@@ -65,7 +65,7 @@ pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
         .iter()
         .any(|(known, _, names)| *known == family && names.contains(&name));
     if !listed {
-        return Err(ApiError::of(2836, &[&format!("{family}/{name}")]));
+        return Err(ApiError::of(2836, &[]));
     }
     let Some((_, settings)) = SETTINGS.iter().find(|(known, _)| *known == name) else {
         return Err(ApiError::not_modelled(format!(

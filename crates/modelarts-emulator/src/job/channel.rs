@@ -79,7 +79,7 @@ pub(crate) enum VolumeSource {
     Obs(ObsPath),
 }
 
-/// The documented default (`30s`).
+/// The default of `period`, `30s` (SOURCES O).
 const PERIOD: Duration = Duration::from_secs(30);
 
 /// `inputs` or `outputs`, which have passed the rules.
@@ -134,7 +134,7 @@ pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Chan
     Ok(channels)
 }
 
-/// `30s` or 30: the documents have both.
+/// `30s` or 30 (SOURCES D-14).
 fn seconds(value: &Value) -> Option<Duration> {
     let seconds = match value {
         Value::String(text) => text.trim_end_matches('s').parse().ok()?,

@@ -95,7 +95,7 @@ pub(super) fn render_role(role: &JobRequest) -> Value {
     }
     let shown = &mut algorithm["engine"];
     if let Some(engine) = shown.as_object_mut() {
-        // No document has it in the engine of a task.
+        // Documents lack it in the engine of a task (SOURCES O, S).
         engine.remove("install_sys_packages");
     }
     if let Some(engine) = preset(&role.engine) {
@@ -133,7 +133,7 @@ fn channel(channel: &Channel) -> Value {
     })
 }
 
-/// The mode and the period are the documented defaults: a request cannot name others.
+/// The mode and the period are the defaults (SOURCES O): a request cannot name others.
 fn output(output: &Channel) -> Value {
     let mut shown = channel(output);
     shown["mode"] = "upload_periodically".into();

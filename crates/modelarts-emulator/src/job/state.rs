@@ -52,8 +52,8 @@ impl JobState {
         )
     }
 
-    /// Terminate is documented for Creating, Pending and Running. Terminating is mentioned
-    /// nowhere, and is refused.
+    /// Jobs are stopped in Creating, Pending and Running. Terminating is refused
+    /// (SOURCES D-153).
     pub(crate) const fn may_be_terminated(self) -> bool {
         matches!(self, Self::Creating | Self::Queuing | Self::Running)
     }
@@ -90,11 +90,12 @@ pub(crate) const PHASES: [&str; 8] = [
     "Abnormal",
 ];
 
-/// The failures after which a job with `fault-tolerance/job-retry-num` runs again. The documents
-/// disagree; the pages that say each are with the variants.
+/// The failures after which a job with `fault-tolerance/job-retry-num` runs again. Guides
+/// disagree (SOURCES D-152).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartOn {
-    /// Only when the machine is at fault, never because of an exit code: the fault tolerance page.
+    /// Only when the machine is at fault, never because of an exit code: the guide on fault
+    /// tolerance.
     Fault,
     /// Whenever the code fails: the guide to creating jobs. Hardware does not fail here.
     #[default]

@@ -59,8 +59,8 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
     shown
 }
 
-/// Removes the members of a fine-tuning job that no answer shows, as the authors of the vendor's
-/// Terraform provider note.
+/// Removes the members of a fine-tuning job that no answer shows, as a note in the vendor's
+/// Terraform provider says (SOURCES T).
 fn hide_tuning(shown: &mut Value) {
     for (parent, name) in [
         ("algorithm", "inputs"),

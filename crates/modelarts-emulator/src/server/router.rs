@@ -53,7 +53,7 @@ pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
         };
         let path = format!("/v2/{{project_id}}{}", operation.path());
         router = router.route(&path, on(method, does));
-        // The tutorial writes these paths so.
+        // The use case has these paths (SOURCES D-71).
         if let Some(rest) = operation.path().strip_prefix("/training-job-")
             && ["engines", "flavors"].contains(&rest)
         {

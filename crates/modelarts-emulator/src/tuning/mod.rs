@@ -4,12 +4,12 @@
 //! [`space`] its parameters. The algorithms behind [`search`] are [`anneal`], [`bayes`] and
 //! [`tpe`]; each [`trial`] keeps its reports, and [`importance`] compares the parameters.
 //!
-//! Documented are the three algorithms with their settings, the form of the tables, and that the
-//! reward is found in the log by a regular expression. Decided here, because no document says it:
-//! without `algo_configs` it is a `bayes_opt_search`; four trials run at a time, as in the
-//! documented template, or `max_concurrent` of the settings; the first of `reward_attrs` leads; a
-//! regular expression is tried on each line, and its first group, or else all it matches, is the
-//! value; a job is Completed if one of its trials ended with 0.
+//! Sources have the three algorithms with their settings (SOURCES X), the form of the tables
+//! (D-10), and that the reward is found in the log by a regular expression (SOURCES G). Decided
+//! here, because no source says it: without `algo_configs` it is a `bayes_opt_search`; four trials
+//! run at a time, as in the template of the example, or `max_concurrent` of the settings; the first
+//! of `reward_attrs` leads; a regular expression is tried on each line, and its first group, or
+//! else all it matches, is the value; a job is Completed if one of its trials ended with 0.
 
 mod anneal;
 mod bayes;

@@ -136,7 +136,7 @@ impl Tuning {
 
     pub(crate) fn searcher(&self) -> Box<dyn Searcher> {
         match self.algorithm {
-            // How many points are random is documented for TPE only.
+            // The number of random points is a setting of TPE only (SOURCES X).
             Algorithm::Bayes { kind, kappa, xi } => Box::new(Bayes {
                 kind,
                 kappa,

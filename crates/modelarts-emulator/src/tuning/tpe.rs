@@ -3,7 +3,7 @@
 //! Good points and all others each get a density; the next point is where the first is largest
 //! against the second. `gamma` is the share of good points, as in the paper that proposed the
 //! algorithm (Bergstra and others, 2011). Numbers without a source are those of hyperopt's
-//! `tpe.suggest`, which has the documented settings.
+//! `tpe.suggest`, which has the settings of the example (SOURCES X).
 
 use fastrand::Rng;
 

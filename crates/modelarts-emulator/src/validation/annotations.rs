@@ -151,7 +151,7 @@ pub(super) fn metrics_url_and_port(creation: &Creation<'_>) -> Result<(), ApiErr
     Ok(())
 }
 
-/// The older documents have URL and port, the newer ones a command or an HTTP request.
+/// Custom metrics have URL and port, or a command or an HTTP request (SOURCES D-63).
 pub(super) fn metrics_one_form(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (at, metric) in creation.list("/spec/custom_metrics").iter().enumerate() {
         let given = |name: &str| {

@@ -130,7 +130,7 @@ pub(super) fn channel_variable_name(creation: &Creation<'_>) -> Result<(), ApiEr
     Ok(())
 }
 
-/// `attributes` is an object, the same as text, or, in the newest documents, the name of one.
+/// `attributes` is an object, the same as text, or the name of one (SOURCES D-17).
 pub(super) fn constraint_attributes(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (path, channel) in channels(creation) {
         let constraints = channel.get("remote_constraint").and_then(Value::as_array);

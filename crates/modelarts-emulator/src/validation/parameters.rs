@@ -140,7 +140,7 @@ pub(super) fn parameter_in_range(creation: &Creation<'_>) -> Result<(), ApiError
 
 // ---- hyper-parameter search ----
 
-/// The algorithms of the search, in the order of the documented list.
+/// The algorithms of the search, in the order of the example (SOURCES X).
 pub(super) const SEARCHES: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"];
 
 pub(super) fn search_rewards(creation: &Creation<'_>) -> Result<(), ApiError> {

@@ -141,7 +141,8 @@ pub(super) fn nodes_of_flavor(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// `engine.run_user`: no document has a field for the user id of a request; answers carry this one.
+/// `engine.run_user`: documents have no field for the user id of a request (SOURCES O, S, F3);
+/// answers have this one.
 fn run_user(creation: &Creation<'_>) -> Option<Result<u64, String>> {
     let value = creation.at("/algorithm/engine/run_user")?;
     let text = match value {

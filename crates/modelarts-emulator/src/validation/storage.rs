@@ -76,7 +76,10 @@ pub(super) fn code_dir_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
         Some(Ok(path)) if path.is_dir() => Ok(()),
         None => Ok(()),
         Some(_) if creation.is_algorithm => Err(ApiError::of(2773, &[])),
-        Some(_) => Err(ApiError::of(2802, &[])),
+        Some(_) => {
+            let path = creation.text("/algorithm/code_dir").unwrap_or_default();
+            Err(ApiError::of(2802, &[path]))
+        }
     }
 }
 

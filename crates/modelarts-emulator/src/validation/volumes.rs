@@ -15,7 +15,7 @@ const KINDS: [(&str, &str); 3] = [
     ("pfs", "pfs_path"),
     ("obs", "obs_path"),
 ];
-/// The most volumes of a job: the user guide calls them disks.
+/// The most volumes of a job: the user guide calls them disks (SOURCES F3).
 const MAX_VOLUMES: usize = 8;
 
 fn rule_broken(what: impl std::fmt::Display) -> Result<(), ApiError> {
@@ -71,7 +71,7 @@ pub(super) fn volume_one_kind(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// NFS volumes need nothing: no document says so.
+/// NFS volumes need nothing (SOURCES D-130).
 pub(super) fn volume_path(creation: &Creation<'_>) -> Result<(), ApiError> {
     let lacks = |mount: &Mount<'_>| {
         mount.kind != "nfs" && mount.source.is_none() && mount.local_path.is_none()
@@ -125,7 +125,7 @@ pub(super) fn volume_places_different(creation: &Creation<'_>) -> Result<(), Api
     }
 }
 
-/// The default mounts that the user guide names.
+/// The default mounts that the user guide names (SOURCES F3).
 const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", container_path::MA_MOUNT_PATH];
 /// The directories that hold a default mount, and those of code, inputs, outputs and logs.
 const PLATFORM: [&str; 6] = [

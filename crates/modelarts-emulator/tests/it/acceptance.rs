@@ -1,6 +1,7 @@
 //! What an emulator of this service must show, point by point, and the test that shows it.
 //!
-//! The points are those of the domain sheet, section 12, as corrected at its head.
+//! The facts behind the points have rows in `openapi/SOURCES.md`; those of jobs are under
+//! "Behaviour".
 
 use std::{
     sync::Arc,
@@ -188,7 +189,7 @@ async fn the_clouds_differ() {
     }
 }
 
-/// Nulls, empty objects and bodies that are none, as the documents have them.
+/// Nulls, empty objects and bodies that are none, as in examples (SOURCES D-06, D-31, D-32).
 #[tokio::test]
 async fn nothing_is_written_as_documented() {
     let site = Site::start().await;

@@ -69,8 +69,8 @@ impl ListAlgorithms {
         self
     }
 
-    /// Finds only algorithms of this workspace. If nothing is said, those of all
-    /// workspaces, says the vendor's Terraform provider; references speak of workspace `0`.
+    /// Finds only algorithms of this workspace. Without it, the service lists those of all
+    /// workspaces or of workspace `0`: sources disagree (`openapi/SOURCES.md`, D-109).
     pub fn workspace(mut self, id: impl Into<String>) -> Self {
         self.workspace = Some(id.into());
         self

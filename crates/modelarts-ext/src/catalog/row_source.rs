@@ -105,7 +105,7 @@ impl<T: Send + 'static> RowSource<T> {
         self
     }
 
-    /// The documents disagree about the offset, and what it counts is remembered here.
+    /// Sources disagree about the offset, and what it counts is remembered here.
     pub(super) fn detected_offset(mut self, detected: &DetectedOffset) -> Self {
         self.detected_offset = Some(detected.clone());
         self

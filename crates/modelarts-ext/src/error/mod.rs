@@ -312,7 +312,7 @@ impl Error {
             && match self.code() {
                 Some(code) if NOT_FOUND.contains(&code) => true,
                 // The first is documented for algorithms that do not exist and, on one page, for
-                // other wrong values.
+                // other wrong values (SOURCES D-39).
                 Some("ModelArts.2755" | "ModelArts.2842") => self.status() == Some(400),
                 // A wrong project or path is 404 too, but not a missing thing.
                 Some("ModelArts.2786") => false,

@@ -53,8 +53,8 @@ impl Job {
         self.runs().len().checked_sub(1)
     }
 
-    /// How tasks ended: their names and exit codes. The service is known to list only
-    /// the first task that failed. There are none as long as no task has ended.
+    /// How tasks ended: their names and exit codes. The service lists only the first task that
+    /// failed (`openapi/SOURCES.md`, T). There are none as long as no task has ended.
     ///
     /// As of the last look at the job, which costs no call: [`wait`](Self::wait) for its end,
     /// or [refresh](Self::refresh) it, to know more.

@@ -10,10 +10,10 @@ use modelarts_api::types::{FilterKey, FilterOperator, JobFilter, JobKind, Phase,
 
 use crate::{error::Error, jobs::job::Job};
 
-/// The most values that a condition may have. No document says it; the vendor's
-/// Terraform provider admits no more.
+/// The most values that a condition may have. Only the vendor's Terraform provider has such a limit
+/// (SOURCES T).
 pub(super) const MAX_VALUES: usize = 10;
-/// The longest range of times, by the same provider's documentation.
+/// The longest range of times (SOURCES T).
 pub(super) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// One condition of a search. All conditions of a search must hold.

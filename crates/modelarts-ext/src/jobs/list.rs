@@ -91,8 +91,8 @@ impl ListJobs {
         self
     }
 
-    /// What the jobs are sorted by, instead of the time when they were made. No other
-    /// field is documented.
+    /// Sorts by another field than the time of creation. No document names another one
+    /// (`openapi/SOURCES.md`, O, S, W).
     pub fn sort_by(mut self, field: impl Into<types::JobSortField>) -> Self {
         self.sort_by = field.into();
         self
@@ -116,8 +116,8 @@ impl ListJobs {
         self
     }
 
-    /// What the service takes offsets for: [`Offset::PageIndex`], as it is documented
-    /// since 2024, or [`Offset::Record`], as older releases did.
+    /// Sets the unit of offsets: [`Offset::PageIndex`], which is the default, or
+    /// [`Offset::Record`], as in older releases (`openapi/SOURCES.md`, D-57).
     pub fn offset_is(mut self, meaning: Offset) -> Self {
         self.options.meaning = Some(meaning);
         self

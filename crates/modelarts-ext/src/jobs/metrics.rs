@@ -107,8 +107,8 @@ impl Job {
     /// What a task, such as `worker-0`, used of the machine: processors, memory,
     /// accelerators, in percent, a value for each minute since the job began to run.
     ///
-    /// The answer has no times, and the service keeps three days. Which ones it gives of a job
-    /// that ran for longer no document says: do not rely on the times then.
+    /// The answer has no times, and the service keeps three days (`openapi/SOURCES.md`, G). No
+    /// source says which ones it gives of a job that ran for longer: do not rely on the times then.
     ///
     /// Costs one call, and one more for the start of the job where it had not
     /// [begun](Self::started_at) when it was last looked at; both within

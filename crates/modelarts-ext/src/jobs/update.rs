@@ -30,8 +30,8 @@ impl Job {
     }
 
     /// Changes the priority, 1 to 3, of a job that is pending in a dedicated pool.
-    /// Only Huawei Cloud documents this. 0 is an error here and a warning in a creation:
-    /// the published schema admits it there, but not in a change.
+    /// Huawei Cloud only. 0 is an error here and a warning in a creation, where
+    /// some documents admit it (`openapi/SOURCES.md`, D-68).
     ///
     /// # Errors
     /// Another priority, with nothing sent; a refusal of the service.
@@ -63,13 +63,12 @@ impl Job {
 }
 
 impl TrainingJobs {
-    /// Deletes jobs, a hundred with each call; all of them in one workspace. Only
-    /// Huawei Cloud documents this: elsewhere, delete them one by one
-    /// ([`Job::delete`]).
+    /// Deletes jobs, a hundred with each call; all of them in one workspace. Huawei Cloud only
+    /// (`openapi/SOURCES.md`, S, W): elsewhere, delete them one by one ([`Job::delete`]).
     ///
     /// # Errors
     /// A refusal of the service. The hundreds before are deleted then; of the others of the
-    /// same hundred no document says it.
+    /// same hundred it is not known.
     pub async fn delete_many(&self, jobs: impl IntoIterator<Item = &Job>) -> Result<(), Error> {
         let jobs: Vec<_> = jobs
             .into_iter()

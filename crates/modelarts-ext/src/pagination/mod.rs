@@ -1,9 +1,10 @@
 //! Lists of the service, read page by page as streams.
 //!
-//! Some lists count offsets in rows and others in pages, and the documents disagree about which;
-//! totals may count rows that a filter excludes; and rows come and go while a list is read, so that
-//! plain offsets lose some and double others. A list of this crate reads overlapping pages: a row
-//! that was there all the time comes once, whatever came and went meanwhile.
+//! Some lists count offsets in rows and others in pages, and sources disagree about which
+//! (`openapi/SOURCES.md`, "Without a number"); totals may count rows that a filter excludes; and
+//! rows come and go while a list is read, so that plain offsets lose some and double others. A list
+//! of this crate reads overlapping pages: a row that was there all the time comes once, whatever
+//! came and went meanwhile.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

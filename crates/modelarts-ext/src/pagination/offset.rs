@@ -1,5 +1,5 @@
-//! The unit of offsets: pages or records. For some lists the documents disagree, and the
-//! client detects it.
+//! The unit of offsets: pages or records. For some lists sources disagree (SOURCES, "Without a
+//! number"), and the client detects it.
 
 use std::sync::{
     Arc,
@@ -34,7 +34,7 @@ impl OffsetUnit {
     }
 }
 
-/// The offset units that a client has detected, one for each list whose documents disagree.
+/// The offset units that a client has detected, one for each list whose unit is disputed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DetectedOffsets {
     pub(crate) events: DetectedOffset,

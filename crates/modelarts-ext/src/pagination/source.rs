@@ -10,8 +10,7 @@ use crate::{error::Error, pagination::offset::DetectedOffset, transport::call::C
 pub(crate) struct RawPage<T> {
     pub(crate) items: Vec<T>,
     pub(crate) total: Option<i64>,
-    /// How many rows match the conditions, or are on this page: the documents admit
-    /// both.
+    /// The number of rows that match the conditions, or are on this page (SOURCES D-157).
     pub(crate) count: Option<i64>,
     /// The limit that the service says it used.
     pub(crate) limit: Option<i64>,

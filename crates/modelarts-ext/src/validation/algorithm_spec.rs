@@ -295,7 +295,7 @@ fn parameter(field: &Located<'_>) -> Option<Parameter> {
 }
 
 fn requirement(field: &Located<'_>) -> Option<Requirement> {
-    // Requests say `values`, documented answers `value`.
+    // Requests have `values`; documents have `value` in answers (SOURCES D-16).
     let values = ["values", "value"].map(|name| field.at(name));
     Some(Requirement {
         key: field.at("key").text()?.to_owned(),

@@ -86,7 +86,7 @@ impl FlavorSpec {
     ) {
         if let Some(existing) = &self.existing {
             let flavor = draft.at(FLAVOR);
-            // The list is that of the public pool, and no document says that it has these.
+            // The list is that of the public pool; no source has these in it (SOURCES D-67).
             if flavor
                 .text()
                 .is_some_and(|id| id.starts_with(POOL_FLAVOR_PREFIX))

@@ -37,7 +37,7 @@ const CODES: &[(&str, &str)] = &[
 /// advice: schema and field.
 const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (BODY, "kind"),
-    // No document says if it may be /home itself.
+    // Whether it may be /home itself is not known (SOURCES D-120).
     ("JobAlgorithmRequest", "local_code_dir"),
     ("TaskAlgorithmRequest", "local_code_dir"),
     ("JobEngineRequest", "run_user"),
@@ -55,7 +55,7 @@ pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
 
 /// Lists of values that are complete: the description closes the first three, and a code of
 /// the service names the cause of the last. Of others the service may learn more; a job with
-/// the runtime type `production` was taken when only `debug` was documented.
+/// the runtime type `production` is taken, though the SDK has only `debug` (SOURCES D-115).
 const CLOSED_ENUMS: &[(&str, &str)] = &[
     ("NodeSelectorRequirementRequest", "operator"),
     ("RetentionPolicyRequest", "policy"),

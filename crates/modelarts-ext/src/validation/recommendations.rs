@@ -1,4 +1,4 @@
-//! Recommendations of the documents. A job that does otherwise runs all the same, so
+//! Recommendations of the guides (SOURCES F3, G). A job that does otherwise runs all the same, so
 //! these are warnings.
 
 use modelarts_api::Shape;
@@ -42,8 +42,8 @@ fn warn(found: &mut Vec<Warning>, field: &Located<'_>, advice: impl Into<String>
     found.push(Warning::new(field.path(), field.actual(), advice.into()));
 }
 
-/// The names that the guide recommends, and that most scripts use. Algorithms that
-/// the service keeps have names of their own, and models that are tuned need none.
+/// The names that the user guide recommends (SOURCES F3), and that most scripts use. Algorithms
+/// that the service keeps have names of their own, and models that are tuned need none.
 fn channel_names(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     if draft.has_stored_algorithm() || draft.is_fine_tuning() {
         return;

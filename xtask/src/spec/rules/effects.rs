@@ -262,10 +262,10 @@ mod tests {
             }
         }
         ids.sort_unstable();
-        // Ids that are missing were never given.
-        let given = (1..=25).chain(30..=40).chain(50..=132).chain(140..=146);
-        let given: Vec<u32> = given.collect();
-        assert_eq!(ids, given);
+        // Ids that are missing were never given; those from 133 on may have gaps.
+        let given: Vec<u32> = (1..=25).chain(30..=40).chain(50..=132).collect();
+        assert_eq!(ids[..given.len()], given);
+        assert!(ids.is_sorted_by(|one, next| one < next), "{ids:?}");
     }
 
     #[test]

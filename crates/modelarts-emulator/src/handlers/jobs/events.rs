@@ -16,7 +16,7 @@ const MAX_PATTERN: usize = 256;
 /// A checked query. Every mistake in it gets the same answer.
 #[derive(Debug, Default)]
 pub(super) struct EventQuery {
-    /// Of the first event, counted in events; the published pages mean this.
+    /// The number of the first event, counted in events (SOURCES O, P, F2).
     offset: usize,
     /// How many events lie before the page.
     skip: usize,

@@ -51,7 +51,7 @@ impl Status {
         }
     }
 
-    /// The text of `ACTIVE` was seen on the service; the others are not known.
+    /// The text of `ACTIVE` is one of the service (SOURCES K); the others are not known.
     const fn message(self) -> &'static str {
         match self {
             Self::Active => "BuildImage,True,Commit successfully|PushImage,True,Push successfully",

@@ -92,8 +92,8 @@ pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
     }))
 }
 
-/// Some lines, from a line on. Lines are named by their number. No document bounds their length; no
-/// more is given than in a preview, so there may be fewer lines than were asked for.
+/// Some lines, from a line on. Lines are named by their number. Their length has no limit (SOURCES
+/// S); no more is given than in a preview, so there may be fewer lines than were asked for.
 pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
     let count = call.number("lines", 1..=500, 50)?;

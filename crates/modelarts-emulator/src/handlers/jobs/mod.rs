@@ -169,7 +169,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     ))
 }
 
-/// Asynchronous, and silent about phases in all documents: a job that still runs is ended first.
+/// Asynchronous. A job that still runs is ended first (SOURCES D-156).
 pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let active = call.read(|job| !job.state.is_final())?;
     if active && call.state.quirks.delete_active == DeleteActive::Refuses {
@@ -253,7 +253,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     if action != "terminate" {
         return Err(match call.state.quirks.unknown_action {
             UnknownAction::Documented => ApiError::action_type(action),
-            // The text that was seen.
+            // The text of the service (SOURCES K 15).
             UnknownAction::Seen => {
                 ApiError::invalid_parameter("action_type must be one of [terminate restart]")
             }

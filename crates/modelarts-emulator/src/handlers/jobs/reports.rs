@@ -11,12 +11,14 @@ use crate::{
     job::event::{EventKind, Level, Source},
 };
 
-/// The one kind of report that is documented.
+/// The one kind of report that there is (SOURCES S, P).
 const TRAINING_EVENT: &str = "training-event";
-/// The most characters of a reported type. No document has a limit: this one keeps events small.
+/// The most characters of a reported type. It has no limit (SOURCES S, P): this one keeps events
+/// small.
 const MAX_TYPE_LENGTH: usize = 256;
 
-/// The event is one of the job's. No document has a text for it: this one is the task and the type.
+/// The event is one of the job's. Its text is ours, the task and the type: the guide to events has
+/// none (SOURCES F1).
 pub(crate) fn add(call: &ApiCall<'_>) -> ApiResult {
     let kind = call.id("report_type");
     if kind != TRAINING_EVENT {

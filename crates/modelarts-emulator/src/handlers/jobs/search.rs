@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// Rows per page when the request does not say; no document does.
+/// Rows per page when the request names no limit; no document has a default (SOURCES O, S, W).
 const DEFAULT_LIMIT: i64 = 10;
 const MAX_LIMIT: i64 = 50;
 const MAX_HOSTS: usize = 10;
@@ -36,13 +36,13 @@ pub(super) struct JobSearch {
     addresses: Vec<IpAddr>,
     workspace_id: String,
     limit: i64,
-    /// The number of the page, from 0. Older documents meant a record.
+    /// The number of the page, from 0 (SOURCES D-57).
     offset: i64,
     group_by: String,
     count: JobsCount,
 }
 
-/// The keys that the documents name. `create_time` is a span of time, the others are texts.
+/// The keys of the reference (SOURCES O). `create_time` is a span of time, the others are texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FilterKey {
     CreateTime,
@@ -240,14 +240,14 @@ fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError>
     Ok(())
 }
 
-/// Adds one filter, unless all its values are blank: the documented example sends such ones.
+/// Adds one filter, unless all its values are blank: an example sends such ones (SOURCES X).
 fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError> {
     let key_text = filter.required("key")?.text()?;
     if UNDOCUMENTED_KEYS.contains(&key_text) {
         return check_undocumented(filter, key_text);
     }
     let named = FilterKey::read(key_text).ok_or_else(|| ApiError::filter_key(key_text))?;
-    // The default is that of the published Swagger file.
+    // The default of the Swagger file (SOURCES W).
     let operator = filter.text_of("operator")?.unwrap_or("in");
     let key = match (named, operator) {
         (FilterKey::CreateTime, "between") => None,
@@ -286,7 +286,7 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
     Ok(())
 }
 
-/// Keys that a client of the vendor knows, and no document says with which operators.
+/// Keys of the vendor's Terraform provider only (SOURCES T); their operators are not known.
 const UNDOCUMENTED_KEYS: [&str; 4] = [
     "algorithm_id",
     "pool_id",

@@ -1,4 +1,4 @@
-//! Trials as the documented tables: all cells but `config` are text.
+//! Trials as tables: all cells but `config` are text (SOURCES D-10, D-103).
 
 use serde_json::{Map, Value, json};
 

@@ -12,7 +12,7 @@ use crate::{
     tuning::{importance::importance, settings::documented_algorithms, trial::TrialStatus},
 };
 
-/// Rows on a page when the request does not say, as in the documented example.
+/// Rows on a page when the request names no limit, as in an example (SOURCES D-58).
 const PAGE: usize = 50;
 
 pub(crate) fn algorithms() -> ApiResult {
@@ -114,6 +114,6 @@ pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
     }
     match path.filter(|_| drawn) {
         Some(path) => ok(json!({"file_path": path})),
-        None => Err(ApiError::of(2836, &[name])),
+        None => Err(ApiError::of(2836, &[])),
     }
 }

@@ -18,9 +18,9 @@ use crate::{
 
 /// The whole environment of a worker: nothing comes from the emulator's own.
 ///
-/// Documented presets first, then what makes a process on this machine behave (PATH, HOME, TMPDIR,
-/// PYTHONUNBUFFERED), then channels handed over as variables, then the job's own, which win; `run`
-/// comes last, because the emulator recognises the job's processes by it.
+/// Presets of the service first (SOURCES G), then what makes a process on this machine behave
+/// (PATH, HOME, TMPDIR, PYTHONUNBUFFERED), then channels handed over as variables, then the job's
+/// own, which win; `run` comes last, because the emulator recognises the job's processes by it.
 /// Left out are the presets of networks, libraries and stores that are not there (NCCL_*, S3_*,
 /// LD_LIBRARY_PATH).
 pub(crate) fn variables(

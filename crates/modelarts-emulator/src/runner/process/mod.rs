@@ -294,8 +294,8 @@ async fn blocking<T: Send + 'static>(
 }
 
 impl Runner for ProcessRunner {
-    /// Two of the items that the user guide names can be checked on this machine: that the worker
-    /// can be reached by its name, and the free space for its scratch directory.
+    /// Two of the items of the check on the service (SOURCES G) can be checked on this machine:
+    /// that the worker can be reached by its name, and the free space for its scratch directory.
     fn pre_check(&self, worker: &Worker) -> Result<(), String> {
         let address = address(&worker.job_id, worker.index);
         TcpListener::bind((address.as_str(), 0))

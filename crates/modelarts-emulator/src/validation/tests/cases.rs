@@ -326,7 +326,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
         ("obs-paths", s(&[("spec|log_export_path|obs_url", "obs://new-bucket".into())]), None),
         ("bucket-not-encrypted", s(&[("algorithm|outputs", json!([{"name": "o", "remote": {"obs": {"obs_url": "/secret/out/"}}}]))]), Some((400, 2791, "encrypted"))),
         ("bucket-not-encrypted", s(&[("algorithm|outputs", json!([obs("o")]))]), None),
-        ("code-dir-exists", i(&[("algorithm|code_dir", "/bucket/none/".into())]), Some((400, 2802, "code directory"))),
+        ("code-dir-exists", i(&[("algorithm|code_dir", "/bucket/none/".into())]), Some((400, 2802, "Invalid codeDir path: /bucket/none/"))),
         ("code-dir-exists", i(&[("algorithm|code_dir", "/bucket/code/".into())]), None),
         ("code-dir-files", code("too-full"), Some((400, 2759, "A maximum of 1000 files"))),
         ("code-dir-files", code("full"), None),

@@ -339,6 +339,7 @@ fn the_other_cloud_has_other_limits() {
         ("/home/ma-user/infer/x", true),
         ("/home/ma-user/inferno", false),
         ("/home/ma-user/modelarts/user-job-dir", false),
+        ("/home/ma-user/modelarts/other", false),
     ] {
         let body = with(sound(), &[("algorithm|local_code_dir", path.into())]);
         assert_eq!(!broken(&fixture, &body).is_empty(), refused, "{path}");

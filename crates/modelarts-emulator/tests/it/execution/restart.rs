@@ -81,7 +81,7 @@ async fn a_failed_job_runs_again_and_gets_its_old_outputs() {
         String::new(),
     );
     assert_eq!(records(&details), [failed(), failed(), done]);
-    // No document of the service has the member in an answer.
+    // Documents lack the member in answers (SOURCES O, S).
     let output = &details["algorithm"]["outputs"][0];
     assert_eq!(output.get("prefetch_to_local"), None);
 

@@ -123,6 +123,47 @@ async fn jobs_can_be_ended_before_they_run() {
     );
 }
 
+/// `openapi/SOURCES.md`, D-150.
+#[tokio::test]
+async fn a_stop_leaves_the_node_counts_that_there_are() {
+    // Requests are signed with the time of the wall.
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let second = now.unwrap().as_secs();
+    let start = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+    let stopped = async |timing: Timing, phase: &str| {
+        let clock = std::sync::Arc::new(ManualClock::at(start));
+        let site = Site::with(|builder| builder.timing(timing).clock(clock as _)).await;
+        let gate = Gate::new().await;
+        let script = gate.python() + "gate()";
+        let id = site.create(&site.script("stopped", &script)).await;
+        site.emulator.wait_for(&id, phase).await.unwrap();
+        let waiting = match phase {
+            "Running" => Some(gate.reached().await),
+            _ => None,
+        };
+        let answer = site.terminate(&id).await.json();
+        assert_eq!(answer["status"]["phase"], "Terminating");
+        if let Some(waiting) = waiting {
+            waiting.wait_until_gone().await;
+        }
+        site.emulator.wait_until_settled(&id).await;
+        let details = site.details(&id).await;
+        assert_eq!(details["status"]["phase"], "Terminated");
+        let shown = [answer, details].map(|job| job["status"]["node_count_metrics"].clone());
+        assert_eq!(shown[0], shown[1]);
+        shown[0].clone()
+    };
+    let mut creating = Timing::instant();
+    creating.creating = Duration::from_secs(3600);
+    assert_eq!(stopped(creating, "Creating").await, json!(null));
+    let mut queuing = Timing::instant();
+    queuing.queuing = Duration::from_secs(3600);
+    let at = second * 1000;
+    assert_eq!(stopped(queuing, "Pending").await, json!([[at, 0]]));
+    let running = stopped(Timing::instant(), "Running").await;
+    assert_eq!(running, json!([[at, 0], [at, 1]]));
+}
+
 #[tokio::test]
 async fn a_running_job_can_be_deleted() {
     let site = Site::start().await;

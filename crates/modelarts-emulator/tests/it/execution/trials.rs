@@ -387,6 +387,7 @@ async fn the_analysis_has_a_table_and_pictures() {
     let path = format!("/training-jobs/{id}/autosearch-parameter-analysis");
     let reply = site.client.get(&format!("{path}/x")).await;
     assert_eq!(reply.error(), (404, "ModelArts.2836".to_owned()));
+    assert_eq!(reply.json()["error_msg"], "Path not found.");
     assert_eq!(site.client.get(&path).await.json()["data"], json!([]));
 }
 

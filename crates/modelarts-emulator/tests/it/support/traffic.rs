@@ -116,7 +116,7 @@ impl Description {
         if by_fault || !path.starts_with("/v2/") {
             return Vec::new();
         }
-        // The tutorial's spelling of two paths stands for the other.
+        // The spelling of two paths in the use case (SOURCES D-71) stands for the other.
         let path = path.replace("/job/training-job-", "/training-job-");
         let segments: Vec<&str> = path.split('/').collect();
         let known = self.operations.iter().find(|operation| {

@@ -188,6 +188,7 @@ async fn an_algorithm_says_which_data_it_takes_and_where_its_code_must_be() {
     }});
     let reply = site.client.post("/algorithms", &body).await;
     assert_eq!(reply.error(), (400, "ModelArts.2773".to_owned()));
+    assert_eq!(reply.json()["error_msg"], "get obs object content error.");
 }
 
 /// Directories outside of `/home` are a limit of the emulator, not of the service.

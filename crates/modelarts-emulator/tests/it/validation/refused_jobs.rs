@@ -302,7 +302,10 @@ async fn broken_rules_of_a_creation_name_the_field() {
     job["algorithm"]["code_dir"] = "/bucket/none/".into();
     job["algorithm"]["boot_file"] = "/bucket/none/train.py".into();
     let reply = site.client.post("/training-jobs", &job).await;
-    assert_eq!(reply.json()["error_msg"], "Invalid code directory.");
+    assert_eq!(
+        reply.json()["error_msg"],
+        "Invalid codeDir path: /bucket/none/."
+    );
     assert_eq!(reply.error(), (400, "ModelArts.2802".to_owned()));
 }
 

@@ -138,8 +138,8 @@ impl Output {
     /// Copies what lies in the OBS directory into the container before the start, to
     /// go on with an earlier run.
     ///
-    /// The console offers this, and no document names its field; it is sent as
-    /// `prefetch_to_local`, which a public example of an algorithm uses.
+    /// The console offers this, and no source names its field (`openapi/SOURCES.md`, F3); it is
+    /// sent as `prefetch_to_local`, which a public example of an algorithm uses.
     pub fn predownload(self) -> Self {
         self.set("prefetch_to_local", true)
     }

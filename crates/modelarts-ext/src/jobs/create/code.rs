@@ -60,14 +60,14 @@ impl CreateJob {
     /// The user id that a custom image runs as: 1000 to 65535, in a dedicated pool
     /// from 0 on. Default 1000.
     ///
-    /// No document names a field for it in requests; it is sent in the field that
-    /// answers carry it in.
+    /// Documents have no field for it in requests (`openapi/SOURCES.md`, O, S, F3); it is sent in
+    /// the field that answers carry it in.
     pub fn run_user(self, id: u32) -> Self {
         self.set_engine(&[("run_user", id.to_string())], &[])
     }
 
-    /// The command of a custom image. The user guide wants one line: `;` and `&&` join
-    /// commands.
+    /// The command of a custom image. The user guide wants one line (`openapi/SOURCES.md`, F3): `;`
+    /// and `&&` join commands.
     pub fn command(self, command: impl Into<String>) -> Self {
         self.set("algorithm.command", command.into())
     }
@@ -95,8 +95,8 @@ impl CreateJob {
         self.set("algorithm.boot_file", path.into())
     }
 
-    /// Where the code is put in the container; below `/home`. Default
-    /// `/home/ma-user/modelarts/user-job-dir`.
+    /// The directory in the container, below `/home`, that the last directory of `code_dir` is
+    /// downloaded into. Default `/home/ma-user/modelarts/user-job-dir`.
     pub fn local_code_dir(self, path: impl Into<String>) -> Self {
         self.set("algorithm.local_code_dir", path.into())
     }

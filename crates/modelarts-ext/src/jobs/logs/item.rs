@@ -21,8 +21,8 @@ pub enum LogItem {
 pub enum LogAccess {
     /// By looking at its newest part, of up to 5 MB. Both clouds have that.
     Preview,
-    /// By the numbers of its lines (`ShowTrainingJobLogsFromAom`): small answers, and no
-    /// gap however fast the log grows. Huawei Cloud documents it, Open Telekom Cloud
-    /// does not.
+    /// By the numbers of its lines (`ShowTrainingJobLogsFromAom`): small answers, and no gap
+    /// however fast the log grows. Open Telekom Cloud does not have it (`openapi/SOURCES.md`,
+    /// D-52).
     LineNumbers,
 }

@@ -1,10 +1,10 @@
 //! Reads a log by the numbers of its lines.
 //!
-//! The documents do not say whether an answer repeats the line that it goes on from,
-//! which word of `order` leads forward, how many lines an answer has at the most, or
-//! which lines come when no number is given. So none of this is relied on: answers
-//! are brought into the order of time, each poll begins with lines that were read
-//! before, and goes on until nothing more comes.
+//! No source says (SOURCES S, and "Without a number") whether an answer repeats the line that it
+//! goes on from, which word of `order` leads forward, how many lines an answer has at the most, or
+//! which lines come when no number is given. So none of this is relied on: answers are brought into
+//! the order of time, each poll begins with lines that were read before, and goes on until nothing
+//! more comes.
 
 use std::collections::VecDeque;
 

@@ -19,12 +19,12 @@ use crate::{
     pagination::pager::tests::config,
 };
 
-/// How a service answers where the documents leave it open.
+/// The answers of a service where sources leave them open (SOURCES S, and "Without a number").
 #[derive(Clone, Debug)]
 struct ServiceBehavior {
     /// An answer begins with the line that it goes on from.
     repeats: bool,
-    /// `desc` leads forward, as the documents of the older call say.
+    /// `desc` leads forward, as in the older call.
     swapped: bool,
     /// The newest lines come when no number is given.
     newest: bool,

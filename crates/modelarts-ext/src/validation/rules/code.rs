@@ -221,8 +221,8 @@ pub(super) fn boot_file_python<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// The user ids, as numbers where they are. No document names a field for them in
-/// requests; answers carry this one.
+/// The user ids, as numbers where they are. Documents have no field for them in requests
+/// (SOURCES O, S, F3); answers have this one.
 fn users<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, Option<u64>)> {
     let programs = draft.programs().into_iter();
     programs

@@ -62,7 +62,7 @@ pub(super) fn priority_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     )
 }
 
-/// The published schema admits 0, and no document says what it means.
+/// The Swagger file admits 0 (SOURCES W), and no source says what it means (D-68).
 pub(super) fn priority_zero<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let priority = draft.at(PRIORITY);
     field_if(priority.integer() == Some(0), priority)

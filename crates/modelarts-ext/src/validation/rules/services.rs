@@ -17,7 +17,7 @@ pub(super) fn metrics_url<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// The older documents have URL and port, the newer ones a command or an HTTP request.
+/// Custom metrics have URL and port, or a command or an HTTP request (SOURCES D-63).
 pub(super) fn metrics_form<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let metrics = draft.at("spec.custom_metrics").items().into_iter();
     metrics

@@ -12,9 +12,9 @@ const KINDS: [(&str, &str); 3] = [
     ("pfs", "pfs_path"),
     ("obs", "obs_path"),
 ];
-/// The most volumes of one job: the user guide calls them disks.
+/// The most volumes of one job: the user guide calls them disks (SOURCES F3).
 const MAX_VOLUMES: usize = 8;
-/// The default mounts that the user guide names.
+/// The default mounts that the user guide names (SOURCES F3).
 const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", "/home/ma-user/modelarts"];
 /// The directories that hold a default mount, and those of code, data and logs.
 const PLATFORM_DIRS: [&str; 6] = [
@@ -56,7 +56,7 @@ pub(super) fn kinds<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// NFS volumes need nothing: no document says so.
+/// NFS volumes need nothing (SOURCES D-130).
 pub(super) fn sources<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let mounts = mounts(draft).into_iter();
     mounts

@@ -260,7 +260,7 @@ async fn a_job_that_is_deleted() {
             assert_eq!(outcome, Outcome::Vanished, "{way:?}");
         }
         if let Some(mut result) = result.events {
-            // In one second, events have no order that is documented.
+            // Within one second, events have no known order.
             result.sort();
             events.sort();
             assert_eq!(result, events, "{way:?}");

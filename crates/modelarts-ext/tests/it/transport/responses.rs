@@ -142,7 +142,7 @@ async fn a_page_where_json_is_expected() {
 
 #[tokio::test]
 async fn a_success_that_no_document_knows() {
-    // The documents disagree about which success it is, so the body decides.
+    // Sources disagree about some successes (SOURCES D-30, D-33), so the body decides.
     let body = r#"{"metadata":{"id":"some-job","name":"n"},"status":{"phase":"Running"}}"#;
     for status in ["201 Created", "202 Accepted", "299 Fine"] {
         let (_server, _, client) = scripted([json_answer(status, "", body)]).await;

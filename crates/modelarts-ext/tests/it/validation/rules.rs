@@ -251,6 +251,7 @@ fn clouds_have_rules_of_their_own() {
     assert_eq!(both(local("/home/ma-user/modelarts")), (0, 1));
     assert_eq!(both(local("/home/ma-user/infer/code")), (0, 1));
     assert_eq!(both(local("/home/ma-user/modelarts/user-job-dir")), (0, 0));
+    assert_eq!(both(local("/home/ma-user/modelarts/other")), (0, 0));
     assert_eq!(both(local("/home/")), (0, 0));
     let federated =
         json!({"kind": "federated_pool_job", "spec": {"resource": {"flavor_id": null}}});

@@ -86,7 +86,7 @@ pub(super) fn operation(request: &str) -> Option<Effect> {
     }
 }
 
-/// The workspace that the body of a request names, or the documented default.
+/// The workspace that the body of a request names, or the default (SOURCES D-109).
 fn workspace(request: &str, pointer: &str) -> String {
     let body: serde_json::Value = serde_json::from_str(body(request.as_bytes())).unwrap();
     let named = body.pointer(pointer).and_then(serde_json::Value::as_str);

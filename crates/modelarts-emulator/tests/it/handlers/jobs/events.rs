@@ -340,7 +340,7 @@ async fn times_are_cut_to_seconds() {
     assert_eq!(window(second - 2000, second - 1).await["total"], 0);
     assert_eq!(window(second + 1000, second + 5000).await["total"], 0);
 
-    // The documented pair.
+    // The pair of the example (SOURCES F2).
     let found = window(1_669_449_696_964, 1_669_711_991_259).await;
     assert_eq!(found["start_time"], "2022-11-26T16:01:36+08:00");
     assert_eq!(found["end_time"], "2022-11-29T16:53:11+08:00");

@@ -76,7 +76,7 @@ async fn filters_narrow_the_list() {
         ),
         (filter("create_time", "between", &[&iso, ""]), &["running"]),
         (filter("create_time", "between", &["", "1000"]), &[]),
-        // Blank values mean no restriction: all of the documented example's.
+        // Blank values mean no restriction: all of the example's (SOURCES X).
         (filter("create_time", "between", &["", ""]), everything),
         (filter("phase", "in", &[""]), everything),
         (filter("kind", "in", &[]), everything),
@@ -203,7 +203,7 @@ async fn a_search_is_in_one_workspace() {
         }
         site.run(&job).await;
     }
-    // The documented default.
+    // The default (SOURCES O).
     assert_eq!(names(&site, json!({})).await, ["here"]);
     assert_eq!(names(&site, json!({"workspace_id": "0"})).await, ["here"]);
     assert_eq!(

@@ -1,0 +1,305 @@
+//! The citations in committed text: rows of `openapi/SOURCES.md`, and documents of the repository.
+//!
+//! A fact of the service is cited by the row that has its evidence: the id of a contradiction, the
+//! tag of a source (`SOURCES K 20`), or a rule (`` rule `code-dir-files` ``). A citation that leads
+//! nowhere is worse than none: its reader looks for a document that only its writer had.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, ensure};
+
+use super::outcome::Outcome;
+use crate::workspace;
+
+const SOURCES: &str = "openapi/SOURCES.md";
+const EXTENSIONS: [&str; 13] = [
+    "rs", "md", "yaml", "yml", "py", "ts", "mjs", "go", "java", "toml", "sh", "sql", "json",
+];
+/// These name files of the repositories that they describe.
+const EVIDENCE: [&str; 2] = [SOURCES, "openapi/attested/"];
+
+pub fn run() -> Result<Outcome> {
+    let root = workspace::root();
+    let files = committed(&root)?;
+    let sources = fs::read_to_string(root.join(SOURCES)).context(SOURCES)?;
+    let known = Known::new(&sources, &files);
+    let mut broken = 0;
+    for path in &files {
+        let is_text = path
+            .rsplit_once('.')
+            .is_some_and(|(_, end)| EXTENSIONS.contains(&end));
+        if !is_text || path.contains("/snapshots/") {
+            continue;
+        }
+        // A deleted file is listed until its deletion is committed.
+        let Ok(text) = fs::read_to_string(root.join(path)) else {
+            continue;
+        };
+        for (line, message) in known.broken_citations(path, &text) {
+            println!("{path}:{line}: {message}");
+            broken += 1;
+        }
+    }
+    Ok(match broken {
+        0 => Outcome::Passed,
+        count => Outcome::Failed(format!("{count} citations lead nowhere")),
+    })
+}
+
+/// The files of the repository, also those that are not committed yet.
+fn committed(root: &Path) -> Result<BTreeSet<String>> {
+    let output = Command::new("git")
+        .args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ])
+        .current_dir(root)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("git")?;
+    ensure!(output.status.success(), "git ls-files failed");
+    let names = String::from_utf8(output.stdout)?;
+    let names = names.split('\0').filter(|name| !name.is_empty());
+    Ok(names.map(str::to_owned).collect())
+}
+
+/// The rows and documents that a citation may name.
+struct Known<'a> {
+    ids: BTreeSet<&'a str>,
+    tags: BTreeSet<&'a str>,
+    rules: BTreeSet<&'a str>,
+    documents: BTreeSet<&'a str>,
+}
+
+impl<'a> Known<'a> {
+    fn new(sources: &'a str, files: &'a BTreeSet<String>) -> Self {
+        let mut ids = BTreeSet::new();
+        let mut tags = BTreeSet::new();
+        let mut rules = BTreeSet::new();
+        for line in sources.lines() {
+            let Some(cell) = line
+                .strip_prefix("| ")
+                .and_then(|row| row.split(" | ").next())
+            else {
+                continue;
+            };
+            if is_id(cell) {
+                ids.insert(cell);
+            } else if let Some(rule) = cell.strip_prefix('`') {
+                rules.insert(rule.trim_end_matches('`'));
+            } else if let Some(names) = cell.strip_prefix("**") {
+                tags.extend(tags_of(names));
+            }
+        }
+        let documents = files.iter().map(String::as_str);
+        let documents = documents.filter(|name| name.ends_with(".md")).collect();
+        Self {
+            ids,
+            tags,
+            rules,
+            documents,
+        }
+    }
+
+    /// The number of a line, and why its citation leads nowhere.
+    fn broken_citations(&self, path: &str, text: &str) -> Vec<(usize, String)> {
+        let mut found = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let mut add = |message| found.push((number + 1, message));
+            for id in words(line).filter(|word| is_id(word) && !self.ids.contains(word)) {
+                add(format!("{SOURCES} has no row {id}"));
+            }
+            for tag in cited_tags(line).filter(|tag| !self.tags.contains(tag)) {
+                add(format!("{SOURCES} has no source {tag}"));
+            }
+            if path.starts_with("crates/") {
+                for rule in cited_rules(line).filter(|rule| !self.rules.contains(rule)) {
+                    add(format!("{SOURCES} has no rule {rule}"));
+                }
+            }
+            if EVIDENCE.iter().any(|evidence| path.starts_with(evidence)) {
+                continue;
+            }
+            for document in documents(path, line).filter(|name| !self.has_document(name)) {
+                add(format!("{document} is not in the repository"));
+            }
+        }
+        found
+    }
+
+    /// Documents are named by their path from anywhere, or the end of it.
+    fn has_document(&self, name: &str) -> bool {
+        let name = name.trim_start_matches("../").trim_start_matches("./");
+        self.documents.iter().any(|document| {
+            let before = document.strip_suffix(name);
+            before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        })
+    }
+}
+
+/// The id of a contradiction: `D-` and digits.
+fn is_id(word: &str) -> bool {
+    let digits = word.strip_prefix("D-");
+    digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The tags of a row of the legend, such as `O-6d9**, **O-f3d**`; `F1 .. F5` are five.
+fn tags_of(names: &str) -> Vec<&str> {
+    const GUIDES: [&str; 5] = ["F1", "F2", "F3", "F4", "F5"];
+    if names.starts_with("F1 .. F5") {
+        return GUIDES.to_vec();
+    }
+    names
+        .split(['*', ',', ' '])
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
+}
+
+/// The tags that follow the name of the file: `SOURCES C3`, `openapi/SOURCES.md, K 20 and F1`.
+fn cited_tags(line: &str) -> impl Iterator<Item = &str> {
+    line.match_indices("SOURCES").flat_map(|(at, name)| {
+        let rest = &line[at + name.len()..];
+        let rest = rest.strip_prefix(".md").unwrap_or(rest);
+        let rest = rest.strip_prefix('`').unwrap_or(rest);
+        let rest = rest.strip_prefix(',').unwrap_or(rest);
+        let rest = rest.strip_prefix(' ').unwrap_or_default();
+        let end = rest.find([')', '.', ':', '|']).unwrap_or(rest.len());
+        let cited = words(&rest[..end]).filter(|word| !word.is_empty());
+        let joins = |word: &str| {
+            ["and", "or", "to"].contains(&word) || word.bytes().all(|b| b.is_ascii_digit())
+        };
+        let cited = cited.take_while(move |word| joins(word) || is_id(word) || is_tag(word));
+        cited.filter(|word| is_tag(word))
+    })
+}
+
+/// A capital letter, with a number or a revision: `O`, `F1`, `O-6d9`.
+fn is_tag(word: &str) -> bool {
+    let Some(rest) = word.strip_prefix(|c: char| c.is_ascii_uppercase()) else {
+        return false;
+    };
+    let is_number = rest.bytes().all(|b| b.is_ascii_digit());
+    !is_id(word) && (is_number || rest.starts_with('-'))
+}
+
+/// The names behind the word `rule`.
+fn cited_rules(line: &str) -> impl Iterator<Item = &str> {
+    line.match_indices("rule `").filter_map(|(at, word)| {
+        let (rule, _) = line[at + word.len()..].split_once('`')?;
+        Some(rule)
+    })
+}
+
+/// The Markdown documents that a line names. Of Rust only comments count: tests write files.
+fn documents<'a>(path: &str, line: &'a str) -> impl Iterator<Item = &'a str> {
+    let text = match path.ends_with(".rs") {
+        true => comment(line).unwrap_or_default(),
+        false => line,
+    };
+    let names = text.split(|c: char| !c.is_ascii_alphanumeric() && !"_-./:".contains(c));
+    let names = names.filter(|name| !name.contains("//"));
+    let names = names.map(|name| name.trim_end_matches(['.', ':', '/']));
+    names.filter(|name| name.len() > ".md".len() && name.ends_with(".md"))
+}
+
+/// The comment of a line; slashes in a text begin none.
+fn comment(line: &str) -> Option<&str> {
+    let mut slashes = line.match_indices("//");
+    let (at, _) = slashes.find(|(at, _)| line[..*at].matches('"').count().is_multiple_of(2))?;
+    Some(&line[at..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "\
+        | tag | document |\n|---|---|\n| **O** | reference |\n| **O-6d9**, **O-f3d** | older |\n\
+        | **F1 .. F5** | guides |\n| **K** | skills |\n\n| id | why |\n|---|---|\n| D-01 | x |\n\n\
+        | rule | basis |\n|---|---|\n| `obs-paths` | refusal |\n";
+
+    fn messages(path: &str, text: &str) -> Vec<(usize, String)> {
+        let files = ["openapi/SOURCES.md", "crates/a/GUIDE.md", "README.md"];
+        let files = files.map(str::to_owned).into();
+        Known::new(TABLE, &files).broken_citations(path, text)
+    }
+
+    #[test]
+    fn citations_of_rows_and_documents_pass() {
+        for text in [
+            "/// As (`openapi/SOURCES.md`, D-01) says.",
+            "// SOURCES F5, K 20 and O-f3d; SOURCES has more.",
+            "// See SOURCES.md. The rule `obs-paths` is one.",
+            "//! [Guide](../../crates/a/GUIDE.md), a/GUIDE.md, GUIDE.md: all of them.",
+            "let url = \"https://example.com/a.md\"; // README.md",
+            "fs::write(\"other.md\", ID-99)",
+            "/// <https://example.com/other.md>",
+        ] {
+            assert_eq!(messages("crates/a/src/lib.rs", text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn citations_that_lead_nowhere_are_found() {
+        let id = format!("D-{}", 99);
+        let name = "SOURCES";
+        for (text, message) in [
+            (
+                format!("a\n// by ({id})"),
+                format!("{SOURCES} has no row {id}"),
+            ),
+            (format!("\"{id}\""), format!("{SOURCES} has no row {id}")),
+            (format!("// {name} Z"), format!("{SOURCES} has no source Z")),
+            (
+                format!("// (`{name}.md`, D-01, K 7 and F6)"),
+                format!("{SOURCES} has no source F6"),
+            ),
+            (
+                format!("// {name}, O-zzz"),
+                format!("{SOURCES} has no source O-zzz"),
+            ),
+            (
+                "// rule `no-rule`".to_owned(),
+                format!("{SOURCES} has no rule no-rule"),
+            ),
+            (
+                "/// See notes.md.".to_owned(),
+                "notes.md is not in the repository".to_owned(),
+            ),
+            (
+                "// a/README.md".to_owned(),
+                "a/README.md is not in the repository".to_owned(),
+            ),
+            (
+                "// DE.md".to_owned(),
+                "DE.md is not in the repository".to_owned(),
+            ),
+        ] {
+            let line = text.lines().count();
+            assert_eq!(
+                messages("crates/a/src/lib.rs", &text),
+                [(line, message)],
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn evidence_names_documents_of_other_repositories() {
+        let text = "K `known-issues.md`";
+        assert_eq!(messages("openapi/attested/evidence.md", text), []);
+        assert_eq!(messages("openapi/README.md", text).len(), 1);
+    }
+}
