@@ -11,6 +11,7 @@ mod docs;
 mod layers;
 mod metadata;
 mod new_operation;
+mod plain;
 mod programs;
 mod readme;
 mod regenerate;
@@ -107,6 +108,11 @@ enum Command {
     NewOperation,
     /// Builds the reference as one HTML page that loads nothing
     Docs,
+    /// Writes the description without `anyOf`, for generators that lose its values
+    Plain {
+        #[arg(value_name = "FILE", default_value_os_t = workspace::plain())]
+        file: PathBuf,
+    },
     /// Makes what a release of the description consists of, in target/dist
     Dist,
     /// Checks that modules use only what stands below them, as CONTRIBUTING.md shows
@@ -176,6 +182,7 @@ fn run(command: Command) -> Result<ExitCode> {
         }),
         Command::NewOperation => new_operation::run(),
         Command::Docs => docs::run(),
+        Command::Plain { file } => plain::run(&file),
         Command::Dist => dist::run(),
         Command::Layers { root, tables } => layers::run(&root, tables.as_deref()),
         Command::Ci { only } => ci::run(&only),
