@@ -1,24 +1,25 @@
-//! `cargo xtask clients`: makes a client in each language of the description, checks its
-//! types, and runs the programs of `openapi/clients` over it against the emulator.
+//! `cargo xtask clients`: runs the commands of `openapi/README.md`, which make a client in each
+//! language, check its types and run a program of `openapi/clients` over it, against the emulator.
 
 mod awkward;
+mod commands;
 pub mod emulator;
 mod first_job;
-mod go;
-mod java;
+mod folder;
 mod languages;
 mod official;
-mod python;
 mod signing;
 mod steps;
 mod table;
-mod typescript;
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{collections::BTreeMap, fs, time::Instant};
 
 use anyhow::{Context, Result, bail};
 
-use self::languages::{LANGUAGES, Language};
+use self::{
+    folder::Folder,
+    languages::{LANGUAGES, Language},
+};
 use crate::workspace;
 
 /// The client that is not ours, and that the emulator must satisfy nonetheless.
@@ -90,9 +91,15 @@ fn one(language: &Language) -> Result<(String, BTreeMap<&'static str, String>)> 
     if !steps::is_there(program) {
         bail!("there is no {program}; install {package}");
     }
-    let directory = steps::copy_sources(language.name)?;
-    let mut programs = (language.prepare)(&directory).context("before it could run")?;
-    let line = first_job::watch(&mut programs.first_job, language.name)?;
-    let cells = awkward::watch(&mut programs.awkward)?;
+    let readme = fs::read_to_string(workspace::root().join("openapi/README.md"))?;
+    let commands = commands::of(&readme, language.name)?;
+    let folder = Folder::of_client(language.name)?;
+    let line = first_job::watch(&mut folder.at_root(&commands), language.name)
+        .context("the commands of openapi/README.md")?;
+    if let Some(sign) = language.sign {
+        let header = steps::lines(&mut folder.at_client(sign))?;
+        signing::is_the_example(&header.join("\n"))?;
+    }
+    let cells = awkward::watch(&mut folder.at_client(language.awkward))?;
     Ok((line, cells))
 }
