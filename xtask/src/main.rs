@@ -25,6 +25,8 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
+use crate::clients::Selection;
+
 #[derive(Parser)]
 #[command(
     name = "cargo xtask",
@@ -100,7 +102,10 @@ enum Command {
         /// python, typescript, go, java or official; all of them if nothing is said
         #[arg(value_name = "LANG")]
         languages: Vec<String>,
-        /// Bring the table in openapi/README.md up to date instead of comparing it
+        /// Make clients with other generators too; this installs what they need, and takes minutes
+        #[arg(long, conflicts_with = "languages")]
+        all: bool,
+        /// Bring the tables in openapi/README.md up to date instead of comparing them
         #[arg(long)]
         write: bool,
     },
@@ -175,11 +180,21 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Bench { args } => programs::bench(&args),
         Command::Simulate(args) => programs::simulate(&args),
         Command::Live { args } => programs::live(&args),
-        Command::Clients { languages, write } => Ok(if clients::all_work(&languages, write)? {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        }),
+        Command::Clients {
+            languages,
+            all,
+            write,
+        } => {
+            let selection = Selection {
+                names: languages,
+                all_generators: all,
+            };
+            Ok(if clients::all_work(&selection, write)? {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            })
+        }
         Command::NewOperation => new_operation::run(),
         Command::Docs => docs::run(),
         Command::Plain { file } => plain::run(&file),

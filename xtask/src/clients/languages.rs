@@ -1,40 +1,74 @@
 //! The languages that clients are made in.
 
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use crate::workspace;
+
 /// A language, and the programs beside those that the README starts.
 pub struct Language {
     pub name: &'static str,
     /// A program that must be there, with what to install if it is not.
     pub needs: (&'static str, &'static str),
+    /// The generator that the commands of the README start.
+    pub generator: &'static str,
+    /// Its name in the file below `openapi/clients` that pins it.
+    pin: (&'static str, &'static str),
     /// Starts the program that reads awkward answers.
     pub awkward: &'static str,
     /// Starts the program that signs the worked example, where there is one.
     pub sign: Option<&'static str>,
 }
 
+const OPENAPI_GENERATOR: (&str, &str) = ("openapi-generator-cli==", "requirements.txt");
+
 /// In the order of the table in `openapi/README.md`, whose commands have run before.
 pub const LANGUAGES: &[Language] = &[
     Language {
         name: "python",
         needs: ("python3", "python3 and python3-venv"),
+        generator: "openapi-python-client",
+        pin: ("openapi-python-client==", "python/requirements.txt"),
         awkward: ".venv/bin/python awkward.py",
         sign: Some(".venv/bin/python sign_example.py"),
     },
     Language {
         name: "typescript",
         needs: ("npm", "Node with npm"),
+        generator: "openapi-typescript",
+        pin: ("\"openapi-typescript\": \"", "typescript/package.json"),
         awkward: "node out/awkward.js",
         sign: None,
     },
     Language {
         name: "go",
         needs: ("go", "golang-go"),
+        generator: "OpenAPI Generator: go",
+        pin: OPENAPI_GENERATOR,
         awkward: "go run ./awkward",
         sign: None,
     },
     Language {
         name: "java",
         needs: ("javac", "default-jdk-headless"),
+        generator: "OpenAPI Generator: java (native)",
+        pin: OPENAPI_GENERATOR,
         awkward: "java -cp out:client:openapi-generator.jar Awkward",
         sign: None,
     },
 ];
+
+impl Language {
+    /// The release of the generator.
+    pub fn version(&self) -> Result<String> {
+        let (name, file) = self.pin;
+        let file = workspace::root().join("openapi/clients").join(file);
+        let pins = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        let (_, version) = pins
+            .split_once(name)
+            .with_context(|| format!("{} must pin {}", file.display(), self.generator))?;
+        let end = version.find(|letter: char| letter != '.' && !letter.is_ascii_digit());
+        Ok(version[..end.unwrap_or(version.len())].to_owned())
+    }
+}

@@ -6,6 +6,8 @@ mod commands;
 pub mod emulator;
 mod first_job;
 mod folder;
+mod generator_table;
+mod generators;
 mod languages;
 mod official;
 mod signing;
@@ -18,6 +20,7 @@ use anyhow::{Context, Result, bail};
 
 use self::{
     folder::Folder,
+    generators::GENERATORS,
     languages::{LANGUAGES, Language},
 };
 use crate::workspace;
@@ -25,9 +28,18 @@ use crate::workspace;
 /// The client that is not ours, and that the emulator must satisfy nonetheless.
 const OFFICIAL: &str = "official";
 
-/// Runs the languages named, or all, prints a line for each, and says whether all work. With `write` the table
-/// of awkward values in `openapi/README.md` is brought up to date instead of compared.
-pub fn all_work(names: &[String], write: bool) -> Result<bool> {
+/// The clients to make.
+pub struct Selection {
+    /// Languages; all of them if there are none.
+    pub names: Vec<String>,
+    /// The generators that the README has no commands for, too.
+    pub all_generators: bool,
+}
+
+/// Makes the clients selected, prints a line for each, and says if all work. With `write` the
+/// tables in `openapi/README.md` are brought up to date instead of compared.
+pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
+    let names = &selection.names;
     if let Some(unknown) = names
         .iter()
         .find(|name| *name != OFFICIAL && LANGUAGES.iter().all(|it| it.name != **name))
@@ -42,6 +54,7 @@ pub fn all_work(names: &[String], write: bool) -> Result<bool> {
     let mut lines = Vec::new();
     let mut failed = false;
     let mut seen = BTreeMap::new();
+    let mut results = BTreeMap::new();
     let mut note = |name: &str, start: Instant, result: Result<String>| {
         let text = result.unwrap_or_else(|error| {
             failed = true;
@@ -61,6 +74,7 @@ pub fn all_work(names: &[String], write: bool) -> Result<bool> {
             language.name,
             start,
             one(language).map(|(line, cells)| {
+                results.insert(language.generator, generators::reads(&cells));
                 seen.insert(language.name, cells);
                 line
             }),
@@ -70,9 +84,23 @@ pub fn all_work(names: &[String], write: bool) -> Result<bool> {
         let start = Instant::now();
         note(OFFICIAL, start, official::run());
     }
+    if selection.all_generators {
+        for generator in GENERATORS {
+            let start = Instant::now();
+            let result = generators::run(generator);
+            if let Ok(text) = &result {
+                results.insert(generator.name, text.clone());
+            }
+            note(generator.name, start, result);
+        }
+    }
     println!("\n{}", lines.join("\n"));
+    let readme = workspace::root().join("openapi/README.md");
     if !failed && !seen.is_empty() {
-        table::bring(&workspace::root().join("openapi/README.md"), &seen, write)?;
+        table::bring(&readme, &seen, write)?;
+    }
+    if !failed && selection.all_generators {
+        generator_table::bring(&readme, &results, write)?;
     }
     Ok(!failed)
 }

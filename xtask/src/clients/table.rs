@@ -17,10 +17,15 @@ pub type Seen = BTreeMap<&'static str, BTreeMap<&'static str, String>>;
 pub fn bring(file: &Path, seen: &Seen, write: bool) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let renewed = renew(&text, seen).with_context(|| file.display().to_string())?;
+    settle(file, &text, &renewed, write, "clients --write")
+}
+
+/// Fails where a file is not as renewed, or with `write` renews it.
+pub fn settle(file: &Path, text: &str, renewed: &str, write: bool, command: &str) -> Result<()> {
     if renewed != text {
         ensure!(
             write,
-            "the table in {} is not what was seen just now; run `cargo xtask clients --write`",
+            "the table in {} is not what was seen just now; run `cargo xtask {command}`",
             file.display()
         );
         fs::write(file, renewed)?;
