@@ -8,7 +8,10 @@ const FINAL = ["Completed", "Failed", "Terminated", "Abnormal"];
 const env = process.env as Record<string, string>;
 const projectId = env.HUAWEICLOUD_SDK_PROJECT_ID;
 const jobs = new TrainingJobsApi(
-  new Configuration({ basePath: env.MODELARTS_ENDPOINT, apiKey: (name) => (name === "X-Auth-Token" ? env.MODELARTS_TOKEN : "") }),
+  new Configuration({
+    basePath: env.MODELARTS_ENDPOINT,
+    apiKey: (name) => (name === "X-Auth-Token" ? env.MODELARTS_TOKEN : ""),
+  }),
 );
 
 async function main() {

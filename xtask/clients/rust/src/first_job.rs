@@ -46,7 +46,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut last = String::new();
     while !FINAL.contains(&last.as_str()) {
         let job = show_training_job_details(&client, &project, &id).await?;
-        let phase = job.status.and_then(|status| status.phase).unwrap_or_default();
+        let phase = job
+            .status
+            .and_then(|status| status.phase)
+            .unwrap_or_default();
         if phase != last {
             println!("phase {phase}");
             last = phase;
@@ -116,7 +119,18 @@ async fn count_events(
     loop {
         let offset = Some(i32::try_from(events)?);
         let page = list_training_job_events(
-            client, project, id, offset, Some(5), None, None, None, None, None, None, None,
+            client,
+            project,
+            id,
+            offset,
+            Some(5),
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
         )
         .await?;
         let rows = page.events.flatten().unwrap_or_default().len();
