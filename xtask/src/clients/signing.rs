@@ -24,9 +24,9 @@ mod tests {
 
     #[test]
     fn the_example_is_one_of_the_official_signer() {
-        let vectors = workspace::root().join("crates/modelarts-ext/tests/signing-vectors.json");
+        let vectors = workspace::root().join("openapi/vectors/signing.json");
         let vectors: Value = serde_json::from_str(&fs::read_to_string(vectors).unwrap()).unwrap();
-        let vector = vectors
+        let vector = vectors["cases"]
             .as_array()
             .unwrap()
             .iter()
@@ -36,10 +36,14 @@ mod tests {
         let block = format!(
             "```text\naccess key   {}\nsecret key   {}\nrequest      {} {}\n\n{}\n\n{}\n\n\
              Authorization: {}\n```\n",
-            says("ak"),
-            says("sk"),
+            says("access_key"),
+            says("secret_key"),
             says("method"),
-            says("url"),
+            format_args!(
+                "https://{}{}",
+                vector["headers"]["Host"].as_str().unwrap(),
+                says("target")
+            ),
             says("canonical_request"),
             says("string_to_sign"),
             says("authorization")
