@@ -1,20 +1,19 @@
 //! Answers that services give and generated clients stumble over, and a server that gives
 //! them. The project of a request names the answer.
 
-use std::{
-    collections::BTreeMap,
-    io::{BufRead, BufReader, Read, Write},
-    net::{TcpListener, TcpStream},
-    process::Command,
-    sync::OnceLock,
-    thread,
-};
+use std::{collections::BTreeMap, process::Command, sync::OnceLock};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::{steps, vectors};
+use super::{
+    steps,
+    vectors::{
+        self,
+        server::{self, Reply},
+    },
+};
 
 /// An answer, and the values that a client may read of it.
 #[derive(Debug, Deserialize)]
@@ -97,55 +96,20 @@ fn cell(case: &Case, line: &str) -> Result<String> {
     })
 }
 
-/// Answers until this program ends.
+/// Answers until this program ends; the project names the case.
 fn serve() -> Result<String> {
-    let listener = TcpListener::bind(("127.0.0.1", 0))?;
-    let url = format!("http://{}", listener.local_addr()?);
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            // A client that breaks off is no matter here; what it prints is.
-            let _ = answer(stream);
-        }
-    });
-    Ok(url)
-}
-
-/// One request for each connection is all that is needed.
-fn answer(stream: TcpStream) -> Result<()> {
-    let mut reader = BufReader::new(&stream);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let project = line.split('/').nth(2).unwrap_or_default().to_owned();
-    let mut length = 0;
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header)?;
-        let header = header.trim().to_ascii_lowercase();
-        if header.is_empty() {
-            break;
-        }
-        if let Some(value) = header.strip_prefix("content-length:") {
-            length = value.trim().parse()?;
-        }
-    }
-    reader.take(length).read_to_end(&mut Vec::new())?;
-    let Some(case) = all()?.iter().find(|case| case.name == project) else {
-        bail!("no answer is called {project}");
-    };
-    let body = match (&case.text, &case.body) {
-        (Some(text), _) => text.clone(),
-        (None, Some(body)) => body.to_string(),
-        (None, None) => String::new(),
-    };
-    let mut head = format!("HTTP/1.1 {} -\r\nConnection: close\r\n", case.status);
-    for (name, value) in &case.headers {
-        head += &format!("{name}: {value}\r\n");
-    }
-    if case.status != 204 {
-        head += &format!("Content-Length: {}\r\n", body.len());
-    }
-    write!(&stream, "{head}\r\n{body}")?;
-    Ok(())
+    let cases = all()?;
+    server::serve(move |target| {
+        let project = server::project(target);
+        let case = cases.iter().find(|case| case.name == project);
+        let case = case.with_context(|| format!("no answer is called {project}"))?;
+        let body = case.body.as_ref().map(Value::to_string);
+        Ok(Reply {
+            status: case.status,
+            headers: case.headers.clone(),
+            body: case.text.clone().or(body).unwrap_or_default(),
+        })
+    })
 }
 
 #[cfg(test)]
@@ -153,7 +117,11 @@ mod tests {
     use super::*;
 
     fn case(name: &str) -> &'static Case {
-        all().unwrap().iter().find(|case| case.name == name).unwrap()
+        all()
+            .unwrap()
+            .iter()
+            .find(|case| case.name == name)
+            .unwrap()
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod signing;
 mod steps;
 mod table;
 mod typescript;
+mod vectors;
 
 use std::{collections::BTreeMap, time::Instant};
 
@@ -94,5 +95,12 @@ fn one(language: &Language) -> Result<(String, BTreeMap<&'static str, String>)> 
     let mut programs = (language.prepare)(&directory).context("before it could run")?;
     let line = first_job::watch(&mut programs.first_job, language.name)?;
     let cells = awkward::watch(&mut programs.awkward)?;
-    Ok((line, cells))
+    // Java logs in with a password and has no signer.
+    let without: &[&str] = if language.name == "java" {
+        &["signing"]
+    } else {
+        &[]
+    };
+    let vectors = vectors::watch(&mut vectors::program(language.name, &directory)?, without)?;
+    Ok((format!("{line}; {vectors}"), cells))
 }

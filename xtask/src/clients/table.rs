@@ -66,7 +66,9 @@ mod tests {
     use super::*;
 
     fn seen(language: &'static str, cell: &str) -> Seen {
-        let cells = cases().unwrap().map(|case| (case.name.as_str(), cell.to_owned()));
+        let cells = cases()
+            .unwrap()
+            .map(|case| (case.name.as_str(), cell.to_owned()));
         BTreeMap::from([(language, cells.collect())])
     }
 
