@@ -39,7 +39,12 @@ pub fn prepare(directory: &Path) -> Result<Programs> {
         Command::new("javac")
             .args(["-Xlint:all", "-Werror", "-proc:none", "-d", "out", "-cp"])
             .arg(client)
-            .args(["FirstJob.java", "Login.java", "Awkward.java"])
+            .args([
+                "FirstJob.java",
+                "Login.java",
+                "Awkward.java",
+                "Vectors.java",
+            ])
             .current_dir(directory),
     )?;
     let program = |class: &str| {

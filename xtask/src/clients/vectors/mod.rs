@@ -78,7 +78,7 @@ pub fn program(language: &str, directory: &Path) -> Result<Command> {
             let path = [directory.join("out"), directory.join("client"), jar];
             let mut program = Command::new("java");
             program.arg("-cp").arg(env::join_paths(path)?);
-            program.arg("Vectors.java");
+            program.arg("Vectors");
             program
         }
     };
