@@ -29,8 +29,9 @@ type vector struct {
 	AccessKey                   string `json:"access_key"`
 	SecretKey                   string `json:"secret_key"`
 	Authorization               string
-	Expected                    []string
+	Expected                    any
 	Text, Kind, Waiter, Outcome string
+	Effect                      string
 	Exact                       bool
 	Fields                      map[string]any
 	Status                      int
@@ -48,6 +49,11 @@ type extensions struct {
 		Name, Field string
 		Outcomes    []struct{ Value, Error, Outcome string }
 	} `json:"x-waiters"`
+	Errors []struct {
+		Code   string
+		Status int
+		Retry  map[string]string
+	} `json:"x-error-table"`
 }
 
 // TestVectors runs the files of openapi/vectors that concern this client, and prints
@@ -62,6 +68,7 @@ func TestVectors(t *testing.T) {
 		"pagination": func(*testing.T) func(*testing.T, vector) bool { return pagination },
 		"events":     events,
 		"waiters":    waiters,
+		"errors":     errorAnswers,
 	} {
 		var vectors struct{ Cases []vector }
 		err := readJSON(filepath.Join(directory, file+".json"), &vectors)
@@ -134,7 +141,7 @@ func pagination(t *testing.T, v vector) bool {
 	if err != nil {
 		t.Fatal(v.Name, err)
 	}
-	messages := []string{}
+	messages := []any{}
 	for _, event := range events {
 		messages = append(messages, event.GetMessage())
 	}
@@ -257,5 +264,76 @@ func waiters(t *testing.T) func(*testing.T, vector) bool {
 		}
 		t.Fatal(v.Name, "no waiter is called", v.Waiter)
 		return false
+	}
+}
+
+// readError reads the code and the message of an error answer, as the service, its gateways and
+// the identity service spell them.
+func readError(text string) (code, message string) {
+	var body map[string]any
+	if json.Unmarshal([]byte(text), &body) != nil {
+		message = strings.TrimSpace(text)
+		if strings.HasPrefix(message, "<") {
+			message = ""
+		}
+		return "", message
+	}
+	if inner, ok := body["error"].(map[string]any); ok {
+		body = inner
+	}
+	first := func(keys ...string) string {
+		for _, key := range keys {
+			if value := body[key]; value != nil && value != "" {
+				return fmt.Sprint(value)
+			}
+		}
+		return ""
+	}
+	return first("error_code", "errorCode", "code"), first("error_msg", "error_message", "errorMsg", "message")
+}
+
+// errorAnswers is what a client makes of them: the code, the message, and when to send the
+// request again.
+func errorAnswers(t *testing.T) func(*testing.T, vector) bool {
+	table := describe(t).Errors
+	retry := func(code, message string, status int, effect string) string {
+		if (status == 401 || status == 403) && strings.Contains(message, "token expires") {
+			return "token"
+		}
+		if code == "ModelArts.2791" && !strings.Contains(message, "not a directory") {
+			return "never"
+		}
+		// Gateways spell the prefix of their codes in three ways.
+		code = strings.NewReplacer("APIGW.", "APIG.", "APIC.", "APIG.").Replace(code)
+		for _, row := range table {
+			if row.Code == code && row.Status == status {
+				return row.Retry[effect]
+			}
+		}
+		switch status {
+		case 429:
+			return "backoff"
+		case 204:
+			return "poll"
+		case 408, 500, 502, 503, 504:
+			if effect != "create" {
+				return "backoff"
+			}
+		}
+		return "never"
+	}
+	orNil := func(text string) any {
+		if text == "" {
+			return nil
+		}
+		return text
+	}
+	return func(t *testing.T, v vector) bool {
+		code, message := readError(v.Body.(string))
+		check(t, v, map[string]any{
+			"code": orNil(code), "message": orNil(message),
+			"retry": retry(code, message, v.Status, v.Effect),
+		}, v.Expected)
+		return true
 	}
 }

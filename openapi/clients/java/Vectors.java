@@ -1,3 +1,4 @@
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -39,6 +40,7 @@ public final class Vectors {
         files.put("pagination", () -> Vectors::pagination);
         files.put("events", Vectors::events);
         files.put("waiters", Vectors::waiters);
+        files.put("errors", Vectors::errors);
         for (var entry : files.entrySet()) {
             var file = new File(directory, entry.getKey() + ".json");
             if (!file.exists()) {
@@ -175,6 +177,68 @@ public final class Vectors {
                 return true;
             }
             throw new AssertionError("no waiter is called " + test.get("waiter"));
+        };
+    }
+
+    /** The code and the message of an error answer; empty where there is none. */
+    private record ErrorAnswer(String code, String message) {
+        /** Reads the spellings of the service, its gateways and the identity service. */
+        static ErrorAnswer of(String text) {
+            JsonNode body;
+            try {
+                body = JSON.readTree(text);
+            } catch (JsonProcessingException notJson) {
+                return new ErrorAnswer("", text.startsWith("<") ? "" : text.strip());
+            }
+            body = body.path("error").isObject() ? body.get("error") : body;
+            return new ErrorAnswer(
+                    first(body, "error_code", "errorCode", "code"),
+                    first(body, "error_msg", "error_message", "errorMsg", "message"));
+        }
+
+        private static String first(JsonNode body, String... keys) {
+            for (var key : keys) {
+                if (!body.path(key).asText().isEmpty()) {
+                    return body.get(key).asText();
+                }
+            }
+            return "";
+        }
+
+        /** When to send the request again. */
+        String retry(JsonNode table, int status, String effect) {
+            if ((status == 401 || status == 403) && message.contains("token expires")) {
+                return "token";
+            }
+            if (code.equals("ModelArts.2791") && !message.contains("not a directory")) {
+                return "never";
+            }
+            // Gateways spell the prefix of their codes in three ways.
+            var known = code.replaceFirst("^(APIGW|APIC)\\.", "APIG.");
+            for (var row : table) {
+                if (row.get("code").asText().equals(known) && row.get("status").asInt() == status) {
+                    return row.get("retry").get(effect).asText();
+                }
+            }
+            return switch (status) {
+                case 429 -> "backoff";
+                case 204 -> "poll";
+                case 408, 500, 502, 503, 504 -> effect.equals("create") ? "never" : "backoff";
+                default -> "never";
+            };
+        }
+    }
+
+    private static Run errors() throws IOException {
+        var table = description().get("x-error-table");
+        return test -> {
+            var answer = ErrorAnswer.of(test.get("body").asText());
+            var expected = test.get("expected");
+            check(test, answer.code(), expected.get("code").asText(""));
+            check(test, answer.message(), expected.get("message").asText(""));
+            var retry = answer.retry(table, test.get("status").asInt(), test.get("effect").asText());
+            check(test, retry, expected.get("retry").asText());
+            return true;
         };
     }
 }

@@ -117,11 +117,52 @@ def waiters() -> Callable[[Any], bool]:
     return run
 
 
+def read_error(text: str) -> tuple[str | None, str | None]:
+    """The code and the message of an error answer, in the spellings of the service, its gateways
+    and the identity service."""
+    try:
+        body = json.loads(text)
+    except ValueError:
+        text = text.strip()
+        return None, None if text.startswith("<") else text or None
+    if not isinstance(body, dict):
+        return None, None
+    body = body.get("error", body)
+    codes = [body.get(key) for key in ("error_code", "errorCode", "code")]
+    messages = [body.get(key) for key in ("error_msg", "error_message", "errorMsg", "message")]
+    return next((str(code) for code in codes if code), None), next(filter(None, messages), None)
+
+
+def errors() -> Callable[[Any], bool]:
+    table = {(row["code"], row["status"]): row["retry"] for row in description()["x-error-table"]}
+
+    def retry(code: str | None, message: str, status: int, effect: str) -> str:
+        if status in (401, 403) and "token expires" in message:
+            return "token"
+        if code == "ModelArts.2791" and "not a directory" not in message:
+            return "never"
+        # Gateways spell the prefix of their codes in three ways.
+        if row := table.get((re.sub(r"^(APIGW|APIC)\.", "APIG.", code or ""), status)):
+            return str(row[effect])
+        if status in (408, 500, 502, 503, 504):
+            return "never" if effect == "create" else "backoff"
+        return {429: "backoff", 204: "poll"}.get(status, "never")
+
+    def run(case: Any) -> bool:
+        code, message = read_error(case["body"])
+        decision = retry(code, message or "", case["status"], case["effect"])
+        check(case, {"code": code, "message": message, "retry": decision}, case["expected"])
+        return True
+
+    return run
+
+
 FILES: dict[str, Callable[[], Callable[[Any], bool]]] = {
     "signing": lambda: signing,
     "pagination": lambda: pagination,
     "events": events,
     "waiters": waiters,
+    "errors": errors,
 }
 
 for name, prepare in FILES.items():

@@ -106,11 +106,49 @@ function waiters(): Run {
   };
 }
 
+const NOTHING = { code: null, message: null };
+
+/** The code and the message of an error answer, as the service, its gateways and IAM spell them. */
+function readError(text: string): { code: string | null; message: string | null } {
+  let body: any;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    const message = text.trim();
+    return message === "" || message.startsWith("<") ? NOTHING : { code: null, message };
+  }
+  if (body === null || typeof body !== "object") return NOTHING;
+  body = body.error ?? body;
+  const code = body.error_code || body.errorCode || body.code;
+  const message = body.error_msg || body.error_message || body.errorMsg || body.message;
+  return { code: code ? String(code) : null, message: message || null };
+}
+
+function errors(): Run {
+  const table: any[] = description()["x-error-table"];
+  const retry = (code: string | null, message: string, status: number, effect: string): string => {
+    if ([401, 403].includes(status) && message.includes("token expires")) return "token";
+    if (code === "ModelArts.2791" && !message.includes("not a directory")) return "never";
+    // Gateways spell the prefix of their codes in three ways.
+    const known = code?.replace(/^(APIGW|APIC)\./, "APIG.");
+    const row = table.find((row) => row.code === known && row.status === status);
+    if (row) return row.retry[effect];
+    if ([408, 500, 502, 503, 504].includes(status)) return effect === "create" ? "never" : "backoff";
+    return { 429: "backoff", 204: "poll" }[status] ?? "never";
+  };
+  return (test) => {
+    const { code, message } = readError(test["body"]);
+    const decision = retry(code, message ?? "", test["status"], test["effect"]);
+    return check(test, { code, message, retry: decision }, test["expected"]);
+  };
+}
+
 const FILES: Record<string, () => Run> = {
   signing: () => signing,
   pagination: () => pagination,
   events,
   waiters,
+  errors,
 };
 
 for (const [name, prepare] of Object.entries(FILES)) {
