@@ -179,16 +179,28 @@ fn serve_pages() -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
-    fn every_file_has_cases_and_no_case_has_the_name_of_another() {
+    fn every_file_is_in_the_readme_and_no_case_has_the_name_of_another() {
+        let readme = fs::read_to_string(directory().join("README.md")).unwrap();
         let mut files = 0;
         for entry in fs::read_dir(directory()).unwrap() {
             let file = entry.unwrap().file_name().into_string().unwrap();
             if file.ends_with(".json") {
                 let cases: Vec<Value> = cases(&file).unwrap();
                 assert!(!cases.is_empty(), "{file}");
+                assert!(
+                    readme.contains(&format!("| [`{file}`]({file}) |")),
+                    "{file}"
+                );
+                let mut names = BTreeSet::new();
+                for case in &cases {
+                    let name = (case["waiter"].as_str(), case["name"].as_str().unwrap());
+                    assert!(names.insert(name), "{file}: {name:?} comes twice");
+                }
                 files += 1;
             }
         }
