@@ -17,8 +17,10 @@ pub struct Language {
     pin: (&'static str, &'static str),
     /// Starts the program that reads awkward answers.
     pub awkward: &'static str,
-    /// Starts the program that signs the worked example, where there is one.
-    pub sign: Option<&'static str>,
+    /// Starts the program that runs the files of `openapi/vectors`.
+    pub vectors: &'static str,
+    /// The files that do not concern it.
+    pub vectors_without: &'static [&'static str],
 }
 
 const OPENAPI_GENERATOR: (&str, &str) = ("openapi-generator-cli==", "requirements.txt");
@@ -31,7 +33,8 @@ pub const LANGUAGES: &[Language] = &[
         generator: "openapi-python-client",
         pin: ("openapi-python-client==", "python/requirements.txt"),
         awkward: ".venv/bin/python awkward.py",
-        sign: Some(".venv/bin/python sign_example.py"),
+        vectors: ".venv/bin/python vectors.py",
+        vectors_without: &[],
     },
     Language {
         name: "typescript",
@@ -39,7 +42,8 @@ pub const LANGUAGES: &[Language] = &[
         generator: "openapi-typescript",
         pin: ("\"openapi-typescript\": \"", "typescript/package.json"),
         awkward: "node out/awkward.js",
-        sign: None,
+        vectors: "node out/vectors.js",
+        vectors_without: &[],
     },
     Language {
         name: "go",
@@ -47,7 +51,8 @@ pub const LANGUAGES: &[Language] = &[
         generator: "OpenAPI Generator: go",
         pin: OPENAPI_GENERATOR,
         awkward: "go run ./awkward",
-        sign: None,
+        vectors: "go test -count=1 -v .",
+        vectors_without: &[],
     },
     Language {
         name: "java",
@@ -55,7 +60,9 @@ pub const LANGUAGES: &[Language] = &[
         generator: "OpenAPI Generator: java (native)",
         pin: OPENAPI_GENERATOR,
         awkward: "java -cp out:client:openapi-generator.jar Awkward",
-        sign: None,
+        vectors: "java -cp out:client:openapi-generator.jar Vectors",
+        // It logs in with a password and has no signer.
+        vectors_without: &["signing"],
     },
 ];
 

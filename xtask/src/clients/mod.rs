@@ -10,9 +10,9 @@ mod generator_table;
 mod generators;
 mod languages;
 mod official;
-mod signing;
 mod steps;
 mod table;
+mod vectors;
 
 use std::{collections::BTreeMap, fs, time::Instant};
 
@@ -124,10 +124,8 @@ fn one(language: &Language) -> Result<(String, BTreeMap<&'static str, String>)> 
     let folder = Folder::of_client(language.name)?;
     let line = first_job::watch(&mut folder.at_root(&commands), language.name)
         .context("the commands of openapi/README.md")?;
-    if let Some(sign) = language.sign {
-        let header = steps::lines(&mut folder.at_client(sign))?;
-        signing::is_the_example(&header.join("\n"))?;
-    }
     let cells = awkward::watch(&mut folder.at_client(language.awkward))?;
-    Ok((line, cells))
+    let mut program = folder.at_client(language.vectors);
+    let vectors = vectors::watch(&mut program, language.vectors_without)?;
+    Ok((format!("{line}; {vectors}"), cells))
 }

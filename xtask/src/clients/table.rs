@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{awkward::CASES, languages::LANGUAGES};
+use super::{awkward::cases, languages::LANGUAGES};
 
 const BEGIN: &str = "<!-- made by `cargo xtask clients --write`: begin -->\n";
 const END: &str = "<!-- end -->";
@@ -41,15 +41,15 @@ fn renew(text: &str, seen: &Seen) -> Result<String> {
         table += &format!(" {} |", language.name);
     }
     table += &format!("\n|---{}|\n", "|---".repeat(LANGUAGES.len()));
-    for case in CASES {
+    for case in cases()? {
         table += &format!("| {} |", case.about);
         for (column, language) in LANGUAGES.iter().enumerate() {
             let cell = match seen
                 .get(language.name)
-                .and_then(|cells| cells.get(case.name))
+                .and_then(|cells| cells.get(case.name.as_str()))
             {
                 Some(cell) => cell,
-                None => old_cell(old, case.about, column),
+                None => old_cell(old, &case.about, column),
             };
             table += &format!(" {cell} |");
         }
@@ -71,7 +71,9 @@ mod tests {
     use super::*;
 
     fn seen(language: &'static str, cell: &str) -> Seen {
-        let cells = CASES.iter().map(|case| (case.name, cell.to_owned()));
+        let cells = cases()
+            .unwrap()
+            .map(|case| (case.name.as_str(), cell.to_owned()));
         BTreeMap::from([(language, cells.collect())])
     }
 
