@@ -13,6 +13,7 @@ mod licences;
 mod markdown;
 mod metadata;
 mod new_operation;
+mod plain;
 mod programs;
 mod readme;
 mod regenerate;
@@ -25,6 +26,8 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
+
+use crate::clients::Selection;
 
 #[derive(Parser)]
 #[command(
@@ -107,7 +110,10 @@ enum Command {
         /// python, typescript, go, java or official; all of them if nothing is said
         #[arg(value_name = "LANG")]
         languages: Vec<String>,
-        /// Bring the table in openapi/README.md up to date instead of comparing it
+        /// Make clients with other generators too; this installs what they need, and takes minutes
+        #[arg(long, conflicts_with = "languages")]
+        all: bool,
+        /// Bring the tables in openapi/README.md up to date instead of comparing them
         #[arg(long)]
         write: bool,
     },
@@ -115,6 +121,11 @@ enum Command {
     NewOperation,
     /// Builds the reference as one HTML page that loads nothing
     Docs,
+    /// Writes the description without `anyOf`, for generators that lose its values
+    Plain {
+        #[arg(value_name = "FILE", default_value_os_t = workspace::plain())]
+        file: PathBuf,
+    },
     /// Makes what a release of the description consists of, in target/dist
     Dist {
         /// Make it twice and fail if the bytes differ
@@ -182,13 +193,24 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Bench { args } => programs::bench(&args),
         Command::Simulate(args) => programs::simulate(&args),
         Command::Live { args } => programs::live(&args),
-        Command::Clients { languages, write } => Ok(if clients::all_work(&languages, write)? {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        }),
+        Command::Clients {
+            languages,
+            all,
+            write,
+        } => {
+            let selection = Selection {
+                names: languages,
+                all_generators: all,
+            };
+            Ok(if clients::all_work(&selection, write)? {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            })
+        }
         Command::NewOperation => new_operation::run(),
         Command::Docs => docs::run(),
+        Command::Plain { file } => plain::run(&file),
         Command::Dist { check } => dist::run(check),
         Command::Layers { root, tables } => layers::run(&root, tables.as_deref()),
         Command::Ci { only } => ci::run(&only),

@@ -21,6 +21,11 @@ pub fn description() -> PathBuf {
     root().join("openapi/modelarts.yaml")
 }
 
+/// Where the plain variant of the description is made.
+pub fn plain() -> PathBuf {
+    root().join("target/modelarts.plain.json")
+}
+
 /// The description as clients know it.
 pub fn base() -> PathBuf {
     root().join("openapi/base.json")

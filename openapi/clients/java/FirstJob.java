@@ -75,7 +75,8 @@ public final class FirstJob {
         for (var found : page.getItems()) {
             System.out.println("listed " + found.getMetadata().getName());
         }
-        printEvents(id);
+        var events = allEvents(jobs, project, id);
+        System.out.println("events " + events.rows().size() + " pages " + events.pages());
     }
 
     private static CreateTrainingJobRequest request(String name, String obs) {
@@ -114,19 +115,19 @@ public final class FirstJob {
         }
     }
 
+    /** All pages of a list. */
+    record Events(List<TrainingJobEvent> rows, int pages) {}
+
     /** x-pagination of ListTrainingJobEvents: the offset counts entries, the total may be text. */
-    private void printEvents(String id) throws ApiException {
+    static Events allEvents(TrainingJobsApi jobs, String project, String id) throws ApiException {
         var events = new ArrayList<TrainingJobEvent>();
-        var pages = 0;
-        while (true) {
+        for (var pages = 1; ; pages++) {
             var page = jobs.listTrainingJobEvents(
                     project, id, events.size(), 5, null, null, null, null, null, null, null);
-            pages++;
             var rows = page.getEvents() == null ? List.<TrainingJobEvent>of() : page.getEvents();
             events.addAll(rows);
             if (rows.isEmpty() || events.size() >= integer(page.getTotal())) {
-                System.out.println("events " + events.size() + " pages " + pages);
-                return;
+                return new Events(events, pages);
             }
         }
     }

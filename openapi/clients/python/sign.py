@@ -4,7 +4,7 @@ import hashlib
 import hmac
 from collections.abc import Generator
 from datetime import UTC, datetime
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qsl, quote
 
 import httpx
 
@@ -15,7 +15,7 @@ def authorization(
     """The header `Authorization` of a request. `headers` are those to sign, in lower case;
     `x-sdk-date` must be one of them."""
     parsed = httpx.URL(url)
-    path = "/".join(quote(unquote(part), safe="~") for part in parsed.raw_path.split(b"?")[0].decode().split("/"))
+    path = quote(parsed.path, safe="/~")
     pairs = sorted(parse_qsl(parsed.query.decode(), keep_blank_values=True))
     names = ";".join(sorted(headers))
     canonical = "\n".join(

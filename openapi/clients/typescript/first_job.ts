@@ -3,24 +3,15 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 
-import createClient, { type Client } from "openapi-fetch";
+import createClient from "openapi-fetch";
 
+import { allEvents, type Modelarts, ok } from "./answers.js";
 import type { components, paths } from "./modelarts.js";
 import { signing } from "./sign.js";
 
 type Schemas = components["schemas"];
-type Modelarts = Client<paths>;
 
 const FINAL: string[] = ["Completed", "Failed", "Terminated", "Abnormal"] satisfies Schemas["KnownPhase"][];
-
-/** What came, or an error with the status and the code. A missing job is code ModelArts.2775. */
-function ok<T>(answer: { data?: T; error?: Schemas["ApiError"] | string; response: Response }): T {
-  if (answer.response.ok && answer.data !== undefined) return answer.data;
-  const { status } = answer.response;
-  // A load balancer answers with a page, which openapi-fetch gives as text.
-  if (typeof answer.error !== "object") throw new Error(`status ${status}: ${answer.error}`);
-  throw new Error(`status ${status}: ${answer.error.error_code}: ${answer.error.error_msg}`);
-}
 
 function jobRequest(name: string, obs: string): Schemas["CreateTrainingJobRequest"] {
   return {
@@ -49,20 +40,6 @@ async function follow(client: Modelarts, project_id: string, training_job_id: st
     last = phase;
     if (FINAL.includes(phase)) return;
     await sleep(200);
-  }
-}
-
-/** x-pagination of ListTrainingJobEvents: `offset` counts entries, `total` may be text. */
-async function allEvents(client: Modelarts, project_id: string, training_job_id: string) {
-  const events: Schemas["TrainingJobEvent"][] = [];
-  for (let pages = 1; ; pages++) {
-    const page = ok(
-      await client.GET("/v2/{project_id}/training-jobs/{training_job_id}/events", {
-        params: { path: { project_id, training_job_id }, query: { offset: events.length, limit: 5 } },
-      }),
-    );
-    events.push(...(page.events ?? []));
-    if (!page.events?.length || events.length >= Number(page.total)) return { events, pages };
   }
 }
 

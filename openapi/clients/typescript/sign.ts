@@ -26,7 +26,7 @@ export function authorization(
   headers: Record<string, string>,
   body: Uint8Array,
 ): string {
-  const path = url.pathname.split("/").map((part) => encode(decodeURIComponent(part))).join("/");
+  const path = decodeURIComponent(url.pathname).split("/").map(encode).join("/");
   const query = [...url.searchParams]
     .sort(([a, x], [b, y]) => byCodePoint(a, b) || byCodePoint(x, y))
     .map(([key, value]) => `${encode(key)}=${encode(value)}`)

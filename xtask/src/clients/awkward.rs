@@ -1,199 +1,115 @@
 //! Answers that services give and generated clients stumble over, and a server that gives
 //! them. The project of a request names the answer.
 
-use std::{
-    collections::BTreeMap,
-    io::{BufRead, BufReader, Read, Write},
-    net::{TcpListener, TcpStream},
-    process::Command,
-    thread,
+use std::{collections::BTreeMap, process::Command, sync::OnceLock};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::{
+    steps,
+    vectors::{
+        self,
+        server::{self, Reply},
+    },
 };
 
-use anyhow::{Context, Result, bail, ensure};
-use serde_json::{Value, json};
-
-use super::steps;
-
-/// One answer, and what a client should read of it.
+/// An answer, and the values that a client may read of it.
+#[derive(Debug, Deserialize)]
 pub struct Case {
-    pub name: &'static str,
+    pub name: String,
     /// For the table.
-    pub about: &'static str,
+    pub about: String,
+    /// The table has a row for it, and the programs read it.
+    #[serde(default)]
+    table: bool,
     status: u16,
-    /// JSON, or else the page of a load balancer.
-    body: fn() -> Option<Value>,
-    /// What may be read: nothing is lost or made up.
-    right: fn() -> Vec<Value>,
+    headers: BTreeMap<String, String>,
+    #[serde(default, deserialize_with = "present")]
+    body: Option<Value>,
+    text: Option<String>,
+    expected: Vec<Expected>,
 }
 
-pub const CASES: &[Case] = &[
-    Case {
-        name: "unknown-enum",
-        about: "phase `Hibernating`, which nobody knows",
-        status: 200,
-        body: || Some(job(json!({ "phase": "Hibernating" }))),
-        right: || vec![json!("Hibernating")],
-    },
-    Case {
-        name: "number-as-text",
-        about: "`total` of events is `\"27\"`",
-        status: 200,
-        body: || Some(json!({ "total": "27", "limit": "50", "offset": "0", "events": [] })),
-        right: || vec![json!("27"), json!(27)],
-    },
-    Case {
-        name: "beyond-double",
-        about: "`duration` is 2^53 + 1",
-        status: 200,
-        body: || {
-            Some(job(
-                json!({ "phase": "Running", "duration": 9_007_199_254_740_993_i64 }),
-            ))
-        },
-        right: || vec![json!(9_007_199_254_740_993_i64)],
-    },
-    Case {
-        name: "null-list",
-        about: "`events` is null: how many there are",
-        status: 200,
-        body: || Some(json!({ "total": 0, "events": null })),
-        right: || vec![json!(0)],
-    },
-    Case {
-        name: "null-object",
-        about: "`algorithm` is null",
-        status: 200,
-        body: || {
-            let mut job = job(json!({ "phase": "Running" }));
-            job["algorithm"] = Value::Null;
-            Some(job)
-        },
-        right: || vec![Value::Null],
-    },
-    Case {
-        name: "missing-field",
-        about: "no `phase`",
-        status: 200,
-        body: || Some(job(json!({ "duration": 0 }))),
-        right: || vec![Value::Null],
-    },
-    Case {
-        name: "extra-field",
-        about: "a field that nobody knows, beside `name`",
-        status: 200,
-        body: || {
-            let mut job = job(json!({ "phase": "Running", "mood": { "good": true } }));
-            job["metadata"]["mood"] = json!("good");
-            Some(job)
-        },
-        right: || vec![json!("leaves")],
-    },
-    Case {
-        name: "missing-job",
-        about: "not found, as status 400: the code",
-        status: 400,
-        body: || {
-            Some(json!({ "error_code": "ModelArts.2775", "error_msg": "The job does not exist." }))
-        },
-        right: || vec![json!("ModelArts.2775")],
-    },
-    Case {
-        name: "html-502",
-        about: "an HTML page with status 502: the status",
-        status: 502,
-        body: || None,
-        right: || vec![json!(502)],
-    },
-];
+#[derive(Debug, Deserialize)]
+struct Expected {
+    values: Vec<Value>,
+}
 
-fn job(status: Value) -> Value {
-    json!({
-        "kind": "job",
-        "metadata": { "id": "c1b7e5de-0f43-4a57-9d0e-6a2f1f8f2b11", "name": "leaves" },
-        "status": status,
-        "algorithm": { "name": "leaves" },
-    })
+impl Case {
+    /// The values of the place that the programs read, which stands first.
+    fn right(&self) -> &[Value] {
+        self.expected.first().map_or(&[], |first| &first.values)
+    }
+}
+
+/// A body that may be null, as opposed to none.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// The cases of the table.
+pub fn cases() -> Result<impl Iterator<Item = &'static Case>> {
+    Ok(all()?.iter().filter(|case| case.table))
+}
+
+/// The cases of `openapi/vectors/awkward.json`.
+fn all() -> Result<&'static [Case]> {
+    static CASES: OnceLock<Vec<Case>> = OnceLock::new();
+    if let Some(cases) = CASES.get() {
+        return Ok(cases);
+    }
+    let cases = vectors::cases("awkward.json")?;
+    Ok(CASES.get_or_init(|| cases))
 }
 
 /// Runs a program that reads every answer. One cell of the table for each.
 pub fn watch(program: &mut Command) -> Result<BTreeMap<&'static str, String>> {
     let url = serve()?;
     let lines = steps::lines(program.env("MODELARTS_ENDPOINT", url))?;
+    let count = cases()?.count();
     ensure!(
-        lines.len() == CASES.len(),
-        "printed {} lines for {} awkward answers",
-        lines.len(),
-        CASES.len()
+        lines.len() == count,
+        "printed {} lines for {count} awkward answers",
+        lines.len()
     );
-    CASES
-        .iter()
+    cases()?
         .zip(&lines)
-        .map(|(case, line)| Ok((case.name, cell(case, line)?)))
+        .map(|(case, line)| Ok((case.name.as_str(), cell(case, line)?)))
         .collect()
 }
 
 fn cell(case: &Case, line: &str) -> Result<String> {
     let read = line
-        .strip_prefix(case.name)
+        .strip_prefix(case.name.as_str())
         .and_then(|rest| rest.strip_prefix(' '))
         .with_context(|| format!("expected a line about {}, not: {line}", case.name))?;
     if let Some(error) = read.strip_prefix("! ") {
         return Ok(format!("**fails**: `{error}`"));
     }
     let value: Value = serde_json::from_str(read).with_context(|| line.to_owned())?;
-    Ok(if (case.right)().contains(&value) {
+    Ok(if case.right().contains(&value) {
         format!("`{value}`")
     } else {
         format!("**wrong**: `{value}`")
     })
 }
 
-/// Answers until this program ends.
+/// Answers until this program ends; the project names the case.
 fn serve() -> Result<String> {
-    let listener = TcpListener::bind(("127.0.0.1", 0))?;
-    let url = format!("http://{}", listener.local_addr()?);
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            // A client that breaks off is no matter here; what it prints is.
-            let _ = answer(stream);
-        }
-    });
-    Ok(url)
-}
-
-/// One request for each connection is all that is needed.
-fn answer(stream: TcpStream) -> Result<()> {
-    let mut reader = BufReader::new(&stream);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let project = line.split('/').nth(2).unwrap_or_default().to_owned();
-    let mut length = 0;
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header)?;
-        let header = header.trim().to_ascii_lowercase();
-        if header.is_empty() {
-            break;
-        }
-        if let Some(value) = header.strip_prefix("content-length:") {
-            length = value.trim().parse()?;
-        }
-    }
-    reader.take(length).read_to_end(&mut Vec::new())?;
-    let Some(case) = CASES.iter().find(|case| case.name == project) else {
-        bail!("no answer is called {project}");
-    };
-    let (kind, body) = match (case.body)() {
-        Some(body) => ("application/json", body.to_string()),
-        None => ("text/html", "<html><h1>502 Bad Gateway</h1></html>".into()),
-    };
-    write!(
-        &stream,
-        "HTTP/1.1 {} -\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        case.status,
-        body.len()
-    )?;
-    Ok(())
+    let cases = all()?;
+    server::serve(move |target| {
+        let project = server::project(target);
+        let case = cases.iter().find(|case| case.name == project);
+        let case = case.with_context(|| format!("no answer is called {project}"))?;
+        let body = case.body.as_ref().map(Value::to_string);
+        Ok(Reply {
+            status: case.status,
+            headers: case.headers.clone(),
+            body: case.text.clone().or(body).unwrap_or_default(),
+        })
+    })
 }
 
 #[cfg(test)]
@@ -201,7 +117,11 @@ mod tests {
     use super::*;
 
     fn case(name: &str) -> &'static Case {
-        CASES.iter().find(|case| case.name == name).unwrap()
+        all()
+            .unwrap()
+            .iter()
+            .find(|case| case.name == name)
+            .unwrap()
     }
 
     #[test]

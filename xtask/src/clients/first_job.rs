@@ -36,7 +36,8 @@ pub fn watch(program: &mut Command, language: &str) -> Result<String> {
         2,
         json!({ "fault": "totals-as-text" }),
     )?;
-    let printed = read(&steps::lines(program.envs(emulator.settings()))?)?;
+    let lines = steps::lines(program.envs(emulator.settings()))?;
+    let printed = read(of_program(&lines))?;
 
     ensure!(
         emulator.control("faults")? == json!([]),
@@ -62,6 +63,12 @@ pub fn watch(program: &mut Command, language: &str) -> Result<String> {
         printed.events,
         printed.pages
     ))
+}
+
+/// The lines after those of generators and installers, which run before the program.
+fn of_program(lines: &[String]) -> &[String] {
+    let first = lines.iter().position(|line| line.starts_with("created "));
+    &lines[first.unwrap_or(lines.len())..]
 }
 
 fn read(lines: &[String]) -> Result<Printed> {
@@ -158,6 +165,8 @@ mod tests {
             let error = check(&printed, &json!({ "total": 11 })).unwrap_err();
             assert_eq!(error.to_string(), message);
         }
+        let noise = ["Writing out/FirstJob", "phase of nothing", "created a 1"].map(str::to_owned);
+        assert_eq!(of_program(&noise), ["created a 1"]);
         let error = read(&["phase".into()]).unwrap_err();
         assert_eq!(
             error.to_string(),

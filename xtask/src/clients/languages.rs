@@ -1,41 +1,81 @@
 //! The languages that clients are made in.
 
-use std::path::Path;
+use std::fs;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use super::{go, java, python, steps::Programs, typescript};
+use crate::workspace;
 
-/// A language, and how a client in it is made.
+/// A language, and the programs beside those that the README starts.
 pub struct Language {
     pub name: &'static str,
     /// A program that must be there, with what to install if it is not.
     pub needs: (&'static str, &'static str),
-    /// Generates, installs, checks types. The directory has the sources of
-    /// `openapi/clients/<name>`.
-    pub prepare: fn(&Path) -> Result<Programs>,
+    /// The generator that the commands of the README start.
+    pub generator: &'static str,
+    /// Its name in the file below `openapi/clients` that pins it.
+    pin: (&'static str, &'static str),
+    /// Starts the program that reads awkward answers.
+    pub awkward: &'static str,
+    /// Starts the program that runs the files of `openapi/vectors`.
+    pub vectors: &'static str,
+    /// The files that do not concern it.
+    pub vectors_without: &'static [&'static str],
 }
 
-/// In the order of the table in `openapi/README.md`.
+const OPENAPI_GENERATOR: (&str, &str) = ("openapi-generator-cli==", "requirements.txt");
+
+/// In the order of the table in `openapi/README.md`, whose commands have run before.
 pub const LANGUAGES: &[Language] = &[
     Language {
         name: "python",
         needs: ("python3", "python3 and python3-venv"),
-        prepare: python::prepare,
+        generator: "openapi-python-client",
+        pin: ("openapi-python-client==", "python/requirements.txt"),
+        awkward: ".venv/bin/python awkward.py",
+        vectors: ".venv/bin/python vectors.py",
+        vectors_without: &[],
     },
     Language {
         name: "typescript",
         needs: ("npm", "Node with npm"),
-        prepare: typescript::prepare,
+        generator: "openapi-typescript",
+        pin: ("\"openapi-typescript\": \"", "typescript/package.json"),
+        awkward: "node out/awkward.js",
+        vectors: "node out/vectors.js",
+        vectors_without: &[],
     },
     Language {
         name: "go",
         needs: ("go", "golang-go"),
-        prepare: go::prepare,
+        generator: "OpenAPI Generator: go",
+        pin: OPENAPI_GENERATOR,
+        awkward: "go run ./awkward",
+        vectors: "go test -count=1 -v .",
+        vectors_without: &[],
     },
     Language {
         name: "java",
         needs: ("javac", "default-jdk-headless"),
-        prepare: java::prepare,
+        generator: "OpenAPI Generator: java (native)",
+        pin: OPENAPI_GENERATOR,
+        awkward: "java -cp out:client:openapi-generator.jar Awkward",
+        vectors: "java -cp out:client:openapi-generator.jar Vectors",
+        // It logs in with a password and has no signer.
+        vectors_without: &["signing"],
     },
 ];
+
+impl Language {
+    /// The release of the generator.
+    pub fn version(&self) -> Result<String> {
+        let (name, file) = self.pin;
+        let file = workspace::root().join("openapi/clients").join(file);
+        let pins = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        let (_, version) = pins
+            .split_once(name)
+            .with_context(|| format!("{} must pin {}", file.display(), self.generator))?;
+        let end = version.find(|letter: char| letter != '.' && !letter.is_ascii_digit());
+        Ok(version[..end.unwrap_or(version.len())].to_owned())
+    }
+}

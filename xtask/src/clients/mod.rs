@@ -1,32 +1,45 @@
-//! `cargo xtask clients`: makes a client in each language of the description, checks its
-//! types, and runs the programs of `openapi/clients` over it against the emulator.
+//! `cargo xtask clients`: runs the commands of `openapi/README.md`, which make a client in each
+//! language, check its types and run a program of `openapi/clients` over it, against the emulator.
 
 mod awkward;
+mod commands;
 pub mod emulator;
 mod first_job;
-mod go;
-mod java;
+mod folder;
+mod generator_table;
+mod generators;
 mod languages;
 mod official;
-mod python;
-mod signing;
 mod steps;
 mod table;
-mod typescript;
+mod vectors;
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{collections::BTreeMap, fs, time::Instant};
 
 use anyhow::{Context, Result, bail};
 
-use self::languages::{LANGUAGES, Language};
+use self::{
+    folder::Folder,
+    generators::GENERATORS,
+    languages::{LANGUAGES, Language},
+};
 use crate::workspace;
 
 /// The client that is not ours, and that the emulator must satisfy nonetheless.
 const OFFICIAL: &str = "official";
 
-/// Runs the languages named, or all, prints a line for each, and says whether all work. With `write` the table
-/// of awkward values in `openapi/README.md` is brought up to date instead of compared.
-pub fn all_work(names: &[String], write: bool) -> Result<bool> {
+/// The clients to make.
+pub struct Selection {
+    /// Languages; all of them if there are none.
+    pub names: Vec<String>,
+    /// The generators that the README has no commands for, too.
+    pub all_generators: bool,
+}
+
+/// Makes the clients selected, prints a line for each, and says if all work. With `write` the
+/// tables in `openapi/README.md` are brought up to date instead of compared.
+pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
+    let names = &selection.names;
     if let Some(unknown) = names
         .iter()
         .find(|name| *name != OFFICIAL && LANGUAGES.iter().all(|it| it.name != **name))
@@ -41,6 +54,7 @@ pub fn all_work(names: &[String], write: bool) -> Result<bool> {
     let mut lines = Vec::new();
     let mut failed = false;
     let mut seen = BTreeMap::new();
+    let mut results = BTreeMap::new();
     let mut note = |name: &str, start: Instant, result: Result<String>| {
         let text = result.unwrap_or_else(|error| {
             failed = true;
@@ -60,6 +74,7 @@ pub fn all_work(names: &[String], write: bool) -> Result<bool> {
             language.name,
             start,
             one(language).map(|(line, cells)| {
+                results.insert(language.generator, generators::reads(&cells));
                 seen.insert(language.name, cells);
                 line
             }),
@@ -69,9 +84,23 @@ pub fn all_work(names: &[String], write: bool) -> Result<bool> {
         let start = Instant::now();
         note(OFFICIAL, start, official::run());
     }
+    if selection.all_generators {
+        for generator in GENERATORS {
+            let start = Instant::now();
+            let result = generators::run(generator);
+            if let Ok(text) = &result {
+                results.insert(generator.name, text.clone());
+            }
+            note(generator.name, start, result);
+        }
+    }
     println!("\n{}", lines.join("\n"));
+    let readme = workspace::root().join("openapi/README.md");
     if !failed && !seen.is_empty() {
-        table::bring(&workspace::root().join("openapi/README.md"), &seen, write)?;
+        table::bring(&readme, &seen, write)?;
+    }
+    if !failed && selection.all_generators {
+        generator_table::bring(&readme, &results, write)?;
     }
     Ok(!failed)
 }
@@ -90,9 +119,13 @@ fn one(language: &Language) -> Result<(String, BTreeMap<&'static str, String>)> 
     if !steps::is_there(program) {
         bail!("there is no {program}; install {package}");
     }
-    let directory = steps::copy_sources(language.name)?;
-    let mut programs = (language.prepare)(&directory).context("before it could run")?;
-    let line = first_job::watch(&mut programs.first_job, language.name)?;
-    let cells = awkward::watch(&mut programs.awkward)?;
-    Ok((line, cells))
+    let readme = fs::read_to_string(workspace::root().join("openapi/README.md"))?;
+    let commands = commands::of(&readme, language.name)?;
+    let folder = Folder::of_client(language.name)?;
+    let line = first_job::watch(&mut folder.at_root(&commands), language.name)
+        .context("the commands of openapi/README.md")?;
+    let cells = awkward::watch(&mut folder.at_client(language.awkward))?;
+    let mut program = folder.at_client(language.vectors);
+    let vectors = vectors::watch(&mut program, language.vectors_without)?;
+    Ok((format!("{line}; {vectors}"), cells))
 }

@@ -5,12 +5,13 @@ use std::{fs, process::Command};
 
 use anyhow::{Context, Result};
 
-use super::{emulator::Emulator, steps};
+use super::{emulator::Emulator, folder::Folder, steps};
 use crate::tools::venv;
 
 /// Drives it through eleven operations; the script checks every answer.
 pub fn run() -> Result<String> {
-    let directory = steps::copy_sources("official")?;
+    let folder = Folder::of_client("official")?;
+    let directory = folder.directory();
     let python = venv::python("official", &directory.join("requirements.txt"))?;
     let emulator = Emulator::start("official")?;
     // It writes an id of its own below the home directory.
@@ -21,7 +22,7 @@ pub fn run() -> Result<String> {
             .arg("drive.py")
             .envs(emulator.settings())
             .env("HOME", home)
-            .current_dir(&directory),
+            .current_dir(directory),
     )?;
     lines.last().cloned().context("drive.py printed nothing")
 }

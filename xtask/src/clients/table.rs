@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{awkward::CASES, languages::LANGUAGES};
+use super::{awkward::cases, languages::LANGUAGES};
 
 const BEGIN: &str = "<!-- made by `cargo xtask clients --write`: begin -->\n";
 const END: &str = "<!-- end -->";
@@ -17,10 +17,15 @@ pub type Seen = BTreeMap<&'static str, BTreeMap<&'static str, String>>;
 pub fn bring(file: &Path, seen: &Seen, write: bool) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let renewed = renew(&text, seen).with_context(|| file.display().to_string())?;
+    settle(file, &text, &renewed, write, "clients --write")
+}
+
+/// Fails where a file is not as renewed, or with `write` renews it.
+pub fn settle(file: &Path, text: &str, renewed: &str, write: bool, command: &str) -> Result<()> {
     if renewed != text {
         ensure!(
             write,
-            "the table in {} is not what was seen just now; run `cargo xtask clients --write`",
+            "the table in {} is not what was seen just now; run `cargo xtask {command}`",
             file.display()
         );
         fs::write(file, renewed)?;
@@ -36,15 +41,15 @@ fn renew(text: &str, seen: &Seen) -> Result<String> {
         table += &format!(" {} |", language.name);
     }
     table += &format!("\n|---{}|\n", "|---".repeat(LANGUAGES.len()));
-    for case in CASES {
+    for case in cases()? {
         table += &format!("| {} |", case.about);
         for (column, language) in LANGUAGES.iter().enumerate() {
             let cell = match seen
                 .get(language.name)
-                .and_then(|cells| cells.get(case.name))
+                .and_then(|cells| cells.get(case.name.as_str()))
             {
                 Some(cell) => cell,
-                None => old_cell(old, case.about, column),
+                None => old_cell(old, &case.about, column),
             };
             table += &format!(" {cell} |");
         }
@@ -66,7 +71,9 @@ mod tests {
     use super::*;
 
     fn seen(language: &'static str, cell: &str) -> Seen {
-        let cells = CASES.iter().map(|case| (case.name, cell.to_owned()));
+        let cells = cases()
+            .unwrap()
+            .map(|case| (case.name.as_str(), cell.to_owned()));
         BTreeMap::from([(language, cells.collect())])
     }
 

@@ -7,7 +7,7 @@ use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{docs, regenerate, tools::redocly, workspace};
+use crate::{docs, plain, regenerate, tools::redocly, workspace};
 
 /// Makes `target/dist` anew: a folder with the description in all its forms and what explains it,
 /// and the same as an archive. The same commit gives the same bytes; with `check` that is tried.
@@ -45,7 +45,7 @@ fn make(directory: &Path) -> Result<String> {
         &workspace::description(),
         &json,
     )?;
-    // CALL SITE: plain::write(&workspace::description(), &release.join("modelarts.plain.json"))?;
+    plain::write(&workspace::description(), &release.join("modelarts.plain.json"))?;
     docs::build(&release.join("modelarts.html"))?;
     files::links_hold(&release)?;
     let sums = archive::sums(&release)?;

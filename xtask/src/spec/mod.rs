@@ -32,7 +32,7 @@ pub fn check(description: &Path) -> Result<ExitCode> {
 }
 
 /// One sentence for each offence.
-fn offences(description: &Value) -> Result<Vec<String>> {
+pub fn offences(description: &Value) -> Result<Vec<String>> {
     let mut offences = Vec::new();
     match codegen::generate(description) {
         Ok(pieces) => println!("compiles to {} pieces", pieces.len()),

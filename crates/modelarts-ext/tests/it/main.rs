@@ -20,3 +20,4 @@ mod quickstart;
 mod support;
 mod transport;
 mod validation;
+mod vectors;

@@ -9,6 +9,7 @@ pub(crate) mod faults;
 pub(crate) mod network;
 pub(crate) mod rule_cases;
 pub(crate) mod script_barrier;
+pub(crate) mod scripted_list;
 pub(crate) mod secrets;
 pub(crate) mod server;
 pub(crate) mod site;

@@ -1,0 +1,117 @@
+//! Scripted list: the pages of a case of `openapi/vectors/pagination.json`.
+//!
+//! xtask uses this file too, for the clients in other languages.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The file.
+#[derive(Deserialize)]
+pub(crate) struct ScriptedLists {
+    lists: BTreeMap<String, ListForm>,
+    pub(crate) cases: Vec<ListCase>,
+}
+
+/// The documents of one operation.
+#[derive(Deserialize)]
+struct ListForm {
+    /// The field that holds the rows.
+    items: String,
+    /// A row, with `{row}` for its name.
+    row: Value,
+}
+
+/// A list that changes while it is read.
+#[derive(Deserialize)]
+pub(crate) struct ListCase {
+    pub(crate) name: String,
+    pub(crate) operation: String,
+    offset: OffsetUnit,
+    #[allow(
+        dead_code,
+        reason = "the programs of other languages read it themselves"
+    )]
+    pub(crate) limit: u32,
+    states: Vec<ListState>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum OffsetUnit {
+    PageIndex,
+    Record,
+}
+
+/// The list from a request on, which counts from 1.
+#[derive(Deserialize)]
+struct ListState {
+    from_request: u64,
+    rows: Vec<String>,
+    /// The stated total, where it is not the number of rows.
+    total: Option<Value>,
+    /// The most rows of a page, whatever the limit is.
+    most: Option<u64>,
+    page: Option<PageFault>,
+}
+
+/// A page that is not the one asked for.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum PageFault {
+    Empty,
+    Null,
+    /// The offset is ignored.
+    First,
+    /// Offset and limit are ignored.
+    Whole,
+}
+
+impl ScriptedLists {
+    /// The answer to a request, which counts from 1.
+    pub(crate) fn answer(
+        &self,
+        case: &ListCase,
+        request: u64,
+        offset: u64,
+        limit: u64,
+    ) -> Option<Value> {
+        let form = self.lists.get(&case.operation)?;
+        let mut states = case.states.iter().rev();
+        let state = states.find(|state| state.from_request <= request)?;
+        let limit_here = state.most.map_or(limit, |most| most.min(limit));
+        let start = match case.offset {
+            OffsetUnit::PageIndex => offset * limit,
+            OffsetUnit::Record => offset,
+        };
+        let (start, count) = match state.page {
+            Some(PageFault::Empty | PageFault::Null) => (0, 0),
+            Some(PageFault::First) => (0, limit_here),
+            Some(PageFault::Whole) => (0, u64::MAX),
+            None => (start, limit_here),
+        };
+        let rows = (0_u64..).zip(&state.rows);
+        let rows = rows.filter(|(number, _)| *number >= start && *number - start < count);
+        let rows: Vec<Value> = rows.map(|(_, name)| fill(&form.row, name)).collect();
+        let rows = match state.page {
+            Some(PageFault::Null) => Value::Null,
+            _ => rows.into(),
+        };
+        let total = state.total.clone();
+        let total = total.unwrap_or_else(|| state.rows.len().into());
+        Some(json!({ "total": total, form.items.as_str(): rows }))
+    }
+}
+
+/// The template with `{row}` replaced by the name.
+fn fill(template: &Value, name: &str) -> Value {
+    match template {
+        Value::String(text) => text.replace("{row}", name).into(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| (key.clone(), fill(value, name)))
+            .collect(),
+        other => other.clone(),
+    }
+}

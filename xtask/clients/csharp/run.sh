@@ -1,0 +1,1 @@
+openapi-generator-cli generate -g csharp -i ../../$DESCRIPTION -o generated $OPTIONS

@@ -1,0 +1,1 @@
+openapi-generator-cli generate -g kotlin -i ../../$DESCRIPTION -o generated $OPTIONS

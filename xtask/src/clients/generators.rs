@@ -1,0 +1,209 @@
+//! Generators beside those of `openapi/README.md`, which `cargo xtask clients --all` tries.
+
+use std::{collections::BTreeMap, env, ffi::OsString, path::PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use super::{awkward, first_job, folder::Folder, steps};
+use crate::{tools::venv, workspace};
+
+/// The cells of the table of awkward answers, by case.
+pub type Cells = BTreeMap<&'static str, String>;
+
+/// A generator, and the description and the options that serve it.
+pub struct Generator {
+    pub name: &'static str,
+    /// Its folder in `xtask/clients`, where `run.sh` makes a client and runs a program.
+    folder: &'static str,
+    pub version: &'static str,
+    pub variant: Variant,
+    pub options: &'static str,
+    pub needs: (&'static str, &'static str),
+    outcome: Outcome,
+}
+
+/// The form of the description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    Main,
+    Plain,
+}
+
+/// The steps that a client is known to pass.
+enum Outcome {
+    /// No compiler is at hand.
+    Generates,
+    /// The compiler refuses it, and its output contains a text.
+    Refused {
+        contains: &'static str,
+        why: &'static str,
+    },
+    Compiles,
+    /// It runs a job. The command starts the program that reads awkward answers.
+    ReadsAwkward(&'static str),
+}
+
+const NODE: (&str, &str) = ("npm", "Node with npm");
+const JAVA: (&str, &str) = ("java", "default-jdk-headless");
+/// As `openapi/clients/requirements.txt` pins it.
+const OPENAPI_GENERATOR: &str = "7.26.0";
+/// What the table says of options where there are none.
+pub const NO_OPTIONS: &str = "";
+
+/// In the order of the table.
+pub const GENERATORS: &[Generator] = &[
+    Generator {
+        name: "OpenAPI Generator: rust",
+        folder: "rust",
+        version: OPENAPI_GENERATOR,
+        variant: Variant::Plain,
+        options: "--additional-properties library=reqwest,packageName=modelarts",
+        needs: JAVA,
+        outcome: Outcome::ReadsAwkward("../../../target/debug/awkward"),
+    },
+    Generator {
+        name: "OpenAPI Generator: python",
+        folder: "python",
+        version: OPENAPI_GENERATOR,
+        variant: Variant::Plain,
+        options: "--additional-properties packageName=modelarts",
+        needs: JAVA,
+        outcome: Outcome::ReadsAwkward("PYTHONPATH=generated .venv/bin/python awkward.py"),
+    },
+    Generator {
+        name: "OpenAPI Generator: typescript-fetch",
+        folder: "typescript-fetch",
+        version: OPENAPI_GENERATOR,
+        variant: Variant::Plain,
+        options: NO_OPTIONS,
+        needs: NODE,
+        outcome: Outcome::ReadsAwkward("node out/awkward.js"),
+    },
+    Generator {
+        name: "OpenAPI Generator: kotlin",
+        folder: "kotlin",
+        version: OPENAPI_GENERATOR,
+        variant: Variant::Plain,
+        options: NO_OPTIONS,
+        needs: JAVA,
+        outcome: Outcome::Generates,
+    },
+    Generator {
+        name: "OpenAPI Generator: csharp",
+        folder: "csharp",
+        version: OPENAPI_GENERATOR,
+        variant: Variant::Plain,
+        options: NO_OPTIONS,
+        needs: JAVA,
+        outcome: Outcome::Generates,
+    },
+    Generator {
+        name: "@hey-api/openapi-ts",
+        folder: "hey-api",
+        version: "0.95.0",
+        variant: Variant::Main,
+        options: NO_OPTIONS,
+        needs: NODE,
+        outcome: Outcome::ReadsAwkward("node out/awkward.js"),
+    },
+    Generator {
+        name: "openapi-typescript-codegen",
+        folder: "openapi-typescript-codegen",
+        version: "0.31.0",
+        variant: Variant::Main,
+        options: "-c fetch --postfixModels Model",
+        needs: NODE,
+        outcome: Outcome::Compiles,
+    },
+    Generator {
+        name: "orval",
+        folder: "orval",
+        version: "7.13.2",
+        variant: Variant::Main,
+        options: "--client fetch",
+        needs: NODE,
+        outcome: Outcome::Refused {
+            contains: "error TS1351",
+            why: "writes `status: 4XX`, which is no TypeScript",
+        },
+    },
+];
+
+impl Variant {
+    /// Its file in the directory `openapi` of the folder.
+    fn file(self) -> &'static str {
+        match self {
+            Self::Main => "modelarts.yaml",
+            Self::Plain => "modelarts.plain.json",
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Plain => "plain",
+        }
+    }
+}
+
+/// Makes a client and takes it as far as it is known to go; the text is its cell of the table.
+pub fn run(generator: &Generator) -> Result<String> {
+    let (program, package) = generator.needs;
+    ensure!(
+        steps::is_there(program),
+        "there is no {program}; install {package}"
+    );
+    let sources = workspace::root()
+        .join("xtask/clients")
+        .join(generator.folder);
+    let folder = Folder::made_of(&format!("all-{}", generator.folder), &sources)?;
+    folder.add_plain()?;
+    let environment = [
+        ("PATH", path()?),
+        ("VERSION", generator.version.into()),
+        ("DESCRIPTION", generator.variant.file().into()),
+        ("OPTIONS", generator.options.into()),
+    ];
+    let mut make = folder.at_client(". ./run.sh");
+    make.envs(environment);
+    match generator.outcome {
+        Outcome::Generates => {
+            steps::lines(&mut make)?;
+            Ok("generated, not compiled".into())
+        }
+        Outcome::Refused { contains, why } => {
+            let refused = steps::lines(&mut make).err();
+            let refused = refused.context("compiles now: its row must say so")?;
+            ensure!(refused.to_string().contains(contains), refused);
+            Ok(format!("does not compile: {why}"))
+        }
+        Outcome::Compiles => {
+            steps::lines(&mut make)?;
+            Ok("compiles".into())
+        }
+        Outcome::ReadsAwkward(program) => {
+            first_job::watch(&mut make, generator.folder)?;
+            let cells = awkward::watch(&mut folder.at_client(program))?;
+            Ok(reads(&cells))
+        }
+    }
+}
+
+/// The result of a client that runs a job and reads awkward answers.
+pub fn reads(cells: &Cells) -> String {
+    let right = cells.values().filter(|cell| !cell.starts_with("**"));
+    format!(
+        "compiles, runs a job, {} of {} awkward answers",
+        right.count(),
+        cells.len()
+    )
+}
+
+/// The PATH with the programs from PyPI first.
+fn path() -> Result<OsString> {
+    let pins = workspace::root().join("openapi/clients/requirements.txt");
+    let python = venv::python("generator", &pins)?;
+    let mut paths: Vec<PathBuf> = python.parent().map(PathBuf::from).into_iter().collect();
+    paths.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+    Ok(env::join_paths(paths)?)
+}
