@@ -45,7 +45,10 @@ fn make(directory: &Path) -> Result<String> {
         &workspace::description(),
         &json,
     )?;
-    plain::write(&workspace::description(), &release.join("modelarts.plain.json"))?;
+    plain::write(
+        &workspace::description(),
+        &release.join("modelarts.plain.json"),
+    )?;
     docs::build(&release.join("modelarts.html"))?;
     files::links_hold(&release)?;
     let sums = archive::sums(&release)?;
