@@ -113,6 +113,20 @@ impl<'a> Document<'a> {
             .unwrap_or(value)
     }
 
+    /// The values that an enumeration lists: a closed one, an open one, or the one that `x-open-enum`
+    /// of a text names.
+    pub fn known_values(&self, schema: &'a Value) -> &'a [Value] {
+        let schema = self.resolve(schema);
+        let named = schema.get("x-open-enum").and_then(Value::as_str);
+        let named = named.and_then(|name| self.at(&join("/components/schemas", name)));
+        let open = list(schema.get("anyOf")).iter();
+        let part = open.clone().find(|part| reference(part).is_some());
+        match named.or(part) {
+            Some(known) => self.known_values(known),
+            None => list(schema.get("enum")),
+        }
+    }
+
     /// A value by its place in the whole description.
     pub fn at(&self, place: &str) -> Option<&'a Value> {
         self.root.pointer(place)

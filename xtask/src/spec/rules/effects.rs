@@ -130,7 +130,7 @@ pub fn known_extensions(document: &Document) -> Vec<Offence> {
                 "x-open-enum" if of_parameter => continue,
                 "x-open-enum" if is_text_with_constants(document, schema, value) => continue,
                 "x-open-enum" => {
-                    "must be on a property of type string and name a schema that lists values"
+                    "must be on a schema of type string and name one that lists values"
                 }
                 _ => "schemas have no extensions here",
             };
@@ -140,14 +140,14 @@ pub fn known_extensions(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// A property that any text fits, and whose known values are the constants of a schema. Generators
+/// A text that may have any value, and whose known values are the constants of a schema. Generators
 /// for Go and Java would wrap an `anyOf` into a type of its own, which is clumsy where a program
 /// compares texts.
 fn is_text_with_constants(document: &Document, schema: &Schema, constants: &Value) -> bool {
     let place = constants
         .as_str()
         .map(|name| join(&join("/components/schemas", name), "enum"));
-    schema.role == Role::Property
+    matches!(schema.role, Role::Property | Role::Named(_))
         && schema.value.get("type") == Some(&json!("string"))
         && place.is_some_and(|place| document.at(&place).is_some())
 }
@@ -304,8 +304,7 @@ mod tests {
     fn constants_that_are_none_fire() {
         let property = "/components/schemas/ApiError/properties/error_code";
         let message = format!(
-            "{property}/x-open-enum: must be on a property of type string and name a schema that \
-             lists values"
+            "{property}/x-open-enum: must be on a schema of type string and name one that lists values"
         );
         for name in [json!("Job"), json!("Nothing"), json!(1)] {
             assert_eq!(

@@ -59,24 +59,23 @@ fn wrong<'a>(
         return wrong;
     }
     if let Some(name) = schema.get("x-open-enum") {
-        let known = name
+        let open = name
             .as_str()
-            .map(|name| join(&join("/components/schemas", name), "anyOf"))
-            .and_then(|place| document.root.pointer(&place)?.get(0))
-            .map(|known| document.follow(known));
-        match known.and_then(|known| known.get("enum")?.as_array()) {
-            None => wrong.push(("schema", "x-open-enum names no open enumeration")),
-            Some(values) => {
-                let text = says("description").unwrap_or_default();
-                let tells = |value: &str| text.contains(&format!("`{value}`"));
-                if !values.iter().filter_map(Value::as_str).all(tells) {
-                    wrong.push((
-                        "description",
-                        "tell the known values, each in backticks: readers of the reference and \
-                         users of generated clients see a string",
-                    ));
-                }
-            }
+            .and_then(|name| document.at(&join("/components/schemas", name)))
+            .filter(|schema| schema.get("enum").is_none());
+        let values = open.map(|open| document.known_values(open));
+        let values = values.unwrap_or_default();
+        if values.is_empty() {
+            wrong.push(("schema", "x-open-enum names no open enumeration"));
+        }
+        let text = says("description").unwrap_or_default();
+        let listed = |value: &str| text.contains(&format!("`{value}`"));
+        if !values.iter().filter_map(Value::as_str).all(listed) {
+            wrong.push((
+                "description",
+                "list the known values, each in backticks: readers of the reference and users of \
+                 generated clients see a string",
+            ));
         }
     }
     let kind = |schema: &'a Value| document.resolve(schema).get("type").and_then(Value::as_str);
@@ -213,7 +212,7 @@ mod tests {
         assert_eq!(
             described("Only those of `Running`."),
             [
-                "/components/parameters/Phase/description: tell the known values, each in \
+                "/components/parameters/Phase/description: list the known values, each in \
                  backticks: readers of the reference and users of generated clients see a string"
             ]
         );

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        document::{Document, list, reference},
+        document::{Document, list},
         offence::Offence,
         pointer::join,
     },
@@ -42,7 +42,7 @@ pub fn check(document: &Document) -> Vec<Offence> {
             offend("field", format!("the answer of {id} has no field {path}"));
             continue;
         };
-        let known = known_values(document, schema);
+        let known = document.known_values(schema);
         let outcomes = list(waiter.get("outcomes"));
         if !outcomes.iter().any(|it| it["outcome"] == "success") {
             offend("outcomes", "one must be success".to_owned());
@@ -63,19 +63,6 @@ pub fn check(document: &Document) -> Vec<Offence> {
         }
     }
     offences
-}
-
-/// The values of an enumeration, also of an open one.
-fn known_values<'a>(document: &Document<'a>, schema: &'a Value) -> &'a [Value] {
-    let schema = document.resolve(schema);
-    let known = list(schema.get("anyOf"))
-        .iter()
-        .find(|part| reference(part).is_some());
-    list(
-        known
-            .map_or(schema, |known| document.follow(known))
-            .get("enum"),
-    )
 }
 
 /// The form of the extension, as a JSON Schema.
