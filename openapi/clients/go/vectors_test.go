@@ -40,7 +40,8 @@ type vector struct {
 // extensions of the description that the vectors rest on.
 type extensions struct {
 	Events struct {
-		Kinds []struct {
+		Placeholders []struct{ Name, Pattern string }
+		Kinds        []struct {
 			Kind  string
 			Texts struct{ Guide, API []string }
 		}
@@ -149,30 +150,17 @@ func pagination(t *testing.T, v vector) bool {
 	return true
 }
 
-// forms of placeholders that are not free text.
-var forms = map[string]string{
-	"task":      `[^\]\[]+`,
-	"object":    `[^\]\[:]+`,
-	"name":      `[^\]\[]+`,
-	"reason":    `\w+`,
-	"seconds":   `\d+(?:\.\d+)?`,
-	"exit_code": `-?\d+`,
-	"limit":     `\d+ hours?`,
-}
-
 var placeholder = regexp.MustCompile(`\\\{(\w+)\\\}`)
 
-// pattern matches the texts that a template of x-events stands for.
-func pattern(template string) *regexp.Regexp {
-	source := placeholder.ReplaceAllStringFunc(regexp.QuoteMeta(template), func(found string) string {
+// pattern matches the texts that a template of x-events stands for. forms has the patterns of its
+// placeholders.
+func pattern(template string, forms map[string]string) *regexp.Regexp {
+	template = regexp.QuoteMeta(strings.TrimSuffix(template, "."))
+	source := placeholder.ReplaceAllStringFunc(template, func(found string) string {
 		name := placeholder.FindStringSubmatch(found)[1]
-		form, known := forms[name]
-		if !known {
-			form = ".*"
-		}
-		return "(?P<" + name + ">" + form + ")"
+		return "(?P<" + name + ">" + forms[name] + ")"
 	})
-	return regexp.MustCompile("(?s)^" + source + "$")
+	return regexp.MustCompile(`(?is)^` + source + `\.?$`)
 }
 
 // placeholderValue is a number, a list or text. JSON has one type of numbers, which is float64.
@@ -199,10 +187,14 @@ func events(t *testing.T) func(*testing.T, vector) bool {
 		kind string
 		text *regexp.Regexp
 	}
+	catalogue, forms := describe(t).Events, map[string]string{}
+	for _, placeholder := range catalogue.Placeholders {
+		forms[placeholder.Name] = placeholder.Pattern
+	}
 	var templates []template
-	for _, kind := range describe(t).Events.Kinds {
+	for _, kind := range catalogue.Kinds {
 		for _, text := range append(kind.Texts.Guide, kind.Texts.API...) {
-			templates = append(templates, template{kind.Kind, pattern(text)})
+			templates = append(templates, template{kind.Kind, pattern(text, forms)})
 		}
 	}
 	return func(t *testing.T, v vector) bool {
@@ -211,7 +203,7 @@ func events(t *testing.T) func(*testing.T, vector) bool {
 		}
 		found, values := "Other", map[string]any{}
 		for _, template := range templates {
-			match := template.text.FindStringSubmatch(v.Text)
+			match := template.text.FindStringSubmatch(strings.TrimSpace(v.Text))
 			if match == nil || found == template.kind {
 				continue
 			}

@@ -77,21 +77,12 @@ public final class Vectors {
         return true;
     }
 
-    /** The forms of placeholders that are not free text. */
-    private static final Map<String, String> FORMS = Map.of(
-            "task", "[^\\]\\[]+",
-            "object", "[^\\]\\[:]+",
-            "name", "[^\\]\\[]+",
-            "reason", "\\w+",
-            "seconds", "\\d+(?:\\.\\d+)?",
-            "exit_code", "-?\\d+",
-            "limit", "\\d+ hours?");
-
     private static final Pattern PLACEHOLDER = Pattern.compile("\\{(\\w+)}");
 
     /** A text of a kind, as a pattern with a group for each placeholder. */
     private record Template(String kind, Pattern pattern, List<String> names) {
-        static Template of(String kind, String text) {
+        /** {@code forms} has the patterns of the placeholders. */
+        static Template of(String kind, String text, Map<String, String> forms) {
             var source = new StringBuilder();
             var names = new ArrayList<String>();
             var end = 0;
@@ -99,10 +90,12 @@ public final class Vectors {
                 var name = found.group(1);
                 names.add(name);
                 source.append(Pattern.quote(text.substring(end, found.start())));
-                source.append("(" + FORMS.getOrDefault(name, ".*") + ")");
+                source.append("(" + forms.get(name) + ")");
             }
-            source.append(Pattern.quote(text.substring(end)));
-            return new Template(kind, Pattern.compile(source.toString(), Pattern.DOTALL), names);
+            source.append(Pattern.quote(text.substring(end).replaceFirst("\\.$", "")));
+            source.append("\\.?");
+            var flags = Pattern.DOTALL | Pattern.CASE_INSENSITIVE;
+            return new Template(kind, Pattern.compile(source.toString(), flags), names);
         }
 
         /** The values of the placeholders. */
@@ -125,10 +118,15 @@ public final class Vectors {
     }
 
     private static Run events() throws IOException {
+        var catalogue = description().get("x-events");
+        var forms = new LinkedHashMap<String, String>();
+        for (var placeholder : catalogue.get("placeholders")) {
+            forms.put(placeholder.get("name").asText(), placeholder.get("pattern").asText());
+        }
         var templates = new ArrayList<Template>();
-        for (var kind : description().get("x-events").get("kinds")) {
+        for (var kind : catalogue.get("kinds")) {
             for (var wording : kind.get("texts")) {
-                wording.forEach(text -> templates.add(Template.of(kind.get("kind").asText(), text.asText())));
+                wording.forEach(text -> templates.add(Template.of(kind.get("kind").asText(), text.asText(), forms)));
             }
         }
         return test -> {
@@ -139,7 +137,7 @@ public final class Vectors {
             Set<String> kinds = new HashSet<>();
             Map<String, Object> values = Map.of();
             for (var template : templates) {
-                var match = template.pattern().matcher(test.get("text").asText());
+                var match = template.pattern().matcher(test.get("text").asText().strip());
                 if (match.matches() && kinds.add(template.kind())) {
                     values = template.values(match);
                 }

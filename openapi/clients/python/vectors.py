@@ -47,36 +47,27 @@ def pagination(case: Any) -> bool:
     return True
 
 
-# The forms of placeholders that are not free text.
-FORMS = {
-    "task": r"[^][]+",
-    "object": r"[^][:]+",
-    "name": r"[^][]+",
-    "reason": r"\w+",
-    "seconds": r"\d+(?:\.\d+)?",
-    "exit_code": r"-?\d+",
-    "limit": r"\d+ hours?",
-}
-
-
-def pattern(text: str) -> re.Pattern[str]:
-    """The texts that a template of x-events stands for."""
-    parts = re.split(r"\{(\w+)\}", text)
-    forms = [f"(?P<{name}>{FORMS.get(name, '.*')})" for name in parts[1::2]]
-    return re.compile("".join(map("".join, zip(map(re.escape, parts[::2]), [*forms, ""]))), re.DOTALL)
+def template(text: str, forms: dict[str, str]) -> re.Pattern[str]:
+    """The texts that a template of x-events stands for. `forms` has the patterns of its
+    placeholders."""
+    parts = re.split(r"\{(\w+)\}", text.removesuffix("."))
+    source = [f"(?P<{part}>{forms[part]})" if i % 2 else re.escape(part) for i, part in enumerate(parts)]
+    return re.compile("".join(source) + r"\.?", re.DOTALL | re.IGNORECASE)
 
 
 def events() -> Callable[[Any], bool]:
+    catalogue = description()["x-events"]
+    forms = {placeholder["name"]: placeholder["pattern"] for placeholder in catalogue["placeholders"]}
     kinds = [
-        (kind["kind"], pattern(text))
-        for kind in description()["x-events"]["kinds"]
+        (kind["kind"], template(text, forms))
+        for kind in catalogue["kinds"]
         for text in kind["texts"]["guide"] + kind["texts"]["api"]
     ]
 
     def run(case: Any) -> bool:
         if not case["exact"] and case["kind"] != "Other":
             return False
-        found = [(kind, match) for kind, text in kinds if (match := text.fullmatch(case["text"]))]
+        found = [(kind, match) for kind, text in kinds if (match := text.fullmatch(case["text"].strip()))]
         check(case, {kind for kind, _ in found} or {"Other"}, {case["kind"]})
         values = found[0][1].groupdict() if found else {}
         check(case, {name: value(name, text) for name, text in values.items()},

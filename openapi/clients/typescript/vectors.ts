@@ -48,17 +48,6 @@ async function pagination(test: Case): Promise<boolean> {
   return check(test, events.map((event) => event.message), test["expected"]);
 }
 
-/** The forms of placeholders that are not free text. */
-const FORMS: Record<string, string> = {
-  task: "[^\\][]+",
-  object: "[^\\][:]+",
-  name: "[^\\][]+",
-  reason: "\\w+",
-  seconds: "\\d+(?:\\.\\d+)?",
-  exit_code: "-?\\d+",
-  limit: "\\d+ hours?",
-};
-
 /** The value of a placeholder: seconds, a number, a list or text. */
 const VALUES: Record<string, (text: string) => unknown> = {
   seconds: Number,
@@ -67,22 +56,25 @@ const VALUES: Record<string, (text: string) => unknown> = {
   files: (text) => text.split(", "),
 };
 
-/** The texts that a template of x-events stands for. */
-function pattern(template: string): RegExp {
+/** The texts that a template of x-events stands for. `forms` has the patterns of its placeholders. */
+function pattern(template: string, forms: Map<string, string>): RegExp {
   const source = template
+    .replace(/\.$/, "")
     .replace(/[.*+?^$()|[\]\\]/g, "\\$&")
-    .replace(/\{(\w+)\}/g, (_, name) => `(?<${name}>${FORMS[name] ?? ".*"})`);
-  return new RegExp(`^${source}$`, "s");
+    .replace(/\{(\w+)\}/g, (_, name) => `(?<${name}>${forms.get(name)})`);
+  return new RegExp(`^${source}\\.?$`, "is");
 }
 
 function events(): Run {
-  const kinds: [string, RegExp][] = description()["x-events"].kinds.flatMap((kind: any) =>
-    [...kind.texts.guide, ...kind.texts.api].map((text) => [kind.kind, pattern(text)]),
+  const catalogue = description()["x-events"];
+  const forms = new Map<string, string>(catalogue.placeholders.map((it: any) => [it.name, it.pattern]));
+  const kinds: [string, RegExp][] = catalogue.kinds.flatMap((kind: any) =>
+    [...kind.texts.guide, ...kind.texts.api].map((text) => [kind.kind, pattern(text, forms)]),
   );
   return (test) => {
     if (!test["exact"] && test["kind"] !== "Other") return false;
     const found = kinds.flatMap(([kind, text]) => {
-      const match = text.exec(test["text"]);
+      const match = text.exec(test["text"].trim());
       return match ? [{ kind, values: match.groups ?? {} }] : [];
     });
     const [first = { kind: "Other", values: {} }, ...others] = found;

@@ -35,10 +35,11 @@ pub fn events(description: &Value) -> Option<String> {
     section += "\n## Placeholders\n\n";
     for placeholder in list(events, "placeholders") {
         section += &format!(
-            "- {}, such as {}: {}\n",
+            "- {}, such as {}: {} Pattern: {}\n",
             code(&format!("{{{}}}", text(placeholder, "name"))),
             code(text(placeholder, "example")),
             text(placeholder, "description"),
+            code(text(placeholder, "pattern")),
         );
     }
     Some(section)
@@ -98,7 +99,9 @@ mod tests {
     #[test]
     fn each_kind_of_event_has_its_texts() {
         let description = json!({ "x-events": {
-            "placeholders": [{ "name": "task", "example": "worker-0", "description": "Name of a task." }],
+            "placeholders": [{
+                "name": "task", "pattern": "[^:]+", "example": "worker-0", "description": "Name of a task.",
+            }],
             "kinds": [
                 {
                     "kind": "Started", "source": "Task", "level": "Info", "when": "The task starts.",
@@ -120,7 +123,7 @@ mod tests {
              afterwards.\n\n\
              - `Failed.` (from the API)\n\n\
              ## Placeholders\n\n\
-             - `{task}`, such as `worker-0`: Name of a task.\n"
+             - `{task}`, such as `worker-0`: Name of a task. Pattern: `[^:]+`\n"
         );
         assert_eq!(events(&json!({})), None);
     }

@@ -14,6 +14,10 @@ use super::{
 };
 
 const PLACE: &str = "/x-events";
+/// A pattern that means the same in every language: the class `\d` has more digits in some, `$`
+/// also stands before a last line break in some, and groups with numbers would shift those of a
+/// client.
+const PATTERN: &str = r"^([^()^$\\]|\[\^|\(\?:|\)|\\[^A-Za-z0-9])+$";
 
 /// Form, then names: a text with an undeclared placeholder can be neither read nor written.
 pub fn check(document: &Document) -> Vec<Offence> {
@@ -32,8 +36,12 @@ pub fn check(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     let mut placeholders = Names::default();
     for (index, placeholder) in list(events.get("placeholders")).iter().enumerate() {
-        let place = format!("{PLACE}/placeholders/{index}/name");
-        placeholders.insert(place, &placeholder["name"], &mut offences);
+        let place = format!("{PLACE}/placeholders/{index}");
+        placeholders.insert(join(&place, "name"), &placeholder["name"], &mut offences);
+        let pattern = placeholder["pattern"].as_str().unwrap_or_default();
+        let whole = format!("^(?:{pattern})$");
+        let schema = json!({ "properties": { "example": { "pattern": whole } } });
+        offences.extend(form::offences(&place, &schema, placeholder));
     }
     let (mut kinds, mut texts) = (Names::default(), Names::default());
     let mut used = BTreeSet::new();
@@ -96,10 +104,11 @@ fn schema(levels: &[Value], sources: &[Value]) -> Value {
         "properties": {
             "placeholders": { "type": "array", "items": {
                 "type": "object",
-                "required": ["name", "example", "description"],
+                "required": ["name", "pattern", "example", "description"],
                 "additionalProperties": false,
                 "properties": {
                     "name": { "type": "string", "pattern": "^[a-z_]+$" },
+                    "pattern": { "type": "string", "pattern": PATTERN },
                     "example": { "type": "string", "minLength": 1 },
                     "description": sentence,
                 },
@@ -202,6 +211,54 @@ mod tests {
         ] {
             let offences = with(check, KIND, key, value);
             assert_eq!(offences, [format!("{KIND}{message}")]);
+        }
+    }
+
+    #[test]
+    fn a_pattern_of_another_form_fires() {
+        const PLACEHOLDER: &str = "/x-events/placeholders/0";
+        for pattern in [
+            "^[a-z]+", "[a-z]+$", r"\w+", "(a)", "(?=a)", "(?<a>b)", r"[^\d]", "",
+        ] {
+            let offences = with(check, PLACEHOLDER, "pattern", json!(pattern));
+            let place = format!("{PLACEHOLDER}/pattern: {} does not match ", json!(pattern));
+            assert_eq!(offences.len(), 1, "{pattern}: {offences:?}");
+            assert!(offences[0].starts_with(&place), "{offences:?}");
+        }
+        for pattern in [r"[^\[\]:]+", r"-?[0-9]+(?:\.[0-9]+)?", "worker-[0-9]", ".*"] {
+            let example = if pattern.starts_with('-') {
+                "-1.5"
+            } else {
+                "worker-0"
+            };
+            let offences = after(check, |description| {
+                let placeholder = description.pointer_mut(PLACEHOLDER).unwrap();
+                placeholder["pattern"] = json!(pattern);
+                placeholder["example"] = json!(example);
+            });
+            assert_eq!(offences, [""; 0]);
+        }
+        assert_eq!(
+            with(check, PLACEHOLDER, "pattern", json!(null)),
+            [format!("{PLACEHOLDER}: \"pattern\" is a required property")]
+        );
+        assert_eq!(
+            with(check, PLACEHOLDER, "pattern", json!("[a-z")),
+            [format!(
+                "{PLACEHOLDER}: its schema: \"^(?:[a-z)$\" is not a \"regex\""
+            )]
+        );
+    }
+
+    #[test]
+    fn an_example_must_match_its_pattern_whole() {
+        for pattern in ["worker", "worker|[a-z]+-", "-0"] {
+            assert_eq!(
+                with(check, "/x-events/placeholders/0", "pattern", json!(pattern)),
+                [format!(
+                    "/x-events/placeholders/0/example: \"worker-0\" does not match \"^(?:{pattern})$\""
+                )]
+            );
         }
     }
 

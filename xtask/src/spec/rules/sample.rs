@@ -40,7 +40,9 @@ pub fn description() -> Value {
             },
         ],
         "x-events": {
-            "placeholders": [{ "name": "task", "example": "worker-0", "description": "A task." }],
+            "placeholders": [{
+                "name": "task", "pattern": "[^\\[\\]]+", "example": "worker-0", "description": "A task.",
+            }],
             "kinds": [
                 {
                     "kind": "Started", "source": "Task", "level": "Info", "when": "A task starts.",
