@@ -1,4 +1,4 @@
-//! Where things are.
+//! Paths of the repository, and programs that start in it.
 
 use std::{
     env,
@@ -21,7 +21,7 @@ pub fn description() -> PathBuf {
     root().join("openapi/modelarts.yaml")
 }
 
-/// Where the plain variant of the description is made.
+/// The plain variant of the description, which is made anew.
 pub fn plain() -> PathBuf {
     root().join("target/modelarts.plain.json")
 }
@@ -31,12 +31,12 @@ pub fn base() -> PathBuf {
     root().join("openapi/base.json")
 }
 
-/// Where the linter of the description is installed.
+/// The folder in which the linter of the description is installed.
 pub fn lint() -> PathBuf {
     root().join("openapi/lint")
 }
 
-/// Where the emulator lists the operations that it models.
+/// The file in which the emulator lists the operations that it models.
 pub fn emulated() -> PathBuf {
     root().join("crates/modelarts-emulator/src/catalog/operations.rs")
 }
@@ -63,7 +63,7 @@ pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     command
 }
 
-/// cargo, where the user is.
+/// cargo, in the directory of the user.
 pub fn cargo_here() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
