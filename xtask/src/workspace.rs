@@ -1,10 +1,13 @@
 //! Paths of the repository, and programs that start in it.
 
 use std::{
+    collections::BTreeSet,
     env,
     path::{Path, PathBuf},
     process::Command,
 };
+
+use anyhow::{Context, Result, ensure};
 
 /// The root of the repository that this program was started in.
 ///
@@ -66,4 +69,22 @@ pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
 /// cargo, in the directory of the user.
 pub fn cargo_here() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// The names of files of the repository below a directory, as `git ls-files` lists them with
+/// further options.
+pub fn files(directory: &Path, options: &[&str]) -> Result<BTreeSet<String>> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z"])
+        .args(options)
+        .current_dir(directory)
+        .output()
+        .context("git could not be started")?;
+    ensure!(
+        output.status.success(),
+        "git ls-files: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    let names = String::from_utf8(output.stdout)?;
+    Ok(names.split_terminator('\0').map(str::to_owned).collect())
 }

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_too_much_or_leads_nowhere_is_named() {
+    fn what_is_missing_too_much_or_a_dead_link_is_named() {
         let folder = package("[a](../README.md), [b](b.md)");
         fs::write(folder.path().join("LICENSE-MIT"), "another").unwrap();
         let files = files(&["LICENSE-APACHE", "LICENSE-MIT", "tests/it/main.rs"]);

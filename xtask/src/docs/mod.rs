@@ -4,6 +4,7 @@
 
 mod errors;
 mod events;
+mod fields;
 mod operations;
 mod reference;
 

@@ -8,10 +8,7 @@ use serde_json::Value;
 use yaml_serde::{Mapping, Value as Yaml};
 
 use super::{errors, events, operations};
-use crate::markdown;
-
-/// Operations of a path; its other keys hold what they share.
-const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
+use crate::{codegen::METHODS, markdown};
 
 /// The copy, from the text of the description and that of the README beside it.
 pub fn with_text(yaml: &str, readme: &str) -> Result<String> {

@@ -110,7 +110,7 @@ pub fn first_word(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// Whether the first paragraph is one, or introduces a list.
+/// True if the first paragraph is a sentence, or introduces a list.
 fn is_sentence(text: &str) -> bool {
     let paragraph = text.trim().split("\n\n").next().unwrap_or_default();
     let begins = paragraph

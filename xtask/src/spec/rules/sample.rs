@@ -34,6 +34,11 @@ pub fn description() -> Value {
                 "meaning": "The name is taken.", "advice": "Choose another name.",
             },
             {
+                "code": "ModelArts.2775", "status": 400, "name": "JobNotFound",
+                "retry": { "read": "never", "idempotent": "never", "create": "never" },
+                "meaning": "There is no such job.", "advice": "Check the id.",
+            },
+            {
                 "code": "ModelArts.50004000", "status": 400, "name": "BadRequest",
                 "retry": { "read": "never", "idempotent": "never", "create": "never" },
                 "meaning": "The query is wrong.", "advice": "Check the query.",
@@ -143,7 +148,7 @@ pub fn description() -> Value {
                 },
                 "KnownErrorCode": {
                     "type": "string", "description": "Known error codes.",
-                    "enum": ["APIG.0308", "ModelArts.0203", "ModelArts.2751", "ModelArts.50004000"],
+                    "enum": ["APIG.0308", "ModelArts.0203", "ModelArts.2751", "ModelArts.2775", "ModelArts.50004000"],
                 },
                 "ListJobsResponse": {
                     "type": "object", "description": "A page of jobs.",
