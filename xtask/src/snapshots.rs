@@ -355,6 +355,6 @@ mod tests {
                 pages += 1;
             }
         }
-        assert!(pages >= 55, "{pages}");
+        assert_eq!(pages, 55);
     }
 }

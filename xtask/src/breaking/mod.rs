@@ -10,6 +10,7 @@
 
 mod base;
 mod change;
+mod extensions;
 mod json;
 mod operations;
 mod schemas;
@@ -111,6 +112,7 @@ pub fn between(before: &Value, after: &Value) -> Vec<Break> {
     let mut breaks = Vec::new();
     operations::compare(before, after, &mut breaks);
     schemas::compare_all(before, after, &mut breaks);
+    extensions::compare(before, after, &mut breaks);
     breaks
 }
 
@@ -122,6 +124,17 @@ fn sample() -> Value {
     json!({
         "info": { "version": "0.1.0" },
         "security": [{ "Token": [] }, { "AkSk": [] }],
+        "x-events": {
+            "kinds": [{ "kind": "Started", "texts": { "guide": ["[{task}] started."], "api": [] } }],
+            "placeholders": [{ "name": "task", "example": "worker-0" }],
+        },
+        "x-waiters": [{
+            "name": "JobRunning", "operation": "ShowJob", "field": "phase",
+            "outcomes": [
+                { "value": "Running", "outcome": "success" },
+                { "error": "ModelArts.2775", "outcome": "gone" },
+            ],
+        }],
         "paths": { "/jobs": {
             "parameters": [{ "$ref": "#/components/parameters/Project" }],
             "post": {

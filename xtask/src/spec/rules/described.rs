@@ -227,6 +227,22 @@ mod tests {
     }
 
     #[test]
+    fn question_words_in_extensions_fire() {
+        for (place, key) in [
+            ("/x-error-table/1", "meaning"),
+            ("/x-error-table/1", "advice"),
+            ("/x-events/kinds/0", "when"),
+        ] {
+            assert_eq!(
+                with(first_word, place, key, json!("When it starts.")),
+                [format!(
+                    "{place}/{key}: begins with When; name the thing first, or write: True if ..."
+                )]
+            );
+        }
+    }
+
+    #[test]
     fn what_is_no_sentence_fires() {
         for text in ["", " ", "The name", "the name.", "The name\n\nMore."] {
             assert_eq!(
