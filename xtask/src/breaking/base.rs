@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::extensions;
 use crate::workspace;
 
-/// Where the description is in the repository.
+/// Path of the description in the repository.
 const DESCRIPTION: &str = "openapi/modelarts.yaml";
 
-/// What may change without any client noticing.
+/// Keys that may change without any client noticing.
 const WORDS: [&str; 7] = [
     "description",
     "summary",

@@ -1,4 +1,4 @@
-//! `cargo xtask breaking`: what a change of the description does to clients that were
+//! `cargo xtask breaking`: changes of the description that break clients which were
 //! generated from it before.
 //!
 //! A change is looked at from both sides. What clients send may become wider, never
@@ -72,7 +72,7 @@ pub fn accept() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the committed base is called in messages.
+/// Name of the committed base in messages.
 const BASE: &str = "openapi/base.json";
 
 /// Says why the base was left as it was. Without one there is nothing to break.
@@ -190,7 +190,7 @@ fn sample() -> Value {
     })
 }
 
-/// What is found after putting `value` (or, for null, nothing) at a place of the sample.
+/// Breaks that are found after putting `value` (or, for null, nothing) at a place of the sample.
 #[cfg(test)]
 fn after(place: &str, value: Value) -> Vec<String> {
     let mut after = sample();

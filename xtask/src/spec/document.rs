@@ -31,7 +31,7 @@ pub struct Schema<'a> {
     pub role: Role<'a>,
 }
 
-/// What a schema is to its surroundings.
+/// Role of a schema in its surroundings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role<'a> {
     /// Has a name under `components/schemas`.
@@ -104,7 +104,7 @@ impl<'a> Document<'a> {
         document
     }
 
-    /// What a local reference leads to.
+    /// Target of a local reference.
     pub fn follow(&self, value: &'a Value) -> &'a Value {
         value
             .get("$ref")
@@ -113,8 +113,8 @@ impl<'a> Document<'a> {
             .unwrap_or(value)
     }
 
-    /// The values that an enumeration lists: a closed one, an open one, or the one that `x-open-enum`
-    /// of a text names.
+    /// The values that an enumeration lists: a closed one, an open one, or the one that
+    /// `x-open-enum` of a text names.
     pub fn known_values(&self, schema: &'a Value) -> &'a [Value] {
         let schema = self.resolve(schema);
         let named = schema.get("x-open-enum").and_then(Value::as_str);

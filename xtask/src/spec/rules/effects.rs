@@ -1,4 +1,4 @@
-//! What each operation must say that OpenAPI has no word for.
+//! Extensions of operations: effects, clouds and sources, for which OpenAPI has no word.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn method<'a>(operation: &'a Operation) -> &'a str {
     operation.place.rsplit('/').next().unwrap_or_default()
 }
 
-/// Where the operation exists.
+/// The clouds on which the operation exists.
 pub fn clouds(document: &Document) -> Vec<Offence> {
     let admitted = [json!(["huawei"]), json!(["otc"]), json!(["huawei", "otc"])];
     document

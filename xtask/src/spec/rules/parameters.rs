@@ -128,7 +128,7 @@ mod tests {
         *,
     };
 
-    /// What is wrong with the parameter `phase` after a change.
+    /// Offences of the parameter `phase` after a change.
     fn phase(key: &str, value: Value) -> Vec<String> {
         with(check, &format!("{LIST}/parameters/2"), key, value)
     }

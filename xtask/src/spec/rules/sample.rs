@@ -197,7 +197,7 @@ pub fn description() -> Value {
     })
 }
 
-/// What `check` says about the sample, changed by `edit`.
+/// Offences that `check` finds in the sample, changed by `edit`.
 pub fn after(check: fn(&Document) -> Vec<Offence>, edit: impl FnOnce(&mut Value)) -> Vec<String> {
     let mut description = description();
     edit(&mut description);
@@ -205,7 +205,7 @@ pub fn after(check: fn(&Document) -> Vec<Offence>, edit: impl FnOnce(&mut Value)
     offences.iter().map(ToString::to_string).collect()
 }
 
-/// What it says when one key gets another value; null takes the key away.
+/// Offences after one key got another value; null takes the key away.
 pub fn with(
     check: fn(&Document) -> Vec<Offence>,
     place: &str,
@@ -230,7 +230,7 @@ pub fn property_x() -> String {
     format!("{JOB}/properties/x")
 }
 
-/// What it says when the job has a property `x` with this schema.
+/// Offences after the job got a property `x` with this schema.
 pub fn with_property(check: fn(&Document) -> Vec<Offence>, schema: Value) -> Vec<String> {
     with(check, &format!("{JOB}/properties"), "x", schema)
 }
