@@ -53,7 +53,7 @@ pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
     let wanted = |name: &str| names.is_empty() || names.iter().any(|it| it == name);
     let mut lines = Vec::new();
     let mut failed = false;
-    let mut seen = BTreeMap::new();
+    let mut columns = BTreeMap::new();
     let mut results = BTreeMap::new();
     let mut add_line = |name: &str, start: Instant, result: Result<String>| {
         let text = result.unwrap_or_else(|error| {
@@ -75,7 +75,7 @@ pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
             start,
             one(language).map(|(line, cells)| {
                 results.insert(language.generator, generators::reads(&cells));
-                seen.insert(language.name, cells);
+                columns.insert(language.name, cells);
                 line
             }),
         );
@@ -96,8 +96,8 @@ pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
     }
     println!("\n{}", lines.join("\n"));
     let readme = workspace::root().join("openapi/README.md");
-    if !failed && !seen.is_empty() {
-        table::compare_or_write(&readme, &seen, write)?;
+    if !failed && !columns.is_empty() {
+        table::compare_or_write(&readme, &columns, write)?;
     }
     if !failed && selection.all_generators {
         generator_table::compare_or_write(&readme, &results, write)?;

@@ -16,13 +16,13 @@ const END: &str = "<!-- end -->\n";
 const COLUMNS: usize = 1 + LANGUAGES.len();
 
 /// For each language the cells of its column, by case.
-pub type Seen = BTreeMap<&'static str, BTreeMap<&'static str, String>>;
+pub type Columns = BTreeMap<&'static str, BTreeMap<&'static str, String>>;
 
 /// Compares the table with the cells of a run, or with `write` brings it up to date. Columns of
 /// languages that were not run stay as they are.
-pub fn compare_or_write(file: &Path, seen: &Seen, write: bool) -> Result<()> {
+pub fn compare_or_write(file: &Path, columns: &Columns, write: bool) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    let current = with_cells(&text, seen).with_context(|| file.display().to_string())?;
+    let current = with_cells(&text, columns).with_context(|| file.display().to_string())?;
     replace(file, &text, &current, write, "clients --write")
 }
 
@@ -41,10 +41,10 @@ pub fn replace(file: &Path, text: &str, current: &str, write: bool, command: &st
 }
 
 /// The document with the cells of a run in its table.
-fn with_cells(text: &str, seen: &Seen) -> Result<String> {
+fn with_cells(text: &str, columns: &Columns) -> Result<String> {
     let old = text.split_once(BEGIN).map_or("", |(_, old)| old);
     let cell = |case: &Case, index: usize| {
-        let cells = seen.get(LANGUAGES[index].name);
+        let cells = columns.get(LANGUAGES[index].name);
         match cells.and_then(|cells| cells.get(case.name.as_str())) {
             Some(cell) => cell,
             None => old_cell(old, &case.about, index),
@@ -77,7 +77,7 @@ fn old_cell<'a>(table: &'a str, about: &str, column: usize) -> &'a str {
 mod tests {
     use super::*;
 
-    fn seen(language: &'static str, cell: &str) -> Seen {
+    fn column(language: &'static str, cell: &str) -> Columns {
         let cells = cases()
             .unwrap()
             .map(|case| (case.name.as_str(), cell.to_owned()));
@@ -87,27 +87,27 @@ mod tests {
     #[test]
     fn only_what_was_run_changes() {
         let empty = format!("# Before\n\n{BEGIN}{END}After.\n");
-        let one = with_cells(&empty, &seen("go", "`1`")).unwrap();
+        let one = with_cells(&empty, &column("go", "`1`")).unwrap();
         let row = "| no `phase` | not run | not run | `1` | not run |\n";
         assert!(one.contains(row), "{one}");
-        let two = with_cells(&one, &seen("java", "`2`")).unwrap();
+        let two = with_cells(&one, &column("java", "`2`")).unwrap();
         let row = "| no `phase` | not run | not run | `1` | `2` |\n";
         assert!(two.contains(row), "{two}");
         assert!(two.starts_with("# Before\n\n") && two.ends_with(&format!("{END}After.\n")));
-        assert_eq!(with_cells(&two, &seen("java", "`2`")).unwrap(), two);
+        assert_eq!(with_cells(&two, &column("java", "`2`")).unwrap(), two);
     }
 
     #[test]
     fn a_table_that_is_not_current_is_an_error_unless_it_is_to_be_written() {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), format!("{BEGIN}{END}")).unwrap();
-        let seen = seen("go", "`1`");
-        let error = compare_or_write(file.path(), &seen, false).unwrap_err();
+        let columns = column("go", "`1`");
+        let error = compare_or_write(file.path(), &columns, false).unwrap_err();
         assert!(
             error.to_string().contains("differs from the results"),
             "{error}"
         );
-        compare_or_write(file.path(), &seen, true).unwrap();
-        compare_or_write(file.path(), &seen, false).unwrap();
+        compare_or_write(file.path(), &columns, true).unwrap();
+        compare_or_write(file.path(), &columns, false).unwrap();
     }
 }
