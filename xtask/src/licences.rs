@@ -3,21 +3,25 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    process::ExitCode,
+    process::{ExitCode, Stdio},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use spdx::{Expression, ParseMode};
 
-use crate::{markdown, metadata::Metadata, workspace};
+use crate::{
+    markdown,
+    metadata::Metadata,
+    workspace::{self, cargo},
+};
 
 const DOCUMENT: &str = "THIRD-PARTY.md";
 
 /// The licences of this workspace. What can be had under one of them needs no mention.
 const OURS: [&str; 2] = ["Apache-2.0", "MIT"];
 
-/// Further licences that a dependency may have: none of them asks anything of a program beyond
-/// naming it, but for MPL-2.0, which the document explains.
+/// Further licences that a dependency may have. A program under another licence may contain them
+/// if it hands on their notices, which the document explains along with the terms of MPL-2.0.
 const ADMITTED: [&str; 6] = [
     "BSD-3-Clause",
     "CDLA-Permissive-2.0",
@@ -27,15 +31,28 @@ const ADMITTED: [&str; 6] = [
     "Zlib",
 ];
 
+/// Edges of `cargo tree` to what is part of a program.
+const LINKED: &str = "normal,no-proc-macro";
+
+/// Edges to what is needed to build it, too: procedural macros, and what build scripts use.
+const BUILT: &str = "normal,build";
+
 const BEGIN: &str = "<!-- cargo xtask licences: begin -->\n";
 const END: &str = "<!-- cargo xtask licences: end -->\n";
+
+/// Packages and their licences; two versions of a package may have two.
+type Licences = BTreeSet<(String, String)>;
 
 /// Writes the table between its marks; with `check`, fails when it is another one.
 pub fn run(check: bool) -> Result<ExitCode> {
     let file = workspace::root().join(DOCUMENT);
     let before = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-    let metadata = Metadata::read_with_dependencies(&workspace::root())?;
-    let after = markdown::between(&before, BEGIN, END, &table(&metadata.licences())?)
+    let metadata = Metadata::read(&workspace::root())?;
+    let packages = metadata.published();
+    let packages: Vec<_> = packages.iter().map(|(name, _)| *name).collect();
+    let linked = licences(&packages, LINKED)?;
+    let built = licences(&packages, BUILT)?;
+    let after = markdown::between(&before, BEGIN, END, &table(&linked, &built)?)
         .with_context(|| format!("{DOCUMENT} lacks the marks {BEGIN}and {END}"))?;
     if before == after {
         println!("{DOCUMENT} lists the licences of the dependencies");
@@ -50,10 +67,46 @@ pub fn run(check: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A row for each licence that is not ours.
-fn table([linked, built]: &[BTreeMap<&str, &str>; 2]) -> Result<String> {
+/// The dependencies of packages along some edges, on any platform and with all features.
+///
+/// `cargo metadata` would also count packages that only other members of the workspace enable.
+fn licences(packages: &[&str], edges: &str) -> Result<Licences> {
+    let mut command = cargo(["tree", "--locked", "--all-features", "--target", "all"]);
+    command.args(["--prefix", "none", "--format", "{p}\t{l}", "--edges", edges]);
+    for package in packages {
+        command.args(["--package", package]);
+    }
+    let output = command.stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "cargo tree failed");
+    read_tree(&String::from_utf8(output.stdout)?, packages)
+}
+
+/// Reads the lines of a tree, in which trees of several packages have empty lines between them.
+fn read_tree(tree: &str, packages: &[&str]) -> Result<Licences> {
+    let mut found = Licences::new();
+    for line in tree.lines().filter(|line| !line.is_empty()) {
+        let (package, licence) = line
+            .split_once('\t')
+            .with_context(|| format!("cargo tree: {line}"))?;
+        let name = package.split(' ').next().unwrap_or(package);
+        if !packages.contains(&name) {
+            // The mark of a package whose dependencies stand further up.
+            let licence = licence.trim_end_matches(" (*)");
+            found.insert((name.to_owned(), licence.to_owned()));
+        }
+    }
+    Ok(found)
+}
+
+/// A row for each licence that is not ours. The second column has what the first has not.
+fn table(linked: &Licences, built: &Licences) -> Result<String> {
     let mut rows: BTreeMap<&str, [BTreeSet<&str>; 2]> = BTreeMap::new();
-    for (index, packages) in [linked, built].into_iter().enumerate() {
+    let only_built = built.difference(linked).collect();
+    for (index, packages) in [linked.iter().collect(), only_built]
+        .into_iter()
+        .enumerate()
+    {
+        let packages: Vec<&(String, String)> = packages;
         for (name, licence) in packages {
             if !is_admitted(name, licence)? {
                 rows.entry(licence).or_default()[index].insert(name);
@@ -96,22 +149,35 @@ mod tests {
 
     #[test]
     fn only_other_licences_are_listed() {
-        let linked = BTreeMap::from([
-            ("ring", "Apache-2.0 AND ISC"),
-            ("serde", "MIT OR Apache-2.0"),
-            ("untrusted", "ISC"),
-            ("walkdir", "Unlicense/MIT"),
-            ("webpki", "ISC"),
-        ]);
-        let built = BTreeMap::from([("progenitor", "MPL-2.0")]);
+        let linked = "ours v0.1.0 (/ours)\tMIT\nring v0.17.0\tApache-2.0 AND ISC\n\
+            serde v1.0.0\tMIT OR Apache-2.0\nuntrusted v0.9.0\tISC\n\n\
+            walkdir v2.0.0\tUnlicense/MIT\nwebpki v0.1.0\tISC\nring v0.17.0\tApache-2.0 AND ISC (*)\n";
+        let built = format!(
+            "{linked}progenitor v0.15.0\tMPL-2.0\nuntrusted v0.7.0\tISC\nyoke-derive v0.8.0 (proc-macro)\tUnicode-3.0\n"
+        );
+        let [linked, built] = [linked, &built].map(|tree| read_tree(tree, &["ours"]).unwrap());
         assert_eq!(
-            table(&[linked, built]).unwrap(),
+            table(&linked, &built).unwrap(),
             "| licence | in programs | only in the build |\n\
              | --- | --- | --- |\n\
              | Apache-2.0 AND ISC | ring |  |\n\
              | ISC | untrusted, webpki |  |\n\
-             | MPL-2.0 |  | progenitor |\n"
+             | MPL-2.0 |  | progenitor |\n\
+             | Unicode-3.0 |  | yoke-derive |\n"
         );
+    }
+
+    #[test]
+    fn a_line_without_a_licence_is_an_error() {
+        let error = read_tree("ring v0.17.0", &[]).unwrap_err();
+        assert_eq!(error.to_string(), "cargo tree: ring v0.17.0");
+    }
+
+    #[test]
+    fn packages_that_are_not_linked_are_not_counted() {
+        let found = licences(&["modelarts-api"], LINKED).unwrap();
+        assert!(found.iter().any(|(name, _)| name == "progenitor-client"));
+        assert!(found.iter().all(|(name, _)| name != "zlib-rs"));
     }
 
     #[test]

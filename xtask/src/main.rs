@@ -157,7 +157,7 @@ struct Codegen {
     /// The OpenAPI description
     #[arg(long, value_name = "FILE", default_value_os_t = workspace::description())]
     description: PathBuf,
-    /// Where the snapshots are
+    /// Directory of the snapshots
     #[arg(long, value_name = "DIR", default_value_os_t = workspace::snapshots())]
     snapshots: PathBuf,
 }

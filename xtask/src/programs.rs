@@ -143,7 +143,7 @@ pub struct Simulate {
     /// Run one seed, and print every request and every call
     #[arg(long, value_name = "K", conflicts_with_all = ["seeds", "first", "seconds"])]
     seed: Option<u64>,
-    /// How many seeds; 1000 if neither this nor a time is given
+    /// Number of seeds; 1000 if neither this nor a time is given
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
     /// The first seed; taken from the commit if not given

@@ -99,7 +99,7 @@ fn clouds(clouds: &Value) -> &'static str {
     }
 }
 
-/// How the list is asked for page by page.
+/// Cell of the pagination: the unit of the offset and the largest page.
 fn pages(pagination: &Value) -> String {
     let mut said = match pagination["offset"].as_str() {
         Some("page-index") => "by page",

@@ -12,7 +12,7 @@ use crate::codegen::{
     snapshots::{join, text},
 };
 
-/// How insta must be told to write: it listens to its environment alone.
+/// Setting with which insta writes, which it reads from its environment only.
 ///
 /// `force` because anything less leaves a snapshot alone that differs in
 /// whitespace only, and the join of such snapshots is not the generated file.
@@ -28,7 +28,7 @@ const DIFF_LINES: usize = 40;
 /// After a change of the generator itself every piece differs.
 const DIFFS: usize = 10;
 
-/// How a directory of snapshots differs from the pieces it should hold.
+/// Difference between a directory of snapshots and the pieces it should hold.
 #[derive(Debug, Default, PartialEq)]
 pub struct Difference {
     /// Pieces without a snapshot.
@@ -37,7 +37,7 @@ pub struct Difference {
     pub changed: Vec<Changed>,
     /// Files that belong to no piece.
     pub orphans: Vec<String>,
-    /// Where the joined snapshots leave the generated file, when nothing above
+    /// Place at which the joined snapshots differ from the generated file, when nothing above
     /// explains it: insta does not see whitespace at the end.
     pub join: Option<String>,
 }
@@ -330,8 +330,7 @@ mod tests {
         assert_eq!(difference.changed[0].name, "client");
     }
 
-    /// Who opens the page of an operation in the docs finds what it sends, what that does,
-    /// and where to read more.
+    /// The page of an operation in the docs has its request, its effect and its sources.
     #[test]
     fn every_page_of_an_operation_says_method_path_effect_and_source() {
         let description = crate::regenerate::read(&crate::workspace::description()).unwrap();
@@ -355,6 +354,6 @@ mod tests {
                 pages += 1;
             }
         }
-        assert!(pages >= 55, "{pages}");
+        assert_eq!(pages, 55);
     }
 }

@@ -1,10 +1,13 @@
-//! Where things are.
+//! Paths of the repository, and programs that start in it.
 
 use std::{
+    collections::BTreeSet,
     env,
     path::{Path, PathBuf},
     process::Command,
 };
+
+use anyhow::{Context, Result, ensure};
 
 /// The root of the repository that this program was started in.
 ///
@@ -21,7 +24,7 @@ pub fn description() -> PathBuf {
     root().join("openapi/modelarts.yaml")
 }
 
-/// Where the plain variant of the description is made.
+/// The plain variant of the description, which is made anew.
 pub fn plain() -> PathBuf {
     root().join("target/modelarts.plain.json")
 }
@@ -31,12 +34,12 @@ pub fn base() -> PathBuf {
     root().join("openapi/base.json")
 }
 
-/// Where the linter of the description is installed.
+/// The folder in which the linter of the description is installed.
 pub fn lint() -> PathBuf {
     root().join("openapi/lint")
 }
 
-/// Where the emulator lists the operations that it models.
+/// The file in which the emulator lists the operations that it models.
 pub fn emulated() -> PathBuf {
     root().join("crates/modelarts-emulator/src/catalog/operations.rs")
 }
@@ -63,7 +66,25 @@ pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     command
 }
 
-/// cargo, where the user is.
+/// cargo, in the directory of the user.
 pub fn cargo_here() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// The names of files of the repository below a directory, as `git ls-files` lists them with
+/// further options.
+pub fn files(directory: &Path, options: &[&str]) -> Result<BTreeSet<String>> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z"])
+        .args(options)
+        .current_dir(directory)
+        .output()
+        .context("git could not be started")?;
+    ensure!(
+        output.status.success(),
+        "git ls-files: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    let names = String::from_utf8(output.stdout)?;
+    Ok(names.split_terminator('\0').map(str::to_owned).collect())
 }

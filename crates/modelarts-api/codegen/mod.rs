@@ -27,9 +27,9 @@ pub use pieces::Piece;
 use progenitor::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle};
 use quote::quote;
 use serde_json::Value;
-// The build script has no use for it, xtask has.
+// The build script has no use for these, xtask has.
 #[allow(unused_imports)]
-pub use tables::docs::SOURCES;
+pub use tables::{docs::SOURCES, operations::METHODS};
 
 /// Reads the description from YAML.
 pub fn parse(yaml: &str) -> Result<Value, Error> {

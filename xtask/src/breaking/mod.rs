@@ -1,4 +1,4 @@
-//! `cargo xtask breaking`: what a change of the description does to clients that were
+//! `cargo xtask breaking`: changes of the description that break clients which were
 //! generated from it before.
 //!
 //! A change is looked at from both sides. What clients send may become wider, never
@@ -10,6 +10,7 @@
 
 mod base;
 mod change;
+mod extensions;
 mod json;
 mod operations;
 mod schemas;
@@ -71,7 +72,7 @@ pub fn accept() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the committed base is called in messages.
+/// Name of the committed base in messages.
 const BASE: &str = "openapi/base.json";
 
 /// Says why the base was left as it was. Without one there is nothing to break.
@@ -111,6 +112,7 @@ pub fn between(before: &Value, after: &Value) -> Vec<Break> {
     let mut breaks = Vec::new();
     operations::compare(before, after, &mut breaks);
     schemas::compare_all(before, after, &mut breaks);
+    extensions::compare(before, after, &mut breaks);
     breaks
 }
 
@@ -122,6 +124,17 @@ fn sample() -> Value {
     json!({
         "info": { "version": "0.1.0" },
         "security": [{ "Token": [] }, { "AkSk": [] }],
+        "x-events": {
+            "kinds": [{ "kind": "Started", "texts": { "guide": ["[{task}] started."], "api": [] } }],
+            "placeholders": [{ "name": "task", "example": "worker-0" }],
+        },
+        "x-waiters": [{
+            "name": "JobRunning", "operation": "ShowJob", "field": "phase",
+            "outcomes": [
+                { "value": "Running", "outcome": "success" },
+                { "error": "ModelArts.2775", "outcome": "gone" },
+            ],
+        }],
         "paths": { "/jobs": {
             "parameters": [{ "$ref": "#/components/parameters/Project" }],
             "post": {
@@ -177,7 +190,7 @@ fn sample() -> Value {
     })
 }
 
-/// What is found after putting `value` (or, for null, nothing) at a place of the sample.
+/// Breaks that are found after putting `value` (or, for null, nothing) at a place of the sample.
 #[cfg(test)]
 fn after(place: &str, value: Value) -> Vec<String> {
     let mut after = sample();

@@ -172,7 +172,7 @@ fn operation(
     bodies(place, before, after, old.value, new.value, breaks);
 }
 
-/// How a list is paged. What is `disputed` is not promised, and a largest page or a total
+/// Pagination of a list. What is `disputed` is not promised, and a largest page or a total
 /// that became known takes nothing away.
 fn pagination(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     let place = format!("{place}, x-pagination");

@@ -125,7 +125,7 @@ fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
             });
         }
     }
-    // Whether one pattern takes less than another cannot be seen from them.
+    // Two patterns do not show which of them takes less.
     for key in [
         "pattern",
         "uniqueItems",
@@ -139,7 +139,7 @@ fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     }
 }
 
-/// What a schema is, in a few words; two of the same kind are compared in parts.
+/// Kind of a schema, in a few words; two of the same kind are compared in parts.
 fn kind(schema: &Value) -> String {
     let name = |schema: &Value| {
         schema["$ref"].as_str().map(|reference| {

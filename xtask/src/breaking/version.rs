@@ -1,4 +1,4 @@
-//! Whether the version says that clients break.
+//! Versions, which say if clients break.
 
 use std::fmt;
 

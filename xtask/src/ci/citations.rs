@@ -1,17 +1,12 @@
 //! The citations in committed text: rows of `openapi/SOURCES.md`, and documents of the repository.
 //!
 //! A fact of the service is cited by the row that has its evidence: the id of a contradiction, the
-//! tag of a source (`SOURCES K 20`), or a rule (`` rule `code-dir-files` ``). A citation that leads
-//! nowhere is worse than none: its reader looks for a document that only its writer had.
+//! tag of a source (`SOURCES K 20`), or a rule (`` rule `code-dir-files` ``). A citation of
+//! something else is worse than none: its reader looks for a document that only its writer had.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{collections::BTreeSet, fs};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::outcome::Outcome;
 use crate::workspace;
@@ -25,7 +20,8 @@ const EVIDENCE: [&str; 2] = [SOURCES, "openapi/attested/"];
 
 pub fn run() -> Result<Outcome> {
     let root = workspace::root();
-    let files = committed(&root)?;
+    // Files that are not committed yet count, too.
+    let files = workspace::files(&root, &["--cached", "--others", "--exclude-standard"])?;
     let sources = fs::read_to_string(root.join(SOURCES)).context(SOURCES)?;
     let known = Known::new(&sources, &files);
     let mut broken = 0;
@@ -47,28 +43,8 @@ pub fn run() -> Result<Outcome> {
     }
     Ok(match broken {
         0 => Outcome::Passed,
-        count => Outcome::Failed(format!("{count} citations lead nowhere")),
+        count => Outcome::Failed(format!("{count} citations name no row or document")),
     })
-}
-
-/// The files of the repository, also those that are not committed yet.
-fn committed(root: &Path) -> Result<BTreeSet<String>> {
-    let output = Command::new("git")
-        .args([
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ])
-        .current_dir(root)
-        .stderr(Stdio::inherit())
-        .output()
-        .context("git")?;
-    ensure!(output.status.success(), "git ls-files failed");
-    let names = String::from_utf8(output.stdout)?;
-    let names = names.split('\0').filter(|name| !name.is_empty());
-    Ok(names.map(str::to_owned).collect())
 }
 
 /// The rows and documents that a citation may name.
@@ -109,7 +85,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The number of a line, and why its citation leads nowhere.
+    /// The number of a line, and why its citation is wrong.
     fn broken_citations(&self, path: &str, text: &str) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -252,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn citations_that_lead_nowhere_are_found() {
+    fn citations_of_missing_rows_and_documents_are_found() {
         let id = format!("D-{}", 99);
         let name = "SOURCES";
         for (text, message) in [

@@ -25,7 +25,7 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
     let in_ci = env::var_os("CI").is_some_and(|value| value == "true");
     let rows = run_all(&select(checks::ALL, only)?);
     print!("\n{}", table::render(&rows, in_ci));
-    // How fast the machine is, nobody here can help: it is said, and fails nothing.
+    // A slow machine is reported and fails nothing.
     if let Some(late) = too_long(&rows) {
         println!("{late}");
     }

@@ -12,7 +12,7 @@ pub struct Check {
     pub run: fn() -> Result<Outcome>,
 }
 
-/// How a check ended, if it could be run at all.
+/// Outcome of a check, if it could be run at all.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Passed,

@@ -74,10 +74,9 @@ fn offences(folder: &Path, files: &[String]) -> Result<Vec<String>> {
 /// Builds the packages from what they contain.
 fn builds(metadata: &Metadata) -> Result<Outcome> {
     forget_unpacked()?;
-    // What `cargo publish --dry-run --workspace` does, without asking the registry
+    // As `cargo publish --dry-run --workspace`, without asking the registry
     // whether the versions are new: after a release they are not.
-    // Whether everything is committed is a question for a release, too; here it is
-    // whether the packages build from what they contain.
+    // Uncommitted changes are allowed: only a release needs everything to be committed.
     // A target directory of its own, made anew: what was built of an earlier package
     // of the same version would be taken for built.
     let target = workspace::root().join("target/package-check");
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_too_much_or_leads_nowhere_is_named() {
+    fn what_is_missing_too_much_or_a_dead_link_is_named() {
         let folder = package("[a](../README.md), [b](b.md)");
         fs::write(folder.path().join("LICENSE-MIT"), "another").unwrap();
         let files = files(&["LICENSE-APACHE", "LICENSE-MIT", "tests/it/main.rs"]);

@@ -18,7 +18,7 @@ pub fn run() -> Result<Outcome> {
     let files = workspace::root().join("xtask/schemathesis");
     let python = venv::python("schemathesis", &files.join("requirements.txt"))?;
     emulator::build()?;
-    // What is asked for at random is better not run.
+    // Code of random creations must not run.
     let script = files.join("script.json").display().to_string();
     let flags = [
         "--runner",
@@ -45,7 +45,7 @@ pub fn run() -> Result<Outcome> {
         .arg(workspace::description())
         .envs(emulator.settings())
         .env("JOB", job)
-        // Where it keeps what it has found.
+        // It keeps its findings in the working directory.
         .current_dir(workspace::root().join("target"));
     for operation in excluded {
         command.args(["--exclude-operation-id", operation]);

@@ -3,13 +3,16 @@
 
 use anyhow::{Context, Result};
 
-const SECTION: &str = "\n## A client in your language\n";
+use crate::markdown;
+
+const SECTION: &str = "A client in your language";
 const BEGIN: &str = "\n```sh\n";
-const END: &str = "\n```\n";
+const END: &str = "\n```";
 
 /// The first block of commands after the name of a language in bold.
 pub fn of(readme: &str, language: &str) -> Result<String> {
-    section(readme)
+    markdown::section(readme, SECTION)
+        .ok()
         .and_then(|section| block(section, language))
         .map(str::to_owned)
         .with_context(|| {
@@ -18,11 +21,6 @@ pub fn of(readme: &str, language: &str) -> Result<String> {
                  your language\""
             )
         })
-}
-
-fn section(readme: &str) -> Option<&str> {
-    let (_, section) = readme.split_once(SECTION)?;
-    Some(section.split("\n## ").next().unwrap_or(section))
 }
 
 fn block<'a>(section: &'a str, language: &str) -> Option<&'a str> {
@@ -44,7 +42,7 @@ mod tests {
     use crate::{clients::languages::LANGUAGES, workspace};
 
     const README: &str = "# A\n\n```sh\nno\n```\n\n## A client in your language\n\n\
-        **Go** (1.19), with:\n\n```text\nno\n```\n\n```sh\ncd go\ngo run .\n```\n\nMore.\n\n\
+        Each has one.\n\n**Go** (1.19), with:\n\n```text\nno\n```\n\n```sh\ncd go\ngo run .\n```\n\nMore.\n\n\
         ```sh\nno\n```\n\n**Java** is here:\n\n**Rust**:\n\n```sh\ncargo run\n\n## B\n\n\
         **C**\n\n```sh\nno\n```\n";
 

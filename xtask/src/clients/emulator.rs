@@ -14,7 +14,7 @@ use crate::workspace::{self, cargo};
 
 const PASSWORD: &str = "a-password";
 const TOKEN: &str = "a-token";
-/// Where the code of the jobs is.
+/// The OBS directory with the code of the jobs.
 const OBS: &str = "obs://example";
 const CODE: &str = "\
 import argparse
@@ -34,7 +34,7 @@ pub struct Emulator {
     child: Child,
     url: String,
     project: String,
-    /// What a program needs to work with it, as environment variables.
+    /// Environment variables for a program that works with it.
     settings: Vec<(&'static str, String)>,
 }
 

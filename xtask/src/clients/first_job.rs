@@ -10,10 +10,10 @@ use super::{emulator::Emulator, steps};
 
 /// No release knows it.
 const UNKNOWN: &str = "Hibernating";
-/// How many events all programs ask for at a time.
+/// Number of events that all programs ask for at a time.
 const PAGE: usize = 5;
 
-/// What a program has printed.
+/// Output of a program.
 #[derive(Debug, Default, PartialEq)]
 struct Printed {
     name: String,

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use crate::{plain, workspace};
 
-/// What is installed in a virtual environment; it stays while these are the same.
+/// Files that pin the packages of a virtual environment; it stays while these are the same.
 const PINS: [&str; 2] = ["requirements.txt", "../requirements.txt"];
 const ENVIRONMENT: &str = ".venv";
 
@@ -28,22 +28,20 @@ impl Folder {
         Self::made_of(name, &workspace::root().join("openapi/clients").join(name))
     }
 
-    /// The folder of a client whose sources are somewhere else. Only its virtual environment is
-    /// left of what was there.
+    /// The folder of a client whose sources are somewhere else. Of an earlier folder only the
+    /// virtual environment is left, while its pins are the same.
     pub fn made_of(name: &str, sources: &Path) -> Result<Self> {
         let openapi = workspace::root().join("openapi");
         let root = workspace::root().join("target/clients").join(name);
         let directory = root.join("openapi/clients").join(name);
         let before = pins(&directory);
-        empty(&directory)?;
+        fs::create_dir_all(&directory)?;
+        remove_others(&root.join("openapi"), &directory.join(ENVIRONMENT))?;
         copy(sources, &directory)?;
         for file in ["modelarts.yaml", "clients/requirements.txt"] {
             fs::copy(openapi.join(file), root.join("openapi").join(file))?;
         }
-        let vectors = openapi.join("vectors");
-        if vectors.is_dir() {
-            copy(&vectors, &root.join("openapi/vectors"))?;
-        }
+        copy(&openapi.join("vectors"), &root.join("openapi/vectors"))?;
         if pins(&directory) != before {
             remove(&directory.join(ENVIRONMENT))?;
         }
@@ -60,6 +58,11 @@ impl Folder {
 
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// The copy of the test vectors.
+    pub fn vectors(&self) -> PathBuf {
+        self.root.join("openapi/vectors")
     }
 
     /// Commands that begin at the root of the repository.
@@ -79,7 +82,7 @@ fn shell(commands: &str, directory: &Path) -> Command {
     shell
         .args(["-eu", "-c", commands])
         .current_dir(directory)
-        // What is in the caches of pip and npm is not asked for again.
+        // npm asks the registry only for packages that its cache lacks.
         .env("PIP_DISABLE_PIP_VERSION_CHECK", "1")
         .env("npm_config_prefer_offline", "true")
         // The generated client for Go needs the standard library only, and no C compiler.
@@ -92,12 +95,17 @@ fn pins(directory: &Path) -> [Option<String>; 2] {
     PINS.map(|file| fs::read_to_string(directory.join(file)).ok())
 }
 
-fn empty(directory: &Path) -> Result<()> {
-    fs::create_dir_all(directory)?;
+/// Removes everything in a directory but `kept` and what leads to it.
+fn remove_others(directory: &Path, kept: &Path) -> Result<()> {
     for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.file_name() != ENVIRONMENT {
-            remove(&entry.path())?;
+        let path = entry?.path();
+        if path == kept {
+            continue;
+        }
+        if kept.starts_with(&path) {
+            remove_others(&path, kept)?;
+        } else {
+            remove(&path)?;
         }
     }
     Ok(())
@@ -142,15 +150,23 @@ mod tests {
     }
 
     #[test]
-    fn an_emptied_directory_keeps_its_environment() {
+    fn only_the_environment_of_an_earlier_folder_is_kept() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
-        fs::create_dir_all(path.join(".venv/bin")).unwrap();
-        fs::create_dir_all(path.join("out")).unwrap();
-        fs::write(path.join("first_job.py"), "").unwrap();
-        empty(path).unwrap();
-        let left: Vec<_> = fs::read_dir(path).unwrap().map(|it| it.unwrap()).collect();
-        assert_eq!(left.len(), 1);
-        assert!(path.join(".venv/bin").is_dir());
+        for folder in ["clients/python/.venv/bin", "clients/python/out", "vectors"] {
+            fs::create_dir_all(path.join(folder)).unwrap();
+        }
+        for file in ["clients/python/first_job.py", "vectors/old.json"] {
+            fs::write(path.join(file), "").unwrap();
+        }
+        remove_others(path, &path.join("clients/python/.venv")).unwrap();
+        let names = |folder: &str| -> Vec<_> {
+            let entries = fs::read_dir(path.join(folder)).unwrap();
+            entries.map(|entry| entry.unwrap().file_name()).collect()
+        };
+        assert_eq!(names(""), ["clients"]);
+        assert_eq!(names("clients"), ["python"]);
+        assert_eq!(names("clients/python"), [".venv"]);
+        assert_eq!(names("clients/python/.venv"), ["bin"]);
     }
 }

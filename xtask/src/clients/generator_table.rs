@@ -5,60 +5,52 @@ use std::{collections::BTreeMap, fs, path::Path};
 use anyhow::{Context, Result};
 
 use super::{
-    generators::{GENERATORS, NO_OPTIONS, Variant},
+    generators::{GENERATORS, Generator, NO_OPTIONS, Variant},
     languages::LANGUAGES,
     table,
 };
+use crate::markdown;
 
 const BEGIN: &str = "<!-- made by `cargo xtask clients --all --write`: begin -->\n";
-const END: &str = "<!-- end -->";
-const HEAD: &str = "| generator | version | variant | options | result |\n|---|---|---|---|---|\n";
+const END: &str = "<!-- end -->\n";
+const HEADS: [&str; 5] = ["generator", "version", "variant", "options", "result"];
 
 /// The last cell of each row, by the name of the generator.
 pub type Results = BTreeMap<&'static str, String>;
 
 /// Compares the table with the results of a run, or with `write` brings it up to date.
-pub fn bring(file: &Path, results: &Results, write: bool) -> Result<()> {
+pub fn compare_or_write(file: &Path, results: &Results, write: bool) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    let renewed = renew(&text, results).with_context(|| file.display().to_string())?;
-    table::settle(file, &text, &renewed, write, "clients --all --write")
+    let current = with_results(&text, results).with_context(|| file.display().to_string())?;
+    table::replace(file, &text, &current, write, "clients --all --write")
 }
 
-fn renew(text: &str, results: &Results) -> Result<String> {
-    let (before, rest) = text
-        .split_once(BEGIN)
-        .context("has no place for the table of generators")?;
-    let (_, after) = rest
-        .split_once(END)
-        .context("the table of generators has no end")?;
-    let mut table = String::from(HEAD);
-    let mut row = |name: &str, version: &str, variant: Variant, options: &str| {
+/// The document with the results of a run in its table.
+fn with_results(text: &str, results: &Results) -> Result<String> {
+    let row = |name: &str, version: &str, variant: Variant, options: &str| {
         let result = results.get(name).map_or("not run", String::as_str);
-        let variant = variant.name();
-        table += &format!("| {name} | {version} | {variant} | {options} | {result} |\n");
+        [name, version, variant.name(), options, result].map(str::to_owned)
     };
+    let mut rows = Vec::new();
     for language in LANGUAGES {
-        let options = "as above";
-        row(
-            language.generator,
-            &language.version()?,
-            Variant::Main,
-            options,
-        );
+        let version = language.version()?;
+        rows.push(row(language.generator, &version, Variant::Main, "as above"));
     }
     for generator in GENERATORS {
         let options = match generator.options {
             NO_OPTIONS => "none".to_owned(),
-            options => format!("`{options}`"),
+            options => markdown::code(options),
         };
-        row(
-            generator.name,
-            generator.version,
-            generator.variant,
-            &options,
-        );
+        let Generator {
+            name,
+            version,
+            variant,
+            ..
+        } = generator;
+        rows.push(row(name, version, *variant, &options));
     }
-    Ok(format!("{before}{BEGIN}{table}{END}{after}"))
+    markdown::between(text, BEGIN, END, &markdown::table(HEADS, &rows))
+        .context("has no marks around the table of generators")
 }
 
 #[cfg(test)]
@@ -71,9 +63,9 @@ mod tests {
             ("OpenAPI Generator: rust", "compiles".to_owned()),
             ("orval", "does not compile".to_owned()),
         ]);
-        let empty = format!("# Before\n\n{BEGIN}{END}\nAfter.\n");
-        let table = renew(&empty, &results).unwrap();
-        assert_eq!(renew(&table, &results).unwrap(), table);
+        let empty = format!("# Before\n\n{BEGIN}{END}After.\n");
+        let table = with_results(&empty, &results).unwrap();
+        assert_eq!(with_results(&table, &results).unwrap(), table);
         for row in [
             "| openapi-typescript | 7.13.0 | main | as above | not run |\n",
             "| orval | 7.13.2 | main | `--client fetch` | does not compile |\n",
@@ -85,7 +77,7 @@ mod tests {
         }
         assert_eq!(
             table.lines().filter(|line| line.starts_with("| ")).count(),
-            1 + LANGUAGES.len() + GENERATORS.len()
+            2 + LANGUAGES.len() + GENERATORS.len()
         );
     }
 

@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, env, ffi::OsString, path::PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{awkward, first_job, folder::Folder, steps};
+use super::{
+    awkward, first_job,
+    folder::Folder,
+    steps::{self, Program},
+};
 use crate::{tools::venv, workspace};
 
 /// The cells of the table of awkward answers, by case.
@@ -18,7 +22,8 @@ pub struct Generator {
     pub version: &'static str,
     pub variant: Variant,
     pub options: &'static str,
-    pub needs: (&'static str, &'static str),
+    /// Programs that must be there, each with what to install if it is not.
+    needs: &'static [Program],
     outcome: Outcome,
 }
 
@@ -43,11 +48,13 @@ enum Outcome {
     ReadsAwkward(&'static str),
 }
 
-const NODE: (&str, &str) = ("npm", "Node with npm");
-const JAVA: (&str, &str) = ("java", "default-jdk-headless");
+const NODE: Program = ("npm", "Node with npm");
+const JAVA: Program = ("java", "default-jdk-headless");
+const PYTHON: Program = ("python3", "python3 and python3-venv");
+const CARGO: Program = ("cargo", "Rust");
 /// As `openapi/clients/requirements.txt` pins it.
 const OPENAPI_GENERATOR: &str = "7.26.0";
-/// What the table says of options where there are none.
+/// The options of a generator that needs none.
 pub const NO_OPTIONS: &str = "";
 
 /// In the order of the table.
@@ -58,7 +65,7 @@ pub const GENERATORS: &[Generator] = &[
         version: OPENAPI_GENERATOR,
         variant: Variant::Plain,
         options: "--additional-properties library=reqwest,packageName=modelarts",
-        needs: JAVA,
+        needs: &[PYTHON, JAVA, CARGO],
         outcome: Outcome::ReadsAwkward("../../../target/debug/awkward"),
     },
     Generator {
@@ -67,7 +74,7 @@ pub const GENERATORS: &[Generator] = &[
         version: OPENAPI_GENERATOR,
         variant: Variant::Plain,
         options: "--additional-properties packageName=modelarts",
-        needs: JAVA,
+        needs: &[PYTHON, JAVA],
         outcome: Outcome::ReadsAwkward("PYTHONPATH=generated .venv/bin/python awkward.py"),
     },
     Generator {
@@ -76,7 +83,7 @@ pub const GENERATORS: &[Generator] = &[
         version: OPENAPI_GENERATOR,
         variant: Variant::Plain,
         options: NO_OPTIONS,
-        needs: NODE,
+        needs: &[PYTHON, JAVA, NODE],
         outcome: Outcome::ReadsAwkward("node out/awkward.js"),
     },
     Generator {
@@ -85,7 +92,7 @@ pub const GENERATORS: &[Generator] = &[
         version: OPENAPI_GENERATOR,
         variant: Variant::Plain,
         options: NO_OPTIONS,
-        needs: JAVA,
+        needs: &[PYTHON, JAVA],
         outcome: Outcome::Generates,
     },
     Generator {
@@ -94,7 +101,7 @@ pub const GENERATORS: &[Generator] = &[
         version: OPENAPI_GENERATOR,
         variant: Variant::Plain,
         options: NO_OPTIONS,
-        needs: JAVA,
+        needs: &[PYTHON, JAVA],
         outcome: Outcome::Generates,
     },
     Generator {
@@ -103,7 +110,7 @@ pub const GENERATORS: &[Generator] = &[
         version: "0.95.0",
         variant: Variant::Main,
         options: NO_OPTIONS,
-        needs: NODE,
+        needs: &[PYTHON, NODE],
         outcome: Outcome::ReadsAwkward("node out/awkward.js"),
     },
     Generator {
@@ -112,7 +119,7 @@ pub const GENERATORS: &[Generator] = &[
         version: "0.31.0",
         variant: Variant::Main,
         options: "-c fetch --postfixModels Model",
-        needs: NODE,
+        needs: &[PYTHON, NODE],
         outcome: Outcome::Compiles,
     },
     Generator {
@@ -121,7 +128,7 @@ pub const GENERATORS: &[Generator] = &[
         version: "7.13.2",
         variant: Variant::Main,
         options: "--client fetch",
-        needs: NODE,
+        needs: &[PYTHON, NODE],
         outcome: Outcome::Refused {
             contains: "error TS1351",
             why: "writes `status: 4XX`, which is no TypeScript",
@@ -146,13 +153,9 @@ impl Variant {
     }
 }
 
-/// Makes a client and takes it as far as it is known to go; the text is its cell of the table.
+/// Makes a client and runs the steps that it is known to pass; the text is its cell of the table.
 pub fn run(generator: &Generator) -> Result<String> {
-    let (program, package) = generator.needs;
-    ensure!(
-        steps::is_there(program),
-        "there is no {program}; install {package}"
-    );
+    generator.needs.iter().try_for_each(steps::require)?;
     let sources = workspace::root()
         .join("xtask/clients")
         .join(generator.folder);
@@ -199,7 +202,7 @@ pub fn reads(cells: &Cells) -> String {
     )
 }
 
-/// The PATH with the programs from PyPI first.
+/// The PATH with the programs from PyPI first; python3 installs them.
 fn path() -> Result<OsString> {
     let pins = workspace::root().join("openapi/clients/requirements.txt");
     let python = venv::python("generator", &pins)?;

@@ -4,13 +4,14 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
+use super::steps::Program;
 use crate::workspace;
 
 /// A language, and the programs beside those that the README starts.
 pub struct Language {
     pub name: &'static str,
     /// A program that must be there, with what to install if it is not.
-    pub needs: (&'static str, &'static str),
+    pub needs: Program,
     /// The generator that the commands of the README start.
     pub generator: &'static str,
     /// Its name in the file below `openapi/clients` that pins it.

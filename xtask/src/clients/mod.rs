@@ -53,9 +53,9 @@ pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
     let wanted = |name: &str| names.is_empty() || names.iter().any(|it| it == name);
     let mut lines = Vec::new();
     let mut failed = false;
-    let mut seen = BTreeMap::new();
+    let mut columns = BTreeMap::new();
     let mut results = BTreeMap::new();
-    let mut note = |name: &str, start: Instant, result: Result<String>| {
+    let mut add_line = |name: &str, start: Instant, result: Result<String>| {
         let text = result.unwrap_or_else(|error| {
             failed = true;
             format!("FAILED: {error:#}")
@@ -70,19 +70,19 @@ pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
     emulator::build()?;
     for language in LANGUAGES.iter().filter(|it| wanted(it.name)) {
         let start = Instant::now();
-        note(
+        add_line(
             language.name,
             start,
             one(language).map(|(line, cells)| {
                 results.insert(language.generator, generators::reads(&cells));
-                seen.insert(language.name, cells);
+                columns.insert(language.name, cells);
                 line
             }),
         );
     }
     if wanted(OFFICIAL) {
         let start = Instant::now();
-        note(OFFICIAL, start, official::run());
+        add_line(OFFICIAL, start, official::run());
     }
     if selection.all_generators {
         for generator in GENERATORS {
@@ -91,21 +91,21 @@ pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
             if let Ok(text) = &result {
                 results.insert(generator.name, text.clone());
             }
-            note(generator.name, start, result);
+            add_line(generator.name, start, result);
         }
     }
     println!("\n{}", lines.join("\n"));
     let readme = workspace::root().join("openapi/README.md");
-    if !failed && !seen.is_empty() {
-        table::bring(&readme, &seen, write)?;
+    if !failed && !columns.is_empty() {
+        table::compare_or_write(&readme, &columns, write)?;
     }
     if !failed && selection.all_generators {
-        generator_table::bring(&readme, &results, write)?;
+        generator_table::compare_or_write(&readme, &results, write)?;
     }
     Ok(!failed)
 }
 
-/// What is not installed and would have to be.
+/// The packages to install: those of programs that are not there.
 pub fn missing() -> Vec<&'static str> {
     LANGUAGES
         .iter()
@@ -115,10 +115,7 @@ pub fn missing() -> Vec<&'static str> {
 }
 
 fn one(language: &Language) -> Result<(String, BTreeMap<&'static str, String>)> {
-    let (program, package) = language.needs;
-    if !steps::is_there(program) {
-        bail!("there is no {program}; install {package}");
-    }
+    steps::require(&language.needs)?;
     let readme = fs::read_to_string(workspace::root().join("openapi/README.md"))?;
     let commands = commands::of(&readme, language.name)?;
     let folder = Folder::of_client(language.name)?;
@@ -126,6 +123,6 @@ fn one(language: &Language) -> Result<(String, BTreeMap<&'static str, String>)> 
         .context("the commands of openapi/README.md")?;
     let cells = awkward::watch(&mut folder.at_client(language.awkward))?;
     let mut program = folder.at_client(language.vectors);
-    let vectors = vectors::watch(&mut program, language.vectors_without)?;
+    let vectors = vectors::watch(&mut program, &folder.vectors(), language.vectors_without)?;
     Ok((format!("{line}; {vectors}"), cells))
 }

@@ -7,7 +7,19 @@ use anyhow::{Context, Result, ensure};
 /// The lines of output that are shown of a program that has failed.
 const SHOWN: usize = 60;
 
-/// Whether a program is on the PATH.
+/// The name of a program, and the package that has it.
+pub type Program = (&'static str, &'static str);
+
+/// Fails where a program is not on the PATH.
+pub fn require((program, package): &Program) -> Result<()> {
+    ensure!(
+        is_there(program),
+        "there is no {program}; install {package}"
+    );
+    Ok(())
+}
+
+/// True if a program is on the PATH.
 pub fn is_there(program: &str) -> bool {
     // go has no --version.
     let flag = if program == "go" {
@@ -27,7 +39,7 @@ pub fn is_there(program: &str) -> bool {
 pub fn lines(command: &mut Command) -> Result<Vec<String>> {
     let name = command.get_program().display().to_string();
     let output = command
-        // Nothing of it may leave this machine.
+        // A proxy of the environment is not used for the emulator, which has this address.
         .env("NO_PROXY", "127.0.0.1")
         .output()
         .with_context(|| format!("{name} could not be started"))?;

@@ -1,61 +1,68 @@
 //! The table in `openapi/README.md` of what generated clients make of awkward answers.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{array, collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{awkward::cases, languages::LANGUAGES};
+use super::{
+    awkward::{Case, cases},
+    languages::LANGUAGES,
+};
+use crate::markdown;
 
 const BEGIN: &str = "<!-- made by `cargo xtask clients --write`: begin -->\n";
-const END: &str = "<!-- end -->";
+const END: &str = "<!-- end -->\n";
+/// The name of a case, then a column for each language.
+const COLUMNS: usize = 1 + LANGUAGES.len();
 
 /// For each language the cells of its column, by case.
-pub type Seen = BTreeMap<&'static str, BTreeMap<&'static str, String>>;
+pub type Columns = BTreeMap<&'static str, BTreeMap<&'static str, String>>;
 
-/// Compares the table with what was seen, or with `write` brings it up to date. Columns of
+/// Compares the table with the cells of a run, or with `write` brings it up to date. Columns of
 /// languages that were not run stay as they are.
-pub fn bring(file: &Path, seen: &Seen, write: bool) -> Result<()> {
+pub fn compare_or_write(file: &Path, columns: &Columns, write: bool) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    let renewed = renew(&text, seen).with_context(|| file.display().to_string())?;
-    settle(file, &text, &renewed, write, "clients --write")
+    let current = with_cells(&text, columns).with_context(|| file.display().to_string())?;
+    replace(file, &text, &current, write, "clients --write")
 }
 
-/// Fails where a file is not as renewed, or with `write` renews it.
-pub fn settle(file: &Path, text: &str, renewed: &str, write: bool, command: &str) -> Result<()> {
-    if renewed != text {
+/// Fails where the text of a file is not the current one, or with `write` writes that.
+pub fn replace(file: &Path, text: &str, current: &str, write: bool, command: &str) -> Result<()> {
+    if current != text {
         ensure!(
             write,
-            "the table in {} is not what was seen just now; run `cargo xtask {command}`",
+            "the table in {} differs from the results of this run; write them with `cargo xtask \
+             {command}`",
             file.display()
         );
-        fs::write(file, renewed)?;
+        fs::write(file, current)?;
     }
     Ok(())
 }
 
-fn renew(text: &str, seen: &Seen) -> Result<String> {
-    let (before, rest) = text.split_once(BEGIN).context("has no place for a table")?;
-    let (old, after) = rest.split_once(END).context("the table has no end")?;
-    let mut table = String::from("| what comes |");
-    for language in LANGUAGES {
-        table += &format!(" {} |", language.name);
-    }
-    table += &format!("\n|---{}|\n", "|---".repeat(LANGUAGES.len()));
-    for case in cases()? {
-        table += &format!("| {} |", case.about);
-        for (column, language) in LANGUAGES.iter().enumerate() {
-            let cell = match seen
-                .get(language.name)
-                .and_then(|cells| cells.get(case.name.as_str()))
-            {
-                Some(cell) => cell,
-                None => old_cell(old, &case.about, column),
-            };
-            table += &format!(" {cell} |");
+/// The document with the cells of a run in its table.
+fn with_cells(text: &str, columns: &Columns) -> Result<String> {
+    let old = text.split_once(BEGIN).map_or("", |(_, old)| old);
+    let cell = |case: &Case, index: usize| {
+        let cells = columns.get(LANGUAGES[index].name);
+        match cells.and_then(|cells| cells.get(case.name.as_str())) {
+            Some(cell) => cell,
+            None => old_cell(old, &case.about, index),
         }
-        table += "\n";
-    }
-    Ok(format!("{before}{BEGIN}{table}{END}{after}"))
+    };
+    let heads = array::from_fn(|column| match column.checked_sub(1) {
+        Some(index) => LANGUAGES[index].name,
+        None => "what comes",
+    });
+    let row = |case: &Case| {
+        array::from_fn(|column| match column.checked_sub(1) {
+            Some(index) => cell(case, index).to_owned(),
+            None => case.about.clone(),
+        })
+    };
+    let rows: Vec<[String; COLUMNS]> = cases()?.map(row).collect();
+    let table = markdown::table(heads, &rows);
+    markdown::between(text, BEGIN, END, &table).context("has no marks around a table")
 }
 
 fn old_cell<'a>(table: &'a str, about: &str, column: usize) -> &'a str {
@@ -70,7 +77,7 @@ fn old_cell<'a>(table: &'a str, about: &str, column: usize) -> &'a str {
 mod tests {
     use super::*;
 
-    fn seen(language: &'static str, cell: &str) -> Seen {
+    fn column(language: &'static str, cell: &str) -> Columns {
         let cells = cases()
             .unwrap()
             .map(|case| (case.name.as_str(), cell.to_owned()));
@@ -79,25 +86,28 @@ mod tests {
 
     #[test]
     fn only_what_was_run_changes() {
-        let empty = format!("# Before\n\n{BEGIN}{END}\nAfter.\n");
-        let one = renew(&empty, &seen("go", "`1`")).unwrap();
+        let empty = format!("# Before\n\n{BEGIN}{END}After.\n");
+        let one = with_cells(&empty, &column("go", "`1`")).unwrap();
         let row = "| no `phase` | not run | not run | `1` | not run |\n";
         assert!(one.contains(row), "{one}");
-        let two = renew(&one, &seen("java", "`2`")).unwrap();
+        let two = with_cells(&one, &column("java", "`2`")).unwrap();
         let row = "| no `phase` | not run | not run | `1` | `2` |\n";
         assert!(two.contains(row), "{two}");
-        assert!(two.starts_with("# Before\n\n") && two.ends_with(&format!("{END}\nAfter.\n")));
-        assert_eq!(renew(&two, &seen("java", "`2`")).unwrap(), two);
+        assert!(two.starts_with("# Before\n\n") && two.ends_with(&format!("{END}After.\n")));
+        assert_eq!(with_cells(&two, &column("java", "`2`")).unwrap(), two);
     }
 
     #[test]
     fn a_table_that_is_not_current_is_an_error_unless_it_is_to_be_written() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), format!("{BEGIN}{END}\n")).unwrap();
-        let seen = seen("go", "`1`");
-        let error = bring(file.path(), &seen, false).unwrap_err();
-        assert!(error.to_string().contains("not what was seen"), "{error}");
-        bring(file.path(), &seen, true).unwrap();
-        bring(file.path(), &seen, false).unwrap();
+        fs::write(file.path(), format!("{BEGIN}{END}")).unwrap();
+        let columns = column("go", "`1`");
+        let error = compare_or_write(file.path(), &columns, false).unwrap_err();
+        assert!(
+            error.to_string().contains("differs from the results"),
+            "{error}"
+        );
+        compare_or_write(file.path(), &columns, true).unwrap();
+        compare_or_write(file.path(), &columns, false).unwrap();
     }
 }

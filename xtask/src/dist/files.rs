@@ -4,12 +4,11 @@ use std::{
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
-use crate::markdown;
+use crate::{markdown, workspace};
 
 /// The folder of the description. Its files have the same names in a release.
 const DESCRIPTION: &str = "openapi";
@@ -40,19 +39,8 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
 /// The committed files of the description: beside them lie generated clients and what npm and
 /// pip have installed.
 fn committed(root: &Path) -> Result<Vec<PathBuf>> {
-    let folder = root.join(DESCRIPTION);
-    let output = Command::new("git")
-        .args(["ls-files", "-z"])
-        .current_dir(&folder)
-        .output()
-        .context("git could not be started")?;
-    ensure!(
-        output.status.success(),
-        "git ls-files: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
-    let names = String::from_utf8(output.stdout)?;
-    let names = names.split_terminator('\0').map(PathBuf::from);
+    let names = workspace::files(&root.join(DESCRIPTION), &[])?;
+    let names = names.into_iter().map(PathBuf::from);
     Ok(names.filter(|name| is_released(name)).collect())
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::fields::{list, text};
 use crate::markdown::{collapsed, table};
 
 /// The effects that an operation can have, and the calls that have them.
@@ -17,17 +18,12 @@ fn rows(description: &Value) -> &[Value] {
     rows.map(Vec::as_slice).unwrap_or_default()
 }
 
-fn text<'a>(row: &'a Value, key: &str) -> &'a str {
-    row[key].as_str().unwrap_or_default()
-}
-
 fn is_of_any_operation(row: &Value) -> bool {
     row["any-operation"] == true
 }
 
 fn codes(operation: &Value) -> impl Iterator<Item = &str> {
-    let codes = operation["x-error-codes"].as_array();
-    codes.into_iter().flatten().filter_map(Value::as_str)
+    list(operation, "x-error-codes").filter_map(Value::as_str)
 }
 
 /// The codes of one operation, beside those of any operation.

@@ -2,15 +2,8 @@
 
 use serde_json::Value;
 
+use super::fields::{list, text};
 use crate::markdown::{code, table};
-
-fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    value[key].as_array().into_iter().flatten()
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
-}
 
 /// The section about the events of a job.
 pub fn events(description: &Value) -> Option<String> {

@@ -4,6 +4,7 @@
 
 mod errors;
 mod events;
+mod fields;
 mod operations;
 mod reference;
 
@@ -19,7 +20,7 @@ const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"def
     script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; \
     img-src data:; font-src data:\">";
 
-/// What makes a browser load something. The page is one file, so nothing may.
+/// Pieces of HTML that make a browser load something. The page is one file, so none may be in it.
 const LOADS: &[&str] = &[
     "<script src",
     "<link ",

@@ -31,7 +31,7 @@ pub struct Schema<'a> {
     pub role: Role<'a>,
 }
 
-/// What a schema is to its surroundings.
+/// Role of a schema in its surroundings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role<'a> {
     /// Has a name under `components/schemas`.
@@ -104,7 +104,7 @@ impl<'a> Document<'a> {
         document
     }
 
-    /// What a local reference leads to.
+    /// Target of a local reference.
     pub fn follow(&self, value: &'a Value) -> &'a Value {
         value
             .get("$ref")
@@ -113,8 +113,8 @@ impl<'a> Document<'a> {
             .unwrap_or(value)
     }
 
-    /// The values that an enumeration lists: a closed one, an open one, or the one that `x-open-enum`
-    /// of a text names.
+    /// The values that an enumeration lists: a closed one, an open one, or the one that
+    /// `x-open-enum` of a text names.
     pub fn known_values(&self, schema: &'a Value) -> &'a [Value] {
         let schema = self.resolve(schema);
         let named = schema.get("x-open-enum").and_then(Value::as_str);
@@ -132,7 +132,7 @@ impl<'a> Document<'a> {
         self.root.pointer(place)
     }
 
-    /// Every description and summary with its place; examples are data.
+    /// Every text for readers with its place; examples are data.
     pub fn texts(&self) -> Vec<(String, &'a str)> {
         let mut found = Vec::new();
         texts(self.root, "", &mut found);
@@ -271,14 +271,17 @@ pub fn list(value: Option<&Value>) -> &[Value] {
         .unwrap_or_default()
 }
 
-/// Collects the descriptions and summaries in `value`, which is at `place`.
+/// Keys of texts for readers; the last three stand in `x-error-table` and `x-events`.
+const TEXTS: [&str; 5] = ["description", "summary", "meaning", "advice", "when"];
+
+/// Collects the texts for readers in `value`, which is at `place`.
 fn texts<'a>(value: &'a Value, place: &str, found: &mut Vec<(String, &'a str)>) {
     match value {
         Value::Object(object) => {
             for (key, inner) in object {
                 let place = join(place, key);
                 match inner {
-                    Value::String(text) if key == "description" || key == "summary" => {
+                    Value::String(text) if TEXTS.contains(&key.as_str()) => {
                         found.push((place, text));
                     }
                     // Unless a property has that name.

@@ -8,7 +8,7 @@ use super::{json_schema, offence::Offence, pointer::escape};
 
 /// An example, and the schema that it is of.
 pub struct Example<'a> {
-    /// Where it stands, as a JSON pointer.
+    /// Place in the description, as a JSON pointer.
     place: String,
     value: &'a Value,
     schema: &'a Value,
@@ -40,7 +40,7 @@ fn walk<'a>(
                 });
             }
             for (key, inner) in object {
-                // What stands in an example is data, except where a property has that name.
+                // Examples hold data, except where a property has that name.
                 let data = ["example", "examples", "default", "enum"].contains(&key.as_str());
                 if !data || place.ends_with("/properties") {
                     walk(

@@ -1,13 +1,13 @@
-//! What is wrong with the description, and where.
+//! Offences of the description against a rule, with their places.
 
 use std::fmt;
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Offence {
-    /// Where, as a JSON pointer.
+    /// Place in the description, as a JSON pointer.
     pub place: String,
-    /// What is wrong and what to do.
+    /// Fault, and its remedy.
     pub message: String,
 }
 

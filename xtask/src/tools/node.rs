@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The oldest Node that the locked releases run on.
 const OLDEST: (u32, u32) = (20, 19);
 
-/// What becomes of packages that others can do without.
+/// Treatment of packages that others can do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optional {
     Installed,
@@ -61,7 +61,7 @@ fn names_no_address(lock: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Whether the locked release is there, so that the network is not needed.
+/// True if the locked release is there, so that the network is not needed.
 fn is_installed(lock: &Value, directory: &Path, package: &str) -> bool {
     let installed = read(&directory.join(package).join("package.json")).ok();
     let installed = installed.as_ref().and_then(|it| it.get("version"));

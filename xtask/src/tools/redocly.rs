@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::node;
 use crate::workspace;
 
-/// Where npm puts it.
+/// The folder into which npm installs it.
 const PACKAGE: &str = "node_modules/@redocly/cli";
 
 /// Redocly, installed, in the directory of its settings.

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace;
 
-/// What was installed, so that the next run need not ask the network.
+/// List of the installed packages, so that the next run need not ask the network.
 const INSTALLED: &str = "installed.txt";
 
 /// The python3 of an environment in the target directory that has just what

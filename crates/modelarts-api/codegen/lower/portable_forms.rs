@@ -3,10 +3,10 @@
 //! The description writes a number that may come as text as `anyOf: [integer, string]`,
 //! because strict languages read nothing else of such an answer; our decoding reads
 //! both anyway, so that users see plain `i64`. And it writes an open enumeration in a
-//! parameter as text with `x-open-enum`, because a generator for Java cannot leave out
-//! a parameter of an `anyOf`; ours can.
+//! parameter as text whose `x-open-enum` names the known values, because a generator for
+//! Java cannot leave out a parameter of an `anyOf`; ours can.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -28,8 +28,11 @@ pub fn undo(description: &mut Value) {
     schemas.retain(|_, schema| !is_integer_or_text(schema));
     let open_enums = schemas
         .iter()
-        .filter(|(_, schema)| schema.get("anyOf").is_some());
-    let open_enums = open_enums.map(|(name, _)| name.clone()).collect();
+        .filter_map(|(name, schema)| {
+            let known = schema.pointer("/anyOf/0/$ref")?.as_str()?;
+            Some((known.strip_prefix(SCHEMAS)?.to_owned(), name.clone()))
+        })
+        .collect();
     walk(description, &numbers, &open_enums);
 }
 
@@ -41,7 +44,8 @@ fn integer() -> Value {
     json!({ "type": "integer", "format": "int64" })
 }
 
-fn walk(value: &mut Value, numbers: &BTreeSet<String>, open_enums: &BTreeSet<String>) {
+/// `open_enums` has the names of open enumerations by those of their known values.
+fn walk(value: &mut Value, numbers: &BTreeSet<String>, open_enums: &BTreeMap<String, String>) {
     match value {
         Value::Object(object) => {
             for (key, value) in object.iter_mut() {
@@ -51,9 +55,9 @@ fn walk(value: &mut Value, numbers: &BTreeSet<String>, open_enums: &BTreeSet<Str
                 }
             }
             unwrap_integer(object);
-            let name = object.get("x-open-enum").and_then(Value::as_str);
+            let known = object.get("x-open-enum").and_then(Value::as_str);
             // Other text with known values, such as an error code, stays text.
-            if let Some(name) = name.filter(|name| open_enums.contains(*name)) {
+            if let Some(name) = known.and_then(|known| open_enums.get(known)) {
                 *value = json!({ "$ref": format!("{SCHEMAS}{name}") });
             } else if let Some(Value::String(reference)) = object.get("$ref")
                 && numbers.contains(reference)

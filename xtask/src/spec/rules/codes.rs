@@ -33,7 +33,11 @@ pub fn table(document: &Document) -> Vec<Offence> {
     for (index, row) in rows.iter().enumerate() {
         let place = join(TABLE, &index.to_string());
         for (key, message) in wrong(row) {
-            offences.push(Offence::new(join(&place, key), message));
+            let place = match key {
+                "" => place.clone(),
+                key => join(&place, key),
+            };
+            offences.push(Offence::new(place, message));
         }
         let pair = (code(row), row.get("status").and_then(Value::as_u64));
         if last.is_some_and(|last| last >= pair) {
@@ -93,6 +97,16 @@ fn wrong(row: &Value) -> Vec<(&'static str, &'static str)> {
         if !first.is_some_and(char::is_uppercase) || !text(key).ends_with('.') {
             wrong.push((key, "must be a sentence, with a capital and a full stop"));
         }
+    }
+    if text("advice")
+        .chars()
+        .nth(1)
+        .is_some_and(char::is_uppercase)
+    {
+        wrong.push((
+            "advice",
+            "must not begin with an abbreviation: clients print it with a small first letter",
+        ));
     }
     if row.get(ANY).is_some_and(|any| *any != json!(true)) {
         wrong.push((ANY, "must be true or left out"));
@@ -185,7 +199,7 @@ mod tests {
 
     #[test]
     fn rows_with_other_keys_fire() {
-        let message = "/x-error-table/1/: must have code, status, name, retry, meaning, advice, and \
+        let message = "/x-error-table/1: must have code, status, name, retry, meaning, advice, and \
                        perhaps any-operation";
         assert_eq!(row_with("note", json!("")), [message]);
         let missing = row(|row| {
@@ -209,7 +223,7 @@ mod tests {
         assert_eq!(
             misspelt,
             [
-                "/x-error-table/1/: must have code, status, name, retry, meaning, advice, and \
+                "/x-error-table/1: must have code, status, name, retry, meaning, advice, and \
                  perhaps any-operation"
             ]
         );
@@ -256,6 +270,14 @@ mod tests {
             );
         }
         assert_eq!(
+            row_with("advice", json!("OBS must exist.")),
+            [
+                "/x-error-table/1/advice: must not begin with an abbreviation: clients print it \
+                 with a small first letter"
+            ]
+        );
+        assert_eq!(row_with("advice", json!("A new token helps.")), [""; 0]);
+        assert_eq!(
             row_with(ANY, json!(false)),
             ["/x-error-table/1/any-operation: must be true or left out"]
         );
@@ -275,7 +297,7 @@ mod tests {
             let rows = description["x-error-table"].as_array_mut().unwrap();
             rows.push(rows.last().unwrap().clone());
         });
-        assert_eq!(twice, [format!("/x-error-table/4: {message}")]);
+        assert_eq!(twice, [format!("/x-error-table/5: {message}")]);
     }
 
     #[test]

@@ -110,7 +110,7 @@ pub fn first_word(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// Whether the first paragraph is one, or introduces a list.
+/// True if the first paragraph is a sentence, or introduces a list.
 fn is_sentence(text: &str) -> bool {
     let paragraph = text.trim().split("\n\n").next().unwrap_or_default();
     let begins = paragraph
@@ -224,6 +224,22 @@ mod tests {
         }
         let example = json!({ "description": "What a user wrote." });
         assert_eq!(with(first_word, JOB, "example", example), [""; 0]);
+    }
+
+    #[test]
+    fn question_words_in_extensions_fire() {
+        for (place, key) in [
+            ("/x-error-table/1", "meaning"),
+            ("/x-error-table/1", "advice"),
+            ("/x-events/kinds/0", "when"),
+        ] {
+            assert_eq!(
+                with(first_word, place, key, json!("When it starts.")),
+                [format!(
+                    "{place}/{key}: begins with When; name the thing first, or write: True if ..."
+                )]
+            );
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub fn closed(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// Whether an answer contains a schema otherwise than as the known values of an
+/// True if an answer contains a schema otherwise than as the known values of an
 /// open enumeration.
 fn in_answer(document: &Document, name: &str) -> bool {
     let used = document

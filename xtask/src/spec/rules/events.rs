@@ -22,7 +22,7 @@ const PATTERN: &str = r"^([^()^$\\]|\[\^|\(\?:|\)|\\[^A-Za-z0-9])+$";
 /// Form, then names: a text with an undeclared placeholder can be neither read nor written.
 pub fn check(document: &Document) -> Vec<Offence> {
     let Some(events) = document.root.get("x-events") else {
-        return Vec::new();
+        return vec![Offence::new(PLACE, "missing; list the kinds of events")];
     };
     let values = |schema: &str| {
         let place = format!("/components/schemas/{schema}/enum");
@@ -209,8 +209,13 @@ mod tests {
                 "/texts/guide/0: \"[{task] started.\" does not match \"^([^{}]|\\{[a-z_]+\\})+$\"",
             ),
         ] {
-            let offences = with(check, KIND, key, value);
-            assert_eq!(offences, [format!("{KIND}{message}")]);
+            let (place, message) = message.split_once(": ").unwrap();
+            assert_eq!(
+                with(check, KIND, key, value),
+                [format!(
+                    "{KIND}{place}: must fit the form of x-events: {message}"
+                )]
+            );
         }
     }
 
@@ -316,7 +321,10 @@ mod tests {
     }
 
     #[test]
-    fn a_description_without_events_is_silent() {
-        assert_eq!(with(check, "", "x-events", json!(null)), [""; 0]);
+    fn missing_events_fire() {
+        assert_eq!(
+            with(check, "", "x-events", json!(null)),
+            ["/x-events: missing; list the kinds of events"]
+        );
     }
 }

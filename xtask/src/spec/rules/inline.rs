@@ -1,4 +1,4 @@
-//! What may stand in a schema that has no name of its own, and what in none.
+//! Keywords of schemas: those that need a name, and those that none may have.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What the description keeps to so that it can be compiled here, and so that
+//! Rules of the description, so that it can be compiled here, and so that
 //! generators of other languages neither break nor go silently wrong.
 //!
 //! Each rule comes from a failure that was seen: what it costs to break one is

@@ -1,4 +1,4 @@
-//! Where `null` may be admitted so that every generator admits it.
+//! Places of `nullable` at which every generator admits null.
 
 use serde_json::Value;
 

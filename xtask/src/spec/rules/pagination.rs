@@ -30,7 +30,7 @@ pub fn check(document: &Document) -> Vec<Offence> {
         let place = join(&operation.place, "x-pagination");
         match operation.value.get("x-pagination") {
             Some(pagination) => offences.extend(of(document, operation, &place, pagination)),
-            // What takes an offset and answers with a list has pages.
+            // An operation that takes an offset and answers with a list has pages.
             None if ["query", "body"]
                 .iter()
                 .any(|place| parameter(document, operation, place, "offset").is_some())
@@ -102,7 +102,7 @@ fn of<'a>(
     if limit.is_some_and(|limit| limit.as_u64().is_none_or(|limit| limit == 0)) {
         offend("max-limit", "write a whole number above 0".into());
     }
-    // Where the parameter has no maximum, sources give the number without a rule.
+    // For a parameter without a maximum, sources give the number without a rule.
     let taken = text("limit-name")
         .and_then(|name| parameter(document, operation, text("in").unwrap_or_default(), name))
         .and_then(|schema| document.resolve(schema).get("maximum"));
@@ -149,7 +149,7 @@ fn answer<'a>(operation: &Operation<'a>) -> Option<&'a Value> {
         .find_map(|(_, response)| response.pointer("/content/application~1json/schema"))
 }
 
-/// Whether a list is in the answer: itself, one of its fields, or one of theirs.
+/// True if a list is in the answer: itself, one of its fields, or one of theirs.
 fn has_list(document: &Document, operation: &Operation) -> bool {
     let fields = |schema| entries(document.resolve(schema).get("properties")).map(|(_, it)| it);
     let lists = |schema| is_list(document.resolve(schema));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::{
-    document::{Document, Parameter, reference},
+    document::{Document, Parameter, list, reference},
     offence::Offence,
     pointer::join,
 };
@@ -54,19 +54,17 @@ fn wrong<'a>(
         wrong.push((
             "schema",
             "a generator for Java cannot leave out a parameter of an anyOf; write type: string, and \
-             x-open-enum with the name of the enumeration",
+             x-open-enum with the name of its known values",
         ));
         return wrong;
     }
     if let Some(name) = schema.get("x-open-enum") {
-        let open = name
+        let known = name
             .as_str()
-            .and_then(|name| document.at(&join("/components/schemas", name)))
-            .filter(|schema| schema.get("enum").is_none());
-        let values = open.map(|open| document.known_values(open));
-        let values = values.unwrap_or_default();
+            .and_then(|name| document.at(&join("/components/schemas", name)));
+        let values = list(known.and_then(|known| known.get("enum")));
         if values.is_empty() {
-            wrong.push(("schema", "x-open-enum names no open enumeration"));
+            wrong.push(("schema", "x-open-enum must name a schema with enum"));
         }
         let text = says("description").unwrap_or_default();
         let listed = |value: &str| text.contains(&format!("`{value}`"));
@@ -130,7 +128,7 @@ mod tests {
         *,
     };
 
-    /// What is wrong with the parameter `phase` after a change.
+    /// Offences of the parameter `phase` after a change.
     fn phase(key: &str, value: Value) -> Vec<String> {
         with(check, &format!("{LIST}/parameters/2"), key, value)
     }
@@ -189,13 +187,13 @@ mod tests {
             phase("schema", json!({ "$ref": "#/components/schemas/Phase" })),
             [format!(
                 "{place}: a generator for Java cannot leave out a parameter of an anyOf; write \
-                 type: string, and x-open-enum with the name of the enumeration"
+                 type: string, and x-open-enum with the name of its known values"
             )]
         );
-        for name in ["KnownPhase", "Nobody"] {
+        for name in ["Phase", "Nobody"] {
             assert_eq!(
                 phase("schema", json!({ "type": "string", "x-open-enum": name })),
-                [format!("{place}: x-open-enum names no open enumeration")]
+                [format!("{place}: x-open-enum must name a schema with enum")]
             );
         }
     }
@@ -205,7 +203,7 @@ mod tests {
         let described = |description: &str| {
             let parameter = json!({
                 "name": "phase", "in": "query", "description": description,
-                "schema": { "type": "string", "x-open-enum": "Phase" },
+                "schema": { "type": "string", "x-open-enum": "KnownPhase" },
             });
             with(check, "/components/parameters", "Phase", parameter)
         };
@@ -221,7 +219,7 @@ mod tests {
 
     #[test]
     fn scalars_and_lists_of_them_are_silent() {
-        let open = json!({ "type": "string", "x-open-enum": "Phase" });
+        let open = json!({ "type": "string", "x-open-enum": "KnownPhase" });
         for schema in [
             json!({ "type": "boolean" }),
             json!({ "type": "array", "items": open }),

@@ -34,7 +34,7 @@ fn wrong(text: &str) -> Option<&'static str> {
     None
 }
 
-/// Whether every opening fence names its language.
+/// True if every opening fence names its language.
 fn fenced(text: &str) -> bool {
     text.lines()
         .map(str::trim)

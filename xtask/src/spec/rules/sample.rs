@@ -34,6 +34,11 @@ pub fn description() -> Value {
                 "meaning": "The name is taken.", "advice": "Choose another name.",
             },
             {
+                "code": "ModelArts.2775", "status": 400, "name": "JobNotFound",
+                "retry": { "read": "never", "idempotent": "never", "create": "never" },
+                "meaning": "There is no such job.", "advice": "Check the id.",
+            },
+            {
                 "code": "ModelArts.50004000", "status": 400, "name": "BadRequest",
                 "retry": { "read": "never", "idempotent": "never", "create": "never" },
                 "meaning": "The query is wrong.", "advice": "Check the query.",
@@ -145,7 +150,7 @@ pub fn description() -> Value {
                 },
                 "KnownErrorCode": {
                     "type": "string", "description": "Known error codes.",
-                    "enum": ["APIG.0308", "ModelArts.0203", "ModelArts.2751", "ModelArts.50004000"],
+                    "enum": ["APIG.0308", "ModelArts.0203", "ModelArts.2751", "ModelArts.2775", "ModelArts.50004000"],
                 },
                 "ListJobsResponse": {
                     "type": "object", "description": "A page of jobs.",
@@ -194,7 +199,7 @@ pub fn description() -> Value {
     })
 }
 
-/// What `check` says about the sample, changed by `edit`.
+/// Offences that `check` finds in the sample, changed by `edit`.
 pub fn after(check: fn(&Document) -> Vec<Offence>, edit: impl FnOnce(&mut Value)) -> Vec<String> {
     let mut description = description();
     edit(&mut description);
@@ -202,7 +207,7 @@ pub fn after(check: fn(&Document) -> Vec<Offence>, edit: impl FnOnce(&mut Value)
     offences.iter().map(ToString::to_string).collect()
 }
 
-/// What it says when one key gets another value; null takes the key away.
+/// Offences after one key got another value; null takes the key away.
 pub fn with(
     check: fn(&Document) -> Vec<Offence>,
     place: &str,
@@ -227,7 +232,7 @@ pub fn property_x() -> String {
     format!("{JOB}/properties/x")
 }
 
-/// What it says when the job has a property `x` with this schema.
+/// Offences after the job got a property `x` with this schema.
 pub fn with_property(check: fn(&Document) -> Vec<Offence>, schema: Value) -> Vec<String> {
     with(check, &format!("{JOB}/properties"), "x", schema)
 }

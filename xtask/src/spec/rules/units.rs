@@ -1,4 +1,4 @@
-//! What a number of time or size is counted in. A reader who has to guess is wrong by a
+//! Units of times and sizes. A reader who has to guess is wrong by a
 //! factor of a thousand, and no type can say so.
 
 use serde_json::Value;

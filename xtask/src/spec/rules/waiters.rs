@@ -1,5 +1,7 @@
 //! `x-waiters`: operations to ask again until a field of the answer has a final value.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -18,12 +20,14 @@ const PLACE: &str = "/x-waiters";
 /// Form, then names: a waiter for a value that never comes waits forever.
 pub fn check(document: &Document) -> Vec<Offence> {
     let Some(waiters) = document.root.get("x-waiters") else {
-        return Vec::new();
+        return vec![Offence::new(PLACE, "missing; list the waiters")];
     };
     let mut offences = form::offences(PLACE, &schema(), waiters);
     if !offences.is_empty() {
         return offences;
     }
+    let rows = list(document.root.get("x-error-table")).iter();
+    let codes: BTreeSet<_> = rows.filter_map(|row| row.get("code")?.as_str()).collect();
     let mut names = Names::default();
     for (index, waiter) in list(Some(waiters)).iter().enumerate() {
         let place = format!("{PLACE}/{index}");
@@ -56,6 +60,11 @@ pub fn check(document: &Document) -> Vec<Offence> {
                 let place = format!("{place}/outcomes/{index}/{key}");
                 if key == "value" && !known.contains(condition) {
                     let message = format!("{path} has no value {condition}");
+                    offences.push(Offence::new(&place, message));
+                }
+                let code = condition.as_str().unwrap_or_default();
+                if key == "error" && !codes.contains(code) {
+                    let message = format!("{code} must be a code of x-error-table");
                     offences.push(Offence::new(&place, message));
                 }
                 conditions.insert(place, condition, &mut offences);
@@ -123,8 +132,13 @@ mod tests {
                 "/description: \"The job runs.\" does not match \"^Waits until .*\\.$\"",
             ),
         ] {
-            let offences = with(check, WAITER, key, value);
-            assert_eq!(offences, [format!("{WAITER}{message}")]);
+            let (place, message) = message.split_once(": ").unwrap();
+            assert_eq!(
+                with(check, WAITER, key, value),
+                [format!(
+                    "{WAITER}{place}: must fit the form of x-waiters: {message}"
+                )]
+            );
         }
         for wrong in [
             json!({"outcome": "success"}),
@@ -136,7 +150,8 @@ mod tests {
             let offences = with(check, WAITER, "outcomes", outcomes);
             assert_eq!(offences.len(), 1, "{offences:?}");
             assert!(
-                offences[0].starts_with("/x-waiters/0/outcomes/0: "),
+                offences[0]
+                    .starts_with("/x-waiters/0/outcomes/0: must fit the form of x-waiters: "),
                 "{offences:?}"
             );
         }
@@ -202,7 +217,21 @@ mod tests {
     }
 
     #[test]
-    fn a_description_without_waiters_is_silent() {
-        assert_eq!(with(check, "", "x-waiters", json!(null)), [""; 0]);
+    fn a_code_that_is_not_in_the_table_fires() {
+        let place = format!("{WAITER}/outcomes/1");
+        assert_eq!(
+            with(check, &place, "error", json!("ModelArts.2776")),
+            [format!(
+                "{place}/error: ModelArts.2776 must be a code of x-error-table"
+            )]
+        );
+    }
+
+    #[test]
+    fn missing_waiters_fire() {
+        assert_eq!(
+            with(check, "", "x-waiters", json!(null)),
+            ["/x-waiters: missing; list the waiters"]
+        );
     }
 }

@@ -1,0 +1,13 @@
+//! Fields of the description, empty where they are missing.
+
+use serde_json::Value;
+
+/// The elements of a list.
+pub fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    value[key].as_array().into_iter().flatten()
+}
+
+/// The text of a field.
+pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
