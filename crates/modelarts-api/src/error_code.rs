@@ -35,6 +35,9 @@ pub struct ErrorCode {
     /// Every operation may answer with this code. The others are answered by the operations whose
     /// [`own_error_codes`](crate::Operation::own_error_codes) name them.
     pub any_operation: bool,
+    /// Text that the message must contain for [`retry`](Self::retry) to hold; with any other
+    /// message it is [`Retry::Never`]. The code has several causes, and only this one passes.
+    pub retry_only_with: Option<&'static str>,
     retry: [Retry; 3],
 }
 
@@ -91,6 +94,7 @@ impl ErrorCode {
         meaning: &'static str,
         advice: &'static str,
         any_operation: bool,
+        retry_only_with: Option<&'static str>,
     ) -> Self {
         Self {
             code,
@@ -99,6 +103,7 @@ impl ErrorCode {
             meaning,
             advice,
             any_operation,
+            retry_only_with,
             retry,
         }
     }
@@ -152,6 +157,7 @@ mod tests {
         };
         let any = codes("show_training_job_engines");
         assert!(any.contains(&"ModelArts.0202") && any.contains(&"ModelArts.2799"));
+        assert!(any.contains(&"ModelArts.0206") && any.contains(&"ModelArts.6203"));
         assert!(!any.contains(&"ModelArts.2775") && !any.contains(&"APIG.0308"));
         let stop = codes("stop_training_job");
         assert!(any.iter().all(|code| stop.contains(code)));
@@ -177,5 +183,15 @@ mod tests {
         assert_eq!(retries("ModelArts.2776", 204), [Poll; 3]);
         assert_eq!(retries("ModelArts.0202", 401), [Token; 3]);
         assert_eq!(retries("ModelArts.2751", 400), [Never; 3]);
+        assert_eq!(retries("ModelArts.1002", 400), [Backoff, Backoff, Never]);
+    }
+
+    #[test]
+    fn one_cause_of_an_invalid_path_may_pass() {
+        let texts = ["ModelArts.2791", "ModelArts.2775"].map(|code| {
+            let row = ErrorCode::find(code, 400).unwrap();
+            row.retry_only_with
+        });
+        assert_eq!(texts, [Some("not a directory"), None]);
     }
 }

@@ -92,6 +92,10 @@ const INTRODUCTION: &str = "Every operation can answer with these codes, beside 
 const HEADS: [&str; 4] = ["Code", "Status", "Meaning", "Send again"];
 
 fn cells(row: &Value, again: String) -> [String; 4] {
+    let again = match row["retry-only-with"].as_str() {
+        Some(message) => format!("{again}, if the message contains `{message}`"),
+        None => again,
+    };
     let status = row["status"].as_u64();
     [
         // Pages break code inside a word where a column is narrow.
