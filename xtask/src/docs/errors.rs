@@ -172,6 +172,19 @@ mod tests {
     }
 
     #[test]
+    fn a_condition_on_the_message_stands_beside_the_retry() {
+        let mut description = description();
+        let row = &mut description["x-error-table"][1];
+        row["retry"]["create"] = json!("backoff");
+        row["retry-only-with"] = json!("not a directory");
+        let create = json!({ "x-effect": "create", "x-error-codes": ["ModelArts.2751"] });
+        let text = of_operation(&description, &create).unwrap();
+        assert!(text.contains(
+            " Choose another name. | later, if the message contains `not a directory` |\n"
+        ));
+    }
+
+    #[test]
     fn without_codes_or_table_there_is_no_list() {
         let create = json!({ "x-effect": "create", "x-error-codes": ["ModelArts.2751"] });
         assert_eq!(of_operation(&json!({}), &create), None);
