@@ -73,7 +73,8 @@ impl ErrorCode {
             .min_by_key(|row| row.status.abs_diff(status))
     }
 
-    /// The condition on which a request with this effect may be sent again.
+    /// The condition on which a request with this effect may be sent again. It holds only with the
+    /// text of [`retry_only_with`](Self::retry_only_with) in the message, if there is one.
     #[must_use]
     pub const fn retry(&self, effect: Effect) -> Retry {
         let [read, idempotent, create] = self.retry;
@@ -94,7 +95,6 @@ impl ErrorCode {
         meaning: &'static str,
         advice: &'static str,
         any_operation: bool,
-        retry_only_with: Option<&'static str>,
     ) -> Self {
         Self {
             code,
@@ -103,9 +103,16 @@ impl ErrorCode {
             meaning,
             advice,
             any_operation,
-            retry_only_with,
+            retry_only_with: None,
             retry,
         }
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn with_condition(mut self, message: &'static str) -> Self {
+        self.retry_only_with = Some(message);
+        self
     }
 }
 

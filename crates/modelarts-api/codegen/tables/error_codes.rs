@@ -50,9 +50,9 @@ fn row(row: &Value) -> Result<TokenStream, Error> {
     let status = status.and_then(|status| u16::try_from(status).ok());
     let status = status.ok_or_else(|| wrong("status", "an HTTP status"))?;
     let any_operation = row.get("any-operation").and_then(Value::as_bool) == Some(true);
-    let retry_only_with = match row.get("retry-only-with").map(Value::as_str) {
-        None => quote!(None),
-        Some(Some(text)) => quote!(Some(#text)),
+    let condition = match row.get("retry-only-with").map(Value::as_str) {
+        None => None,
+        Some(Some(text)) => Some(quote!(.with_condition(#text))),
         Some(None) => return Err(wrong("retry-only-with", "text")),
     };
     let (code, name) = (text("code")?, text("name")?);
@@ -65,6 +65,5 @@ fn row(row: &Value) -> Result<TokenStream, Error> {
         #meaning,
         #advice,
         #any_operation,
-        #retry_only_with,
-    )))
+    ) #condition))
 }
