@@ -35,6 +35,9 @@ pub struct ErrorCode {
     /// Every operation may answer with this code. The others are answered by the operations whose
     /// [`own_error_codes`](crate::Operation::own_error_codes) name them.
     pub any_operation: bool,
+    /// Text that the message must contain for [`retry`](Self::retry) to hold; with any other
+    /// message it is [`Retry::Never`]. The code has several causes, and only this one passes.
+    pub retry_only_with: Option<&'static str>,
     retry: [Retry; 3],
 }
 
@@ -70,7 +73,8 @@ impl ErrorCode {
             .min_by_key(|row| row.status.abs_diff(status))
     }
 
-    /// The condition on which a request with this effect may be sent again.
+    /// The condition on which a request with this effect may be sent again. It holds only with the
+    /// text of [`retry_only_with`](Self::retry_only_with) in the message, if there is one.
     #[must_use]
     pub const fn retry(&self, effect: Effect) -> Retry {
         let [read, idempotent, create] = self.retry;
@@ -99,8 +103,16 @@ impl ErrorCode {
             meaning,
             advice,
             any_operation,
+            retry_only_with: None,
             retry,
         }
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn with_condition(mut self, message: &'static str) -> Self {
+        self.retry_only_with = Some(message);
+        self
     }
 }
 
@@ -152,6 +164,7 @@ mod tests {
         };
         let any = codes("show_training_job_engines");
         assert!(any.contains(&"ModelArts.0202") && any.contains(&"ModelArts.2799"));
+        assert!(any.contains(&"ModelArts.0206") && any.contains(&"ModelArts.6203"));
         assert!(!any.contains(&"ModelArts.2775") && !any.contains(&"APIG.0308"));
         let stop = codes("stop_training_job");
         assert!(any.iter().all(|code| stop.contains(code)));
@@ -177,5 +190,15 @@ mod tests {
         assert_eq!(retries("ModelArts.2776", 204), [Poll; 3]);
         assert_eq!(retries("ModelArts.0202", 401), [Token; 3]);
         assert_eq!(retries("ModelArts.2751", 400), [Never; 3]);
+        assert_eq!(retries("ModelArts.1002", 400), [Backoff, Backoff, Never]);
+    }
+
+    #[test]
+    fn one_cause_of_an_invalid_path_may_pass() {
+        let texts = ["ModelArts.2791", "ModelArts.2775"].map(|code| {
+            let row = ErrorCode::find(code, 400).unwrap();
+            row.retry_only_with
+        });
+        assert_eq!(texts, [Some("not a directory"), None]);
     }
 }

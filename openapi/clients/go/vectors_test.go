@@ -51,9 +51,10 @@ type extensions struct {
 		Outcomes    []struct{ Value, Error, Outcome string }
 	} `json:"x-waiters"`
 	Errors []struct {
-		Code   string
-		Status int
-		Retry  map[string]string
+		Code     string
+		Status   int
+		Retry    map[string]string
+		OnlyWith string `json:"retry-only-with"`
 	} `json:"x-error-table"`
 }
 
@@ -292,13 +293,13 @@ func errorAnswers(t *testing.T) func(*testing.T, vector) bool {
 		if (status == 401 || status == 403) && strings.Contains(message, "token expires") {
 			return "token"
 		}
-		if code == "ModelArts.2791" && !strings.Contains(message, "not a directory") {
-			return "never"
-		}
 		// Gateways spell the prefix of their codes in three ways.
 		code = strings.NewReplacer("APIGW.", "APIG.", "APIC.", "APIG.").Replace(code)
 		for _, row := range table {
 			if row.Code == code && row.Status == status {
+				if !strings.Contains(message, row.OnlyWith) {
+					return "never"
+				}
 				return row.Retry[effect]
 			}
 		}

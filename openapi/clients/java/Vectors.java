@@ -208,14 +208,12 @@ public final class Vectors {
             if ((status == 401 || status == 403) && message.contains("token expires")) {
                 return "token";
             }
-            if (code.equals("ModelArts.2791") && !message.contains("not a directory")) {
-                return "never";
-            }
             // Gateways spell the prefix of their codes in three ways.
             var known = code.replaceFirst("^(APIGW|APIC)\\.", "APIG.");
             for (var row : table) {
                 if (row.get("code").asText().equals(known) && row.get("status").asInt() == status) {
-                    return row.get("retry").get(effect).asText();
+                    var passes = message.contains(row.path("retry-only-with").asText());
+                    return passes ? row.get("retry").get(effect).asText() : "never";
                 }
             }
             return switch (status) {

@@ -125,16 +125,14 @@ def read_error(text: str) -> tuple[str | None, str | None]:
 
 
 def errors() -> Callable[[Any], bool]:
-    table = {(row["code"], row["status"]): row["retry"] for row in description()["x-error-table"]}
+    table = {(row["code"], row["status"]): row for row in description()["x-error-table"]}
 
     def retry(code: str | None, message: str, status: int, effect: str) -> str:
         if status in (401, 403) and "token expires" in message:
             return "token"
-        if code == "ModelArts.2791" and "not a directory" not in message:
-            return "never"
         # Gateways spell the prefix of their codes in three ways.
         if row := table.get((re.sub(r"^(APIGW|APIC)\.", "APIG.", code or ""), status)):
-            return str(row[effect])
+            return str(row["retry"][effect]) if row.get("retry-only-with", "") in message else "never"
         if status in (408, 500, 502, 503, 504):
             return "never" if effect == "create" else "backoff"
         return {429: "backoff", 204: "poll"}.get(status, "never")

@@ -120,11 +120,10 @@ function errors(): Run {
   const table: any[] = description()["x-error-table"];
   const retry = (code: string | null, message: string, status: number, effect: string): string => {
     if ([401, 403].includes(status) && message.includes("token expires")) return "token";
-    if (code === "ModelArts.2791" && !message.includes("not a directory")) return "never";
     // Gateways spell the prefix of their codes in three ways.
     const known = code?.replace(/^(APIGW|APIC)\./, "APIG.");
     const row = table.find((row) => row.code === known && row.status === status);
-    if (row) return row.retry[effect];
+    if (row) return message.includes(row["retry-only-with"] ?? "") ? row.retry[effect] : "never";
     if ([408, 500, 502, 503, 504].includes(status)) return effect === "create" ? "never" : "backoff";
     return { 429: "backoff", 204: "poll" }[status] ?? "never";
   };

@@ -88,6 +88,10 @@ const INTRODUCTION: &str = "Every operation can answer with these codes, beside 
 const HEADS: [&str; 4] = ["Code", "Status", "Meaning", "Send again"];
 
 fn cells(row: &Value, again: String) -> [String; 4] {
+    let again = match row["retry-only-with"].as_str() {
+        Some(message) => format!("{again}, if the message contains `{message}`"),
+        None => again,
+    };
     let status = row["status"].as_u64();
     [
         // Pages break code inside a word where a column is narrow.
@@ -161,6 +165,19 @@ mod tests {
         let text = of_operation(&description(), &both).unwrap();
         assert!(text.contains("<summary>2 error codes of its own</summary>"));
         assert!(text.contains("| ModelArts.9 |  | Unused. None. | when ready |\n"));
+    }
+
+    #[test]
+    fn a_condition_on_the_message_stands_beside_the_retry() {
+        let mut description = description();
+        let row = &mut description["x-error-table"][1];
+        row["retry"]["create"] = json!("backoff");
+        row["retry-only-with"] = json!("not a directory");
+        let create = json!({ "x-effect": "create", "x-error-codes": ["ModelArts.2751"] });
+        let text = of_operation(&description, &create).unwrap();
+        assert!(text.contains(
+            " Choose another name. | later, if the message contains `not a directory` |\n"
+        ));
     }
 
     #[test]

@@ -50,6 +50,11 @@ fn row(row: &Value) -> Result<TokenStream, Error> {
     let status = status.and_then(|status| u16::try_from(status).ok());
     let status = status.ok_or_else(|| wrong("status", "an HTTP status"))?;
     let any_operation = row.get("any-operation").and_then(Value::as_bool) == Some(true);
+    let condition = match row.get("retry-only-with").map(Value::as_str) {
+        None => None,
+        Some(Some(text)) => Some(quote!(.with_condition(#text))),
+        Some(None) => return Err(wrong("retry-only-with", "text")),
+    };
     let (code, name) = (text("code")?, text("name")?);
     let (meaning, advice) = (text("meaning")?, text("advice")?);
     Ok(quote!(crate::ErrorCode::new(
@@ -60,5 +65,5 @@ fn row(row: &Value) -> Result<TokenStream, Error> {
         #meaning,
         #advice,
         #any_operation,
-    )))
+    ) #condition))
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     credentials::rejection::{self, Rejection},
-    error::{Error, ErrorKind, INVALID_OBS_PATH},
+    error::{Error, ErrorKind},
 };
 
 /// The error that a caller gets.
@@ -17,9 +17,7 @@ fn error(row: &ErrorCode) -> Error {
     }
     let mut body = ApiError::default();
     body.error_code = Some(row.code.into());
-    if row.code == INVALID_OBS_PATH {
-        body.error_msg = Some("Invalid obs path: /b/in/, reason: not a directory.".into());
-    }
+    body.error_msg = row.retry_only_with.map(str::to_owned);
     Error::service(row.status, &body)
 }
 
@@ -32,14 +30,15 @@ fn is_expired_token(row: &ErrorCode) -> bool {
 /// After these, something may have been made. The call is not sent again, as
 /// the description says; that the same call may succeed later is true all the same.
 fn may_have_been_made(row: &ErrorCode, effect: Effect) -> bool {
-    effect == Effect::Create && matches!(row.status, 408 | 500 | 504)
+    let is_late = matches!(row.status, 408 | 500 | 504) || row.code == "ModelArts.1002";
+    effect == Effect::Create && is_late
 }
 
 #[test]
 fn only_a_directory_that_is_not_seen_may_be_there_later() {
     let retryable = |reason: &str| {
         let mut body = ApiError::default();
-        body.error_code = Some(INVALID_OBS_PATH.into());
+        body.error_code = Some("ModelArts.2791".into());
         body.error_msg = Some(format!("Invalid obs path: /b/in/, reason: {reason}."));
         Error::service(400, &body).is_retryable()
     };
@@ -83,6 +82,7 @@ fn the_table_has_the_codes_that_the_client_acts_on() {
         codes(Retry::Backoff),
         [
             "APIG.0308",
+            "ModelArts.1002",
             "ModelArts.2791",
             "ModelArts.2799",
             "ModelArts.2835",

@@ -107,8 +107,6 @@ pub enum ErrorKind {
 const NOT_FOUND: [&str; 3] = ["ModelArts.2775", "ModelArts.2890", "ModelArts.2881"];
 /// The gateway's code for a path that leads nowhere.
 const NO_SUCH_API: &str = "APIG.0101";
-/// The code of several faults of a path in OBS, of which one may pass.
-const INVALID_OBS_PATH: &str = "ModelArts.2791";
 /// Statuses after which the same call may succeed, whatever the code is.
 const TRANSIENT: [u16; 5] = [408, 500, 502, 503, 504];
 
@@ -271,10 +269,19 @@ impl Error {
                     && self.0.code.is_none()
                     // An answer of IAM before anything was sent is no answer to the call.
                     && self.0.call.attempts > 0
+                    || self.is_late_code()
             }
             _ => self.0.kind == ErrorKind::Decode,
         };
         self.0.call.uncertain || answered
+    }
+
+    /// True for a code of a refusal after which the service may have acted, as when OBS failed: the
+    /// table admits the same call again, but no second creation.
+    fn is_late_code(&self) -> bool {
+        self.known_code().is_some_and(|row| {
+            row.retry(Effect::Read) == Retry::Backoff && row.retry(Effect::Create) == Retry::Never
+        })
     }
 
     /// This error after an earlier, uncertain one: it takes over the call of that one and is
@@ -395,15 +402,16 @@ impl Error {
     /// True for a code that passes although its status does not say so, such as a state that
     /// changed during the call.
     ///
-    /// Of the faults of a path in OBS only a missing directory passes: under load the service does
-    /// not see directories that exist.
+    /// Of a code with several causes, the message says which one it is.
     fn is_transient_code(&self) -> bool {
         let message = self.message().unwrap_or_default();
-        self.retry_of_code() == Some(Retry::Backoff)
-            && !self
-                .known_code()
-                .is_some_and(|row| TRANSIENT.contains(&row.status))
-            && (self.code() != Some(INVALID_OBS_PATH) || message.contains("not a directory"))
+        self.known_code().is_some_and(|row| {
+            row.retry(Effect::Read) == Retry::Backoff
+                && !TRANSIENT.contains(&row.status)
+                && row
+                    .retry_only_with
+                    .is_none_or(|text| message.contains(text))
+        })
     }
 
     /// The retry of the code for a call that changes nothing. Those of other calls differ only where

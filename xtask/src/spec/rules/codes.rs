@@ -18,6 +18,8 @@ const KNOWN: &str = "/components/schemas/KnownErrorCode";
 const KEYS: [&str; 6] = ["code", "status", "name", "retry", "meaning", "advice"];
 /// The key of rows that any operation can answer with.
 const ANY: &str = "any-operation";
+/// The key of the text that the message must contain for a retry.
+const ONLY_WITH: &str = "retry-only-with";
 /// The values of `x-effect`, which are the keys of `retry`.
 const EFFECTS: [&str; 3] = ["read", "idempotent", "create"];
 const RETRIES: [&str; 4] = ["never", "backoff", "poll", "token"];
@@ -57,11 +59,12 @@ fn wrong(row: &Value) -> Vec<(&'static str, &'static str)> {
     let mut wrong = Vec::new();
     let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default();
     let has_all = KEYS.iter().all(|key| row.get(key).is_some());
-    let known_key = |key: &str| KEYS.contains(&key) || key == ANY;
+    let known_key = |key: &str| KEYS.contains(&key) || [ANY, ONLY_WITH].contains(&key);
     if !has_all || !entries(Some(row)).all(|(key, _)| known_key(key)) {
         wrong.push((
             "",
-            "must have code, status, name, retry, meaning, advice, and perhaps any-operation",
+            "must have code, status, name, retry, meaning, advice, and perhaps any-operation and \
+             retry-only-with",
         ));
     }
     if !is_code(text("code")) {
@@ -110,6 +113,17 @@ fn wrong(row: &Value) -> Vec<(&'static str, &'static str)> {
     }
     if row.get(ANY).is_some_and(|any| *any != json!(true)) {
         wrong.push((ANY, "must be true or left out"));
+    }
+    // Answers with 204 have no message, and a retry that is never has no condition.
+    let has_condition = row.get(ONLY_WITH).is_some();
+    let admits_condition = !text(ONLY_WITH).is_empty()
+        && row.get("status") != Some(&json!(204))
+        && retries != [Some("never"); 3];
+    if has_condition && !admits_condition {
+        wrong.push((
+            ONLY_WITH,
+            "must be text of the message, on a row with a retry and a message",
+        ));
     }
     wrong
 }
@@ -200,7 +214,7 @@ mod tests {
     #[test]
     fn rows_with_other_keys_fire() {
         let message = "/x-error-table/1: must have code, status, name, retry, meaning, advice, and \
-                       perhaps any-operation";
+                       perhaps any-operation and retry-only-with";
         assert_eq!(row_with("note", json!("")), [message]);
         let missing = row(|row| {
             row.as_object_mut().unwrap().remove("advice");
@@ -224,7 +238,7 @@ mod tests {
             misspelt,
             [
                 "/x-error-table/1: must have code, status, name, retry, meaning, advice, and \
-                 perhaps any-operation"
+                 perhaps any-operation and retry-only-with"
             ]
         );
     }
@@ -281,6 +295,34 @@ mod tests {
             row_with(ANY, json!(false)),
             ["/x-error-table/1/any-operation: must be true or left out"]
         );
+    }
+
+    #[test]
+    fn a_condition_without_a_retry_or_a_message_fires() {
+        let retry = |retry| json!({ "read": retry, "idempotent": retry, "create": "never" });
+        let conditional = |status, retry, text| {
+            row(|row| {
+                row["status"] = status;
+                row["retry"] = retry;
+                row[ONLY_WITH] = text;
+            })
+        };
+        let text = json!("not a directory");
+        assert_eq!(
+            conditional(json!(400), retry("backoff"), text.clone()),
+            [""; 0]
+        );
+        let message = "/x-error-table/1/retry-only-with: must be text of the message, on a row with \
+                       a retry and a message";
+        let polled = json!({ "read": "poll", "idempotent": "poll", "create": "poll" });
+        for (status, retry, text) in [
+            (json!(400), retry("never"), text.clone()),
+            (json!(204), polled, text),
+            (json!(400), retry("backoff"), json!("")),
+            (json!(400), retry("backoff"), json!(true)),
+        ] {
+            assert_eq!(conditional(status, retry, text), [message]);
+        }
     }
 
     #[test]
