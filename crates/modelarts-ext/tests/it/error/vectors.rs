@@ -179,6 +179,13 @@ async fn error_bodies_of_every_shape_are_read_as_the_vectors_say() {
         };
         assert_eq!(actual, case.expected, "{}", case.name);
         assert_eq!(error.status(), Some(case.status), "{}", case.name);
+        // The client decides about other statuses of a code, so no case has one.
+        let row = error.known_code();
+        assert!(
+            row.is_none_or(|row| row.status == case.status),
+            "{}",
+            case.name
+        );
         // A new token is asked for once.
         let sent_again = if renewals > 0 { 2 } else { 1 };
         if case.expected.retry != "backoff" {
