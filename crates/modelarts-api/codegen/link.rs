@@ -1,7 +1,7 @@
 //! The symbolic link to the description.
 //!
-//! Where git may not make symbolic links, which is so on Windows by default, it makes a file with the
-//! path in place of the description. Built as it is, the path would become `DESCRIPTION`.
+//! A git that may not make symbolic links, as on Windows by default, makes a file with the path in
+//! place of the description. Built as it is, the path would become `DESCRIPTION`.
 
 /// Fails when the text of `modelarts.yaml` is a path to it.
 pub fn check(text: &str) -> Result<(), String> {

@@ -71,7 +71,7 @@ func (key AccessKey) Authorization(method string, target *url.URL, headers map[s
 		lines += name + ":" + strings.TrimSpace(headers[name]) + "\n"
 	}
 	canonical := strings.Join([]string{
-		method, path, strings.Join(pairs, "&"), lines, strings.Join(names, ";"), sha256Hex(body),
+		strings.ToUpper(method), path, strings.Join(pairs, "&"), lines, strings.Join(names, ";"), sha256Hex(body),
 	}, "\n")
 	mac := hmac.New(sha256.New, []byte(key.Secret))
 	fmt.Fprintf(mac, "SDK-HMAC-SHA256\n%s\n%s", headers["x-sdk-date"], sha256Hex([]byte(canonical)))

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -73,12 +71,8 @@ func TestVectors(t *testing.T) {
 		"errors":     errorAnswers,
 	} {
 		var vectors struct{ Cases []vector }
-		err := readJSON(filepath.Join(directory, file+".json"), &vectors)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(file, err)
+		if err := readJSON(filepath.Join(directory, file+".json"), &vectors); err != nil {
+			t.Fatal(err)
 		}
 		run, count := prepare(t), 0
 		for _, v := range vectors.Cases {
@@ -128,7 +122,7 @@ func signing(t *testing.T, v vector) bool {
 		t.Fatal(v.Name, err, err2)
 	}
 	key := AccessKey{ID: v.AccessKey, Secret: v.SecretKey}
-	check(t, v, key.Authorization(strings.ToUpper(v.Method), target, headers, body), v.Authorization)
+	check(t, v, key.Authorization(v.Method, target, headers, body), v.Authorization)
 	return true
 }
 

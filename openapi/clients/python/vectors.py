@@ -155,7 +155,5 @@ FILES: dict[str, Callable[[], Callable[[Any], bool]]] = {
 }
 
 for name, prepare in FILES.items():
-    file = VECTORS / f"{name}.json"
-    if file.exists():
-        run = prepare()
-        print("ok", name, sum(map(run, json.loads(file.read_text(encoding="utf-8"))["cases"])))
+    cases = json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))["cases"]
+    print("ok", name, sum(map(prepare(), cases)))

@@ -7,7 +7,7 @@ import type { components, paths } from "./modelarts.js";
 type Schemas = components["schemas"];
 export type Modelarts = Client<paths>;
 
-/** What came, or an error with the status and the code. A missing job is code ModelArts.2775. */
+/** The data of an answer, or an error with the status and the code. A missing job is code ModelArts.2775. */
 export function ok<T>(answer: { data?: T; error?: Schemas["ApiError"] | string; response: Response }): T {
   if (answer.response.ok && answer.data !== undefined) return answer.data;
   const { status } = answer.response;

@@ -1,7 +1,7 @@
 // Runs the files of `openapi/vectors` that concern this client. Prints `ok FILE COUNT` for each,
 // or fails with the name of a case.
 
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 
 import createClient from "openapi-fetch";
@@ -143,10 +143,8 @@ const FILES: Record<string, () => Run> = {
 };
 
 for (const [name, prepare] of Object.entries(FILES)) {
-  const file = `${directory}/${name}.json`;
-  if (!existsSync(file)) continue;
   const run = prepare();
   let count = 0;
-  for (const test of read(file).cases) if (await run(test)) count++;
+  for (const test of read(`${directory}/${name}.json`).cases) if (await run(test)) count++;
   console.log("ok", name, count);
 }

@@ -39,35 +39,36 @@ macro_rules! quirks {
 }
 
 quirks! {
-    /// The phase of a job that was stopped after its maximum running duration (SOURCES D-154).
+    /// The phase of a job that was stopped after its maximum running duration
+    /// (`openapi/SOURCES.md`, D-154).
     auto_stopped: AutoStopPhase {
         /// As after a stop by hand.
         Terminated,
         /// As after a failure.
         Failed,
     }
-    /// The fate of a preemptible job whose nodes another one takes (SOURCES D-155).
+    /// The fate of a preemptible job whose nodes another one takes (`openapi/SOURCES.md`, D-155).
     preempted: PreemptionPhase {
         /// It waits again.
         Pending,
         /// It has failed.
         Failed,
     }
-    /// The effect of DeleteTrainingJob on a job that has not ended (SOURCES D-156).
+    /// The effect of DeleteTrainingJob on a job that has not ended (`openapi/SOURCES.md`, D-156).
     delete_active: DeleteActive {
         /// It ends it first.
         Ends,
         /// It refuses, with 400.
         Refuses,
     }
-    /// The answer of StopTrainingJob while the job is Terminating (SOURCES D-153).
+    /// The answer of StopTrainingJob while the job is Terminating (`openapi/SOURCES.md`, D-153).
     stop_again: RepeatedStop {
         /// 409, as for a job that has ended.
         Refuses,
         /// 202, and nothing changes.
         Accepts,
     }
-    /// The code for an `action_type` that is none (SOURCES D-127).
+    /// The code for an `action_type` that is none (`openapi/SOURCES.md`, D-127).
     unknown_action: UnknownAction {
         /// ModelArts.2788, as the service answers.
         Seen,
@@ -81,14 +82,14 @@ quirks! {
         /// Pages.
         Page,
     }
-    /// The unit of `offset` of ListTrainingJobs (SOURCES D-57).
+    /// The unit of `offset` of ListTrainingJobs (`openapi/SOURCES.md`, D-57).
     jobs_offset: JobsOffset {
         /// Pages.
         Page,
         /// Jobs.
         Job,
     }
-    /// The jobs that `count` of ListTrainingJobs counts (SOURCES D-157).
+    /// The jobs that `count` of ListTrainingJobs counts (`openapi/SOURCES.md`, D-157).
     jobs_count: JobsCount {
         /// All jobs that fit.
         Fitting,

@@ -1,11 +1,11 @@
-//! How long the steps of a job take.
+//! Durations of the steps of a job.
 
 use std::time::Duration;
 
 /// The delays that the service adds around the run of the code.
 ///
-/// They are added to the real time of runs, copies and downloads. They are those of
-/// examples (SOURCES D-159); **\[i\]** marks values that are in none.
+/// They are added to the real time of runs, copies and downloads. They are those of examples
+/// (`openapi/SOURCES.md`, D-159); **\[i\]** marks values that are in none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timing {

@@ -209,14 +209,14 @@ impl Builder {
         self
     }
 
-    /// The most jobs that a project may have. Default: 10,000 (SOURCES G).
+    /// The most jobs that a project may have. Default: 10,000 (`openapi/SOURCES.md`, G).
     pub fn job_quota(mut self, jobs: u32) -> Self {
         self.quota = Some(jobs);
         self
     }
 
     /// Refuses a job whose output path an active job writes to. Only the guide to an old console
-    /// says so (SOURCES G). Default: no.
+    /// says so (`openapi/SOURCES.md`, G). Default: no.
     pub fn one_job_per_output(mut self, on: bool) -> Self {
         self.one_job_per_output = on;
         self

@@ -91,7 +91,7 @@ pub(crate) const PHASES: [&str; 8] = [
 ];
 
 /// The failures after which a job with `fault-tolerance/job-retry-num` runs again. Guides
-/// disagree (SOURCES D-152).
+/// disagree (`openapi/SOURCES.md`, D-152).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartOn {
     /// Only when the machine is at fault, never because of an exit code: the guide on fault

@@ -28,7 +28,7 @@ pub enum Fault {
         /// The header `Retry-After`, in seconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<u64>,
-        /// `error_code` of the body. Default: those of SOURCES E for 429 and 500,
+        /// `error_code` of the body. Default: for 429 and 500 those of `openapi/SOURCES.md`, E,
         /// `APIGW.0201` for 504, `Emulator.0nnn` otherwise.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_code: Option<String>,

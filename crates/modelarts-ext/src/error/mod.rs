@@ -45,7 +45,7 @@ pub(crate) mod violation;
 
 pub use violation::Violation;
 
-use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
+use std::{error::Error as StdError, fmt, iter, sync::Arc, time::Duration};
 
 use modelarts_api::{Effect, ErrorCode, Retry, types::ApiError};
 
@@ -105,6 +105,8 @@ pub enum ErrorKind {
 
 /// Service codes that mean "there is no such thing", whatever the HTTP status is.
 const NOT_FOUND: [&str; 3] = ["ModelArts.2775", "ModelArts.2890", "ModelArts.2881"];
+/// Codes of algorithms and, on one page, of other wrong values (SOURCES D-39); and of experiments.
+const OTHER_NOT_FOUND: [&str; 2] = ["ModelArts.2755", "ModelArts.2842"];
 /// The gateway's code for a path that leads nowhere.
 const NO_SUCH_API: &str = "APIG.0101";
 /// Statuses after which the same call may succeed, whatever the code is.
@@ -318,9 +320,7 @@ impl Error {
         self.0.kind == ErrorKind::Service
             && match self.code() {
                 Some(code) if NOT_FOUND.contains(&code) => true,
-                // The first is documented for algorithms that do not exist and, on one page, for
-                // other wrong values (SOURCES D-39).
-                Some("ModelArts.2755" | "ModelArts.2842") => self.status() == Some(400),
+                Some(code) if OTHER_NOT_FOUND.contains(&code) => self.status() == Some(400),
                 // A wrong project or path is 404 too, but not a missing thing.
                 Some("ModelArts.2786") => false,
                 _ if self.known_code().is_some_and(|row| row.code == NO_SUCH_API) => false,
@@ -328,10 +328,15 @@ impl Error {
             }
     }
 
-    /// True if the job does not exist: the outcome `gone` of the waiter `TrainingJobEnded` of the
-    /// description. Other codes of `is_not_found` are about other things, and a 404 may come from
-    /// a load balancer.
+    /// Like `is_not_found`, for a response of the service itself: a 404 may come from a load
+    /// balancer in front of it, too. Algorithms and experiments do not count.
     pub(crate) fn is_gone(&self) -> bool {
+        let is_other = |code| OTHER_NOT_FOUND.contains(&code);
+        self.is_not_found() && self.is_of_service() && !self.code().is_some_and(is_other)
+    }
+
+    /// True for the outcome `gone` of the waiter `TrainingJobEnded` of the description.
+    pub(crate) fn is_job_gone(&self) -> bool {
         self.0.kind == ErrorKind::Service && self.code() == Some("ModelArts.2775")
     }
 
@@ -342,10 +347,14 @@ impl Error {
 
     /// True if the service has no such operation. Gateways say so in many ways.
     pub(crate) fn is_unknown_operation(&self) -> bool {
-        let is_of_service = self
-            .code()
-            .is_some_and(|code| code.starts_with("ModelArts."));
-        matches!(self.status(), Some(405 | 501)) || self.status() == Some(404) && !is_of_service
+        let is_404 = self.status() == Some(404);
+        matches!(self.status(), Some(405 | 501)) || is_404 && !self.is_of_service()
+    }
+
+    /// True for a code of the service itself, not of a gateway.
+    fn is_of_service(&self) -> bool {
+        self.code()
+            .is_some_and(|code| code.starts_with("ModelArts."))
     }
 
     /// True if the service asks to slow down.
@@ -529,36 +538,30 @@ impl fmt::Display for Error {
         }
         match inner.kind {
             ErrorKind::Service => {
-                let message = inner.service_message.as_deref();
-                let message = message.unwrap_or("the service gave no reason").trim();
-                // The advice tells how the gateway read the request.
-                let message = message
-                    .split_once(", canonicalRequest:")
-                    .map_or(message, |(reason, _)| reason);
-                f.write_str(message.trim_end_matches('.'))?;
+                let message = self.message().unwrap_or("the service gave no reason");
+                // The advice says how the gateway read the request.
+                let reason = message.split(", canonicalRequest:").next();
+                f.write_str(reason.unwrap_or_default().trim().trim_end_matches('.'))?;
             }
             _ => f.write_str(&inner.message)?,
         }
         let mut details = Vec::new();
         details.extend(inner.code.clone());
         details.extend(inner.status.map(|status| format!("HTTP {status}")));
-        details.extend(
-            inner
-                .call
-                .request_id
-                .as_ref()
-                .map(|id| format!("request id {id}")),
-        );
+        details.extend(self.request_id().map(|id| format!("request id {id}")));
         if inner.call.attempts > 1 {
             details.push(format!("{} attempts", inner.call.attempts));
         }
         if !details.is_empty() {
             write!(f, " ({})", details.join(", "))?;
         }
-        match (self.solution(), self.known_code()) {
-            (Some(solution), _) => write!(f, "; {}", solution.trim().trim_end_matches('.')),
-            (None, Some(row)) => write!(f, "; {}", clause(row.advice)),
-            (None, None) => Ok(()),
+        match self.advice() {
+            // That of the service may begin with a name.
+            Some(own) if self.solution().is_some() => {
+                write!(f, "; {}", own.trim().trim_end_matches('.'))
+            }
+            Some(advice) => write!(f, "; {}", clause(advice)),
+            None => Ok(()),
         }
     }
 }
@@ -593,14 +596,12 @@ fn clause(sentence: &str) -> String {
 /// The messages of an error and its sources, each part once.
 pub(crate) fn chain_message(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
+    for error in iter::successors(error.source(), |error| (*error).source()) {
         let part = error.to_string();
         if !text.contains(&part) {
             text.push_str(": ");
             text.push_str(&part);
         }
-        source = error.source();
     }
     text
 }

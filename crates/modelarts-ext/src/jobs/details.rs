@@ -8,10 +8,10 @@ use modelarts_api::types::{JobTask, RunningRecord};
 use crate::{clock::from_epoch_millis, jobs::job::Job};
 
 impl Job {
-    /// When the job began to run. `None` as long as it has not.
+    /// Start of the first run. `None` as long as the job has not run.
     ///
-    /// As of the last look at the job, which costs no call: [`wait`](Self::wait) for its end,
-    /// or [refresh](Self::refresh) it, to know more.
+    /// As of the last answer about the job, so it costs no call: [`wait`](Self::wait) for its
+    /// end, or [refresh](Self::refresh) it, to know more.
     #[must_use]
     pub fn started_at(&self) -> Option<SystemTime> {
         // The service says 0 for a job that never ran.
@@ -19,8 +19,7 @@ impl Job {
         Some(from_epoch_millis(start))
     }
 
-    /// How long the job waited from its creation until it ran for the first time. `None`
-    /// as long as it has not run.
+    /// Time from the creation of the job to its first run. `None` as long as it has not run.
     #[must_use]
     pub fn time_queued(&self) -> Option<Duration> {
         // The start is cut to whole seconds, so it may lie before the creation.
@@ -28,10 +27,10 @@ impl Job {
         Some(waited.unwrap_or_default())
     }
 
-    /// How long the job has run, or ran. `None` as long as it has not.
+    /// Time that the job has run, up to its end if it has ended. `None` as long as it has not run.
     ///
-    /// As of the last look at the job, which costs no call: [`wait`](Self::wait) for its end,
-    /// or [refresh](Self::refresh) it, to know more.
+    /// As of the last answer about the job, so it costs no call: [`wait`](Self::wait) for its
+    /// end, or [refresh](Self::refresh) it, to know more.
     #[must_use]
     pub fn time_run(&self) -> Option<Duration> {
         self.started_at()?;
@@ -40,24 +39,24 @@ impl Job {
     }
 
     /// The runs of the job, one for each start, with what ended them. Newer releases of
-    /// the service tell them. Their times are seconds, and an end may lie before its
+    /// the service return them. Their times are seconds, and an end may lie before its
     /// start.
     #[must_use]
     pub fn runs(&self) -> &[RunningRecord] {
         self.status().map_or(&[], |status| &status.running_records)
     }
 
-    /// How often the job was started again. `None` where the service does not tell.
+    /// Number of restarts of the job. `None` where the service does not return it.
     #[must_use]
     pub fn restarts(&self) -> Option<usize> {
         self.runs().len().checked_sub(1)
     }
 
-    /// How tasks ended: their names and exit codes. The service lists only the first task that
-    /// failed (`openapi/SOURCES.md`, T). There are none as long as no task has ended.
+    /// Tasks that have ended: their names and exit codes. The service lists only the first task
+    /// that failed (`openapi/SOURCES.md`, T). There are none as long as no task has ended.
     ///
-    /// As of the last look at the job, which costs no call: [`wait`](Self::wait) for its end,
-    /// or [refresh](Self::refresh) it, to know more.
+    /// As of the last answer about the job, so it costs no call: [`wait`](Self::wait) for its
+    /// end, or [refresh](Self::refresh) it, to know more.
     pub fn exit_codes(&self) -> impl Iterator<Item = (&str, i64)> {
         let statuses = self
             .status()
@@ -81,7 +80,7 @@ impl Job {
         dir.filter(|dir| !dir.is_empty())
     }
 
-    /// Where the log of a task lies, such as
+    /// Location of the log of a task, such as
     /// `obs://bucket/logs/modelarts-job-<id>-worker-0.log`, where the job asked for it: in
     /// the directory of the tasks of this role, such as `worker`, or else in the job's own.
     #[must_use]

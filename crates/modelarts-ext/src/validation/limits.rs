@@ -37,7 +37,7 @@ const CODES: &[(&str, &str)] = &[
 /// advice: schema and field.
 const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (BODY, "kind"),
-    // Whether it may be /home itself is not known (SOURCES D-120).
+    // It is not known if it may be /home itself (SOURCES D-120).
     ("JobAlgorithmRequest", "local_code_dir"),
     ("TaskAlgorithmRequest", "local_code_dir"),
     ("JobEngineRequest", "run_user"),

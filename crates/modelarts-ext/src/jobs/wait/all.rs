@@ -236,7 +236,7 @@ impl WaitAllState {
                 Ok(job) => {
                     self.left.insert(id, job);
                 }
-                Err(error) if error.is_gone() => {
+                Err(error) if error.is_job_gone() => {
                     let last = self.left.remove(&id);
                     self.results
                         .extend(last.map(|job| (job, Outcome::Vanished)));

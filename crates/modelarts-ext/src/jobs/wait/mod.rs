@@ -256,7 +256,7 @@ impl WaitState {
             match self.deadline.run(&*clock, refresh).await {
                 None => return Ok(self.observation(clock.now(), Some(Outcome::TimedOut))),
                 Some(Ok(())) => self.tolerance.reset(),
-                Some(Err(error)) if error.is_gone() => {
+                Some(Err(error)) if error.is_job_gone() => {
                     return Ok(self.observation(clock.now(), Some(Outcome::Vanished)));
                 }
                 Some(Err(error)) => {

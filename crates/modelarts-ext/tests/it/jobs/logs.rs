@@ -238,3 +238,31 @@ async fn a_line_without_its_end_comes_before_the_log_is_cleared_away() {
     assert_eq!(items, [line("first"), line("second"), gap]);
     assert_eq!(server.left(), 0);
 }
+
+#[tokio::test]
+async fn a_log_that_is_not_there_ends_and_a_refused_poll_is_an_error() {
+    let refusal = |status: &str, code: &str| {
+        json_answer(status, "", &json!({ "error_code": code }).to_string())
+    };
+    for missing in [
+        refusal("404 Not Found", "ModelArts.2836"),
+        refusal("400 Bad Request", "ModelArts.2775"),
+    ] {
+        let (server, _, job) = scripted([details("Running"), missing]).await;
+        let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
+        assert_eq!(items, []);
+        assert_eq!(server.left(), 0);
+    }
+    // Of an algorithm or a wrong value, and of an experiment: neither is about the log.
+    for code in ["ModelArts.2755", "ModelArts.2842"] {
+        let refused = refusal("400 Bad Request", code);
+        let (_server, _, job) = scripted([details("Running"), refused.clone()]).await;
+        let log = job.logs("worker-0").follow();
+        let error = log.try_collect::<Vec<_>>().await.unwrap_err();
+        assert_eq!((error.status(), error.code()), (Some(400), Some(code)));
+
+        let (_server, _, job) = scripted([details("Running"), refused]).await;
+        let error = job.events().follow().try_collect::<Vec<_>>().await;
+        assert_eq!(error.unwrap_err().code(), Some(code));
+    }
+}
