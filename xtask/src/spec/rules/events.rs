@@ -226,7 +226,10 @@ mod tests {
             "^[a-z]+", "[a-z]+$", r"\w+", "(a)", "(?=a)", "(?<a>b)", r"[^\d]", "",
         ] {
             let offences = with(check, PLACEHOLDER, "pattern", json!(pattern));
-            let place = format!("{PLACEHOLDER}/pattern: {} does not match ", json!(pattern));
+            let place = format!(
+                "{PLACEHOLDER}/pattern: must fit the form of x-events: {} does not match ",
+                json!(pattern)
+            );
             assert_eq!(offences.len(), 1, "{pattern}: {offences:?}");
             assert!(offences[0].starts_with(&place), "{offences:?}");
         }
@@ -245,7 +248,9 @@ mod tests {
         }
         assert_eq!(
             with(check, PLACEHOLDER, "pattern", json!(null)),
-            [format!("{PLACEHOLDER}: \"pattern\" is a required property")]
+            [format!(
+                "{PLACEHOLDER}: must fit the form of x-events: \"pattern\" is a required property"
+            )]
         );
         assert_eq!(
             with(check, PLACEHOLDER, "pattern", json!("[a-z")),
@@ -261,7 +266,8 @@ mod tests {
             assert_eq!(
                 with(check, "/x-events/placeholders/0", "pattern", json!(pattern)),
                 [format!(
-                    "/x-events/placeholders/0/example: \"worker-0\" does not match \"^(?:{pattern})$\""
+                    "/x-events/placeholders/0/example: must fit the form of \
+                     x-events/placeholders/0: \"worker-0\" does not match \"^(?:{pattern})$\""
                 )]
             );
         }
