@@ -134,7 +134,8 @@ impl AlgorithmSpec {
                     field.at("name").path(),
                     field.at("name").actual(),
                     match self.parameters.as_slice() {
-                        [] => "must not be given: the algorithm has no hyper-parameters".to_owned(),
+                        [] => "must not be given, because the algorithm has no hyper-parameters"
+                            .to_owned(),
                         known => format!(
                             "must be a hyper-parameter of the algorithm: {}",
                             names(known.iter().map(|known| known.name.as_str())),
@@ -151,7 +152,8 @@ impl AlgorithmSpec {
                     PARAMETER_REQUIRED.basis,
                     format!("{}[{:?}]", list.path(), known.name),
                     Actual::Missing,
-                    "must be given: the algorithm requires this hyper-parameter and has no default for it",
+                    "must be given, because the algorithm requires this hyper-parameter and has \
+                     no default for it",
                     "give it a value",
                 );
             }
@@ -166,7 +168,7 @@ impl Parameter {
         let (rule, requirement, advice) = if !self.editable && !same {
             (
                 JOB_FITS_ALGORITHM,
-                "must not be changed: the algorithm fixes this hyper-parameter",
+                "must not be changed, because the algorithm fixes this hyper-parameter",
                 "leave it out",
             )
         } else if self.constraint.required && value.is_empty() {
@@ -260,7 +262,7 @@ fn check_channels(known: &[Channel], list: &Located<'_>, direction: &str, report
                 JOB_FITS_ALGORITHM.basis,
                 format!("{}[{:?}]", list.path(), channel.name),
                 Actual::Missing,
-                format!("must be given: the algorithm has an {direction} of this name"),
+                format!("must be given, because the algorithm has an {direction} of this name"),
                 "add it",
             );
         }

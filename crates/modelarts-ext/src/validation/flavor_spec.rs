@@ -113,7 +113,7 @@ impl FlavorSpec {
                 nodes.path(),
                 nodes.actual(),
                 match most {
-                    1 => "must be 1: the flavor is not for distributed jobs".to_owned(),
+                    1 => "must be 1, because the flavor is not for distributed jobs".to_owned(),
                     most => format!("must be at most {most} with this flavor"),
                 },
                 "ask for fewer nodes, or choose another flavor",
@@ -157,7 +157,8 @@ impl FlavorSpec {
             report.warnings.push(Warning::new(
                 logs.path(),
                 logs.actual(),
-                "should be given with CPU and GPU flavors only, because others do not offer persistent logs",
+                "should be given with CPU and GPU flavors only, because others do not offer \
+                 persistent logs",
             ));
         }
     }

@@ -52,8 +52,8 @@ pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
 }
 
 /// The enumerations that are complete: the description closes the first three, and a code of the
-/// service names the cause of the last. The service may add values to others; it accepts the runtime
-/// type `production`, though the SDK has only `debug` (`openapi/SOURCES.md`, D-115).
+/// service names the cause of the last. The service may add values to others; it accepts the
+/// runtime type `production`, though the SDK has only `debug` (`openapi/SOURCES.md`, D-115).
 const CLOSED_ENUMS: &[(&str, &str)] = &[
     ("NodeSelectorRequirementRequest", "operator"),
     ("RetentionPolicyRequest", "policy"),

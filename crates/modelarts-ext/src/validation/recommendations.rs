@@ -85,7 +85,8 @@ fn repeated_argument_names(draft: &Draft<'_>, found: &mut Vec<Warning>) {
                 warn(
                     found,
                     name,
-                    "should be unique: an input, an output or a hyper-parameter of this name becomes the same argument",
+                    "should be unique: an input, an output or a hyper-parameter of this name \
+                     becomes the same argument",
                 );
             }
         }
@@ -154,7 +155,8 @@ fn check_folder(
             found,
             field,
             format!(
-                "should be an empty folder for {what}; this one overlaps with code, data or another output"
+                "should be an empty folder for {what}; this one overlaps with code, data or \
+                 another output"
             ),
         );
     }
@@ -167,7 +169,8 @@ fn undocumented_predownload(draft: &Draft<'_>, found: &mut Vec<Warning>) {
             warn(
                 found,
                 &predownload,
-                "no document names the field for predownload; make sure that the files are downloaded",
+                "no document names the field for predownload; make sure that the files are \
+                 downloaded",
             );
         }
     }
@@ -304,7 +307,8 @@ fn empty_search(draft: &Draft<'_>, found: &mut Vec<Warning>) {
         found.push(Warning::new(
             varied.path(),
             Actual::Missing,
-            "should be given, because the search varies nothing; name the hyper-parameters to vary, or leave the search out",
+            "should be given, because the search varies nothing; name the hyper-parameters to \
+             vary, or leave the search out",
         ));
     }
 }

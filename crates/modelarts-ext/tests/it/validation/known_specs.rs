@@ -85,20 +85,21 @@ fn a_job_must_fit_its_algorithm() {
              be data of a kind that the algorithm admits (ModelArts.2834); give obs",
             "algorithm.inputs[1].name = \"pictures\": must be an input of the algorithm \
              (ModelArts.2814); choose one of its inputs: images, labels",
-            "algorithm.inputs[\"labels\"] is missing: must be given: the algorithm has an input \
-             of this name (ModelArts.2814); add it",
-            "algorithm.outputs[\"model\"] is missing: must be given: the algorithm has an output \
-             of this name (ModelArts.2814); add it",
+            "algorithm.inputs[\"labels\"] is missing: must be given, because the algorithm has an \
+             input of this name (ModelArts.2814); add it",
+            "algorithm.outputs[\"model\"] is missing: must be given, because the algorithm has an \
+             output of this name (ModelArts.2814); add it",
             "algorithm.parameters[0].value = \"11\": must lie in the range of the algorithm \
              (ModelArts.2769); choose a value in the range (Integer: 1, 10)",
-            "algorithm.parameters[1].value = \"cpu\": must not be changed: the algorithm fixes \
-             this hyper-parameter (ModelArts.2814); leave it out (String)",
+            "algorithm.parameters[1].value = \"cpu\": must not be changed, because the algorithm \
+             fixes this hyper-parameter (ModelArts.2814); leave it out (String)",
             "algorithm.parameters[2].value = \"fast\": must be of the type that the algorithm \
              states (ModelArts.2768); correct the value (Float)",
             "algorithm.parameters[3].name = \"colour\": must be a hyper-parameter of the \
              algorithm: epochs, device, kind, rate (ModelArts.2814); leave it out",
-            "algorithm.parameters[\"kind\"] is missing: must be given: the algorithm requires \
-             this hyper-parameter and has no default for it (ModelArts.2766); give it a value",
+            "algorithm.parameters[\"kind\"] is missing: must be given, because the algorithm \
+             requires this hyper-parameter and has no default for it (ModelArts.2766); give it a \
+             value",
         ]
     );
     assert_eq!(
@@ -143,8 +144,8 @@ fn a_job_must_fit_its_flavor() {
     assert_eq!(
         with(flavor("CPU", 0, 1), 2),
         [
-            "spec.resource.node_count = 2: must be 1: the flavor is not for distributed jobs \
-             (ModelArts.2793); ask for fewer nodes, or choose another flavor"
+            "spec.resource.node_count = 2: must be 1, because the flavor is not for distributed \
+             jobs (ModelArts.2793); ask for fewer nodes, or choose another flavor"
         ]
     );
     let logs = |kind: &str| {
@@ -220,8 +221,8 @@ async fn algorithm_and_flavor_are_looked_up() {
     assert_eq!(
         violations(&job),
         [
-            "algorithm.inputs[\"images\"] is missing: must be given: the algorithm has an input \
-             of this name (ModelArts.2814); add it",
+            "algorithm.inputs[\"images\"] is missing: must be given, because the algorithm has an \
+             input of this name (ModelArts.2814); add it",
             "algorithm.parameters[0].value = \"many\": must be of the type that the algorithm \
              states (ModelArts.2768); correct the value (Integer)",
             "spec.resource.node_count = 3: must be at most 2 with this flavor (ModelArts.2793); \

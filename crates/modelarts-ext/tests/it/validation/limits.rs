@@ -16,8 +16,8 @@ use crate::support::{
     site::Site,
 };
 
-/// The fields that the emulator refuses by a rule of its own. The bodies here break earlier rules of
-/// the emulator as well; `rules.yaml` has a case for each.
+/// The fields that the emulator refuses by a rule of its own. The bodies here break earlier rules
+/// of the emulator as well; `rules.yaml` has a case for each.
 const OWN_CASES: [&str; 1] = ["algorithm.parameters[].constraint.type"];
 
 /// All fields of the body, with their general paths.

@@ -131,10 +131,10 @@ async fn submit_asks_about_the_algorithm() {
     assert_eq!(
         lines,
         [
-            "algorithm.inputs[\"images\"] is missing: must be given: the algorithm has an input \
-             of this name (ModelArts.2814); add it",
-            "algorithm.parameters[0].value = \"4\": must not be changed: the algorithm fixes this \
-             hyper-parameter (ModelArts.2814); leave it out (Integer)",
+            "algorithm.inputs[\"images\"] is missing: must be given, because the algorithm has an \
+             input of this name (ModelArts.2814); add it",
+            "algorithm.parameters[0].value = \"4\": must not be changed, because the algorithm \
+             fixes this hyper-parameter (ModelArts.2814); leave it out (Integer)",
             "spec.resource.node_count = 17: must be at most 16 with this flavor (ModelArts.2793); \
              ask for fewer nodes, or choose another flavor",
         ]

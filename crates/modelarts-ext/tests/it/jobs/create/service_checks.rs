@@ -39,10 +39,7 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
         let about = about.split('[').next().unwrap();
         let message = error.message().unwrap();
         assert!(
-            violation.code() != Some("ModelArts.2788")
-                || message.contains(about)
-                // The check names the engine, the service the search.
-                || case.name == "a search runs on two engines",
+            violation.code() != Some("ModelArts.2788") || message.contains(about),
             "{}: {error}",
             case.name
         );
