@@ -59,7 +59,7 @@ impl Violation {
         }
     }
 
-    /// The rule as a sentence on jobs that keep it.
+    /// The rule, such as `must end in .py`.
     #[must_use]
     pub fn rule(&self) -> &str {
         &self.rule

@@ -84,9 +84,9 @@ impl TrainingJobs {
                 vec![Violation::new(
                     "jobs",
                     Actual::Missing,
-                    "there is a job to delete",
+                    "must name at least one job",
                     Some(INVALID),
-                    "name one",
+                    "name a job to delete",
                 )],
             ));
         }

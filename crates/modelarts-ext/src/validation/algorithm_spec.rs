@@ -1,4 +1,4 @@
-//! The spec of an algorithm that the service keeps, and the demands that it makes of a job.
+//! The spec of a stored algorithm, and its requirements for jobs.
 
 use serde_json::Value;
 
@@ -18,22 +18,25 @@ use crate::{
     },
 };
 
-/// The spec of an algorithm, which its jobs must fit: channels, hyper-parameters, flavors.
+/// The spec of an algorithm: channels, hyper-parameters and requirements for the flavor.
+///
+/// A job with the algorithm must fit the spec.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlgorithmSpec {
     inputs: Vec<Channel>,
     outputs: Vec<Channel>,
     parameters: Vec<Parameter>,
-    open: bool,
+    /// True if jobs may add hyper-parameters.
+    is_open: bool,
     requirements: Vec<Requirement>,
-    /// There is no such algorithm.
-    missing: bool,
+    /// True if the service does not have the algorithm.
+    is_missing: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Channel {
     name: String,
-    /// The kinds of data that it admits, `obs` or `modelarts_dataset`; none: any.
+    /// The kinds of data that the channel admits, `obs` or `modelarts_dataset`. Empty means any.
     kinds: Vec<String>,
 }
 
@@ -52,7 +55,7 @@ pub(crate) struct Requirement {
 }
 
 impl AlgorithmSpec {
-    /// Reads the answer of `ShowAlgorithmByUuid`. What is missing demands nothing.
+    /// Reads the answer of `ShowAlgorithmByUuid`. Missing fields set no requirement.
     #[must_use]
     pub fn from_json(answer: &Value) -> Self {
         let answer = Located::root(answer);
@@ -66,22 +69,22 @@ impl AlgorithmSpec {
                 .iter()
                 .filter_map(parameter)
                 .collect(),
-            // Without it a job may only set what the algorithm has.
-            open: config.at("parameters_customization").is_true(),
+            // Otherwise a job may only set the hyper-parameters of the algorithm.
+            is_open: config.at("parameters_customization").is_true(),
             requirements: answer
                 .at("resource_requirements")
                 .items()
                 .iter()
                 .filter_map(requirement)
                 .collect(),
-            missing: false,
+            is_missing: false,
         }
     }
 
-    /// An algorithm that the service does not have.
+    /// The spec of an algorithm that the service does not have.
     pub(crate) fn missing() -> Self {
         Self {
-            missing: true,
+            is_missing: true,
             ..Self::default()
         }
     }
@@ -90,18 +93,18 @@ impl AlgorithmSpec {
         &self.requirements
     }
 
-    /// Finds what contradicts the algorithm.
+    /// Adds all contradictions between job and algorithm to the report.
     pub(crate) fn check(&self, draft: &Draft<'_>, report: &mut Report) {
         if !draft.has_stored_algorithm() {
             return;
         }
-        if self.missing {
+        if self.is_missing {
             let id = draft.at("algorithm.id");
             report.add(
                 ALGORITHM_EXISTS.basis,
                 id.path(),
                 id.actual(),
-                "the service has the algorithm",
+                "must be an algorithm that the service has",
                 "correct the id, or create the algorithm first",
             );
             return;
@@ -125,15 +128,19 @@ impl AlgorithmSpec {
             let value = field.at("value");
             match self.parameters.iter().find(|known| known.name == name) {
                 Some(known) => known.check(&value, report),
-                None if self.open => {}
+                None if self.is_open => {}
                 None => report.add(
                     JOB_FITS_ALGORITHM.basis,
                     field.at("name").path(),
                     field.at("name").actual(),
-                    format!(
-                        "the hyper-parameters are those of the algorithm: {}",
-                        self.names()
-                    ),
+                    match self.parameters.as_slice() {
+                        [] => "must not be given, because the algorithm has no hyper-parameters"
+                            .to_owned(),
+                        known => format!(
+                            "must be a hyper-parameter of the algorithm: {}",
+                            names(known.iter().map(|known| known.name.as_str())),
+                        ),
+                    },
                     "leave it out",
                 ),
             }
@@ -145,19 +152,10 @@ impl AlgorithmSpec {
                     PARAMETER_REQUIRED.basis,
                     format!("{}[{:?}]", list.path(), known.name),
                     Actual::Missing,
-                    "the algorithm requires this hyper-parameter and has no default for it",
+                    "must be given, because the algorithm requires this hyper-parameter and has \
+                     no default for it",
                     "give it a value",
                 );
-            }
-        }
-    }
-
-    fn names(&self) -> String {
-        match self.parameters.as_slice() {
-            [] => "none".into(),
-            known => {
-                let names: Vec<_> = known.iter().map(|known| known.name.as_str()).collect();
-                names.join(", ")
             }
         }
     }
@@ -167,16 +165,16 @@ impl Parameter {
     fn check(&self, field: &Located<'_>, report: &mut Report) {
         let value = field.text().unwrap_or_default();
         let same = self.value.as_deref().unwrap_or_default() == value;
-        let (rule, says, advice) = if !self.editable && !same {
+        let (rule, requirement, advice) = if !self.editable && !same {
             (
                 JOB_FITS_ALGORITHM,
-                "the algorithm does not let jobs change this hyper-parameter",
+                "must not be changed, because the algorithm fixes this hyper-parameter",
                 "leave it out",
             )
         } else if self.constraint.required && value.is_empty() {
             (
                 PARAMETER_REQUIRED,
-                "the algorithm requires a value",
+                "must have a value, because the algorithm requires one",
                 "give it a value",
             )
         } else if value.is_empty() {
@@ -184,19 +182,19 @@ impl Parameter {
         } else if !self.constraint.admits_type(value) {
             (
                 PARAMETER_TYPED,
-                "the value is of the type that the algorithm names",
+                "must be of the type that the algorithm states",
                 "correct the value",
             )
         } else if !self.constraint.admits_choice(value) {
             (
                 PARAMETER_CHOSEN,
-                "the value is one of the choices of the algorithm",
+                "must be one of the choices of the algorithm",
                 "choose one of them",
             )
         } else if !self.constraint.admits_number(value) {
             (
                 PARAMETER_IN_RANGE,
-                "the value lies in the range of the algorithm",
+                "must lie in the range of the algorithm",
                 "choose a value in the range",
             )
         } else {
@@ -211,7 +209,13 @@ impl Parameter {
             true => advice.to_owned(),
             false => format!("{advice} ({})", admitted.join(": ")),
         };
-        report.add(rule.basis, field.path(), field.actual(), says, advice);
+        report.add(
+            rule.basis,
+            field.path(),
+            field.actual(),
+            requirement,
+            advice,
+        );
     }
 }
 
@@ -227,10 +231,13 @@ fn check_channels(known: &[Channel], list: &Located<'_>, direction: &str, report
                 JOB_FITS_ALGORITHM.basis,
                 name.path(),
                 name.actual(),
-                format!("the algorithm has an {direction} of this name"),
+                format!("must be an {direction} of the algorithm"),
                 match known.is_empty() {
-                    true => format!("leave it out; the algorithm has no {direction}"),
-                    false => format!("name it as the algorithm does: {}", names(known)),
+                    true => format!("leave it out; the algorithm has no {direction}s"),
+                    false => format!(
+                        "choose one of its {direction}s: {}",
+                        names(known.iter().map(|channel| channel.name.as_str())),
+                    ),
                 },
             );
             continue;
@@ -244,7 +251,7 @@ fn check_channels(known: &[Channel], list: &Located<'_>, direction: &str, report
                 DATA_FITS_ALGORITHM.basis,
                 field.at("remote").path(),
                 field.at("remote").actual(),
-                "the algorithm admits data of this kind",
+                "must be data of a kind that the algorithm admits",
                 format!("give {}", channel.kinds.join(" or ")),
             );
         }
@@ -255,24 +262,20 @@ fn check_channels(known: &[Channel], list: &Located<'_>, direction: &str, report
                 JOB_FITS_ALGORITHM.basis,
                 format!("{}[{:?}]", list.path(), channel.name),
                 Actual::Missing,
-                format!("the algorithm has an {direction} of this name"),
-                "give it",
+                format!("must be given, because the algorithm has an {direction} of this name"),
+                "add it",
             );
         }
     }
 }
 
-fn names(channels: &[Channel]) -> String {
-    let names: Vec<_> = channels
-        .iter()
-        .map(|channel| channel.name.as_str())
-        .collect();
-    names.join(", ")
+fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
 }
 
 fn channels(list: &Located<'_>) -> Vec<Channel> {
     let read = |field: &Located<'_>| {
-        // The service writes both names.
+        // Answers of the service have either name.
         let constraints = ["remote_constraints", "remote_constraint"];
         let kinds = constraints.iter().flat_map(|name| field.at(name).items());
         Some(Channel {
@@ -295,7 +298,7 @@ fn parameter(field: &Located<'_>) -> Option<Parameter> {
 }
 
 fn requirement(field: &Located<'_>) -> Option<Requirement> {
-    // Requests have `values`; documents have `value` in answers (SOURCES D-16).
+    // Requests have `values`; answers have `value` in the documents (`openapi/SOURCES.md`, D-16).
     let values = ["values", "value"].map(|name| field.at(name));
     Some(Requirement {
         key: field.at("key").text()?.to_owned(),

@@ -1,4 +1,4 @@
-//! The names of the annotations that have an effect.
+//! Names of the annotations that have an effect.
 
 pub(crate) const RETRIES: &str = "fault-tolerance/job-retry-num";
 pub(crate) const UNCONDITIONAL: &str = "fault-tolerance/job-unconditional-retry";
@@ -7,5 +7,5 @@ pub(crate) const JUPYTER: &str = "jupyter-lab/enable";
 pub(crate) const TENSORBOARD: &str = "tensorboard/enable";
 pub(crate) const INSIGHT: &str = "mindstudio-insight/enable";
 
-/// The annotations that are switched on with `true`.
+/// The annotations with the values `true` and `false`.
 pub(super) const SWITCHES: [&str; 5] = [UNCONDITIONAL, HANG_RETRY, JUPYTER, TENSORBOARD, INSIGHT];

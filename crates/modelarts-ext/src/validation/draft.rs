@@ -1,4 +1,4 @@
-//! A job that is to be made, in the form that the rules read.
+//! The body of a creation, in the form that the rules read.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub(crate) struct Draft<'a> {
     pub(super) cloud: Cloud,
 }
 
-/// True for resources in a dedicated pool, or in a federation of pools.
+/// True for resources in a dedicated pool or in a federation of pools.
 pub(super) fn names_pool(resource: &Located<'_>) -> bool {
     let fields = ["pool_id", "pool_group_id"];
     fields.iter().any(|name| resource.at(name).is_given())
@@ -56,7 +56,7 @@ impl<'a> Draft<'a> {
         programs
     }
 
-    /// Lists that go by one name: a job has one, and each task two.
+    /// All lists of this name: each algorithm has one, and another one in `job_config`.
     fn lists(&self, name: &str) -> Vec<Vec<Located<'a>>> {
         let mut lists = Vec::new();
         for program in self.programs() {
@@ -78,8 +78,8 @@ impl<'a> Draft<'a> {
         self.lists("parameters")
     }
 
-    /// The value at a place, for a message. A hyper-parameter may be marked as a
-    /// secret.
+    /// The value of a field, for a message. The value of a hyper-parameter that is marked as
+    /// sensitive is hidden.
     pub(super) fn actual(&self, field: &Located<'a>) -> Actual {
         let secret = self.parameters().iter().flatten().any(|parameter| {
             parameter.at("constraint.sensitive").is_true()
@@ -97,15 +97,15 @@ impl<'a> Draft<'a> {
         lists.flatten().collect()
     }
 
-    /// True for a job with an algorithm that the service keeps.
+    /// True for a job with a stored algorithm.
     pub(super) fn has_stored_algorithm(&self) -> bool {
         ["id", "subscription_id", "item_version_id"]
             .iter()
             .any(|name| self.at("algorithm").at(name).is_given())
     }
 
-    /// True for a job that must say what it runs. Jobs that only show logs, tune a model
-    /// of the platform or are made of tasks say it elsewhere.
+    /// True for a job that must have an algorithm. Exempt are visualisation jobs, jobs with tasks
+    /// and jobs that tune a model of the platform.
     pub(super) fn runs_code(&self) -> bool {
         !self.at("kind").is("visualization_job") && !self.has("tasks") && !self.is_fine_tuning()
     }
@@ -115,7 +115,7 @@ impl<'a> Draft<'a> {
         self.has("train_type") || self.has("ftjob_config")
     }
 
-    /// True for a job that must name its code itself.
+    /// True for a job whose algorithm must name its own code.
     pub(super) fn names_own_code(&self) -> bool {
         self.runs_code() && !self.has_stored_algorithm() && self.has("algorithm")
     }

@@ -1,4 +1,4 @@
-//! The spec of a flavor, and the jobs that it admits.
+//! The spec of a flavor, and its limits for jobs.
 
 use serde_json::Value;
 
@@ -16,20 +16,20 @@ use crate::validation::{
 const NODES: &str = "spec.resource.node_count";
 const FLAVOR: &str = "spec.resource.flavor_id";
 
-/// The spec of a flavor: its kind, its cards, how many nodes a job may have, its disk.
+/// The spec of a flavor: kind, number of cards, limit on nodes, size of the disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlavorSpec {
     kind: Option<String>,
     cards: i64,
     max_nodes: Option<i64>,
     disk_gb: Option<u64>,
-    /// The flavors that there are, when this one is none of them.
+    /// The flavors of the public pool, if this one is not among them.
     existing: Option<String>,
 }
 
 impl FlavorSpec {
-    /// Reads one of the `flavors` of the answer of `ShowTrainingJobFlavors`. What is
-    /// missing forbids nothing.
+    /// Reads one of the `flavors` in the answer of `ShowTrainingJobFlavors`. Missing fields set no
+    /// limit.
     #[must_use]
     pub fn from_json(flavor: &Value) -> Self {
         let flavor = Located::root(flavor);
@@ -44,7 +44,7 @@ impl FlavorSpec {
         }
     }
 
-    /// Picks a flavor out of the whole answer.
+    /// Reads the flavor with this id from the whole answer.
     #[must_use]
     pub fn find(answer: &Value, id: &str) -> Option<Self> {
         let flavors = answer.get("flavors")?.as_array()?;
@@ -54,8 +54,8 @@ impl FlavorSpec {
         Some(Self::from_json(flavor))
     }
 
-    /// A flavor that is not in the answer. `None` when that says nothing: the answer is
-    /// empty, or only a part of what there is.
+    /// The spec of a flavor that is not in the answer. `None` if the answer is empty or has only a
+    /// part of the flavors, and so does not rule the flavor out.
     pub(crate) fn missing(answer: &Value) -> Option<Self> {
         let answer = Located::root(answer);
         let flavors = answer.at("flavors").items();
@@ -77,7 +77,7 @@ impl FlavorSpec {
         self.disk_gb
     }
 
-    /// Finds what the flavor does not admit, and what of it the algorithm does not.
+    /// Adds all contradictions between job, flavor and algorithm to the report.
     pub(crate) fn check(
         &self,
         draft: &Draft<'_>,
@@ -86,7 +86,8 @@ impl FlavorSpec {
     ) {
         if let Some(existing) = &self.existing {
             let flavor = draft.at(FLAVOR);
-            // The list is that of the public pool; no source has these in it (SOURCES D-67).
+            // The list is that of the public pool. No source lists flavors of dedicated pools in it
+            // (`openapi/SOURCES.md`, D-67).
             if flavor
                 .text()
                 .is_some_and(|id| id.starts_with(POOL_FLAVOR_PREFIX))
@@ -97,8 +98,8 @@ impl FlavorSpec {
                 FLAVOR_EXISTS.basis,
                 flavor.path(),
                 flavor.actual(),
-                "the public pool has the flavor",
-                format!("choose one that there is: {existing}"),
+                "must be a flavor that the public pool offers",
+                format!("choose one of these: {existing}"),
             );
             return;
         }
@@ -112,8 +113,8 @@ impl FlavorSpec {
                 nodes.path(),
                 nodes.actual(),
                 match most {
-                    1 => "the flavor has one node: it is not for distributed jobs".to_owned(),
-                    most => format!("the flavor admits at most {most} nodes"),
+                    1 => "must be 1, because the flavor is not for distributed jobs".to_owned(),
+                    most => format!("must be at most {most} with this flavor"),
                 },
                 "ask for fewer nodes, or choose another flavor",
             );
@@ -128,7 +129,7 @@ impl FlavorSpec {
             let admits = |is: &str| {
                 requirement.values.is_empty()
                     || requirement.values.iter().any(|value| {
-                        // What is made for several runs on one, too.
+                        // An algorithm for several cards or nodes runs on one, too.
                         value.eq_ignore_ascii_case(is) || (is == "singular" && value == "multiple")
                     })
             };
@@ -138,31 +139,32 @@ impl FlavorSpec {
                     field.path(),
                     field.actual(),
                     format!(
-                        "the algorithm needs {} {}, and this is {}",
+                        "must fit the algorithm: {} is {}, and {} is required",
                         requirement.key,
-                        requirement.values.join(" or "),
                         is.unwrap_or_default(),
+                        requirement.values.join(" or "),
                     ),
-                    "choose what the algorithm needs",
+                    "choose a flavor and a number of nodes that fit",
                 );
             }
         }
         let logs = draft.at("spec.log_export_path.obs_url");
-        let kept = self
+        let is_offered = self
             .kind
             .as_deref()
             .is_none_or(|kind| ["CPU", "GPU"].contains(&kind));
-        if logs.is_given() && !kept {
+        if logs.is_given() && !is_offered {
             report.warnings.push(Warning::new(
                 logs.path(),
                 logs.actual(),
-                "keeping logs is offered for CPU and GPU flavors only",
+                "should be given with CPU and GPU flavors only, because others do not offer \
+                 persistent logs",
             ));
         }
     }
 }
 
-/// Numbers come as text, too.
+/// A number, which the service also writes as text.
 fn number(field: &Located<'_>) -> Option<i64> {
     field.integer().or_else(|| field.text()?.parse().ok())
 }

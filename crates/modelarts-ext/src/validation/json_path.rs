@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::error::violation::Actual;
 
-/// A field, whether it is there or not. Null counts as not there.
+/// A field of the body, present or not. Null counts as absent.
 #[derive(Clone, Debug)]
 pub(crate) struct Located<'a> {
     path: String,
@@ -26,7 +26,7 @@ impl<'a> Located<'a> {
         }
     }
 
-    /// Such as `spec.volumes[2].nfs.local_path`.
+    /// The path, such as `spec.volumes[2].nfs.local_path`.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
@@ -48,7 +48,7 @@ impl<'a> Located<'a> {
         Self::new(path, value)
     }
 
-    /// The field of this very name, which may have dots.
+    /// The field of this name, which may contain dots.
     pub(crate) fn at_name(&self, name: &str) -> Self {
         let value = self.value.and_then(|value| value.get(name));
         let path = match self.path.as_str() {
@@ -67,7 +67,7 @@ impl<'a> Located<'a> {
             .collect()
     }
 
-    /// The entries of a map, whose keys are free.
+    /// The entries of a map.
     pub(crate) fn entries(&self) -> Vec<(&'a str, Self)> {
         let entries = self.value.and_then(Value::as_object);
         let entries = entries.into_iter().flat_map(Map::keys);
@@ -80,8 +80,8 @@ impl<'a> Located<'a> {
         Self::new(format!("{}[{key:?}]", self.path), value)
     }
 
-    /// Text that is not empty: the examples of the service send empty text where
-    /// they mean none.
+    /// The text of the field. Empty text counts as absent: the examples of the service send it for
+    /// fields without a value.
     pub(crate) fn text(&self) -> Option<&'a str> {
         self.value?.as_str().filter(|text| !text.is_empty())
     }
@@ -98,7 +98,7 @@ impl<'a> Located<'a> {
         self.value.and_then(Value::as_bool) == Some(true)
     }
 
-    /// Returns whether there is a value that says anything.
+    /// True if the field has content, see [`has_content`].
     pub(super) fn is_given(&self) -> bool {
         self.value.is_some_and(has_content)
     }
@@ -114,17 +114,17 @@ impl<'a> Located<'a> {
     }
 }
 
-/// The field, if something is wrong with it.
+/// The field, if it is wrong.
 pub(super) fn field_if<'a>(wrong: bool, field: Located<'a>) -> Vec<Located<'a>> {
     wrong.then_some(field).into_iter().collect()
 }
 
-/// Those of `fields` whose text stood in one before.
+/// The fields with the same text as an earlier one.
 pub(super) fn repetitions<'a>(fields: impl IntoIterator<Item = Located<'a>>) -> Vec<Located<'a>> {
     repetitions_by(fields, |text| text)
 }
 
-/// As [`repetitions`], slashes at the end aside: `/mnt/a` and `/mnt/a/` are one.
+/// Like [`repetitions`], without regard to trailing slashes: `/mnt/a` and `/mnt/a/` are the same.
 pub(super) fn repeated_paths<'a>(
     fields: impl IntoIterator<Item = Located<'a>>,
 ) -> Vec<Located<'a>> {
@@ -150,7 +150,7 @@ fn repetitions_by<'a>(
     repeated
 }
 
-/// Returns whether there is more than null, empty text and empty containers.
+/// True for a value other than null, empty text and empty containers.
 pub(crate) fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -161,7 +161,7 @@ pub(crate) fn has_content(value: &Value) -> bool {
     }
 }
 
-/// The fields that hold environment variables: people put passwords into them.
+/// The fields that hold environment variables, which often contain passwords.
 const VARIABLE_FIELDS: [&str; 2] = ["environments", "task_env"];
 
 fn may_be_secret(path: &str, value: &Value) -> bool {
@@ -179,7 +179,7 @@ fn holds_variables(value: &Value) -> bool {
     }
 }
 
-/// The field as the tables call it: `spec.volumes[].nfs.local_path`,
+/// The general name of a path, as in the tables: `spec.volumes[].nfs.local_path`,
 /// `algorithm.environments{}`.
 pub(crate) fn general_name(path: &str) -> String {
     let mut general = String::new();
@@ -187,7 +187,7 @@ pub(crate) fn general_name(path: &str) -> String {
     while let Some(start) = rest.find('[') {
         general.push_str(&rest[..start]);
         let inside = &rest[start + 1..];
-        // Keys are quoted, and may hold anything, a bracket too.
+        // Keys are quoted and may contain any character, including brackets.
         let (mark, end) = match inside.starts_with('"') {
             true => ("{}", inside.rfind("\"]").map(|end| end + 2)),
             false => ("[]", inside.find(']').map(|end| end + 1)),
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_know_their_path() {
+    fn fields_have_a_path() {
         let body = json!({"spec": {"volumes": [{}, {"nfs": {"local_path": "/a", "x": null}}]}});
         let volume = &Located::root(&body).at("spec.volumes").items()[1];
         let path = volume.at("nfs.local_path");
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_variables_are_not_shown() {
+    fn values_of_variables_are_hidden() {
         let body = json!({"algorithm": {"environments": {"PASSWORD": "hunter2"}}});
         let (_, field) = &Located::root(&body).at("algorithm.environments").entries()[0];
         assert_eq!(field.path(), r#"algorithm.environments["PASSWORD"]"#);

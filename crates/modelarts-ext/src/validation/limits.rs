@@ -1,9 +1,8 @@
 //! The limits of single fields, as the description states them.
 //!
-//! They come from the tables that are generated from the description: which fields
-//! there are ([`FIELDS`]), and what limits they have ([`LIMITS`]). Nothing is
-//! listed here but what the tables cannot say: codes, words for patterns, and the
-//! few fields about which another document knows better.
+//! The fields ([`FIELDS`]) and their limits ([`LIMITS`]) come from tables that are generated from
+//! the description. This module adds only information that the tables do not have: error codes,
+//! words for patterns, and the few fields for which another document is more precise.
 
 use modelarts_api::{FIELDS, Field, LIMITS, Rule, Shape};
 use serde_json::Value;
@@ -19,7 +18,7 @@ use crate::{
 /// The schema of the body.
 pub(crate) const BODY: &str = "CreateTrainingJobRequest";
 
-/// The code that most broken limits are refused with.
+/// The code of the refusal for most broken limits.
 pub(crate) const INVALID: &str = "ModelArts.2788";
 
 /// The fields of a schema.
@@ -27,17 +26,17 @@ pub(crate) fn fields(schema: &str) -> impl Iterator<Item = &'static Field> + use
     FIELDS.iter().filter(move |field| field.schema == schema)
 }
 
-/// Codes that are not [`INVALID`].
+/// The fields with a code other than [`INVALID`].
 const CODES: &[(&str, &str)] = &[
     ("algorithm.parameters[].constraint.type", "ModelArts.2825"),
     ("spec.schedule_policy.priority", "ModelArts.2816"),
 ];
 
-/// Limits that the rules between fields say in other words, with other codes, or as
-/// advice: schema and field.
+/// The fields (schema and name) that have rules in place of their limits, with more precise words,
+/// other codes, or as advice.
 const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (BODY, "kind"),
-    // It is not known if it may be /home itself (SOURCES D-120).
+    // No source states if `/home` itself is accepted (`openapi/SOURCES.md`, D-120).
     ("JobAlgorithmRequest", "local_code_dir"),
     ("TaskAlgorithmRequest", "local_code_dir"),
     ("JobEngineRequest", "run_user"),
@@ -45,17 +44,16 @@ const CHECKED_BY_RULES: &[(&str, &str)] = &[
     ("SchedulePolicyRequest", "priority"),
 ];
 
-/// A field that some jobs do without, whatever the description requires: a rule knows
-/// which.
+/// A field that the description requires and that some jobs may leave out. A rule checks it.
 const REQUIRED_BY_RULES: (&str, &str) = ("InputRequest", "name");
 
 pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
     CHECKED_BY_RULES.contains(&(schema, name))
 }
 
-/// Lists of values that are complete: the description closes the first three, and a code of
-/// the service names the cause of the last. Of others the service may learn more; a job with
-/// the runtime type `production` is taken, though the SDK has only `debug` (SOURCES D-115).
+/// The enumerations that are complete: the description closes the first three, and a code of the
+/// service names the cause of the last. The service may add values to others; it accepts the
+/// runtime type `production`, though the SDK has only `debug` (`openapi/SOURCES.md`, D-115).
 const CLOSED_ENUMS: &[(&str, &str)] = &[
     ("NodeSelectorRequirementRequest", "operator"),
     ("RetentionPolicyRequest", "policy"),
@@ -64,8 +62,8 @@ const CLOSED_ENUMS: &[(&str, &str)] = &[
 ];
 
 /// The end of the warning about a value that no document lists.
-const AS_DOCUMENTED: &str =
-    "as far as documents say (the service may know more); check the spelling";
+const CHECK_SPELLING: &str =
+    "check the spelling (documents list no other value, but the service may accept more)";
 
 /// Patterns in words.
 const PATTERNS_IN_WORDS: &[(&str, &str)] = &[
@@ -73,7 +71,7 @@ const PATTERNS_IN_WORDS: &[(&str, &str)] = &[
     ("^[-a-zA-Z0-9_./]+$", "only letters, digits and -_./"),
 ];
 
-/// Finds every field below `located` that breaks a limit.
+/// Adds every field below `located` that breaks a limit to the report.
 pub(crate) fn check(schema: &str, located: &Located<'_>, report: &mut Report) {
     for field in fields(schema) {
         let here = located.at(field.name);
@@ -90,9 +88,9 @@ fn missing(field: &Field, located: &Located<'_>, report: &mut Report) {
         report.violations.push(Violation::new(
             located.path(),
             Actual::Missing,
-            "it is required",
+            "must be given",
             Some(code(located.path())),
-            "give it",
+            "add it",
         ));
     }
 }
@@ -105,7 +103,7 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
         report.violations.push(Violation::new(
             located.path(),
             located.actual(),
-            shape_in_words(shape),
+            format!("must be {}", shape_in_words(shape)),
             Some(code(located.path())),
             "change its type",
         ));
@@ -117,9 +115,9 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
         report.violations.push(Violation::new(
             located.path(),
             located.actual(),
-            in_words(schema, name),
+            requirement(schema, name),
             Some(code(located.path())),
-            "change it so that it keeps to the limit",
+            "choose a value within the limit",
         ));
     }
     match shape {
@@ -130,7 +128,7 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
                 report.violations.push(Violation::new(
                     located.path(),
                     located.actual(),
-                    one_of(values),
+                    format!("must be {}", one_of(values)),
                     Some(code(located.path())),
                     "choose one of them",
                 ));
@@ -138,7 +136,7 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
                 report.warnings.push(Warning::new(
                     located.path(),
                     located.actual(),
-                    format!("must be {} {AS_DOCUMENTED}", one_of(values)),
+                    format!("should be {}; {CHECK_SPELLING}", one_of(values)),
                 ));
             }
         }
@@ -146,7 +144,7 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
             report.violations.push(Violation::new(
                 located.path(),
                 located.actual(),
-                "a whole number",
+                "must be a whole number",
                 Some(code(located.path())),
                 "round it",
             ));
@@ -189,8 +187,8 @@ pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<L
     }
 }
 
-/// True for a value of the type that the shape names. Builders send no others; a copied
-/// job may have them.
+/// True for a value of the type of the shape. The builder sets no others; copied jobs may have
+/// them.
 fn fits(shape: Shape, value: &Value) -> bool {
     match shape {
         Shape::Text | Shape::OneOf(_) => value.is_string(),
@@ -231,7 +229,7 @@ fn rules(schema: &str, name: &str) -> Vec<Rule> {
         .collect()
 }
 
-/// The limits of a field, in words, if this text breaks one of them.
+/// The limits of a field in words, if the text breaks one of them.
 pub(crate) fn broken_limit(schema: &str, name: &str, text: &str) -> Option<String> {
     let value = Value::from(text);
     let broken = rules(schema, name).iter().any(|rule| breaks(&value, rule));
@@ -259,19 +257,19 @@ fn breaks(value: &Value, rule: &Rule) -> bool {
         }),
         Rule::MinProperties(least) => entries().is_none_or(|n| n >= least),
         Rule::MaxProperties(most) => entries().is_none_or(|n| n <= most),
-        // A kind of limit that this crate does not know is left to the service.
+        // The service checks kinds of limits that this crate does not know.
         _ => true,
     };
     !keeps
 }
 
-/// A pattern that cannot be compiled here is left to the service; a test sees to it
-/// that there is none.
+/// True if the text matches. A pattern that does not compile counts as matched; a test checks that
+/// all of them compile.
 fn matches(pattern: &str, text: &str) -> bool {
     regress::Regex::new(pattern).map_or(true, |pattern| pattern.find(text).is_some())
 }
 
-/// `one of a, b, c`.
+/// The values of an enumeration in words: `one of a, b, c`.
 pub(crate) fn one_of(values: &[&str]) -> String {
     match values {
         [only] => (*only).to_owned(),
@@ -279,19 +277,29 @@ pub(crate) fn one_of(values: &[&str]) -> String {
     }
 }
 
-/// Units of numbers.
+/// The units of numbers: schema, field, unit.
 const UNITS: &[(&str, &str, &str)] = &[
     ("AutoStopRequest", "duration", "hours"),
     ("ReservedTimeRequest", "duration", "hours"),
 ];
 
-/// The limits of a field in words; empty when there are none.
+/// The limits of a field in words; empty if the field has none.
 pub(crate) fn in_words(schema: &str, name: &str) -> String {
     let limits = describe(&rules(schema, name));
     let mut units = UNITS.iter();
     match units.find(|(of, field, _)| (*of, *field) == (schema, name)) {
         Some((_, _, unit)) => format!("{limits} {unit}"),
         None => limits,
+    }
+}
+
+/// The limits of a field as a rule: "must have 2 to 128 characters", "must be 1 or more".
+fn requirement(schema: &str, name: &str) -> String {
+    let limits = in_words(schema, name);
+    let counted = ["characters", "elements", "entries"];
+    match counted.iter().any(|unit| limits.contains(unit)) {
+        true => format!("must have {limits}"),
+        false => format!("must be {limits}"),
     }
 }
 
@@ -318,7 +326,7 @@ fn describe(rules: &[Rule]) -> String {
             Rule::MaxItems(n) => most = Some((n, "elements")),
             Rule::MinProperties(n) => least = Some((n, "entries")),
             Rule::MaxProperties(n) => most = Some((n, "entries")),
-            Rule::UniqueItems => words.push("all different".to_owned()),
+            Rule::UniqueItems => words.push("no repeated elements".to_owned()),
             Rule::ExclusiveMinimum(n) => words.push(format!("more than {n}")),
             Rule::ExclusiveMaximum(n) => words.push(format!("less than {n}")),
             _ => {}
@@ -348,7 +356,7 @@ fn describe(rules: &[Rule]) -> String {
     });
     words.extend(match (known, pattern) {
         (Some((_, words)), _) => Some((*words).to_owned()),
-        (None, Some(pattern)) => Some(format!("matching {pattern}")),
+        (None, Some(pattern)) => Some(format!("text matching {pattern}")),
         (None, None) => None,
     });
     words.join(", ")
@@ -359,7 +367,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_said_in_words() {
+    fn limits_in_words() {
         assert_eq!(
             in_words("JobMetadataRequest", "name"),
             "1 to 64 letters, digits, _ and -"

@@ -1,8 +1,8 @@
 //! Checks of a job before it is sent: the report, and the specs that it uses.
 //!
-//! The service answers a wrong job with one code at a time, and a job that waits in a queue before
-//! it fails costs time. The check reads the whole body and says everything at once: a
-//! [violation](crate::error::Violation) where the service was seen to refuse such jobs or a
+//! The service reports one error of an invalid job at a time, and a job may wait in a queue before
+//! it fails. The check reads the whole body and reports everything at once: a
+//! [violation](crate::error::Violation) where the service is known to refuse such jobs or a
 //! document forbids them, a [`Warning`] where a document only advises. `openapi/SOURCES.md` has a
 //! row for each rule.
 //!
@@ -13,7 +13,7 @@
 //! # let (emulator, client) = start().await?;
 //! use modelarts_ext::validation::FlavorSpec;
 //!
-//! // The spec of a flavor that is at hand; submit() asks the service for it.
+//! // The spec of a flavor. submit() reads it from the service unless it is given.
 //! let flavor = serde_json::json!({"flavor_type": "CPU", "max_num": 2});
 //! let report = client
 //!     .training_jobs()
@@ -33,11 +33,11 @@
 //! [`CreateJob::check`](crate::jobs::create::CreateJob::check) sends nothing;
 //! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) checks before it sends. Specs of
 //! algorithm and flavor come from [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up),
-//! or from you.
+//! or from the caller.
 
-// `check` reads the body of a request by its fields (`draft`, `json_path`) and holds it against the
-// limits of single fields (`limits`), the rules between fields (`rules`), what the algorithm and
-// the flavor demand (`known_specs`), and the advice of the documents (`recommendations`).
+// `check` reads the body of a request by its fields (`draft`, `json_path`) and compares it with the
+// limits of single fields (`limits`), the rules between fields (`rules`), the requirements of the
+// algorithm and the flavor (`known_specs`), and the advice of the documents (`recommendations`).
 
 pub(crate) mod algorithm_spec;
 pub(crate) mod annotations;
@@ -66,8 +66,8 @@ use crate::{
     },
 };
 
-/// Checks the body of a creation by the rules of a cloud, and against the specs of its algorithm
-/// and its flavor, where they are known.
+/// Checks the body of a creation: against the rules of a cloud, and against the specs of its
+/// algorithm and its flavor if they are known.
 pub(crate) fn check(body: &Value, cloud: Cloud, specs: &KnownSpecs) -> Report {
     let draft = Draft::new(body, cloud);
     let mut report = Report::default();

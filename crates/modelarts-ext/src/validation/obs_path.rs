@@ -1,11 +1,11 @@
 //! OBS paths, in both spellings: `obs://bucket/key` and `/bucket/key`.
 
-/// The bucket and the steps below it. Doubled slashes count as one.
+/// The bucket and the names below it. Repeated slashes count as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObsPath<'a>(Vec<&'a str>);
 
 impl<'a> ObsPath<'a> {
-    /// `None` when the text is no OBS path.
+    /// Reads a path; `None` if the text is no OBS path.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let rest = text
             .strip_prefix("obs://")
@@ -14,22 +14,22 @@ impl<'a> ObsPath<'a> {
             return None;
         }
         let steps: Vec<_> = rest.split('/').filter(|step| !step.is_empty()).collect();
-        let strange = steps.is_empty() || steps.iter().any(|step| matches!(*step, "." | ".."));
-        (!strange).then_some(Self(steps))
+        let invalid = steps.is_empty() || steps.iter().any(|step| matches!(*step, "." | ".."));
+        (!invalid).then_some(Self(steps))
     }
 
-    /// The rest behind `directory`, if this lies inside it.
+    /// The path relative to `directory`, if this lies inside it.
     pub(crate) fn path_below(&self, directory: &Self) -> Option<String> {
         let rest = self.0.strip_prefix(directory.0.as_slice())?;
         (!rest.is_empty()).then(|| rest.join("/"))
     }
 
-    /// Returns whether one of the two holds the other.
+    /// True if one of the two contains the other, or both are the same.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }
 
-    /// Returns whether it is a whole bucket.
+    /// True for a whole bucket.
     pub(super) fn is_bucket(&self) -> bool {
         self.0.len() == 1
     }

@@ -1,5 +1,6 @@
-//! Recommendations of the guides (SOURCES F3, G). A job that does otherwise runs all the same, so
-//! these are warnings.
+//! Recommendations of the guides (`openapi/SOURCES.md`, F3, G).
+//!
+//! A job that does not follow them still runs, so they are warnings.
 
 use modelarts_api::Shape;
 
@@ -15,7 +16,7 @@ use crate::{
     },
 };
 
-/// All of them.
+/// All recommendations.
 const RECOMMENDATIONS: &[fn(&Draft<'_>, &mut Vec<Warning>)] = &[
     channel_names,
     repeated_argument_names,
@@ -42,8 +43,9 @@ fn warn(found: &mut Vec<Warning>, field: &Located<'_>, advice: impl Into<String>
     found.push(Warning::new(field.path(), field.actual(), advice.into()));
 }
 
-/// The names that the user guide recommends (SOURCES F3), and that most scripts use. Algorithms
-/// that the service keeps have names of their own, and models that are tuned need none.
+/// Channels without the names that the user guide recommends (`openapi/SOURCES.md`, F3) and that
+/// most scripts use. Exempt are stored algorithms, which name their channels, and fine-tuning jobs,
+/// which need no names.
 fn channel_names(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     if draft.has_stored_algorithm() || draft.is_fine_tuning() {
         return;
@@ -60,13 +62,13 @@ fn channel_names(draft: &Draft<'_>, found: &mut Vec<Warning>) {
             warn(
                 found,
                 first,
-                format!("{name} is the recommended name of an {what}"),
+                format!("should be {name}, the recommended name of an {what}"),
             );
         }
     }
 }
 
-/// Channels and hyper-parameters both become `--<name>`.
+/// Names of channels and hyper-parameters that are used twice: both become the argument `--<name>`.
 fn repeated_argument_names(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     let mut seen: Vec<&str> = Vec::new();
     for list in ["inputs", "outputs", "parameters"] {
@@ -83,7 +85,8 @@ fn repeated_argument_names(draft: &Draft<'_>, found: &mut Vec<Warning>) {
                 warn(
                     found,
                     name,
-                    "an input, an output or a hyper-parameter of this name becomes the same argument",
+                    "should be unique: an input, an output or a hyper-parameter of this name \
+                     becomes the same argument",
                 );
             }
         }
@@ -91,7 +94,7 @@ fn repeated_argument_names(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-/// Paths in OBS that hold something already: code and inputs.
+/// Paths in OBS that are not empty: code and inputs.
 fn filled_paths<'a>(draft: &Draft<'a>) -> Vec<ObsPath<'a>> {
     let inputs = draft.at("algorithm.inputs").items();
     let inputs = inputs.iter().map(|input| input.at("remote.obs.obs_url"));
@@ -108,7 +111,7 @@ fn output_folders(draft: &Draft<'_>, found: &mut Vec<Warning>) {
         let Some(path) = field.text().and_then(ObsPath::parse) else {
             continue;
         };
-        // To go on with an earlier run is to use a directory that is not empty.
+        // A job that continues an earlier run uses the output of that run.
         if !output.at("prefetch_to_local").is_true() {
             check_folder(found, &field, &path, &taken, "an output");
         }
@@ -145,14 +148,15 @@ fn check_folder(
         warn(
             found,
             field,
-            format!("an empty folder is recommended for {what}, not a whole bucket"),
+            format!("should be an empty folder for {what}, not a whole bucket"),
         );
     } else if taken.iter().any(|other| other.overlaps(path)) {
         warn(
             found,
             field,
             format!(
-                "an empty folder is recommended for {what}; this one meets code, data or another output"
+                "should be an empty folder for {what}; this one overlaps with code, data or \
+                 another output"
             ),
         );
     }
@@ -165,7 +169,8 @@ fn undocumented_predownload(draft: &Draft<'_>, found: &mut Vec<Warning>) {
             warn(
                 found,
                 &predownload,
-                "no document names the field for predownload; see to it that the files are there",
+                "no document names the field for predownload; make sure that the files are \
+                 downloaded",
             );
         }
     }
@@ -174,7 +179,11 @@ fn undocumented_predownload(draft: &Draft<'_>, found: &mut Vec<Warning>) {
 fn highest_priority(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     let priority = draft.at("spec.schedule_policy.priority");
     if priority.integer() == Some(3) {
-        warn(found, &priority, "priority 3 needs a permission of its own");
+        warn(
+            found,
+            &priority,
+            "priority 3 requires a separate permission",
+        );
     }
 }
 
@@ -183,7 +192,11 @@ fn derived_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     let inputs = draft.inputs().into_iter().flatten();
     let derived = inputs.map(|input| input.at("remote.dataset.obs_url"));
     for field in derived.chain([name]).filter(Located::is_given) {
-        warn(found, &field, "the service fills this in; leave it out");
+        warn(
+            found,
+            &field,
+            "should be left out, because the service fills it in",
+        );
     }
 }
 
@@ -194,12 +207,12 @@ fn ineffective_code_directory(draft: &Draft<'_>, found: &mut Vec<Warning>) {
         warn(
             found,
             &directory,
-            "it has no effect on code that lies in the image",
+            "should be left out, because it has no effect on code in the image",
         );
     }
 }
 
-/// Other annotations are kept by the service, and have no effect.
+/// Annotations that resemble a known one. The service stores others without an effect.
 fn misspelt_annotations(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     const OTHER_ANNOTATIONS: [&str; 6] = [
         "job_template",
@@ -227,7 +240,8 @@ fn misspelt_annotations(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-/// Copied jobs bring them along. What they hold may be a secret.
+/// Fields that no document names; copied jobs may have them. Their values may be secrets, so the
+/// warning does not show them.
 fn unknown_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     let mut fields = Vec::new();
     limits::unknown(Shape::Object(BODY), &draft.root(), &mut fields);
@@ -240,8 +254,8 @@ fn unknown_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
     }));
 }
 
-/// The first steps of paths on a machine. Such a path reads as one in OBS, in the bucket of this
-/// name.
+/// The first directory of common local paths. The service reads such a path as one in OBS, in the
+/// bucket of this name.
 const LOCAL_ROOTS: [&str; 7] = ["home", "root", "tmp", "mnt", "cache", "Users", "var"];
 
 fn local_paths(draft: &Draft<'_>, found: &mut Vec<Warning>) {
@@ -261,8 +275,8 @@ fn local_paths(draft: &Draft<'_>, found: &mut Vec<Warning>) {
                 found,
                 &field,
                 format!(
-                    "this is the bucket {bucket} in OBS, not a path on a machine; write obs:// if \
-                     that is meant, or upload the files"
+                    "this is the bucket {bucket} in OBS, not a local path; write obs:// if the bucket \
+                     is meant, or upload the files"
                 ),
             );
         }
@@ -280,7 +294,7 @@ fn volume_servers(draft: &Draft<'_>, found: &mut Vec<Warning>) {
             warn(
                 found,
                 &server,
-                "a file system is named by its server and a path, such as 10.0.0.5:/share",
+                "should be a server and a path, such as 10.0.0.5:/share",
             );
         }
     }
@@ -293,12 +307,13 @@ fn empty_search(draft: &Draft<'_>, found: &mut Vec<Warning>) {
         found.push(Warning::new(
             varied.path(),
             Actual::Missing,
-            "the search varies nothing; say what it varies, or leave it out",
+            "should be given, because the search varies nothing; name the hyper-parameters to \
+             vary, or leave the search out",
         ));
     }
 }
 
-/// The known name that a misspelt one most likely means.
+/// The known name that is most similar to a misspelt one.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|known| {
@@ -307,7 +322,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
                 known,
             )
         })
-        // Below this, words have little more than letters in common.
+        // Below this similarity, names are unrelated.
         .filter(|(likeness, _)| *likeness > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, known)| known)

@@ -4,22 +4,23 @@ use std::{borrow::Cow, fmt};
 
 use crate::error::violation::{Actual, Violation};
 
-/// The evidence for a rule, as `openapi/SOURCES.md` has it. A job that breaks the rule gets
-/// a violation or a warning by it.
+/// The evidence for a rule, as in `openapi/SOURCES.md`. It decides between violation and warning.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Basis {
-    /// A violation: the service was seen to refuse such jobs, or its list of codes names
-    /// this cause. With the code.
+    /// A violation: the service is known to refuse such jobs, or its list of codes names this
+    /// cause. With the code.
     Refusal(&'static str),
-    /// A violation: a document says that it must be so. With the code that answers.
+    /// A violation: a document requires it. With the code of the refusal.
     Must(&'static str),
-    /// A warning: advice of a document, or what seems to follow from one. With the reason
-    /// why it is no more than that.
+    /// A warning: a document advises it, or seems to imply it. With the reason why it is not a
+    /// violation.
     Advice(&'static str),
 }
 
-/// Advice that a job does not follow. Nothing is known to refuse the job for it: the
-/// advice says why it is no [`Violation`].
+/// Advice that a job does not follow.
+///
+/// The service is not known to refuse the job for it; the advice gives the reason why it is no
+/// [`Violation`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     field: String,
@@ -46,7 +47,7 @@ impl Warning {
         &self.field
     }
 
-    /// The better way, and the reason.
+    /// The recommendation, and the reason for it.
     #[must_use]
     pub fn advice(&self) -> &str {
         &self.advice
@@ -59,41 +60,46 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The findings of a check. Its `Display` is one line for each violation and warning.
+/// The findings of a check.
+///
+/// Its `Display` is one line for each violation and warning.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-#[must_use = "a report says whether something is wrong; it is no error by itself"]
+#[must_use = "a report is not an error by itself: its violations must be read"]
 pub struct Report {
-    /// The rules that the service was seen to enforce, or that a document states.
+    /// Broken rules that the service is known to enforce, or that a document states.
     pub violations: Vec<Violation>,
-    /// Advice that is not followed. It keeps no job from being sent.
+    /// Advice that the job does not follow. Warnings do not prevent a submission.
     pub warnings: Vec<Warning>,
 }
 
 impl Report {
-    /// Adds what breaks a rule: a violation, or a warning where the rule is advice.
+    /// Adds a violation, or a warning if the rule is advice.
     pub(crate) fn add(
         &mut self,
         basis: Basis,
         field: impl Into<String>,
         actual: Actual,
-        says: impl Into<Cow<'static, str>>,
+        requirement: impl Into<Cow<'static, str>>,
         advice: impl Into<Cow<'static, str>>,
     ) {
-        let (says, advice) = (says.into(), advice.into());
+        let (requirement, advice) = (requirement.into(), advice.into());
         match basis {
-            Basis::Refusal(code) | Basis::Must(code) => {
-                self.violations
-                    .push(Violation::new(field, actual, says, Some(code), advice))
-            }
+            Basis::Refusal(code) | Basis::Must(code) => self.violations.push(Violation::new(
+                field,
+                actual,
+                requirement,
+                Some(code),
+                advice,
+            )),
             Basis::Advice(why) => {
-                let advice = format!("{says}; {advice} ({why})");
+                let advice = format!("{requirement}; {advice} ({why})");
                 self.warnings.push(Warning::new(field, actual, advice));
             }
         }
     }
 
-    /// True if the service would take it, as far as that can be known here.
+    /// True if no rule is broken. The service may still refuse the job for other reasons.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.violations.is_empty()

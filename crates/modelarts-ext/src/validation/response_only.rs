@@ -1,21 +1,22 @@
-//! Fields of answers only: the service sets them, and a job cannot be made with them.
+//! Fields that only answers have: the service sets them, and a creation cannot contain them.
 
-/// By their general names; what lies below such a field is not sent again either. A test holds
-/// the list against the description: each field of a shown job that no request has is here.
+/// The fields, by their general names. The fields below them are not sent again either. A test
+/// compares the list with the description: it must have each field of an answer that no request
+/// has.
 const FIELDS: &[&str] = &[
-    // What became of the job.
+    // Identity and progress of the job.
     "status",
     "metadata.id",
     "metadata.uuid",
     "metadata.create_time",
     "metadata.update_time",
     "metadata.user_name",
-    // Retired, and always the same.
+    // Retired, always with the same value.
     "metadata.ai_project",
-    // Tags are set after creation, by an operation of their own.
+    // Tags are set after creation, by a separate operation.
     "metadata.tags",
     "metadata.training_experiment_reference.serial_number",
-    // What the service resolved: the algorithm, the engine, the data set.
+    // Details of algorithm, engine and data set that the service looks up.
     "algorithm.name",
     "algorithm.parameters_customization",
     "algorithm.engine.usage",
@@ -25,12 +26,12 @@ const FIELDS: &[&str] = &[
     "algorithm.engine.image_info",
     "algorithm.inputs[].remote.dataset.obs_url",
     "tasks[].algorithm.engine.v1_compatible",
-    // How outputs are copied, which is the same for all jobs.
+    // Mode and period of copying outputs, the same for all jobs.
     "algorithm.outputs[].mode",
     "algorithm.outputs[].period",
     "tasks[].algorithm.outputs[].mode",
     "tasks[].algorithm.outputs[].period",
-    // What the resources are.
+    // Details of the resources.
     "spec.resource.policy",
     "spec.resource.flavor_name",
     "spec.resource.flavor_detail",
@@ -46,7 +47,7 @@ const FIELDS: &[&str] = &[
     "spec.is_hosted_log",
     "spec.asset_model.id",
     "spec.asset_model.location",
-    // Addresses and tokens of this one job.
+    // Addresses and tokens of the one job.
     "endpoints.ssh.task_urls",
     "endpoints.jupyter_lab",
     "endpoints.tensorboard",
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_what_answers_have_and_requests_do_not() {
+    fn the_list_has_the_fields_of_answers_that_no_request_has() {
         let description: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
         let schemas = &description["components"]["schemas"];
         let of = |name: &str| {
@@ -100,8 +101,8 @@ mod tests {
             leaves(schemas, &schemas[name], "", &mut found);
             found
         };
-        let (shown, sent) = (of("TrainingJob"), of("CreateTrainingJobRequest"));
-        assert!(shown.len() > 200 && sent.len() > 200);
+        let (answered, sent) = (of("TrainingJob"), of("CreateTrainingJobRequest"));
+        assert!(answered.len() > 200 && sent.len() > 200);
         let listed = |leaf: &str| {
             FIELDS.iter().find(|field| {
                 let rest = leaf.strip_prefix(**field);
@@ -109,7 +110,7 @@ mod tests {
             })
         };
         let mut used: Vec<&str> = Vec::new();
-        for leaf in &shown {
+        for leaf in &answered {
             match listed(leaf) {
                 Some(field) => used.push(field),
                 None => assert!(
@@ -121,7 +122,7 @@ mod tests {
         for field in FIELDS {
             assert!(used.contains(field), "no answer has {field}");
         }
-        // What a request can carry is dropped only where the service derives it.
+        // The two fields of requests in the list: the service derives their values.
         let both: Vec<_> = sent.iter().filter(|leaf| listed(leaf).is_some()).collect();
         assert_eq!(
             both,

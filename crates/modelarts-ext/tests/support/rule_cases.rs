@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) breaks: Value,
-    /// The line of the check.
-    pub(crate) says: String,
-    /// True for a rule that is only advice.
+    /// The expected line of the report.
+    pub(crate) message: String,
+    /// True for advice, which is reported as a warning.
     pub(crate) is_advice: bool,
     pub(crate) keeps: Value,
 }
 
-/// A job that breaks nothing.
+/// The body of a job that breaks no rule.
 pub(crate) fn plain() -> Value {
     file()["plain"].clone()
 }
@@ -28,15 +28,15 @@ pub(crate) fn cases() -> Vec<Case> {
         .map(|case| Case {
             name: text(case, "name"),
             breaks: patched(plain, &case["breaks"]),
-            says: text(
+            message: text(
                 case,
-                if case["warns"].is_null() {
-                    "says"
+                if case["warning"].is_null() {
+                    "violation"
                 } else {
-                    "warns"
+                    "warning"
                 },
             ),
-            is_advice: !case["warns"].is_null(),
+            is_advice: !case["warning"].is_null(),
             keeps: patched(plain, &case["keeps"]),
         })
         .collect()
@@ -51,7 +51,7 @@ fn file() -> &'static Value {
     &FILE
 }
 
-/// `plain` with a merge patch.
+/// Applies a merge patch (RFC 7396).
 pub(crate) fn patched(plain: &Value, patch: &Value) -> Value {
     let Value::Object(changes) = patch else {
         return patch.clone();

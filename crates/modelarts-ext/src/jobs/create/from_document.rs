@@ -149,7 +149,7 @@ fn read_shape(shape: Shape, located: &Located<'_>, findings: &mut Findings) -> V
             findings.violations.push(Violation::new(
                 located.path(),
                 located.actual(),
-                limits::shape_in_words(shape),
+                format!("must be {}", limits::shape_in_words(shape)),
                 None,
                 "change its type",
             ));

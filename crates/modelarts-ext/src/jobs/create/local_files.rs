@@ -120,7 +120,7 @@ impl CodeDir {
                 CODE_DIR_SIZE.basis,
                 CODE_DIR,
                 Actual::Value(json!({"bytes": self.bytes})),
-                "the code directory has at most 5 GB",
+                "must have at most 5 GB",
                 "move data to an input",
             );
         }
@@ -129,7 +129,7 @@ impl CodeDir {
                 CODE_DIR_FILES.basis,
                 CODE_DIR,
                 Actual::Value(json!({"files": self.files})),
-                "the code directory has at most 1,000 files",
+                "must have at most 1,000 files",
                 "leave out what the script does not need, or pack it",
             );
         }
@@ -138,7 +138,7 @@ impl CodeDir {
                 CODE_DIR_DEPTH.basis,
                 CODE_DIR,
                 Actual::Value(json!({"levels": self.levels})),
-                "the code directory is at most 32 directories deep",
+                "must be at most 32 directories deep",
                 "make the tree flatter",
             );
         }
@@ -149,7 +149,7 @@ impl CodeDir {
             report.warnings.push(Warning::new(
                 CODE_DIR,
                 Actual::Value(json!({"bytes": self.bytes})),
-                "at most 50 MB are recommended, because every task downloads it",
+                "should have at most 50 MB, because every task downloads it",
             ));
         }
         report
@@ -171,20 +171,20 @@ impl CodeDir {
         if !inside {
             add(
                 BOOT_FILE_INSIDE,
-                "the boot file lies in the code directory",
+                "must lie in the code directory",
                 "move the boot file into the directory",
             );
         } else if !self.path.join(boot_file).is_file() {
             add(
                 BOOT_FILE_EXISTS,
-                "the boot file is there",
+                "must exist in the code directory",
                 "correct its name, or put it into the directory",
             );
         }
         if !boot_file.ends_with(".py") {
             add(
                 BOOT_FILE_PYTHON,
-                "the boot file ends in .py",
+                "must end in .py",
                 "start a Python file; other programs need an image and a command",
             );
         }
@@ -242,7 +242,7 @@ fn compare_with_disk(bytes: u64, disk_gb: u64) -> Report {
         report.violations.push(Violation::new(
             INPUTS,
             value(),
-            "an input fits the disk of the flavor",
+            "must fit the disk of the flavor",
             // The service finds out while it downloads, and has no code for it.
             None,
             "choose a flavor with a larger disk, or mount the data as a volume",
@@ -251,7 +251,7 @@ fn compare_with_disk(bytes: u64, disk_gb: u64) -> Report {
         report.warnings.push(Warning::new(
             INPUTS,
             value(),
-            "it fills nine tenths of the disk; what the script writes needs room, too",
+            "should fill at most nine tenths of the disk, because the script may write to it, too",
         ));
     }
     report
@@ -269,13 +269,13 @@ mod tests {
         assert!(tight.is_ok());
         assert_eq!(
             tight.to_string(),
-            "warning: algorithm.inputs = {\"bytes\":53687091200,\"disk_gb\":50}: it fills nine tenths \
-             of the disk; what the script writes needs room, too\n"
+            "warning: algorithm.inputs = {\"bytes\":53687091200,\"disk_gb\":50}: should fill at \
+             most nine tenths of the disk, because the script may write to it, too\n"
         );
         assert_eq!(
             compare_with_disk(disk + 1, 50).to_string(),
-            "error: algorithm.inputs = {\"bytes\":53687091201,\"disk_gb\":50}: an input fits the \
-             disk of the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
+            "error: algorithm.inputs = {\"bytes\":53687091201,\"disk_gb\":50}: must fit the disk \
+             of the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
         );
     }
 }

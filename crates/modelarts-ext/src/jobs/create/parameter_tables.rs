@@ -113,7 +113,7 @@ pub fn parameters_as_markdown() -> String {
                 all_limits.push(local_files::limits_in_words());
             }
             let rules = RULES.iter().filter(|rule| rule.on.contains(field));
-            all_limits.extend(rules.map(|rule| rule.says.to_owned()));
+            all_limits.extend(rules.map(|rule| rule.requirement.to_owned()));
         }
         let mut unique_limits: Vec<String> = Vec::new();
         for limit in all_limits {
@@ -257,7 +257,7 @@ mod tests {
         }
         for rule in RULES {
             for field in rule.on {
-                assert!(exists(field), "{}: {field}", rule.says);
+                assert!(exists(field), "{}: {field}", rule.requirement);
             }
         }
     }

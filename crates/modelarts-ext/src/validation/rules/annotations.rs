@@ -7,13 +7,13 @@ use crate::validation::{
     rules::names::is_variable_name,
 };
 
-/// The longest name of a variable.
-const LONGEST_NAME: usize = 8192;
+/// The limit on the length of a variable's name.
+const MAX_NAME_LENGTH: usize = 8192;
 
 pub(super) fn kind<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let kind = draft.at("kind");
     let known = |kind: &str| draft.cloud.job_kinds().contains(&kind);
-    // That it is there is a limit of the field itself.
+    // A missing kind breaks the limit of the field itself.
     kind.text()
         .is_some_and(|text| !known(text))
         .then_some(kind)
@@ -60,7 +60,7 @@ fn variables<'a>(draft: &Draft<'a>) -> Vec<(&'a str, Located<'a>)> {
 pub(super) fn variable_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     variables(draft)
         .into_iter()
-        .filter(|(name, _)| !is_variable_name(name) || name.len() > LONGEST_NAME)
+        .filter(|(name, _)| !is_variable_name(name) || name.len() > MAX_NAME_LENGTH)
         .map(|(_, field)| field)
         .collect()
 }

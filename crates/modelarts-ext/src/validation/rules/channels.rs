@@ -1,4 +1,4 @@
-//! Rules on inputs and outputs, and on every path in OBS.
+//! Rules on inputs, outputs and OBS paths.
 
 use crate::validation::{
     draft::Draft,
@@ -7,8 +7,8 @@ use crate::validation::{
     rules::names::{is_absolute_plain_path, is_name, is_variable_name},
 };
 
-/// Jobs that tune a model are sent inputs without names. Tasks have names by the limits
-/// of the field itself, but for those in their `job_config`.
+/// The inputs without a name. Fine-tuning jobs may leave it out; the inputs of tasks are covered by
+/// a limit of the field itself, except for those in `job_config`.
 pub(super) fn input_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     if draft.is_fine_tuning() {
         return Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .channels()
         .into_iter()
         .map(|channel| channel.at("name"));
-    // That there is one is another rule, or a limit of the field itself.
+    // A missing name breaks another rule, or a limit of the field itself.
     names
         .filter(|name| name.text().is_some_and(|text| !is_name(text)))
         .collect()
@@ -69,7 +69,7 @@ pub(super) fn variable_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     channels
         .filter(|channel| channel.at("access_method").is("env"))
         .map(|channel| channel.at("name"))
-        // A name that is none at all breaks another rule.
+        // A name that is invalid for any channel breaks another rule.
         .filter(|name| {
             name.text()
                 .is_some_and(|text| is_name(text) && !is_variable_name(text))
@@ -110,12 +110,12 @@ pub(super) fn task_datasets<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// Not those of a search by files: the service takes `/config/search.yaml` where there is
-/// no such bucket.
+/// The OBS paths that cannot be read. `autosearch_config_path` is exempt: the service accepts
+/// `/config/search.yaml`, though no such bucket exists.
 pub(super) fn obs_paths<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let mut paths = Vec::new();
     for program in draft.programs() {
-        // Code may lie in the image: file://.
+        // `file://` names code in the image.
         let code = ["code_dir", "boot_file"].map(|name| program.at(name));
         let in_image =
             |field: &Located<'_>| field.text().is_some_and(|text| text.starts_with("file://"));

@@ -1,4 +1,4 @@
-//! Rules on the code of a job and the engine or image that it runs in.
+//! Rules on the code of a job and on its engine or image.
 
 use crate::{
     config::cloud::Cloud,
@@ -47,8 +47,8 @@ pub(super) fn engine_beside_stored<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     first_beside_stored(draft, ["command", "engine"])
 }
 
-/// The first of these fields that is given beside a stored algorithm: one warning is
-/// about all of them.
+/// The first of these fields that is given with a stored algorithm. One warning covers all of
+/// them.
 fn first_beside_stored<'a>(draft: &Draft<'a>, names: [&str; 2]) -> Vec<Located<'a>> {
     let fields = names.map(|name| draft.at("algorithm").at(name));
     let given = fields.into_iter().find(Located::is_given);
@@ -67,7 +67,7 @@ pub(super) fn code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// True where an engine of the platform is named, which an image may then replace.
+/// True if an engine of the platform is named. An image beside it replaces the image of the engine.
 fn names_engine(draft: &Draft<'_>) -> bool {
     ["engine_id", "engine_name"]
         .iter()
@@ -75,7 +75,7 @@ fn names_engine(draft: &Draft<'_>) -> bool {
 }
 
 pub(super) fn boot_file<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    // An image without an engine and without a command breaks another rule.
+    // An image without engine and command breaks another rule.
     let image = draft.has("algorithm.engine.image_url") && !names_engine(draft);
     let boot_file = draft.at("algorithm.boot_file");
     let nothing = !image && !draft.has("algorithm.command") && !boot_file.is_given();
@@ -96,8 +96,8 @@ pub(super) fn boot_or_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     field_if(both && !draft.has_stored_algorithm(), command)
 }
 
-/// A boot file does not make up for the command of an image; only an engine that is
-/// named does.
+/// The missing one of image and command. An image needs a command unless an engine is named; a boot
+/// file is no substitute.
 pub(super) fn image_and_command<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     if draft.has_stored_algorithm() || names_engine(draft) {
         return Vec::new();
@@ -119,7 +119,7 @@ pub(super) fn command_one_line<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     field_if(broken, command)
 }
 
-/// The engines of the job and of its tasks, unless the service keeps the algorithm.
+/// The engines of the job and of its tasks. None for a stored algorithm, which has its own.
 fn engines<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     if draft.has_stored_algorithm() {
         return Vec::new();
@@ -140,7 +140,7 @@ pub(super) fn engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 pub(super) fn engine_pair<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let mut missing = Vec::new();
     for engine in engines(draft) {
-        // An image needs no version, and an id says both.
+        // An image needs no version, and an id stands for name and version.
         if engine.at("image_url").is_given() || engine.at("engine_id").is_given() {
             continue;
         }
@@ -175,7 +175,7 @@ pub(super) fn engine_id_beside_image<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> 
         .collect()
 }
 
-/// The part before the first slash is a registry if it has a dot or a port.
+/// The images with a registry: a part before the first slash with a dot or a port.
 pub(super) fn image_without_registry<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let has_registry = |url: &str| {
         let host = url.split_once('/').map(|(host, _)| host);
@@ -193,14 +193,14 @@ pub(super) fn sys_packages<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let all = ["engine_name", "engine_version", "image_url"]
         .iter()
         .all(|name| engine.at(name).is_given());
-    let asked = engine.at("install_sys_packages");
-    field_if(asked.is_true() && !all, asked)
+    let install = engine.at("install_sys_packages");
+    field_if(install.is_true() && !all, install)
 }
 
 pub(super) fn boot_file_inside<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let outside = |program: &Located<'_>| {
         let [file, directory] = ["boot_file", "code_dir"].map(|name| program.at(name).text());
-        // A path that is not of OBS breaks another rule.
+        // An invalid OBS path breaks another rule.
         match (
             file.and_then(ObsPath::parse),
             directory.and_then(ObsPath::parse),
@@ -221,8 +221,8 @@ pub(super) fn boot_file_python<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// The user ids, as numbers where they are. Documents have no field for them in requests
-/// (SOURCES O, S, F3); answers have this one.
+/// The user ids, as numbers where they can be read. No document has a field for the user id in
+/// requests (`openapi/SOURCES.md`, O, S, F3); answers have `run_user`.
 fn users<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, Option<u64>)> {
     let programs = draft.programs().into_iter();
     programs
@@ -260,12 +260,13 @@ pub(super) fn user_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// Directories that Huawei Cloud keeps for itself: the first two as they are, the others with
-/// everything below them. The default, which lies below the second, is admitted.
+/// Directories that Huawei Cloud reserves, without the directories below them: the default lies
+/// below the second.
 const RESERVED_DIRS: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
+/// Directories that Huawei Cloud reserves with everything below them.
 const RESERVED_TREES: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
-/// The local code directories, but for code that lies in the image: they have no effect then.
+/// The local code directories. Those of code in the image are left out: they have no effect.
 fn local_code_dirs<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'a str)> {
     let programs = draft.programs().into_iter();
     programs
@@ -283,13 +284,13 @@ fn local_code_dirs<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'a str)> {
 
 pub(super) fn local_code_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let wrong = |path: &str| {
-        let kept = RESERVED_DIRS.contains(&path)
+        let reserved = RESERVED_DIRS.contains(&path)
             || RESERVED_TREES.iter().any(|whole| {
                 let rest = path.strip_prefix(whole);
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             });
         let in_home = path == "/home" || path.starts_with("/home/");
-        !in_home || !is_absolute_plain_path(path) || (kept && draft.cloud == Cloud::Huawei)
+        !in_home || !is_absolute_plain_path(path) || (reserved && draft.cloud == Cloud::Huawei)
     };
     let directories = local_code_dirs(draft).into_iter();
     let directories = directories.filter(|(_, path)| wrong(path));
@@ -302,7 +303,7 @@ pub(super) fn local_code_dir_home<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     directories.map(|(field, _)| field).collect()
 }
 
-/// The working directories with a path that fails a test.
+/// The working directories with a `wrong` path.
 fn working_dirs<'a>(draft: &Draft<'a>, wrong: fn(&str) -> bool) -> Vec<Located<'a>> {
     let programs = draft.programs().into_iter();
     programs

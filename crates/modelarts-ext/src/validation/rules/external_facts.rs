@@ -1,9 +1,10 @@
-//! Rules that need an answer of the service, or files on this machine: they are checked
-//! where these are read.
+//! Rules that depend on an answer of the service or on local files.
+//!
+//! They are checked by the code that reads the answer or the files.
 
 use crate::validation::report::Basis::{self, Must, Refusal};
 
-/// The name of a rule in `openapi/SOURCES.md`, and the evidence for it.
+/// The name and the basis of such a rule, as in `openapi/SOURCES.md`.
 pub(crate) struct Fact {
     #[cfg_attr(
         not(test),
@@ -17,7 +18,7 @@ macro_rules! facts {
     ($($constant:ident = $name:literal, $basis:expr;)*) => {
         $(pub(crate) const $constant: Fact = Fact { name: $name, basis: $basis };)*
 
-        /// All of them.
+        /// All rules of this file.
         #[cfg(test)]
         pub(crate) const FACTS: &[Fact] = &[$($constant),*];
     };

@@ -1,4 +1,4 @@
-//! Rules on hyper-parameters and on the search for them.
+//! Rules on hyper-parameters and on their search.
 
 use crate::{
     config::cloud::Cloud,
@@ -59,7 +59,7 @@ impl Constraint {
         self.valid_type.as_deref() == Some(valid_type)
     }
 
-    /// The two bounds, where they are numbers in order.
+    /// The two bounds, if both are numbers and in order.
     fn bounds(&self) -> Option<(f64, f64)> {
         match self.valid_range.as_slice() {
             [low, high] => number(low)
@@ -69,7 +69,7 @@ impl Constraint {
         }
     }
 
-    /// Returns whether the constraint itself can be understood.
+    /// True if the constraint itself is valid.
     fn is_valid(&self) -> bool {
         match self.valid_type.as_deref() {
             Some("Choice") => !self.valid_range.is_empty(),
@@ -108,7 +108,7 @@ fn number(text: &str) -> Option<f64> {
         .filter(|number: &f64| number.is_finite())
 }
 
-/// The values that a test of constraint and text fails for.
+/// The values that are `wrong` for the constraint of their hyper-parameter.
 fn values<'a>(draft: &Draft<'a>, wrong: fn(&Constraint, &str) -> bool) -> Vec<Located<'a>> {
     let mut values = Vec::new();
     for parameter in all_parameters(draft) {
@@ -131,7 +131,8 @@ pub(super) fn ranges<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// Not those of algorithms that the service keeps: they may have a default.
+/// The required values that are missing. Hyper-parameters of stored algorithms are checked with the
+/// spec of the algorithm, which may have a default.
 pub(super) fn required_values<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let parameters = all_parameters(draft).into_iter();
     parameters
@@ -215,7 +216,8 @@ pub(super) fn search_algorithms<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// Only Open Telekom Cloud names the engines. An image of one's own is not looked into.
+/// The engine of a search, if the cloud does not support it. Only Open Telekom Cloud documents the
+/// supported engines. The engine in a custom image is unknown.
 pub(super) fn search_engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let engine = draft.at("algorithm.engine");
     let named = engine

@@ -1,4 +1,4 @@
-//! Rules on where a job runs: flavor, pool, priority and placement.
+//! Rules on flavor, pool, priority and placement.
 
 use crate::validation::{
     draft::{Draft, names_pool},
@@ -8,7 +8,7 @@ use crate::validation::{
 const FLAVOR: &str = "spec.resource.flavor_id";
 const PRIORITY: &str = "spec.schedule_policy.priority";
 
-/// The flavors of dedicated pools begin so; what follows says how many cards.
+/// The prefix of flavors of dedicated pools; the rest of the name stands for the number of cards.
 pub(crate) const POOL_FLAVOR_PREFIX: &str = "modelarts.pool.visual.";
 
 pub(super) fn spec<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
@@ -17,13 +17,13 @@ pub(super) fn spec<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 
 pub(super) fn flavor_or_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let federated = draft.at("kind").is("federated_pool_job");
-    let nowhere = draft.has("spec") && !draft.has(FLAVOR) && !draft.has_pool();
-    let nowhere = nowhere && !draft.has("tasks") && !federated;
-    field_if(nowhere, draft.at(FLAVOR))
+    let missing = draft.has("spec") && !draft.has(FLAVOR) && !draft.has_pool();
+    let missing = missing && !draft.has("tasks") && !federated;
+    field_if(missing, draft.at(FLAVOR))
 }
 
-/// The flavors of the job and of its tasks that are for pools, or not, and stand beside one, or
-/// not.
+/// The flavors of the job and of its tasks, selected by prefix (`of_pools`) and by the presence of
+/// a dedicated pool beside them (`in_pool`).
 fn flavors<'a>(draft: &Draft<'a>, of_pools: bool, in_pool: bool) -> Vec<Located<'a>> {
     let tasks = draft.at("tasks").items().into_iter();
     let resources = tasks.map(|task| task.at("task_resource"));
@@ -62,7 +62,7 @@ pub(super) fn priority_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     )
 }
 
-/// The Swagger file admits 0 (SOURCES W), and no source says what it means (D-68).
+/// The Swagger file admits 0 (`openapi/SOURCES.md`, W), and no source states its meaning (D-68).
 pub(super) fn priority_zero<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let priority = draft.at(PRIORITY);
     field_if(priority.integer() == Some(0), priority)
@@ -76,7 +76,7 @@ pub(super) fn priority_most<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     )
 }
 
-/// 1 is the default, so it changes nothing.
+/// Priorities above the default outside dedicated pools.
 pub(super) fn priority_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let priority = draft.at(PRIORITY);
     let above = priority
@@ -99,14 +99,14 @@ pub(super) fn affinity_group_size<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     field_if(wrong, size)
 }
 
-/// The lists of values of all conditions on nodes.
+/// All conditions on nodes, required and preferred.
 fn conditions<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let policy = draft.at("spec.schedule_policy");
     let required = policy
         .at("required_affinity.node_affinity.nodeSelectorTerms")
         .items();
     let preferred = policy.at("preferred_affinity.node_affinity").items();
-    let preferred = preferred.iter().map(|wish| wish.at("preference"));
+    let preferred = preferred.iter().map(|term| term.at("preference"));
     required
         .into_iter()
         .chain(preferred)

@@ -1,4 +1,4 @@
-//! Rules on what stands beside a job: metrics, notifications, access, boards.
+//! Rules on custom metrics, notifications, SSH access and visualisation.
 
 use crate::validation::{
     annotations::{INSIGHT, TENSORBOARD},
@@ -17,14 +17,15 @@ pub(super) fn metrics_url<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// Custom metrics have URL and port, or a command or an HTTP request (SOURCES D-63).
+/// Metrics must have exactly one form: URL and port, a command, or an HTTP request
+/// (`openapi/SOURCES.md`, D-63).
 pub(super) fn metrics_form<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let metrics = draft.at("spec.custom_metrics").items().into_iter();
     metrics
         .filter(|metric| {
             let given = |name: &str| metric.at(name).value().is_some();
-            let old = given("metrics_url") || given("metrics_port");
-            let forms = [old, given("exec"), given("http_get")];
+            let url_and_port = given("metrics_url") || given("metrics_port");
+            let forms = [url_and_port, given("exec"), given("http_get")];
             forms.into_iter().filter(|form| *form).count() != 1
         })
         .collect()
@@ -42,20 +43,20 @@ pub(super) fn http_get<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 
 pub(super) fn topic<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let topic = draft.at("spec.notification.topic_urn");
-    let asked = draft.at("spec.notification").value().is_some();
-    field_if(asked && !topic.is_given(), topic)
+    let requested = draft.at("spec.notification").value().is_some();
+    field_if(requested && !topic.is_given(), topic)
 }
 
 pub(super) fn events<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let events = draft.at("spec.notification.events");
-    let asked = draft.at("spec.notification").value().is_some();
-    field_if(asked && !events.is_given(), events)
+    let requested = draft.at("spec.notification").value().is_some();
+    field_if(requested && !events.is_given(), events)
 }
 
 pub(super) fn key_pairs<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let names = draft.at("endpoints.ssh.key_pair_names");
-    let asked = draft.at("endpoints.ssh").value().is_some();
-    field_if(asked && !names.is_given(), names)
+    let requested = draft.at("endpoints.ssh").value().is_some();
+    field_if(requested && !names.is_given(), names)
 }
 
 pub(super) fn log_dir<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {

@@ -6,17 +6,17 @@ use crate::validation::{
     rules::names::is_absolute_plain_path,
 };
 
-/// The kinds of volumes, and the name of the source of each.
+/// The kinds of volumes, each with the field of its source.
 const KINDS: [(&str, &str); 3] = [
     ("nfs", "nfs_server_path"),
     ("pfs", "pfs_path"),
     ("obs", "obs_path"),
 ];
-/// The most volumes of one job: the user guide calls them disks (SOURCES F3).
+/// The limit on the volumes of a job. The user guide calls them disks (`openapi/SOURCES.md`, F3).
 const MAX_VOLUMES: usize = 8;
-/// The default mounts that the user guide names (SOURCES F3).
+/// The default mounts that the user guide names (`openapi/SOURCES.md`, F3).
 const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", "/home/ma-user/modelarts"];
-/// The directories that hold a default mount, and those of code, data and logs.
+/// The parents of a default mount, and the directories of code, data and logs.
 const PLATFORM_DIRS: [&str; 6] = [
     "/home",
     "/home/ma-user",
@@ -30,7 +30,7 @@ fn volumes<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     draft.at("spec.volumes").items()
 }
 
-/// The members of the volumes that are given, each with the name of its source.
+/// The mounts of all volumes, each with the field of its source.
 fn mounts<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'static str)> {
     let volumes = volumes(draft).into_iter();
     volumes
@@ -56,7 +56,7 @@ pub(super) fn kinds<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
         .collect()
 }
 
-/// NFS volumes need nothing (SOURCES D-130).
+/// NFS volumes are exempt: no field of theirs is required (`openapi/SOURCES.md`, D-130).
 pub(super) fn sources<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let mounts = mounts(draft).into_iter();
     mounts
@@ -76,11 +76,11 @@ pub(super) fn nfs_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
 }
 
 pub(super) fn count<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    // The ninth is one too many, and so is each after it.
     volumes(draft).into_iter().skip(MAX_VOLUMES).collect()
 }
 
-/// `10.0.0.5:/share` and `10.0.0.5:/share/` are one. A bucket is no file system.
+/// The file systems that are mounted more than once; `10.0.0.5:/share` and `10.0.0.5:/share/` are
+/// the same. Buckets may repeat.
 pub(super) fn repeated_file_systems<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     let mounts = mounts(draft).into_iter();
     let file_systems = mounts.filter(|(_, source)| *source != "obs_path");
@@ -92,7 +92,7 @@ pub(super) fn repeated_mount_paths<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
     repeated_paths(mounts.map(|(mount, _)| mount.at("local_path")))
 }
 
-/// The local paths that are given, without slashes at the end.
+/// The local paths, each also without its trailing slashes.
 fn local_paths<'a>(draft: &Draft<'a>) -> Vec<(Located<'a>, &'a str)> {
     let paths = mounts(draft).into_iter();
     paths

@@ -1,4 +1,4 @@
-//! Demands of an algorithm and of a flavor on a job.
+//! The requirements of an algorithm and of a flavor for a job.
 
 use modelarts_ext::{
     CreateJob,
@@ -61,9 +61,9 @@ fn fitting_job() -> CreateJob {
 }
 
 #[test]
-fn a_job_keeps_to_its_algorithm() {
+fn a_job_must_fit_its_algorithm() {
     assert_eq!(fitting_job().check(), Report::default());
-    // What cannot be changed may be said as it is.
+    // A fixed hyper-parameter may be given with its own value.
     assert_eq!(
         fitting_job().parameter("device", "gpu").check(),
         Report::default()
@@ -81,36 +81,37 @@ fn a_job_keeps_to_its_algorithm() {
     assert_eq!(
         violations(&wrong),
         [
-            "algorithm.inputs[0].remote = {\"dataset\":{\"id\":\"d\",\"version_id\":\"v\"}}: the \
-             algorithm admits data of this kind (ModelArts.2834); give obs",
-            "algorithm.inputs[1].name = \"pictures\": the algorithm has an input of this name \
-             (ModelArts.2814); name it as the algorithm does: images, labels",
-            "algorithm.inputs[\"labels\"] is missing: the algorithm has an input of this name \
-             (ModelArts.2814); give it",
-            "algorithm.outputs[\"model\"] is missing: the algorithm has an output of this name \
-             (ModelArts.2814); give it",
-            "algorithm.parameters[0].value = \"11\": the value lies in the range of the algorithm \
+            "algorithm.inputs[0].remote = {\"dataset\":{\"id\":\"d\",\"version_id\":\"v\"}}: must \
+             be data of a kind that the algorithm admits (ModelArts.2834); give obs",
+            "algorithm.inputs[1].name = \"pictures\": must be an input of the algorithm \
+             (ModelArts.2814); choose one of its inputs: images, labels",
+            "algorithm.inputs[\"labels\"] is missing: must be given, because the algorithm has an \
+             input of this name (ModelArts.2814); add it",
+            "algorithm.outputs[\"model\"] is missing: must be given, because the algorithm has an \
+             output of this name (ModelArts.2814); add it",
+            "algorithm.parameters[0].value = \"11\": must lie in the range of the algorithm \
              (ModelArts.2769); choose a value in the range (Integer: 1, 10)",
-            "algorithm.parameters[1].value = \"cpu\": the algorithm does not let jobs change this \
-             hyper-parameter (ModelArts.2814); leave it out (String)",
-            "algorithm.parameters[2].value = \"fast\": the value is of the type that the algorithm \
-             names (ModelArts.2768); correct the value (Float)",
-            "algorithm.parameters[3].name = \"colour\": the hyper-parameters are those of the \
+            "algorithm.parameters[1].value = \"cpu\": must not be changed, because the algorithm \
+             fixes this hyper-parameter (ModelArts.2814); leave it out (String)",
+            "algorithm.parameters[2].value = \"fast\": must be of the type that the algorithm \
+             states (ModelArts.2768); correct the value (Float)",
+            "algorithm.parameters[3].name = \"colour\": must be a hyper-parameter of the \
              algorithm: epochs, device, kind, rate (ModelArts.2814); leave it out",
-            "algorithm.parameters[\"kind\"] is missing: the algorithm requires this hyper-parameter \
-             and has no default for it (ModelArts.2766); give it a value",
+            "algorithm.parameters[\"kind\"] is missing: must be given, because the algorithm \
+             requires this hyper-parameter and has no default for it (ModelArts.2766); give it a \
+             value",
         ]
     );
     assert_eq!(
         violations(&fitting_job().parameter("kind", "c").parameter("epochs", "")),
         [
-            "algorithm.parameters[0].value is missing: the algorithm requires a value \
-             (ModelArts.2766); give it a value (Integer: 1, 10)",
-            "algorithm.parameters[1].value = \"c\": the value is one of the choices of the \
-             algorithm (ModelArts.2765); choose one of them (String: a, b)",
+            "algorithm.parameters[0].value is missing: must have a value, because the algorithm \
+             requires one (ModelArts.2766); give it a value (Integer: 1, 10)",
+            "algorithm.parameters[1].value = \"c\": must be one of the choices of the algorithm \
+             (ModelArts.2765); choose one of them (String: a, b)",
         ]
     );
-    // An algorithm that demands nothing admits everything.
+    // An algorithm without requirements admits every job.
     let open = AlgorithmSpec::from_json(&json!({"job_config": {"parameters_customization": true}}));
     let job = of_algorithm()
         .with_algorithm_spec(open)
@@ -126,7 +127,7 @@ fn flavor(kind: &str, cards: u32, max: u32) -> FlavorSpec {
 }
 
 #[test]
-fn a_job_keeps_to_its_flavor() {
+fn a_job_must_fit_its_flavor() {
     let with = |spec: FlavorSpec, nodes: u32| {
         violations(&job(&plain()).nodes(nodes).with_flavor_spec(spec))
     };
@@ -135,7 +136,7 @@ fn a_job_keeps_to_its_flavor() {
     assert_eq!(
         with(flavor("CPU", 0, 16), 17),
         [
-            "spec.resource.node_count = 17: the flavor admits at most 16 nodes (ModelArts.2793); \
+            "spec.resource.node_count = 17: must be at most 16 with this flavor (ModelArts.2793); \
              ask for fewer nodes, or choose another flavor"
         ]
     );
@@ -143,8 +144,8 @@ fn a_job_keeps_to_its_flavor() {
     assert_eq!(
         with(flavor("CPU", 0, 1), 2),
         [
-            "spec.resource.node_count = 2: the flavor has one node: it is not for distributed jobs \
-             (ModelArts.2793); ask for fewer nodes, or choose another flavor"
+            "spec.resource.node_count = 2: must be 1, because the flavor is not for distributed \
+             jobs (ModelArts.2793); ask for fewer nodes, or choose another flavor"
         ]
     );
     let logs = |kind: &str| {
@@ -154,30 +155,32 @@ fn a_job_keeps_to_its_flavor() {
     assert_eq!(logs("GPU"), "");
     assert_eq!(
         logs("Ascend"),
-        "warning: spec.log_export_path.obs_url = \"obs://bucket/logs/\": keeping logs is offered for \
-         CPU and GPU flavors only\n"
+        "warning: spec.log_export_path.obs_url = \"obs://bucket/logs/\": should be given with CPU \
+         and GPU flavors only, because others do not offer persistent logs\n"
     );
 }
 
 #[test]
-fn a_flavor_suits_the_algorithm() {
+fn a_flavor_must_fit_the_algorithm() {
     let with = |spec, nodes| violations(&fitting_job().nodes(nodes).with_flavor_spec(spec));
     assert_eq!(with(flavor("GPU", 1, 4), 1), [""; 0]);
     assert_eq!(
         with(flavor("CPU", 0, 4), 2),
         [
-            "spec.resource.flavor_id = \"modelarts.vm.gpu.1\": the algorithm needs flavor_type GPU, \
-             and this is CPU (ModelArts.2763); choose what the algorithm needs",
-            "spec.resource.node_count = 2: the algorithm needs host_distributed_mode singular, and \
-             this is multiple (ModelArts.2763); choose what the algorithm needs",
+            "spec.resource.flavor_id = \"modelarts.vm.gpu.1\": must fit the algorithm: \
+             flavor_type is CPU, and GPU is required (ModelArts.2763); choose a flavor and a \
+             number of nodes that fit",
+            "spec.resource.node_count = 2: must fit the algorithm: host_distributed_mode is \
+             multiple, and singular is required (ModelArts.2763); choose a flavor and a number of \
+             nodes that fit",
         ]
     );
     assert_eq!(
         with(flavor("GPU", 8, 4), 1),
         [
-            "spec.resource.flavor_id = \"modelarts.vm.gpu.1\": the algorithm needs \
-             device_distributed_mode singular, and this is multiple (ModelArts.2763); choose what \
-             the algorithm needs"
+            "spec.resource.flavor_id = \"modelarts.vm.gpu.1\": must fit the algorithm: \
+             device_distributed_mode is multiple, and singular is required (ModelArts.2763); \
+             choose a flavor and a number of nodes that fit"
         ]
     );
 }
@@ -218,14 +221,15 @@ async fn algorithm_and_flavor_are_looked_up() {
     assert_eq!(
         violations(&job),
         [
-            "algorithm.inputs[\"images\"] is missing: the algorithm has an input of this name \
-             (ModelArts.2814); give it",
-            "algorithm.parameters[0].value = \"many\": the value is of the type that the algorithm \
-             names (ModelArts.2768); correct the value (Integer)",
-            "spec.resource.node_count = 3: the flavor admits at most 2 nodes (ModelArts.2793); ask \
-             for fewer nodes, or choose another flavor",
-            "spec.resource.flavor_id = \"modelarts.vm.cpu.8u\": the algorithm needs flavor_type GPU, \
-             and this is CPU (ModelArts.2763); choose what the algorithm needs",
+            "algorithm.inputs[\"images\"] is missing: must be given, because the algorithm has an \
+             input of this name (ModelArts.2814); add it",
+            "algorithm.parameters[0].value = \"many\": must be of the type that the algorithm \
+             states (ModelArts.2768); correct the value (Integer)",
+            "spec.resource.node_count = 3: must be at most 2 with this flavor (ModelArts.2793); \
+             ask for fewer nodes, or choose another flavor",
+            "spec.resource.flavor_id = \"modelarts.vm.cpu.8u\": must fit the algorithm: \
+             flavor_type is CPU, and GPU is required (ModelArts.2763); choose a flavor and a \
+             number of nodes that fit",
         ]
     );
     let paths: Vec<_> = server
@@ -240,7 +244,7 @@ async fn algorithm_and_flavor_are_looked_up() {
             format!("GET /v2/{PROJECT}/training-job-flavors HTTP/1.1"),
         ]
     );
-    // A job that needs neither asks for neither, and a flavor must be there.
+    // Specs are looked up only for jobs that use them, and the flavor must exist.
     let server = Server::start([json_answer("200 OK", "", &flavors())]).await;
     let client = server.client(&TestClock::new()).build().unwrap();
     let job = client.training_jobs().from_value(&plain()).unwrap();
@@ -256,8 +260,8 @@ async fn algorithm_and_flavor_are_looked_up() {
     assert_eq!(
         violations(&job),
         [
-            "spec.resource.flavor_id = \"modelarts.vm.cpu.9u\": the public pool has the flavor \
-             (ModelArts.2781); choose one that there is: modelarts.vm.cpu.8u"
+            "spec.resource.flavor_id = \"modelarts.vm.cpu.9u\": must be a flavor that the public \
+             pool offers (ModelArts.2781); choose one of these: modelarts.vm.cpu.8u"
         ]
     );
     assert_eq!(server.left(), 0);

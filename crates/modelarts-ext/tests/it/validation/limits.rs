@@ -1,6 +1,8 @@
-//! Every limit of the description, beyond it and at it: the report of the check, and the answer of the
-//! emulator to the same body, sent unchecked. The cases of `rules.yaml` are written by hand; these
-//! come from the tables, so that no field is left out.
+//! Every limit of the description: values beyond it and at it.
+//!
+//! The tests compare the report of the check with the answer of the emulator to the same body, sent
+//! unchecked. The cases of `rules.yaml` are written by hand; these come from the tables, so that no
+//! field is left out.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +16,11 @@ use crate::support::{
     site::Site,
 };
 
-/// What the emulator refuses with a rule of its own, behind rules that these bodies break, too.
-/// `rules.yaml` has a case for each.
+/// The fields that the emulator refuses by a rule of its own. The bodies here break earlier rules
+/// of the emulator as well; `rules.yaml` has a case for each.
 const OWN_CASES: [&str; 1] = ["algorithm.parameters[].constraint.type"];
 
-/// Every field of the body, by its general path.
+/// All fields of the body, with their general paths.
 fn fields() -> Vec<(String, &'static Field)> {
     let mut found = Vec::new();
     let mut schemas = vec![(String::new(), "CreateTrainingJobRequest")];
@@ -43,7 +45,7 @@ fn fields() -> Vec<(String, &'static Field)> {
     found
 }
 
-/// A task with all that a task can have.
+/// A task with all fields.
 fn task() -> Value {
     let obs = json!({"obs": {"obs_url": "obs://bucket/data/"}});
     let constraint = json!({"type": "Integer", "valid_type": "Choice", "valid_range": ["1"]});
@@ -66,7 +68,7 @@ fn task() -> Value {
     })
 }
 
-/// A sound job that has the field, or what the field is in.
+/// A valid job that has the field, or its parent.
 fn base(path: &str) -> Value {
     let variable = json!({"env_name": "A", "value": "1", "used_steps": ["train"]});
     match path.split(['.', '[']).next().unwrap() {
@@ -84,7 +86,7 @@ fn base(path: &str) -> Value {
     }
 }
 
-/// Where fields exclude each other, the form that this one belongs to.
+/// The patch for fields that exclude each other: it selects the form that the field belongs to.
 fn form_of(path: &str) -> Value {
     let data = json!({"dataset": {"id": "d", "version_id": "v"}});
     let metrics = |form: Value| json!({"spec": {"custom_metrics": [form]}});
@@ -103,7 +105,7 @@ fn form_of(path: &str) -> Value {
     }
 }
 
-/// The place at the end of a general path: the first element of each list.
+/// The value at a general path, by the first element of each list.
 fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
     let mut here = body;
     for step in path.split('.') {
@@ -124,22 +126,22 @@ fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
     here
 }
 
-/// The path as messages show it.
+/// The path, as in messages.
 fn shown(path: &str) -> String {
     path.replace("[]", "[0]").replace("{}", "[\"KEY\"]")
 }
 
-/// What breaks a limit, and what is just within. `there` is what stands in the field.
-fn around(rule: Rule, there: &Value) -> Option<(Value, Option<Value>)> {
+/// A value beyond a limit, and one at the limit. `current` is the value in the field.
+fn around(rule: Rule, current: &Value) -> Option<(Value, Option<Value>)> {
     let size = |n: u64| usize::try_from(n).unwrap();
     let text = |n: u64| Value::from("x".repeat(size(n)));
     let list = |n: u64| {
-        let element = there.get(0).cloned().unwrap_or_else(|| "x".into());
+        let element = current.get(0).cloned().unwrap_or_else(|| "x".into());
         Value::from(vec![element; size(n)])
     };
     let whole = |n: f64| Value::from(format!("{n}").parse::<i64>().unwrap());
     let pair = match rule {
-        // Empty text says nothing, so it keeps every limit unless it is required.
+        // Empty text counts as absent, so it breaks a limit only if the field is required.
         Rule::MinLength(0 | 1) => return None,
         Rule::MinLength(least) => (text(least - 1), Some(text(least))),
         Rule::MaxLength(most) => (text(most + 1), Some(text(most))),
@@ -158,7 +160,7 @@ fn around(rule: Rule, there: &Value) -> Option<(Value, Option<Value>)> {
     Some(pair)
 }
 
-/// The words for the limits of a field, as the documentation has them.
+/// Type and limits of each field in words, as in the documentation.
 fn documented() -> BTreeMap<String, (String, String)> {
     let page = modelarts_ext::jobs::create::parameters_as_markdown();
     let (_, table) = page.split_once("### All fields").unwrap();
@@ -176,19 +178,29 @@ fn documented() -> BTreeMap<String, (String, String)> {
     .collect()
 }
 
-/// A body that breaks one limit, and what is said about it.
+/// The rule of a violation for limits in words.
+fn must(limits: &str) -> String {
+    let counts = ["characters", "elements", "entries"];
+    let verb = match counts.iter().any(|unit| limits.contains(unit)) {
+        true => "have",
+        false => "be",
+    };
+    format!("must {verb} {limits}")
+}
+
+/// A body that breaks one limit, and the expected finding.
 struct Case {
-    /// Where.
+    /// The general path of the field.
     path: String,
     body: Value,
     rule: String,
-    /// A body that keeps it.
+    /// A body that keeps the limit.
     kept: Option<Value>,
-    /// Of a list of values that the service may add to: other values are warnings.
+    /// True for an enumeration that the service may extend: other values are warnings.
     is_open: bool,
 }
 
-/// The lists of values that are complete.
+/// The fields with a complete enumeration.
 const CLOSED: [&str; 4] = ["operator", "policy", "language", "type"];
 
 /// The cases that are violations.
@@ -201,11 +213,11 @@ fn all_cases() -> Vec<Case> {
     let documented = documented();
     let mut cases = Vec::new();
     for (path, field) in fields() {
-        // These are left to the rules between fields.
+        // The rules between fields check these.
         let ruled = ["kind", "run_user", "priority"].contains(&field.name)
             || path == "algorithm.command"
             || path.ends_with("algorithm.local_code_dir");
-        // Tasks have no data sets; the schema is that of the inputs of jobs.
+        // Tasks have no data sets, though their inputs have the schema of those of jobs.
         let of_dataset = path.starts_with("tasks") && path.contains(".dataset.");
         if ruled || of_dataset {
             continue;
@@ -215,18 +227,18 @@ fn all_cases() -> Vec<Case> {
             *slot(&mut body, path) = value;
             body
         };
-        let there = slot(&mut base(&path), &path).clone();
+        let current = slot(&mut base(&path), &path).clone();
         for limit in LIMITS.iter().filter(|limit| limit.schema == field.schema) {
             let path = match limit.field.strip_prefix(field.name) {
                 Some(suffix @ ("" | "[]" | "{}")) => format!("{path}{suffix}"),
                 _ => continue,
             };
-            let Some((beyond, within)) = around(limit.rule, &there) else {
+            let Some((beyond, within)) = around(limit.rule, &current) else {
                 continue;
             };
             cases.push(Case {
                 body: with(&path, beyond),
-                rule: documented[&path].1.clone(),
+                rule: must(&documented[&path].1),
                 kept: within.map(|value| with(&path, value)),
                 is_open: false,
                 path,
@@ -241,7 +253,7 @@ fn all_cases() -> Vec<Case> {
             let path = format!("{path}{suffix}");
             cases.push(Case {
                 body: with(&path, "other".into()),
-                rule: holds.to_owned(),
+                rule: format!("must be {holds}"),
                 kept: values.last().map(|value| with(&path, (*value).into())),
                 is_open: !CLOSED.contains(&field.name),
                 path,
@@ -253,10 +265,10 @@ fn all_cases() -> Vec<Case> {
                 body: with(&path, Value::Null),
                 rule: match (field.schema, field.name) {
                     ("InputRequest", "name") => "an input has a name, unless the job tunes a model",
-                    _ => "it is required",
+                    _ => "must be given",
                 }
                 .into(),
-                kept: (!there.is_null()).then_some(kept),
+                kept: (!current.is_null()).then_some(kept),
                 is_open: false,
                 path,
             });
@@ -303,7 +315,7 @@ fn each_limit_is_broken_alone_and_kept() {
 }
 
 #[test]
-fn other_values_of_an_open_list_are_warnings() {
+fn other_values_of_an_open_enumeration_are_warnings() {
     let mut count = 0;
     for case in all_cases().into_iter().filter(|case| case.is_open) {
         count += 1;
@@ -311,9 +323,9 @@ fn other_values_of_an_open_list_are_warnings() {
         assert_eq!(report.violations, [], "{}", case.path);
         let path = shown(&case.path);
         let message = format!(
-            "{path} = \"other\": must be {} as far as documents say (the service may know more); check \
-             the spelling",
-            case.rule
+            "{path} = \"other\": should be {}; check the spelling (documents list no other value, \
+             but the service may accept more)",
+            case.rule.trim_start_matches("must be ")
         );
         let warnings: Vec<_> = report.warnings.iter().map(ToString::to_string).collect();
         assert!(warnings.contains(&message), "{message}\n{report}");
@@ -338,7 +350,7 @@ async fn the_emulator_refuses_each_with_the_same_code() {
         let code = job.check().violations[0].code().unwrap();
         let error = refused(job.unchecked().submit().await);
         assert_eq!(error.code(), Some(code), "{}: {error}", case.path);
-        // Most codes are the same: it must be this field that is refused.
+        // Most limits have the same code, so the message must name the field.
         let field = shown(case.path.trim_end_matches("{}"));
         let named = error
             .message()

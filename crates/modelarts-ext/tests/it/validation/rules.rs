@@ -1,4 +1,4 @@
-//! The rules of the check, each broken alone and kept at its limit.
+//! The rules of the check: each is broken alone, and kept at its limit.
 
 use std::time::Duration;
 
@@ -19,12 +19,12 @@ fn each_rule_is_broken_alone_and_kept_at_its_limit() {
     for case in cases {
         let (breaks, keeps) = (job(&case.breaks), job(&case.keeps));
         if case.is_advice {
-            // A warning keeps no job from being sent.
+            // Warnings do not prevent a submission.
             assert!(breaks.check().is_ok(), "{}", case.name);
-            assert_eq!(warnings(&breaks), [case.says], "{}", case.name);
+            assert_eq!(warnings(&breaks), [case.message], "{}", case.name);
             assert_eq!(warnings(&keeps), [""; 0], "{}", case.name);
         } else {
-            assert_eq!(violations(&breaks), [case.says], "{}", case.name);
+            assert_eq!(violations(&breaks), [case.message], "{}", case.name);
         }
         assert_eq!(violations(&keeps), [""; 0], "{}", case.name);
     }
@@ -36,7 +36,7 @@ fn a_plain_job_breaks_nothing() {
 }
 
 #[test]
-fn beside_tasks_a_spec_needs_no_place_of_its_own() {
+fn a_spec_beside_tasks_needs_no_resources() {
     let spec = |pool: Value, flavor: Value| {
         let patch = json!({
             "algorithm": null,
@@ -53,7 +53,8 @@ fn beside_tasks_a_spec_needs_no_place_of_its_own() {
         spec(Value::Null, "modelarts.vm.cpu.8u".into()),
         [
             "spec.volumes[0].nfs = {\"local_path\":\"/mnt/a\",\"nfs_server_path\":\"10.0.0.5:/a\"}: \
-             SFS Turbo needs a dedicated pool (ModelArts.2788); run in a dedicated pool"
+             SFS Turbo must be mounted in a dedicated pool only (ModelArts.2788); run in a \
+             dedicated pool"
         ]
     );
 }
@@ -66,8 +67,8 @@ fn a_job_has_at_most_100_variables() {
     assert_eq!(
         violations(&variables(101)),
         [
-            "algorithm.environments (its value is not shown): at most 100 entries \
-             (ModelArts.2788); change it so that it keeps to the limit"
+            "algorithm.environments (its value is not shown): must have at most 100 entries \
+             (ModelArts.2788); choose a value within the limit"
         ]
     );
 }
@@ -91,10 +92,10 @@ fn variables_of_tuning_have_limits_and_are_not_shown() {
             json!({"value": long, "used_steps": ["x".repeat(101)]})
         )),
         [
-            "ftjob_config.task_env.envs[0].used_steps[0] (its value is not shown): at most 100 \
-             characters (ModelArts.2788); change it so that it keeps to the limit",
-            "ftjob_config.task_env.envs[0].value (its value is not shown): at most 1000 characters \
-             (ModelArts.2788); change it so that it keeps to the limit",
+            "ftjob_config.task_env.envs[0].used_steps[0] (its value is not shown): must have at \
+             most 100 characters (ModelArts.2788); choose a value within the limit",
+            "ftjob_config.task_env.envs[0].value (its value is not shown): must have at most 1000 \
+             characters (ModelArts.2788); choose a value within the limit",
         ]
     );
 }
@@ -107,13 +108,13 @@ fn a_secret_hyper_parameter_is_not_shown() {
     assert_eq!(
         violations(&job(&patched(&plain(), &patch))),
         [
-            "algorithm.parameters[0].value (its value is not shown): the value is of the type of \
-             the hyper-parameter (ModelArts.2768); correct the value"
+            "algorithm.parameters[0].value (its value is not shown): the value must be of the \
+             type of the hyper-parameter (ModelArts.2768); correct the value"
         ]
     );
 }
 
-/// Twenty rules at once, through the builder.
+/// A job that breaks twenty rules, made with the builder.
 fn twenty() -> CreateJob {
     client()
         .training_jobs()
@@ -142,7 +143,7 @@ fn twenty() -> CreateJob {
 }
 
 #[tokio::test]
-async fn twenty_broken_rules_are_all_heard_of() {
+async fn all_twenty_broken_rules_are_reported() {
     let lines = violations(&twenty());
     let fields: Vec<_> = lines
         .iter()
@@ -175,10 +176,10 @@ async fn twenty_broken_rules_are_all_heard_of() {
     );
     assert_eq!(
         lines[2],
-        "spec.auto_stop.duration = 1.5: a whole number (ModelArts.2788); round it"
+        "spec.auto_stop.duration = 1.5: must be a whole number (ModelArts.2788); round it"
     );
 
-    // Advice is not among them.
+    // Advice is reported as warnings.
     let advised: Vec<_> = warnings(&twenty());
     let advised: Vec<_> = advised
         .iter()
@@ -194,7 +195,7 @@ async fn twenty_broken_rules_are_all_heard_of() {
         ]
     );
 
-    // The error says the same, and nothing was sent: there is nobody at that address.
+    // The error has the same lines. Nothing was sent: no server listens at the address.
     let error = twenty().submit().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert_eq!(error.attempts(), 0);
@@ -210,16 +211,13 @@ async fn twenty_broken_rules_are_all_heard_of() {
     let violation = &error.violations()[1];
     assert_eq!(violation.field(), "metadata.name");
     assert_eq!(violation.value(), Some(&json!("not a name")));
-    assert_eq!(violation.rule(), "1 to 64 letters, digits, _ and -");
+    assert_eq!(violation.rule(), "must be 1 to 64 letters, digits, _ and -");
     assert_eq!(violation.code(), Some("ModelArts.2788"));
-    assert_eq!(
-        violation.advice(),
-        "change it so that it keeps to the limit"
-    );
+    assert_eq!(violation.advice(), "choose a value within the limit");
 }
 
 #[test]
-fn half_an_hour_more_is_no_request_of_the_generated_type() {
+fn a_fraction_of_an_hour_is_refused_by_the_generated_type() {
     let job = job(&plain()).auto_stop(Duration::from_secs(90 * 60));
     let error = job.request().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
@@ -229,7 +227,7 @@ fn half_an_hour_more_is_no_request_of_the_generated_type() {
     );
     assert_eq!(
         violations(&job),
-        ["spec.auto_stop.duration = 1.5: a whole number (ModelArts.2788); round it"]
+        ["spec.auto_stop.duration = 1.5: must be a whole number (ModelArts.2788); round it"]
     );
 }
 
@@ -277,20 +275,26 @@ fn recommendations_are_warnings() {
     let inputs = json!([channel("data", "obs://bucket/data/")]);
     assert_eq!(
         warnings_of(algorithm(json!({"inputs": inputs}))),
-        ["algorithm.inputs[0].name = \"data\": data_url is the recommended name of an input"]
+        [
+            "algorithm.inputs[0].name = \"data\": should be data_url, the recommended name of \
+             an input"
+        ]
     );
     let outputs = json!([channel("result", "obs://bucket/out/")]);
     assert_eq!(
         warnings_of(algorithm(json!({"outputs": outputs}))),
-        ["algorithm.outputs[0].name = \"result\": train_url is the recommended name of an output"]
+        [
+            "algorithm.outputs[0].name = \"result\": should be train_url, the recommended name of \
+             an output"
+        ]
     );
-    // One of the recommended name is enough.
+    // One channel of the recommended name is enough.
     let inputs = json!([
         channel("more", "obs://bucket/a/"),
         channel("data_url", "obs://bucket/b/")
     ]);
     assert_eq!(warnings_of(algorithm(json!({"inputs": inputs}))), [""; 0]);
-    // Algorithms that the service keeps have names of their own.
+    // Stored algorithms name their channels.
     let stored = json!({"id": "a", "code_dir": null, "boot_file": null, "engine": null,
         "inputs": [channel("data", "obs://bucket/data/")]});
     assert_eq!(warnings_of(algorithm(stored)), [""; 0]);
@@ -300,23 +304,23 @@ fn recommendations_are_warnings() {
     assert_eq!(
         warnings_of(output("obs://bucket/")),
         [
-            "algorithm.outputs[0].remote.obs.obs_url = \"obs://bucket/\": an empty folder is \
-             recommended for an output, not a whole bucket"
+            "algorithm.outputs[0].remote.obs.obs_url = \"obs://bucket/\": should be an empty \
+             folder for an output, not a whole bucket"
         ]
     );
     assert_eq!(
         warnings_of(output("/bucket/code/out")),
         [
-            "algorithm.outputs[0].remote.obs.obs_url = \"/bucket/code/out\": an empty folder is \
-             recommended for an output; this one meets code, data or another output"
+            "algorithm.outputs[0].remote.obs.obs_url = \"/bucket/code/out\": should be an empty \
+             folder for an output; this one overlaps with code, data or another output"
         ]
     );
     let logs = json!({"spec": {"log_export_path": {"obs_url": "obs://bucket/code/"}}});
     assert_eq!(
         warnings_of(logs),
         [
-            "spec.log_export_path.obs_url = \"obs://bucket/code/\": an empty folder is recommended \
-             for the logs; this one meets code, data or another output"
+            "spec.log_export_path.obs_url = \"obs://bucket/code/\": should be an empty folder for \
+             the logs; this one overlaps with code, data or another output"
         ]
     );
     let mut again = channel("train_url", "obs://bucket/code/out/");
@@ -325,7 +329,7 @@ fn recommendations_are_warnings() {
         warnings_of(algorithm(json!({"outputs": [again]}))),
         [
             "algorithm.outputs[0].prefetch_to_local = true: no document names the field for \
-             predownload; see to it that the files are there"
+             predownload; make sure that the files are downloaded"
         ]
     );
     let meet = json!({
@@ -335,8 +339,8 @@ fn recommendations_are_warnings() {
     assert_eq!(
         warnings_of(algorithm(meet)),
         [
-            "algorithm.parameters[0].name = \"data_url\": an input, an output or a hyper-parameter \
-             of this name becomes the same argument"
+            "algorithm.parameters[0].name = \"data_url\": should be unique: an input, an output \
+             or a hyper-parameter of this name becomes the same argument"
         ]
     );
     let pool = json!({"spec": {
@@ -345,16 +349,16 @@ fn recommendations_are_warnings() {
     }});
     assert_eq!(
         warnings_of(pool),
-        ["spec.schedule_policy.priority = 3: priority 3 needs a permission of its own"]
+        ["spec.schedule_policy.priority = 3: priority 3 requires a separate permission"]
     );
     let dataset = json!({"id": "d", "version_id": "v", "obs_url": "obs://bucket/d/"});
     let input = json!({"name": "data_url", "remote": {"dataset": dataset}});
     assert_eq!(
         warnings_of(algorithm(json!({"name": "mine", "inputs": [input]}))),
         [
-            "algorithm.inputs[0].remote.dataset.obs_url = \"obs://bucket/d/\": the service fills \
-             this in; leave it out",
-            "algorithm.name = \"mine\": the service fills this in; leave it out",
+            "algorithm.inputs[0].remote.dataset.obs_url = \"obs://bucket/d/\": should be left \
+             out, because the service fills it in",
+            "algorithm.name = \"mine\": should be left out, because the service fills it in",
         ]
     );
     let in_image = json!({
@@ -362,14 +366,17 @@ fn recommendations_are_warnings() {
     });
     assert_eq!(
         warnings_of(algorithm(in_image)),
-        ["algorithm.local_code_dir = \"/home/a\": it has no effect on code that lies in the image"]
+        [
+            "algorithm.local_code_dir = \"/home/a\": should be left out, because it has no effect \
+             on code in the image"
+        ]
     );
     let input = |path: &str| algorithm(json!({"inputs": [channel("data_url", path)]}));
     assert_eq!(
         warnings_of(input("/home/me/data")),
         [
-            "algorithm.inputs[0].remote.obs.obs_url = \"/home/me/data\": this is the bucket home in \
-             OBS, not a path on a machine; write obs:// if that is meant, or upload the files"
+            "algorithm.inputs[0].remote.obs.obs_url = \"/home/me/data\": this is the bucket home \
+             in OBS, not a local path; write obs:// if the bucket is meant, or upload the files"
         ]
     );
     assert_eq!(warnings_of(input("obs://home/me/data")), [""; 0]);
@@ -382,16 +389,16 @@ fn recommendations_are_warnings() {
     assert_eq!(
         volume("10.0.0.5"),
         [
-            "spec.volumes[0].nfs.nfs_server_path = \"10.0.0.5\": a file system is named by its \
-             server and a path, such as 10.0.0.5:/share"
+            "spec.volumes[0].nfs.nfs_server_path = \"10.0.0.5\": should be a server and a path, \
+             such as 10.0.0.5:/share"
         ]
     );
     let search = json!({"reward_attrs": [{"name": "acc", "mode": "max", "regex": "acc=(.*)"}]});
     assert_eq!(
         warnings_of(algorithm(json!({"policies": {"auto_search": search}}))),
         [
-            "algorithm.policies.auto_search.search_params is missing: the search varies nothing; \
-             say what it varies, or leave it out"
+            "algorithm.policies.auto_search.search_params is missing: should be given, because \
+             the search varies nothing; name the hyper-parameters to vary, or leave the search out"
         ]
     );
     let annotations =

@@ -71,14 +71,14 @@ fn fields_that_no_request_has_are_refused_with_the_nearest_name() {
         [
             "algorithm.bootfile: there is no such field; did you mean boot_file?",
             "algorithm.codeDir: there is no such field; did you mean code_dir?",
-            "algorithm.engine = \"PyTorch\": an object; change its type",
-            "algorithm.environments (its value is not shown): an object; change its type",
+            "algorithm.engine = \"PyTorch\": must be an object; change its type",
+            "algorithm.environments (its value is not shown): must be an object; change its type",
             "algorithm.inputs[0].remote.obs.obsurl: there is no such field; did you mean obs_url?",
             "metadata.xyz: there is no such field; leave it out",
             "metdata: there is no such field; did you mean metadata?",
-            "spec.resource.node_count = \"two\": a whole number; change its type",
-            "spec.schedule_policy.preemptible = \"no\": true or false; change its type",
-            "spec.volumes = {\"nfs\":{}}: a list; change its type",
+            "spec.resource.node_count = \"two\": must be a whole number; change its type",
+            "spec.schedule_policy.preemptible = \"no\": must be true or false; change its type",
+            "spec.volumes = {\"nfs\":{}}: must be a list; change its type",
         ]
     );
     assert!(

@@ -40,14 +40,14 @@ fn a_code_directory_is_looked_through() {
     assert_eq!(code.check(Some("src/model.py")), Report::default());
     assert_eq!(
         code.check(Some("train.sh")).to_string(),
-        "error: algorithm.boot_file = \"train.sh\": the boot file is there (ModelArts.2758); \
-         correct its name, or put it into the directory\n\
-         error: algorithm.boot_file = \"train.sh\": the boot file ends in .py (ModelArts.2758); \
+        "error: algorithm.boot_file = \"train.sh\": must exist in the code directory \
+         (ModelArts.2758); correct its name, or put it into the directory\n\
+         error: algorithm.boot_file = \"train.sh\": must end in .py (ModelArts.2758); \
          start a Python file; other programs need an image and a command\n"
     );
     assert_eq!(
         code.check(Some("../train.py")).to_string(),
-        "error: algorithm.boot_file = \"../train.py\": the boot file lies in the code directory \
+        "error: algorithm.boot_file = \"../train.py\": must lie in the code directory \
          (ModelArts.2792); move the boot file into the directory\n"
     );
 
@@ -59,8 +59,8 @@ fn a_code_directory_is_looked_through() {
     let other = job(&plain()).boot_file("obs://bucket/code/main.py");
     assert_eq!(
         other.check_code_dir(root).unwrap().to_string(),
-        "error: algorithm.boot_file = \"main.py\": the boot file is there (ModelArts.2758); \
-         correct its name, or put it into the directory\n"
+        "error: algorithm.boot_file = \"main.py\": must exist in the code directory \
+         (ModelArts.2758); correct its name, or put it into the directory\n"
     );
 
     let nowhere = root.join("nowhere");
@@ -88,7 +88,7 @@ fn a_code_directory_has_limits() {
     make(root, "big", 50 * MB + 1);
     assert_eq!(
         check(),
-        "warning: algorithm.code_dir = {\"bytes\":52428801}: at most 50 MB are recommended, because \
+        "warning: algorithm.code_dir = {\"bytes\":52428801}: should have at most 50 MB, because \
          every task downloads it\n"
     );
     make(root, "big", 5 << 30);
@@ -96,7 +96,7 @@ fn a_code_directory_has_limits() {
     make(root, "big", (5 << 30) + 1);
     assert_eq!(
         check(),
-        "error: algorithm.code_dir = {\"bytes\":5368709121}: the code directory has at most 5 GB \
+        "error: algorithm.code_dir = {\"bytes\":5368709121}: must have at most 5 GB \
          (ModelArts.2761); move data to an input\n"
     );
     make(root, "big", 0);
@@ -107,8 +107,8 @@ fn a_code_directory_has_limits() {
     fs::create_dir_all(deep(33)).unwrap();
     assert_eq!(
         check(),
-        "error: algorithm.code_dir = {\"levels\":33}: the code directory is at most 32 directories \
-         deep (ModelArts.2760); make the tree flatter\n"
+        "error: algorithm.code_dir = {\"levels\":33}: must be at most 32 directories deep \
+         (ModelArts.2760); make the tree flatter\n"
     );
     fs::remove_dir_all(root.join("d")).unwrap();
 
@@ -118,7 +118,7 @@ fn a_code_directory_has_limits() {
     make(root, "many/1000", 0);
     assert_eq!(
         check(),
-        "error: algorithm.code_dir = {\"files\":1001}: the code directory has at most 1,000 files \
+        "error: algorithm.code_dir = {\"files\":1001}: must have at most 1,000 files \
          (ModelArts.2759); leave out what the script does not need, or pack it\n"
     );
 }
@@ -134,7 +134,7 @@ fn an_input_is_compared_with_the_disk() {
     );
     assert_eq!(
         check_input_size(directory.path(), 1).unwrap().to_string(),
-        "error: algorithm.inputs = {\"bytes\":1073741825,\"disk_gb\":1}: an input fits the disk of \
+        "error: algorithm.inputs = {\"bytes\":1073741825,\"disk_gb\":1}: must fit the disk of \
          the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
     );
     // A single file has a size, too.

@@ -30,7 +30,7 @@ async fn submit_asks_about_the_flavor() {
     assert_eq!(violations(&job), [""; 0]);
     let error = refused(job.clone().submit().await);
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    let message = "spec.resource.node_count = 17: the flavor admits at most 16 nodes \
+    let message = "spec.resource.node_count = 17: must be at most 16 with this flavor \
                    (ModelArts.2793); ask for fewer nodes, or choose another flavor";
     assert_eq!(error.violations().len(), 1);
     assert_eq!(error.violations()[0].to_string(), message);
@@ -131,12 +131,12 @@ async fn submit_asks_about_the_algorithm() {
     assert_eq!(
         lines,
         [
-            "algorithm.inputs[\"images\"] is missing: the algorithm has an input of this name \
-             (ModelArts.2814); give it",
-            "algorithm.parameters[0].value = \"4\": the algorithm does not let jobs change this \
-             hyper-parameter (ModelArts.2814); leave it out (Integer)",
-            "spec.resource.node_count = 17: the flavor admits at most 16 nodes (ModelArts.2793); ask \
-             for fewer nodes, or choose another flavor",
+            "algorithm.inputs[\"images\"] is missing: must be given, because the algorithm has an \
+             input of this name (ModelArts.2814); add it",
+            "algorithm.parameters[0].value = \"4\": must not be changed, because the algorithm \
+             fixes this hyper-parameter (ModelArts.2814); leave it out (Integer)",
+            "spec.resource.node_count = 17: must be at most 16 with this flavor (ModelArts.2793); \
+             ask for fewer nodes, or choose another flavor",
         ]
     );
     assert_eq!(counts(&site), (1, 1, 0));
@@ -153,8 +153,8 @@ async fn submit_asks_about_the_algorithm() {
     let error = refused(unknown.clone().submit().await);
     assert_eq!(
         error.violations()[0].to_string(),
-        "algorithm.id = \"6f1d42ab-d9d2-4000-b3ba-000000000000\": the service has the algorithm \
-         (ModelArts.2755); correct the id, or create the algorithm first"
+        "algorithm.id = \"6f1d42ab-d9d2-4000-b3ba-000000000000\": must be an algorithm that the \
+         service has (ModelArts.2755); correct the id, or create the algorithm first"
     );
     assert_eq!(counts(&site), (3, 3, 2));
     let error = refused(unknown.unchecked().submit().await);
