@@ -1,4 +1,4 @@
-//! Requests of calls by name. Nothing is sent.
+//! Tests of the requests of calls by name. Nothing is sent.
 
 use modelarts_api::{OPERATIONS, PARAMETERS, ParameterLocation};
 use serde_json::json;
@@ -16,7 +16,7 @@ fn call(operation: &str) -> Result<OperationCall, Error> {
         .operation(operation)
 }
 
-/// The line that the request begins with, or the error.
+/// The request line, or the error.
 fn line(call: OperationCall) -> String {
     match call.request() {
         Ok(request) => format!("{} {}", request.method(), request.url()),
@@ -103,7 +103,7 @@ fn every_operation_can_be_called_by_its_name() {
         let request = call.request().unwrap();
         assert!(!request.url().path().contains(['{', '%']), "{request:?}");
     }
-    // Each belongs to an operation.
+    // Each parameter belongs to an operation.
     let belongs = |id| OPERATIONS.iter().any(|operation| operation.id == id);
     assert!(PARAMETERS.iter().all(|row| belongs(row.operation)));
 }
