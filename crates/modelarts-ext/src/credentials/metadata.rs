@@ -27,7 +27,6 @@ const SESSION_SECONDS: &str = "21600";
 ///
 /// It must be enabled by the program, because on other machines its address is unreachable or
 /// belongs to another service.
-/// else, answers at its address.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Metadata}};

@@ -11,7 +11,6 @@
 //! its beginning, page by page, and rows that are missing so far are returned. It ends without an
 //! error when, since some request, no row was new, the total did not change, and as many rows came
 //! as it states.
-//! change, and as many rows were seen as it says.
 
 mod bounds;
 mod end;
