@@ -1,5 +1,5 @@
-//! Logs name secret files that others can read and a cloud that is not the endpoint's, and have no
-//! secrets in them.
+//! Warnings in logs: secret files that other users can read, and a cloud that contradicts the
+//! endpoint. Logs have no secrets.
 
 use modelarts_ext::{
     Client, Credentials,
@@ -96,7 +96,7 @@ fn files_that_others_can_read_are_warned_of() {
     let place = TestEnvironment::new()
         .file("here/clouds.yaml", "clouds: {a: {auth: {ak: AK}}}")
         .file(path, "clouds: {a: {auth: {sk: SK-s3cr3t}}}");
-    // The open one has no secret in it.
+    // This file is readable by others, but has no secret.
     set_mode(&place.path("here/clouds.yaml"), 0o644);
     assert_eq!(warnings(&place, path, 0o400), [""; 0]);
     assert_eq!(
@@ -137,7 +137,7 @@ async fn logs_show_no_secret() {
                 "",
                 &format!(r#"{{"endpoints":"{JUPYTER_TOKEN}"}}"#),
             ),
-            // For the wait, which passes over it and says so.
+            // For the wait, which tolerates it and logs it.
             json_answer("200 OK", "", &format!(r#"{{"spec":"{JUPYTER_TOKEN}"}}"#)),
             job_answer("Completed"),
             json_answer("400 Bad Request", "", "{}"),

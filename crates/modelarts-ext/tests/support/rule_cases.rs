@@ -1,4 +1,4 @@
-//! The cases of `rules.yaml`.
+//! Cases of `rules.yaml`.
 
 use std::sync::LazyLock;
 
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) breaks: Value,
-    /// The line of the check.
+    /// The line in the report of the check.
     pub(crate) says: String,
-    /// True for a rule that is only advice.
+    /// `true` for a rule that is a warning.
     pub(crate) is_advice: bool,
     pub(crate) keeps: Value,
 }
 
-/// A job that breaks nothing.
+/// A job that breaks no rule.
 pub(crate) fn plain() -> Value {
     file()["plain"].clone()
 }

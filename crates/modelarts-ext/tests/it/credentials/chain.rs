@@ -1,4 +1,4 @@
-//! The provider chain: its sources and their order.
+//! Chain of sources, and their order.
 
 use modelarts_ext::Client;
 
@@ -189,7 +189,7 @@ fn variables_that_are_not_good_are_told() {
         assert_eq!(with(variables), text);
     }
     assert_eq!(with(&[alice, word, domain, iam]), "found");
-    // A token needs a project, whose name may be that of the region.
+    // A token needs a project, which may have the name of the region.
     let place = [alice, word, domain, iam]
         .iter()
         .fold(TestEnvironment::new(), |place, (name, value)| {

@@ -1,4 +1,4 @@
-//! A token for a user and a password.
+//! Tokens for a user and a password.
 
 use std::time::Duration;
 

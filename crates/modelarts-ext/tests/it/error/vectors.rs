@@ -1,4 +1,5 @@
-//! The error bodies of `openapi/vectors/errors.json`, which clients in every language read alike.
+//! The error bodies of `openapi/vectors/errors.json`, which are the same for clients in every
+//! language.
 
 use std::{
     collections::BTreeMap,
@@ -46,7 +47,7 @@ struct Expected {
     retry: String,
 }
 
-/// Gives the answer of a case to every request.
+/// Returns the response of a case for every request.
 #[derive(Debug)]
 struct Answer(Case);
 
@@ -82,7 +83,7 @@ impl ProvideCredentials for Tokens {
     }
 }
 
-/// The error of the call, and how often a new token was asked for.
+/// The error of the call, and the number of renewals.
 async fn error(case: &Case) -> (Error, usize) {
     let tokens = Tokens::default();
     let client = Client::builder()
@@ -114,7 +115,7 @@ async fn error(case: &Case) -> (Error, usize) {
             });
             refused(call.await)
         }
-        // The preview of a log is one of the calls that answer 204.
+        // The preview of a log is one of the operations that respond with 204.
         _ => {
             let call = client.call(|api| {
                 api.show_training_job_logs_preview()
@@ -129,7 +130,7 @@ async fn error(case: &Case) -> (Error, usize) {
     (error, tokens.0.load(Ordering::Relaxed))
 }
 
-/// The retry that the client's answers amount to.
+/// The retry class of the client's error and behavior.
 fn retry(error: &Error, effect: &str, renewals: usize) -> &'static str {
     let may_be_executed = effect == "create" && error.is_uncertain();
     match error.is_retryable() && !may_be_executed {
@@ -150,7 +151,7 @@ async fn error_bodies_of_every_shape_are_read_as_the_vectors_say() {
     assert!(vectors.cases.len() >= 25);
     for case in &vectors.cases {
         let (error, renewals) = error(case).await;
-        // Of a body without a message the client shows an excerpt.
+        // For a body without a message, the client shows an excerpt.
         let message = case.expected.message.as_ref().and(error.message());
         let actual = Expected {
             code: error.code().map(str::to_owned),
@@ -159,7 +160,7 @@ async fn error_bodies_of_every_shape_are_read_as_the_vectors_say() {
         };
         assert_eq!(actual, case.expected, "{}", case.name);
         assert_eq!(error.status(), Some(case.status), "{}", case.name);
-        // A new token is asked for once.
+        // A new token is requested once.
         let sent_again = if renewals > 0 { 2 } else { 1 };
         if case.expected.retry != "backoff" {
             assert_eq!(error.attempts(), sent_again, "{}", case.name);

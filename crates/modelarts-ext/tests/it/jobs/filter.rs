@@ -124,7 +124,7 @@ async fn what_a_job_does_not_tell_is_not_guessed() {
     );
 }
 
-/// What tags and hosts leave is narrowed by conditions as here.
+/// Conditions apply to the results of searches by tags and hosts as well.
 #[tokio::test]
 async fn conditions_hold_beside_tags_and_hosts() {
     let site = Site::start().await;

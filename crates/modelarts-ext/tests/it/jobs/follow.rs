@@ -1,4 +1,4 @@
-//! Whole jobs that are followed: their states, events and logs.
+//! Followed jobs: phases, events and logs.
 
 use std::{sync::Arc, time::Duration};
 

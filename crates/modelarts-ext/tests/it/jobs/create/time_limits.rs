@@ -1,4 +1,4 @@
-//! Time limits of a create, and of other calls that send several requests.
+//! Time limits of a create, and of other methods that send several requests.
 
 use std::{
     future::pending,
@@ -25,7 +25,7 @@ use crate::support::{
     server::PROJECT,
 };
 
-/// A client of a made-up network.
+/// A client of a simulated network.
 fn within(
     clock: &TestClock,
     network: impl Fn(&str, &Value) -> Option<NetworkReply> + Send + Sync + 'static,
@@ -54,7 +54,7 @@ async fn a_search_without_end_does_not_hang_a_create() {
         if line == "POST training-jobs" {
             return Some(Err(ConnectorError::Lost("cut".into())));
         }
-        // Each page takes ten seconds, and there is always one more.
+        // Each page takes ten seconds, and there is always another one.
         time.advance(Duration::from_secs(10));
         let page = count.fetch_add(1, Ordering::Relaxed);
         assert!(page < 100, "this does not end");
@@ -99,7 +99,7 @@ async fn a_create_that_is_not_answered_ends_and_may_have_been_executed() {
     assert!(error.is_uncertain());
 }
 
-/// Credentials that never come.
+/// Credentials that never become available.
 #[derive(Debug)]
 struct Never(TestClock);
 
