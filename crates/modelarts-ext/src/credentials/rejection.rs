@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn only_expired_tokens_are_asked_for_again() {
+    fn only_expired_tokens_are_renewed() {
         let expired = Some(Rejection::Expired);
         assert_eq!(
             rejection(401, "APIGW.0307", "The token must be updated"),

@@ -36,7 +36,7 @@ fn may_have_been_made(row: &ErrorCode, effect: Effect) -> bool {
 }
 
 #[test]
-fn only_a_directory_that_is_not_seen_may_be_there_later() {
+fn only_a_missing_directory_is_transient() {
     let retryable = |reason: &str| {
         let mut body = ApiError::default();
         body.error_code = Some(INVALID_OBS_PATH.into());
@@ -112,7 +112,7 @@ fn a_code_counts_with_another_status_too() {
 }
 
 #[test]
-fn errors_say_of_every_code_what_the_table_says() {
+fn errors_agree_with_the_table_on_every_code() {
     assert!(ERROR_CODES.len() > 150, "{}", ERROR_CODES.len());
     for row in ERROR_CODES {
         let error = error(row);

@@ -52,7 +52,7 @@ fn every_parameter_travels_where_the_description_says() {
 }
 
 #[test]
-fn what_the_description_does_not_have_is_refused() {
+fn names_that_are_not_in_the_description_are_rejected() {
     let unknown = call("ListTrainingJob").map(line).unwrap_err().to_string();
     assert_eq!(
         unknown,

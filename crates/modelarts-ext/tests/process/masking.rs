@@ -142,8 +142,8 @@ const ECHOES: &[(&str, Echo)] = &[
 ];
 
 #[tokio::test]
-async fn what_a_server_says_again_is_masked() {
-    if !run_alone("masking::what_a_server_says_again_is_masked") {
+async fn secrets_that_a_server_echoes_are_masked() {
+    if !run_alone("masking::secrets_that_a_server_echoes_are_masked") {
         return;
     }
     let log = CapturedLog::start();

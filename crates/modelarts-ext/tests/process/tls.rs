@@ -206,7 +206,7 @@ async fn a_certificate_for_another_name_is_refused() {
 }
 
 #[test]
-fn a_root_certificate_that_is_none_is_told() {
+fn an_invalid_root_certificate_is_reported() {
     let client = || {
         Client::builder()
             .endpoint("https://localhost")

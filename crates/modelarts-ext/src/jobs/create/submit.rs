@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_known_by_what_it_was_made_of() {
+    fn a_job_is_recognised_by_its_body() {
         let body = json!({
             "kind": "job",
             "metadata": {"name": "n", "description": "d"},

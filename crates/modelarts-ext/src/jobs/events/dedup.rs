@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_events_are_told_apart_by_their_number() {
+    fn equal_events_are_distinguished_by_their_number() {
         let mut dedup = deduplicator();
         let twice = [event(1, "a"), event(1, "a")];
         assert_eq!(poll(&mut dedup, &twice), twice);

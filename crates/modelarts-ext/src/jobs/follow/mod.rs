@@ -363,7 +363,7 @@ mod tests {
     use crate::{client::Client, credentials::Credentials};
 
     #[tokio::test]
-    async fn a_history_that_is_taken_in_parts_is_told_whole() {
+    async fn a_history_that_is_read_in_parts_is_complete() {
         // A day for which there are logs.
         let clock = ManualClock::at(SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_466_000));
         let emulator = Emulator::builder()

@@ -261,7 +261,7 @@ impl LineSource for Unsteady {
 }
 
 #[test]
-fn what_a_look_brought_before_it_failed_is_kept() {
+fn items_of_a_poll_that_failed_later_are_kept() {
     let log = Unsteady(
         Log::new(ServiceBehavior {
             max_lines: 2,

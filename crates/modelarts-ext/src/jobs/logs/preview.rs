@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_lines_are_not_taken_for_lines_that_were_seen() {
+    fn equal_lines_are_not_taken_for_lines_that_were_returned() {
         let mut reader = PreviewReader::default();
         assert_eq!(reader.advance(&window("a\na\n", 4)), [line("a"), line("a")]);
         assert_eq!(reader.advance(&window("a\na\na\n", 4)), [line("a")]);

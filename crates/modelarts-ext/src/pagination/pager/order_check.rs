@@ -144,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_change_places_are_seen() {
+    fn rows_that_change_places_are_detected() {
         assert!(changed(&[&[1, 2, 3, 4, 5], &[4, 3, 5, 6]]));
         // 1 was read, and comes again behind rows that were read after it.
         assert!(changed(&[&[1, 2, 3], &[2, 3, 4, 5], &[4, 5, 1, 6]]));
     }
 
     #[test]
-    fn rows_move_by_what_the_total_tells() {
+    fn rows_move_by_the_change_of_the_total() {
         let explains = |page: &[u64], start, total| {
             let mut check = OrderCheck::default();
             check.take(vec![1, 2, 3, 4], 10, Some(20));

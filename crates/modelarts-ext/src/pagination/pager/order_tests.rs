@@ -79,7 +79,7 @@ fn a_row_that_comes_in_while_the_offset_is_found_out_ends_no_list() {
 /// Equal rows that are not neighbours neither locate the beginning of a page nor show a changed
 /// order.
 #[test]
-fn equal_rows_with_others_between_them_are_read_whole() {
+fn equal_rows_with_others_between_them_are_read_completely() {
     let rows: Vec<u32> = (6..60)
         .flat_map(|row| [3 * row, 3 * (row - 6) + 1])
         .collect();
@@ -275,7 +275,7 @@ fn a_list_may_have_fewer_rows_than_a_total_that_is_not_its_own() {
 }
 
 #[test]
-fn a_page_longer_than_asked_for_is_an_error_or_the_whole_list() {
+fn a_page_longer_than_requested_is_an_error_or_the_whole_list() {
     let setting = Setting {
         ignores_limit: true,
         ..Setting::of(5000)

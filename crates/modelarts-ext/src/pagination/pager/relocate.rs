@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_list_is_looked_at_from_the_inside_out() {
+    fn the_whole_list_is_searched_from_the_expected_place_outwards() {
         assert_eq!(rows(12, 40), [12, 7, 17, 2, 22, 0, 27, 32]);
         assert_eq!(rows(12, 12), [12, 7, 2, 0]);
         assert_eq!(rows(0, 21), [0, 5, 10, 15]);

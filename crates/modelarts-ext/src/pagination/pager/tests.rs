@@ -53,7 +53,7 @@ fn a_list_that_fits_one_page_costs_one_request() {
 }
 
 #[test]
-fn a_service_that_takes_no_offset_is_not_asked_for_ever() {
+fn a_service_that_ignores_offsets_does_not_cause_endless_requests() {
     for meaning in MEANINGS {
         for (last, in_flight, disputed) in
             [(0, 1, false), (0, 4, false), (0, 1, true), (2, 4, false)]
@@ -98,7 +98,7 @@ fn a_service_that_takes_no_offset_is_not_asked_for_ever() {
 }
 
 #[test]
-fn what_is_in_flight_is_bounded() {
+fn requests_in_flight_are_bounded() {
     for in_flight in [1, 2, 7] {
         let setting = Setting {
             in_flight,
@@ -114,7 +114,7 @@ fn what_is_in_flight_is_bounded() {
 }
 
 #[test]
-fn nothing_is_asked_for_when_nobody_wants_it() {
+fn nothing_is_requested_without_a_poll() {
     let setting = Setting {
         in_flight: 4,
         ..Setting::of(1000)
@@ -131,7 +131,7 @@ fn nothing_is_asked_for_when_nobody_wants_it() {
 }
 
 #[test]
-fn dropping_the_stream_cancels_what_is_in_flight() {
+fn dropping_the_stream_cancels_the_requests_in_flight() {
     let setting = Setting {
         in_flight: 4,
         delays: vec![200, 0, 200, 200, 200],
@@ -168,7 +168,7 @@ fn disputed_offsets_are_found_out() {
 }
 
 #[test]
-fn a_client_remembers_what_it_found_out() {
+fn a_client_stores_the_detected_unit_of_offsets() {
     let setting = Setting {
         meaning: Offset::PageIndex,
         disputed: true,

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn small_pages_bring_what_was_asked_for() {
+    fn small_pages_have_the_requested_rows() {
         let sizes = |meaning| {
             let mut read = 0;
             let windows = (0..5).map(move |_| {

@@ -111,7 +111,7 @@ async fn a_hundred_threads_ask_once() {
 }
 
 #[tokio::test]
-async fn whoever_asks_first_may_be_dropped() {
+async fn the_first_of_several_calls_may_be_dropped() {
     let iam = FakeServer::closed(|_| token("TK-s3cr3t-1", start())).await;
     let bench = Arc::new(ProviderBench::new(password(&iam.url).into_provider()));
     let spawn = || {

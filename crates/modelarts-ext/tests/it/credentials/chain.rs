@@ -83,7 +83,7 @@ fn nothing_found_lists_every_place() {
 }
 
 #[test]
-fn variables_that_are_not_good_are_told() {
+fn invalid_variables_are_reported() {
     let with = |variables: &[(&str, &str)]| {
         let place = TestEnvironment::new().file(
             "home/.huaweicloud/credentials",
@@ -210,7 +210,7 @@ fn variables_that_are_not_good_are_told() {
 }
 
 #[test]
-fn what_is_set_in_code_wins() {
+fn settings_in_code_take_precedence() {
     let broken = TestEnvironment::new()
         .variable("HUAWEICLOUD_SDK_AK", "half")
         .variable("MODELARTS_REGION", "eu-de")

@@ -31,7 +31,7 @@ async fn the_profile_is_read_as_it_is_written() {
 }
 
 #[test]
-fn a_profile_that_is_not_good_is_told() {
+fn an_invalid_profile_is_reported() {
     let with = |text: &str| {
         outcome_in(&TestEnvironment::new().file("home/.huaweicloud/credentials", text))
     };
@@ -140,7 +140,7 @@ async fn a_cloud_has_a_password_or_a_token_and_a_secure_part() {
 }
 
 #[test]
-fn a_cloud_that_is_not_good_is_told() {
+fn an_invalid_cloud_is_reported() {
     let with = |text: &str| {
         let place = TestEnvironment::new().file("here/clouds.yaml", text);
         outcome_in(&place.variable("OS_CLOUD", "a"))

@@ -77,7 +77,7 @@ async fn a_clock_that_is_off_is_corrected_once() {
 }
 
 #[tokio::test]
-async fn a_project_that_cannot_be_told_is_an_error() {
+async fn a_project_that_cannot_be_determined_is_an_error() {
     let fails = async |iam: &FakeServer, builder: ClientBuilder| {
         safe_message(&builder.connect().await.unwrap_err()).replace(&iam.url, "URL")
     };

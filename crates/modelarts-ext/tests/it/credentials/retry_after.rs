@@ -54,7 +54,7 @@ async fn a_call_waits_as_long_as_iam_asks() {
 }
 
 #[tokio::test]
-async fn nobody_asks_iam_before_the_time_that_it_gave() {
+async fn iam_gets_no_request_before_its_retry_after() {
     let iam = asking_to_wait(503, "100", 1).await;
     let bench = ProviderBench::new(password(&iam.url).into_provider());
     for (passed, left) in [(0, 100), (30, 70), (69, 1)] {

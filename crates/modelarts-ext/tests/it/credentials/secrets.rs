@@ -85,7 +85,7 @@ async fn providers_can_be_wrapped() {
 
 /// Secrets that IAM, STS and the metadata service echo are masked.
 #[tokio::test]
-async fn what_a_service_says_again_is_masked() {
+async fn secrets_that_a_service_echoes_are_masked() {
     type Echo = fn(&str) -> FakeReply;
     let echoes: [Echo; 8] = [
         |text| reply(401, json!({"error": {"code": text, "message": text}})),

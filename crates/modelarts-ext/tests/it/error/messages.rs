@@ -126,7 +126,7 @@ async fn a_second_job_of_the_same_name() {
 }
 
 #[tokio::test]
-async fn an_endpoint_where_nobody_listens() {
+async fn an_endpoint_without_a_listener() {
     // A port that was free just before.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

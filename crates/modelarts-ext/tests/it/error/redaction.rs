@@ -163,7 +163,7 @@ async fn debug_of_an_answer_that_is_not_understood_shows_no_secret() {
 }
 
 #[tokio::test]
-async fn what_is_not_understood_is_not_quoted() {
+async fn bodies_that_cannot_be_decoded_are_not_quoted() {
     for body in bodies() {
         let error = error_of(json_answer("200 OK", "", &body)).await;
         clean(&error.to_string());
@@ -171,7 +171,7 @@ async fn what_is_not_understood_is_not_quoted() {
 }
 
 #[tokio::test]
-async fn what_is_left_out_of_a_list_is_not_quoted() {
+async fn items_that_are_left_out_of_a_list_are_not_quoted() {
     let good = r#"{"kind":"job","metadata":{"id":"some-job","name":"n"}}"#;
     for (bad, why) in [
         (

@@ -19,7 +19,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn a_job_tells_what_people_look_for() {
+async fn a_job_has_accessors_for_common_values() {
     let server = Server::start([
         json_answer(
             "200 OK",
@@ -188,7 +188,7 @@ async fn metrics_are_series_from_the_start_of_the_job() {
 }
 
 #[tokio::test]
-async fn a_job_asks_for_its_start_itself_and_seen_ones_stay_as_they_were() {
+async fn metrics_read_the_start_of_the_job_and_keep_the_handle() {
     let site = Site::start().await;
     let barrier = ScriptBarrier::new().await;
     let job = site.script("runs", &barrier.script("", "")).submit().await;

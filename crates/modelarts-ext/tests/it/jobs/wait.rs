@@ -17,7 +17,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn a_wait_ends_where_it_is_told_to() {
+async fn a_wait_ends_on_its_condition() {
     let mut timing = Timing::instant();
     timing.queuing = seconds(100);
     let site = Site::with(|builder| builder.timing(timing)).await;

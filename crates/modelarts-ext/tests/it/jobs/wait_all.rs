@@ -252,7 +252,7 @@ fn asked(server: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn jobs_in_phases_that_nobody_knows_do_not_keep_others_from_being_asked_for() {
+async fn jobs_in_unknown_phases_do_not_block_others() {
     let refusal = json!({"error_code": "ModelArts.2807", "error_msg": "unsupported key"});
     let server = Server::start([
         details_of("a", "Running"),

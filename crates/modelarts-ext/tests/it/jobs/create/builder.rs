@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 #[test]
-fn the_builder_says_what_is_sent() {
+fn the_body_of_the_builder_is_sent() {
     let body = json!({
         "kind": "job",
         "metadata": {
@@ -228,7 +228,7 @@ fn the_other_forms_of_a_job() {
 }
 
 #[test]
-fn what_is_said_again_takes_the_place_of_what_was_said() {
+fn later_settings_replace_earlier_ones() {
     let job = job(&plain())
         .parameter("a", 1)
         .parameter("b", 2)

@@ -107,7 +107,7 @@ async fn nothing_that_a_create_can_carry_is_lost_in_a_copy() {
 }
 
 #[tokio::test]
-async fn what_the_service_shows_is_sent_again() {
+async fn details_of_the_service_are_sent_again() {
     // Code and engine beside the id of an algorithm may be the job's own.
     let details = json!({
         "kind": "job",
@@ -265,7 +265,7 @@ const NEW: &str = r#"{
 }"#;
 
 #[tokio::test]
-async fn what_no_document_names_is_kept_and_sent() {
+async fn undocumented_fields_are_kept_and_sent() {
     let answer = json_answer("200 OK", "", NEW);
     let made = json!({"kind": "job", "metadata": {"id": "k", "name": "again"}}).to_string();
     let server = Server::start([

@@ -162,7 +162,7 @@ async fn submit_asks_about_the_algorithm() {
 }
 
 #[tokio::test]
-async fn a_list_of_flavors_that_is_not_whole_forbids_none() {
+async fn an_incomplete_list_of_flavors_excludes_none() {
     for answer in [
         json!({"total_count": 0, "flavors": []}),
         json!({"total_count": 2, "flavors": [{"flavor_id": "modelarts.vm.cpu.2u"}]}),

@@ -191,7 +191,7 @@ fn lines(server: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_create_whose_answer_is_neither_a_job_nor_a_refusal_is_looked_for() {
+async fn a_create_whose_answer_is_neither_a_job_nor_a_rejection_is_searched_for() {
     let page = "<html><title>Nothing here</title></html>";
     for (status, headers, body) in [
         (
@@ -317,7 +317,7 @@ async fn a_refusal_after_a_lost_create_leaves_open_whether_the_job_exists() {
 }
 
 #[tokio::test]
-async fn an_old_job_of_the_same_name_is_seen_behind_newer_ones() {
+async fn an_old_job_of_the_same_name_is_found_behind_newer_ones() {
     const OLD: u64 = 1_768_465_845_000 - 61_000;
     let job = |name: &str, time: u64| json!({"metadata": {"id": name, "name": name, "create_time": time}});
     let rows = [job("lost-2", OLD), job("lost", OLD - 1000)];

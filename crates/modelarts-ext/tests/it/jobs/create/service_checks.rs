@@ -71,7 +71,7 @@ async fn stored(site: &Site) -> String {
 /// Warnings do not prevent the creation of a job. The emulator rejects features that it lacks with
 /// a code of its own.
 #[tokio::test]
-async fn the_service_takes_what_is_only_advised_against() {
+async fn warnings_do_not_prevent_a_creation() {
     let pool = Pool::new("pool-1", PoolKind::Gpu, 8);
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(directory.path().join("d")).unwrap();

@@ -129,7 +129,7 @@ async fn a_create_without_credentials_ends_and_was_not_sent() {
 }
 
 #[tokio::test]
-async fn what_makes_several_calls_has_one_time_limit() {
+async fn methods_that_make_several_calls_have_one_time_limit() {
     let clock = TestClock::new();
     let time = clock.clone();
     let shown = AtomicU64::new(0);
