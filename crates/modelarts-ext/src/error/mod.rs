@@ -262,14 +262,14 @@ impl Error {
         let answered = match self.status() {
             // A success that cannot be decoded. A response of IAM came before the call was sent.
             Some(200..=299) => !matches!(self.0.kind, ErrorKind::Service | ErrorKind::Credentials),
-            // Nothing was executed of what came too often.
+            // A throttled call was not executed.
             Some(429) => false,
-            // A refusal of the service has a code. Other answers of this kind may come from
-            // something between here and the service, after the service executed the call.
+            // A rejection of the service has a code. Other responses may come from a gateway in
+            // between, after the service executed the call.
             Some(400..=499) => {
                 matches!(self.0.kind, ErrorKind::Service | ErrorKind::Decode)
                     && self.0.code.is_none()
-                    // An answer of IAM before anything was sent is no answer to the call.
+                    // A response of IAM before the call was sent is not about the call.
                     && self.0.call.attempts > 0
             }
             _ => self.0.kind == ErrorKind::Decode,
@@ -304,8 +304,8 @@ impl Error {
         self.0.kind
     }
 
-    /// True if the job, or whatever the call names, does not exist. For jobs the service
-    /// says so with HTTP 400 and a code of its own.
+    /// Returns `true` if the job or other object does not exist. For jobs, the service responds with
+    /// HTTP 400 and a specific code.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.0.kind == ErrorKind::Service
@@ -328,12 +328,12 @@ impl Error {
         self.0.kind == ErrorKind::Service && self.code() == Some("ModelArts.2775")
     }
 
-    /// True for a 404 without a code, such as a page of a load balancer.
+    /// Returns `true` for a 404 without a code, such as a page of a load balancer.
     pub(crate) fn is_404_without_code(&self) -> bool {
         self.0.kind == ErrorKind::Service && self.status() == Some(404) && self.code().is_none()
     }
 
-    /// True if the service has no such operation. Gateways say so in many ways.
+    /// Returns `true` if the service lacks the operation, which gateways report in several ways.
     pub(crate) fn is_unknown_operation(&self) -> bool {
         let is_of_service = self
             .code()

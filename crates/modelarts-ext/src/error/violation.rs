@@ -59,7 +59,7 @@ impl Violation {
         }
     }
 
-    /// The rule, as a sentence about jobs that keep it.
+    /// The rule that the field breaks.
     #[must_use]
     pub fn rule(&self) -> &str {
         &self.rule
