@@ -112,7 +112,7 @@ fn a_code_counts_with_another_status_too() {
 }
 
 #[test]
-fn errors_agree_with_the_table_on_every_code() {
+fn errors_say_of_every_code_what_the_table_says() {
     assert!(ERROR_CODES.len() > 150, "{}", ERROR_CODES.len());
     for row in ERROR_CODES {
         let error = error(row);

@@ -151,7 +151,7 @@ async fn error_bodies_of_every_shape_are_read_as_the_vectors_say() {
     assert!(vectors.cases.len() >= 25);
     for case in &vectors.cases {
         let (error, renewals) = error(case).await;
-        // For a body without a message, the client shows an excerpt.
+        // Of a body without a message the client shows an excerpt.
         let message = case.expected.message.as_ref().and(error.message());
         let actual = Expected {
             code: error.code().map(str::to_owned),
@@ -160,7 +160,7 @@ async fn error_bodies_of_every_shape_are_read_as_the_vectors_say() {
         };
         assert_eq!(actual, case.expected, "{}", case.name);
         assert_eq!(error.status(), Some(case.status), "{}", case.name);
-        // A new token is requested once.
+        // A new token is asked for once.
         let sent_again = if renewals > 0 { 2 } else { 1 };
         if case.expected.retry != "backoff" {
             assert_eq!(error.attempts(), sent_again, "{}", case.name);
