@@ -336,7 +336,7 @@ impl ResolvedConfig {
             let Some(wait) = wait else {
                 return Err(error);
             };
-            tracing::debug!(%error, ?wait, "asking for the project again");
+            tracing::debug!(%error, ?wait, "looking up the project again");
             clock.sleep(wait).await;
             retries += 1;
         }

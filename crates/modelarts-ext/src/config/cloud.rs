@@ -40,7 +40,7 @@ impl Cloud {
         };
         if let Some(other) = Self::from_address(endpoint).filter(|other| *other != cloud) {
             tracing::warn!(
-                "{VARIABLE} names {}, but the endpoint {endpoint} is of {}; the variable decides",
+                "{VARIABLE} names {}, but the endpoint {endpoint} belongs to {}; the variable takes precedence",
                 cloud.name(),
                 other.name()
             );

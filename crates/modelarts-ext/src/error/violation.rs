@@ -59,7 +59,7 @@ impl Violation {
         }
     }
 
-    /// The rule that the field breaks.
+    /// The rule as a sentence on jobs that keep it.
     #[must_use]
     pub fn rule(&self) -> &str {
         &self.rule

@@ -122,7 +122,7 @@ impl Job {
         deadline
             .limit(
                 &**self.client().clock(),
-                "metrics were being asked for",
+                "metrics were being requested",
                 metrics,
             )
             .await

@@ -149,7 +149,7 @@ impl HttpConnector for ReqwestConnector {
         // A pool cannot be emptied, but a new client has a new pool.
         match (self.make)() {
             Ok(http) => *self.http.write().unwrap_or_else(PoisonError::into_inner) = http,
-            Err(error) => tracing::warn!(%error, "the connections are not replaced"),
+            Err(error) => tracing::warn!(%error, "cannot replace the connections"),
         }
     }
 }

@@ -52,9 +52,9 @@ fn a_cloud_that_is_not_the_one_of_the_endpoint_is_logged() {
         log.warnings(),
         [
             "MODELARTS_CLOUD names huawei, but the endpoint \
-             https://modelarts.eu-de.otc.t-systems.com/ is of otc; the variable decides",
+             https://modelarts.eu-de.otc.t-systems.com/ belongs to otc; the variable takes precedence",
             "MODELARTS_CLOUD names otc, but the endpoint \
-             https://modelarts.cn-north-4.myhuaweicloud.com/ is of huawei; the variable decides",
+             https://modelarts.cn-north-4.myhuaweicloud.com/ belongs to huawei; the variable takes precedence",
         ]
     );
 }
@@ -168,7 +168,7 @@ async fn logs_show_no_secret() {
         "operation=\"ShowTrainingJobDetails\"",
         "sending again",
         "request_id=\"r1\"",
-        "passed over",
+        "transient error, polling continues",
         // Of the redirect.
         "status=302",
     ] {

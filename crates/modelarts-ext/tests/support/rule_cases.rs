@@ -1,4 +1,4 @@
-//! Cases of `rules.yaml`.
+//! The cases of `rules.yaml`.
 
 use std::sync::LazyLock;
 
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) breaks: Value,
-    /// The line in the report of the check.
+    /// The line of the check.
     pub(crate) says: String,
-    /// `true` for a rule that is a warning.
+    /// True for a rule that is only advice.
     pub(crate) is_advice: bool,
     pub(crate) keeps: Value,
 }
 
-/// A job that breaks no rule.
+/// A job that breaks nothing.
 pub(crate) fn plain() -> Value {
     file()["plain"].clone()
 }

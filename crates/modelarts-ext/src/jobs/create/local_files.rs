@@ -242,7 +242,7 @@ fn compare_with_disk(bytes: u64, disk_gb: u64) -> Report {
             INPUTS,
             value(),
             "an input fits the disk of the flavor",
-            // The service detects this only during the download, and has no code for it.
+            // The service finds out while it downloads, and has no code for it.
             None,
             "choose a flavor with a larger disk, or mount the data as a volume",
         ));

@@ -129,7 +129,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
             Some(Err(_)) => return Err(uncertain_error(lost_error.unwrap_or(error), name)),
             None => {
                 let late =
-                    deadline.timeout_error("a job was looked for whose create had been lost");
+                    deadline.timeout_error("the job of a lost create was being searched for");
                 return Err(uncertain_error(
                     late.after_uncertain(lost_error.unwrap_or(error)),
                     name,
@@ -153,7 +153,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
                 "it was sent {times}, and no job named {name:?} was found after it"
             ))));
         }
-        tracing::debug!(%error, ?pause, "the job does not exist, so it is sent again");
+        tracing::debug!(%error, ?pause, "the job does not exist, so the create is repeated");
         if !pause.is_zero() {
             clock.sleep(pause).await;
         }

@@ -50,7 +50,7 @@ impl ErrorTolerance {
         {
             return Err(error);
         }
-        tracing::debug!(%error, "passed over");
+        tracing::debug!(%error, "transient error, polling continues");
         self.errors += 1;
         let retry_after = error.retry_after().unwrap_or_default().min(MAX_PAUSE);
         self.retry_after = self.retry_after.max(retry_after);

@@ -1,4 +1,4 @@
-//! Requirements of an algorithm and of a flavor.
+//! Demands of an algorithm and of a flavor on a job.
 
 use modelarts_ext::{
     CreateJob,
@@ -63,7 +63,7 @@ fn fitting_job() -> CreateJob {
 #[test]
 fn a_job_keeps_to_its_algorithm() {
     assert_eq!(fitting_job().check(), Report::default());
-    // Fixed values may be repeated unchanged.
+    // What cannot be changed may be said as it is.
     assert_eq!(
         fitting_job().parameter("device", "gpu").check(),
         Report::default()
@@ -110,7 +110,7 @@ fn a_job_keeps_to_its_algorithm() {
              algorithm (ModelArts.2765); choose one of them (String: a, b)",
         ]
     );
-    // An algorithm without requirements admits everything.
+    // An algorithm that demands nothing admits everything.
     let open = AlgorithmSpec::from_json(&json!({"job_config": {"parameters_customization": true}}));
     let job = of_algorithm()
         .with_algorithm_spec(open)
@@ -240,7 +240,7 @@ async fn algorithm_and_flavor_are_looked_up() {
             format!("GET /v2/{PROJECT}/training-job-flavors HTTP/1.1"),
         ]
     );
-    // A job that needs no specs makes no look-up, and a flavor must exist.
+    // A job that needs neither asks for neither, and a flavor must be there.
     let server = Server::start([json_answer("200 OK", "", &flavors())]).await;
     let client = server.client(&TestClock::new()).build().unwrap();
     let job = client.training_jobs().from_value(&plain()).unwrap();

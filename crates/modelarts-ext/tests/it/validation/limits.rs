@@ -1,6 +1,6 @@
-//! All limits of the description, exceeded and just kept: the report of the check, and the response
-//! of the emulator to the same body, sent unchecked. The cases of `rules.yaml` are written by hand;
-//! these come from the tables, so that no field is left out.
+//! Every limit of the description, beyond it and at it: the report of the check, and the answer of the
+//! emulator to the same body, sent unchecked. The cases of `rules.yaml` are written by hand; these
+//! come from the tables, so that no field is left out.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::support::{
     site::Site,
 };
 
-/// Fields that the emulator checks with a rule of its own, behind rules that these bodies also
-/// break. `rules.yaml` has a case for each.
+/// What the emulator refuses with a rule of its own, behind rules that these bodies break, too.
+/// `rules.yaml` has a case for each.
 const OWN_CASES: [&str; 1] = ["algorithm.parameters[].constraint.type"];
 
-/// Every field of the body, without list indexes.
+/// Every field of the body, by its general path.
 fn fields() -> Vec<(String, &'static Field)> {
     let mut found = Vec::new();
     let mut schemas = vec![(String::new(), "CreateTrainingJobRequest")];
@@ -43,7 +43,7 @@ fn fields() -> Vec<(String, &'static Field)> {
     found
 }
 
-/// A task with all fields.
+/// A task with all that a task can have.
 fn task() -> Value {
     let obs = json!({"obs": {"obs_url": "obs://bucket/data/"}});
     let constraint = json!({"type": "Integer", "valid_type": "Choice", "valid_range": ["1"]});
@@ -66,7 +66,7 @@ fn task() -> Value {
     })
 }
 
-/// A valid job that has the field, or the object that contains it.
+/// A sound job that has the field, or what the field is in.
 fn base(path: &str) -> Value {
     let variable = json!({"env_name": "A", "value": "1", "used_steps": ["train"]});
     match path.split(['.', '[']).next().unwrap() {
@@ -84,7 +84,7 @@ fn base(path: &str) -> Value {
     }
 }
 
-/// The object with this field, where fields exclude each other.
+/// Where fields exclude each other, the form that this one belongs to.
 fn form_of(path: &str) -> Value {
     let data = json!({"dataset": {"id": "d", "version_id": "v"}});
     let metrics = |form: Value| json!({"spec": {"custom_metrics": [form]}});
@@ -103,7 +103,7 @@ fn form_of(path: &str) -> Value {
     }
 }
 
-/// The slot at the end of a path: the first element of each list.
+/// The place at the end of a general path: the first element of each list.
 fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
     let mut here = body;
     for step in path.split('.') {
@@ -124,12 +124,12 @@ fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
     here
 }
 
-/// The path as shown in messages.
+/// The path as messages show it.
 fn shown(path: &str) -> String {
     path.replace("[]", "[0]").replace("{}", "[\"KEY\"]")
 }
 
-/// A value that breaks a limit, and one that just keeps it. `there`: the value of the field.
+/// What breaks a limit, and what is just within. `there` is what stands in the field.
 fn around(rule: Rule, there: &Value) -> Option<(Value, Option<Value>)> {
     let size = |n: u64| usize::try_from(n).unwrap();
     let text = |n: u64| Value::from("x".repeat(size(n)));
@@ -139,7 +139,7 @@ fn around(rule: Rule, there: &Value) -> Option<(Value, Option<Value>)> {
     };
     let whole = |n: f64| Value::from(format!("{n}").parse::<i64>().unwrap());
     let pair = match rule {
-        // An empty text counts as missing, so it breaks no limit unless it is required.
+        // Empty text says nothing, so it keeps every limit unless it is required.
         Rule::MinLength(0 | 1) => return None,
         Rule::MinLength(least) => (text(least - 1), Some(text(least))),
         Rule::MaxLength(most) => (text(most + 1), Some(text(most))),
@@ -158,7 +158,7 @@ fn around(rule: Rule, there: &Value) -> Option<(Value, Option<Value>)> {
     Some(pair)
 }
 
-/// The documentation of the limits of each field.
+/// The words for the limits of a field, as the documentation has them.
 fn documented() -> BTreeMap<String, (String, String)> {
     let page = modelarts_ext::jobs::create::parameters_as_markdown();
     let (_, table) = page.split_once("### All fields").unwrap();
@@ -176,15 +176,15 @@ fn documented() -> BTreeMap<String, (String, String)> {
     .collect()
 }
 
-/// A body that breaks one limit, and its violation.
+/// A body that breaks one limit, and what is said about it.
 struct Case {
-    /// The path of the field.
+    /// Where.
     path: String,
     body: Value,
     rule: String,
-    /// A body that keeps the limit.
+    /// A body that keeps it.
     kept: Option<Value>,
-    /// `true` for a list of values that the service may extend: other values are warnings.
+    /// Of a list of values that the service may add to: other values are warnings.
     is_open: bool,
 }
 
@@ -201,7 +201,7 @@ fn all_cases() -> Vec<Case> {
     let documented = documented();
     let mut cases = Vec::new();
     for (path, field) in fields() {
-        // Left to the rules between fields.
+        // These are left to the rules between fields.
         let ruled = ["kind", "run_user", "priority"].contains(&field.name)
             || path == "algorithm.command"
             || path.ends_with("algorithm.local_code_dir");
@@ -338,7 +338,7 @@ async fn the_emulator_refuses_each_with_the_same_code() {
         let code = job.check().violations[0].code().unwrap();
         let error = refused(job.unchecked().submit().await);
         assert_eq!(error.code(), Some(code), "{}: {error}", case.path);
-        // Most codes are the same, so the rejected field must match.
+        // Most codes are the same: it must be this field that is refused.
         let field = shown(case.path.trim_end_matches("{}"));
         let named = error
             .message()

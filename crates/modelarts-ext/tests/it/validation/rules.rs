@@ -1,4 +1,4 @@
-//! Rules of the check, each broken alone and kept at its limit.
+//! The rules of the check, each broken alone and kept at its limit.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn each_rule_is_broken_alone_and_kept_at_its_limit() {
     for case in cases {
         let (breaks, keeps) = (job(&case.breaks), job(&case.keeps));
         if case.is_advice {
-            // A warning does not prevent the creation.
+            // A warning keeps no job from being sent.
             assert!(breaks.check().is_ok(), "{}", case.name);
             assert_eq!(warnings(&breaks), [case.says], "{}", case.name);
             assert_eq!(warnings(&keeps), [""; 0], "{}", case.name);
@@ -113,7 +113,7 @@ fn a_secret_hyper_parameter_is_not_shown() {
     );
 }
 
-/// Breaks twenty rules at once, through the builder.
+/// Twenty rules at once, through the builder.
 fn twenty() -> CreateJob {
     client()
         .training_jobs()
@@ -178,7 +178,7 @@ async fn twenty_broken_rules_are_all_heard_of() {
         "spec.auto_stop.duration = 1.5: a whole number (ModelArts.2788); round it"
     );
 
-    // Warnings are not among them.
+    // Advice is not among them.
     let advised: Vec<_> = warnings(&twenty());
     let advised: Vec<_> = advised
         .iter()
@@ -194,7 +194,7 @@ async fn twenty_broken_rules_are_all_heard_of() {
         ]
     );
 
-    // The error has the same list, and nothing was sent: the address has no server.
+    // The error says the same, and nothing was sent: there is nobody at that address.
     let error = twenty().submit().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert_eq!(error.attempts(), 0);
@@ -284,13 +284,13 @@ fn recommendations_are_warnings() {
         warnings_of(algorithm(json!({"outputs": outputs}))),
         ["algorithm.outputs[0].name = \"result\": train_url is the recommended name of an output"]
     );
-    // One channel of the recommended name is enough.
+    // One of the recommended name is enough.
     let inputs = json!([
         channel("more", "obs://bucket/a/"),
         channel("data_url", "obs://bucket/b/")
     ]);
     assert_eq!(warnings_of(algorithm(json!({"inputs": inputs}))), [""; 0]);
-    // Algorithms of the service have channel names of their own.
+    // Algorithms that the service keeps have names of their own.
     let stored = json!({"id": "a", "code_dir": null, "boot_file": null, "engine": null,
         "inputs": [channel("data", "obs://bucket/data/")]});
     assert_eq!(warnings_of(algorithm(stored)), [""; 0]);

@@ -69,8 +69,8 @@ async fn a_search_without_end_does_not_hang_a_create() {
     let error = refused(minimal_create(&client).0.submit().await);
     assert_eq!(
         error.to_string(),
-        "CreateTrainingJob: not finished within 300s: time ran out while a job was looked for whose \
-         create had been lost; the job may exist all the same: look for a job named \"lost\" before \
+        "CreateTrainingJob: not finished within 300s: time ran out while the job of a lost \
+         create was being searched for; the job may exist all the same: look for a job named \"lost\" before \
          sending it again"
     );
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
@@ -160,7 +160,7 @@ async fn methods_that_make_several_calls_have_one_time_limit() {
         ),
         (
             refused(job.metrics("worker-0").await),
-            timed_out("metrics were being asked for"),
+            timed_out("metrics were being requested"),
             false,
         ),
         (
