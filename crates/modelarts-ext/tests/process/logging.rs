@@ -52,9 +52,11 @@ fn a_cloud_that_is_not_the_one_of_the_endpoint_is_logged() {
         log.warnings(),
         [
             "MODELARTS_CLOUD names huawei, but the endpoint \
-             https://modelarts.eu-de.otc.t-systems.com/ belongs to otc; the variable takes precedence",
+             https://modelarts.eu-de.otc.t-systems.com/ belongs to otc; the variable takes \
+             precedence",
             "MODELARTS_CLOUD names otc, but the endpoint \
-             https://modelarts.cn-north-4.myhuaweicloud.com/ belongs to huawei; the variable takes precedence",
+             https://modelarts.cn-north-4.myhuaweicloud.com/ belongs to huawei; the variable \
+             takes precedence",
         ]
     );
 }

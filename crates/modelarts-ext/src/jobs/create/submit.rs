@@ -74,7 +74,7 @@ impl CreateJob {
                 return Err(Error::broken_rules("the job", report.violations));
             }
             for warning in &report.warnings {
-                tracing::warn!(%warning, "advice that the job does not follow");
+                tracing::warn!(%warning, "the job does not follow a recommendation");
             }
         }
         create_once(&client, &self.body(), &deadline).await
