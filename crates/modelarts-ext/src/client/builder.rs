@@ -72,9 +72,9 @@ impl ClientBuilder {
     /// |---|---|
     /// | endpoint | `MODELARTS_ENDPOINT` |
     /// | [cloud](Self::cloud) | `MODELARTS_CLOUD`: `huawei` or `otc` |
-    /// | region | `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `OS_REGION_NAME`; else as the source of the credentials says |
-    /// | project | its id in `HUAWEICLOUD_SDK_PROJECT_ID`, `OS_PROJECT_ID`; its name in `OS_PROJECT_NAME`, `OS_TENANT_NAME`; else as the source of the credentials says |
-    /// | IAM | `HUAWEICLOUD_SDK_IAM_ENDPOINT`; else as the source of the credentials says, `OS_AUTH_URL`; else that of the region |
+    /// | region | `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `OS_REGION_NAME`; else that of the source of the credentials |
+    /// | project | its id in `HUAWEICLOUD_SDK_PROJECT_ID`, `OS_PROJECT_ID`; its name in `OS_PROJECT_NAME`, `OS_TENANT_NAME`; else that of the source of the credentials |
+    /// | IAM | `HUAWEICLOUD_SDK_IAM_ENDPOINT`; else that of the source of the credentials, `OS_AUTH_URL`; else that of the region |
     ///
     /// The endpoint of a region is that in `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>` (such as
     /// `…_EU_DE`), else that in `~/.huaweicloud/regions.yaml` (or `$HUAWEICLOUD_SDK_REGIONS_FILE`),

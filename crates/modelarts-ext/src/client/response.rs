@@ -43,7 +43,7 @@ impl<T> Response<T> {
         self.call.status.unwrap_or_default()
     }
 
-    /// The id of the request. Support asks for it.
+    /// The id of the request, for the support of the service.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.call.request_id.as_deref()

@@ -461,7 +461,7 @@ impl Error {
         self.0.solution.as_deref()
     }
 
-    /// The id of the request. Support asks for it.
+    /// The id of the request, for the support of the service.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.0.call.request_id.as_deref()

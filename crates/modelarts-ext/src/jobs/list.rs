@@ -98,7 +98,7 @@ impl ListJobs {
         self
     }
 
-    /// Sorts by ascending order: oldest job first.
+    /// Sorts in ascending order: oldest job first.
     pub fn oldest_first(mut self) -> Self {
         self.oldest_first = true;
         self

@@ -128,7 +128,7 @@ impl fmt::Debug for CallInfo {
 /// [`CallInfo`].
 macro_rules! call_accessors {
     ($($call:tt)+) => {
-        /// The id of the request that returned this value. Support asks for it.
+        /// The id of the request that returned this value, for the support of the service.
         #[must_use]
         pub fn request_id(&self) -> Option<&str> {
             self.$($call)+.request_id.as_deref()

@@ -56,14 +56,14 @@ pub enum EventKind {
     PreCheckDone {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
     },
     /// The check of a task's environment found an error.
     PreCheckFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The error, as free text.
         error: String,
@@ -77,14 +77,14 @@ pub enum EventKind {
     CodeDownloaded {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
     },
     /// The code could not be downloaded.
     CodeDownloadFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The reason, as free text.
         cause: String,
@@ -98,7 +98,7 @@ pub enum EventKind {
     InputDownloaded {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
@@ -107,7 +107,7 @@ pub enum EventKind {
     InputDownloadFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
@@ -125,7 +125,7 @@ pub enum EventKind {
     DependenciesInstalled {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The files that name them.
         files: Vec<String>,
@@ -134,7 +134,7 @@ pub enum EventKind {
     DependenciesFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The files that name them.
         files: Vec<String>,
@@ -150,21 +150,21 @@ pub enum EventKind {
     TaskFinished {
         /// The task, such as `worker-0`.
         task: String,
-        /// Its exit code, where the text says it.
+        /// Its exit code, if the text has it.
         exit_code: Option<i64>,
     },
     /// An output is being uploaded.
     OutputUploading {
         /// The task, such as `worker-0`.
         task: String,
-        /// The name of the output, where the text says it.
+        /// The name of the output, if the text has it.
         parameter: Option<String>,
     },
     /// An output is uploaded.
     OutputUploaded {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The name of the output.
         parameter: String,

@@ -114,7 +114,7 @@ pub(super) struct Row {
     pub(super) who: Who,
     pub(super) fault: Fault,
     pub(super) strikes: Strikes,
-    /// The fault of all later answers, before execution.
+    /// The fault of all later responses, before execution.
     pub(super) then: Option<Fault>,
     /// The workspace of a new job, if it is set.
     pub(super) workspace: Option<&'static str>,
