@@ -1,4 +1,4 @@
-//! Error codes of the service for jobs that break its rules.
+//! Codes of the service for jobs that break its rules.
 
 use modelarts_emulator::pools::{Pool, PoolKind};
 use modelarts_ext::types::{self};
@@ -29,7 +29,7 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
         let violation = job.check().violations.remove(0);
         let error = refused(job.unchecked().submit().await);
         assert_eq!(error.code(), violation.code(), "{}: {error}", case.name);
-        // Many rules share this code, so the subject must match as well: `spec.volumes`.
+        // Many rules share this code, so it must be about the same: `spec.volumes`.
         let about = violation
             .field()
             .split('.')
@@ -41,7 +41,7 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
         assert!(
             violation.code() != Some("ModelArts.2788")
                 || message.contains(about)
-                // The check reports the engine, the service the search.
+                // The check names the engine, the service the search.
                 || case.name == "a search runs on two engines",
             "{}: {error}",
             case.name
@@ -49,7 +49,7 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
     }
 }
 
-/// Creates an algorithm on the emulator; returns its id.
+/// An algorithm on the emulator; its id.
 async fn stored(site: &Site) -> String {
     let body: types::AlgorithmRequest = read(json!({
         "metadata": {"name": "stored"},
@@ -68,10 +68,10 @@ async fn stored(site: &Site) -> String {
     algorithm.metadata.as_ref().unwrap().id.clone().unwrap()
 }
 
-/// Warnings do not prevent the creation of a job. The emulator rejects features that it lacks with
-/// a code of its own.
+/// Advice keeps no job from being made. What the emulator does not have, it refuses with a
+/// code of its own.
 #[tokio::test]
-async fn warnings_do_not_prevent_a_creation() {
+async fn the_service_takes_what_is_only_advised_against() {
     let pool = Pool::new("pool-1", PoolKind::Gpu, 8);
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(directory.path().join("d")).unwrap();
