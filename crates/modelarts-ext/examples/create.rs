@@ -1,5 +1,5 @@
-//! A job from a script on disk to its end, with everything checked on the way:
-//! `cargo run --example create`. It runs on the emulator, in this process.
+//! Creates a job from a local script, with all checks: `cargo run --example create`. It runs on the
+//! emulator, in this process.
 
 use std::{error::Error, fs, time::Duration};
 
@@ -38,7 +38,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ))
         .build()?;
 
-    // A script and its data, on this machine.
+    // A local script and its data.
     let local = tempfile::tempdir()?;
     let (code, data) = (local.path().join("code"), local.path().join("data"));
     fs::create_dir_all(&code)?;
@@ -59,7 +59,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .flavor("modelarts.vm.cpu.2u")
         .auto_stop(Duration::from_secs(90 * 60));
 
-    // Everything that is wrong with it, at once.
+    // The check reports all errors at once.
     println!("As it was written first:\n{}", job.check());
     let job = job
         .boot_file("obs://bucket/sum/code/train.py")
@@ -70,7 +70,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         job.body()
     );
 
-    // The limits of what is uploaded, before it is.
+    // Checks the limits of the code directory before the upload.
     print!("{}", job.check_code_dir(&code)?);
     print!("{}", check_input_size(&data, 50)?);
     // The emulator's OBS is a directory; for the service, see CREATING.md.
@@ -89,7 +89,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let sum = fs::read_to_string(bucket.join("out/sum.txt"))?;
     println!("The sum, seven times: {sum}");
 
-    // The same again, but eight times: a job is made from a job.
+    // A copy with another parameter.
     let again = job.copy_as("sum-again").await?.parameter("times", 8);
     let again = again.submit().await?;
     println!("{} is {}", again.name(), again.id());

@@ -1,7 +1,7 @@
-//! The ways to say who you are: `cargo run --example credentials`.
+//! Sources of credentials: `cargo run --example credentials`.
 //!
-//! It starts the emulator in this process, which knows a user with keys and a password.
-//! On the service, `Client::connect_from_env()` is mostly all that is needed.
+//! It starts the emulator in this process, with a user that has keys and a password. On the
+//! service, `Client::connect_from_env()` is usually enough.
 
 mod local;
 
@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (emulator, client) = local::start(with_password).await?;
     show("Keys in code", &client).await?;
 
-    // `Client::from_env()` takes the same from the variables of the process, and from files.
+    // `Client::from_env()` reads the same from the variables of the process, and from files.
     let variables = HashMap::from([
         ("MODELARTS_ENDPOINT", emulator.url().to_owned()),
         ("HUAWEICLOUD_SDK_PROJECT_ID", emulator.project_id().into()),
@@ -34,8 +34,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let from_vars = ClientBuilder::from_vars(move |name| variables.get(name).cloned());
     show("Keys in variables", &from_vars.build()?).await?;
 
-    // A user logs in and gets a token, which is kept and renewed before it ends. The token
-    // says which project it is for, so `connect` need not be told.
+    // A login with a password returns a token, which is cached and renewed in time. The token
+    // belongs to one project, which `connect` takes from it.
     let login = Password::new(emulator.url(), "emulator", "open sesame")
         .domain("emulator")
         .project_id(emulator.project_id());
@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = builder.credentials(login.into_provider()).connect().await?;
     show("A password", &client).await?;
 
-    // Keys from a place that this crate does not know.
+    // Keys from a source that this crate does not know.
     let vault = Vault {
         keys: Credentials::keys(emulator.access_key(), emulator.secret_key()),
     };
@@ -54,7 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
     show("A vault", &client).await?;
 
-    // Secrets are never shown.
+    // Secrets are never printed.
     let keys = Credentials::keys(emulator.access_key(), emulator.secret_key());
     println!("{keys:?}");
     emulator.shutdown().await;
@@ -82,7 +82,8 @@ impl FetchCredentials for Vault {
         context: &'a ProviderContext,
     ) -> BoxFuture<'a, Result<Fetched, modelarts_ext::Error>> {
         Box::pin(async {
-            // A real one asks over `context.http`. This one is asked again before the hour ends.
+            // A real source sends a request with `context.http`. The keys are renewed before the
+            // hour has passed.
             let end: SystemTime = context.clock.now() + Duration::from_secs(3600);
             Ok(Fetched::new(self.keys.clone()).expires_at(end))
         })

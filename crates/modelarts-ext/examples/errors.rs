@@ -1,7 +1,6 @@
-//! What can be asked of an error: `cargo run --example errors`.
+//! Errors and their accessors: `cargo run --example errors`.
 //!
-//! It starts the emulator in this process, and has it answer as a service does on a bad
-//! day.
+//! It starts the emulator in this process, with faults as the service has them.
 
 mod local;
 
@@ -17,7 +16,7 @@ use modelarts_ext::{Client, RetryPolicy};
 async fn main() -> Result<(), Box<dyn Error>> {
     let (emulator, client) = local::start(Emulator::builder()).await?;
 
-    // What is wrong with a job is said before anything is sent, all of it at once.
+    // The errors of a job are reported before anything is sent, all at once.
     let wrong = client.training_jobs().create("no such name!").submit();
     if let Err(error) = wrong.await {
         for violation in error.violations() {
@@ -25,17 +24,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    // There is no such job.
+    // A job that does not exist.
     look(&client).await?;
 
-    // A fault that passes is not even seen: the call is sent again.
+    // A transient fault has no effect, because the call is repeated.
     let reset = FaultRule::times(2, "ListTrainingJobs", Fault::Reset);
     emulator.faults().add(reset)?;
     client.training_jobs().list().collect(10).await?;
     let sent = emulator.requests()["ListTrainingJobs"].received;
     println!("A list was asked for {sent} times");
 
-    // One that does not pass, for a client that does not try for long.
+    // A persistent fault, with a client that retries only for a short time.
     let busy = Fault::Status {
         status: 429,
         retry_after: Some(1),
@@ -59,7 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Looks for a job, and says what can be done when that fails.
+/// Reads a job, and prints advice if that fails.
 async fn look(client: &Client) -> Result<(), modelarts_ext::Error> {
     match client.training_jobs().get("cf63aba9").await {
         Ok(job) => println!("{} is {}", job.name(), job.phase()),

@@ -1,7 +1,7 @@
 //! Following a job, its events and its logs: `cargo run --example following`.
 //!
 //! It starts the emulator in this process. On the service, the same calls work with
-//! `Client::from_env()`, and the intervals are best left as they are.
+//! `Client::from_env()`, and the default intervals are recommended.
 
 mod local;
 
@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    // Events are values: no need to read their texts.
+    // Events are typed, so their texts need no parsing.
     let mut events = job.events().quiet(Duration::ZERO).follow();
     while let Some(event) = events.try_next().await? {
         if let EventKind::TaskFinished { task, exit_code } = event.kind() {
@@ -67,8 +67,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         job.time_run()
     );
 
-    // What it used of the machine, a value a minute. The first two are always missing, and
-    // this one was too short for more.
+    // The usage of the machine, with one value a minute. The first two values are always missing,
+    // and this job was too short for more.
     match job.metrics("worker-0").await {
         Ok(all) => {
             for series in all {

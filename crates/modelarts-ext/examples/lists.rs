@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (emulator, client) = local::start(instant).await?;
     let jobs = client.training_jobs();
 
-    // Something to find: eight jobs, some of which fail.
+    // Eight jobs, some of which fail.
     let code = emulator.obs_root().join("bucket/code");
     fs::create_dir_all(&code)?;
     fs::write(
@@ -37,8 +37,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         emulator.wait_until_settled(job.id()).await;
     }
 
-    // Conditions are typed; all of them must hold. They can be held against a job that
-    // is at hand, too.
+    // Conditions are typed, and all of them must hold. They can also be evaluated for a job that
+    // was read.
     let failed = Filter::phase().is(Phase::Failed);
     let mut found = jobs
         .list()
@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("  {} ({:?})", job.name(), failed.matches(&job));
     }
 
-    // A list can be left and gone on with later, even when it has changed since.
+    // A list can be resumed later, even if it has changed since.
     let mut pages = jobs.list().oldest_first().page_size(3).pages();
     let Some(page) = pages.try_next().await? else {
         return Err("there is always a first page".into());
@@ -73,7 +73,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("  {event}");
     }
 
-    // So is everything else that the service lists: flavors, preset images, algorithms, …
+    // All other lists of the service work in the same way: flavors, preset images, algorithms, …
     println!("Jobs can run on:");
     for flavor in client.flavors(None).collect(3).await? {
         println!("  {}", flavor.flavor_id.unwrap_or_default());

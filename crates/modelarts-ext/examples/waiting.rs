@@ -1,7 +1,7 @@
-//! Waiting for one job and for many: `cargo run --example waiting`.
+//! Waiting for one job and for several: `cargo run --example waiting`.
 //!
 //! It starts the emulator in this process. On the service, the same calls work with
-//! `Client::from_env()`, and the intervals are best left as they are.
+//! `Client::from_env()`, and the default intervals are recommended.
 
 mod local;
 
@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     )?;
     let (often, seldom) = (Duration::from_millis(100), Duration::from_millis(500));
 
-    // Await a wait for the outcome, until the end or something else.
+    // A wait returns the outcome, here at the end or when a condition holds.
     let job = submit(&client, "patient", 60, 0).await?;
     let runs = |job: &Job| job.phase() == Phase::Running;
     let wait = job.wait().interval(often, seldom).until(runs).await?;
@@ -32,14 +32,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let wait = job.wait().interval(often, seldom).timeout(seldom).await?;
     println!("{}: {:?}", job.name(), wait.outcome());
 
-    // Or observe it on the way.
+    // Or as a stream of observations.
     job.terminate().await?;
     let mut seen = job.wait().interval(often, seldom).observe();
     while let Some(seen) = seen.try_next().await? {
         println!("{}: {} {:?}", job.name(), seen.job.phase(), seen.outcome);
     }
 
-    // Many jobs are waited for with one search a round.
+    // One search a round for all jobs.
     let mut jobs = Vec::new();
     for number in 0..4 {
         let code = if number == 2 { 3 } else { 0 };

@@ -1,15 +1,15 @@
-//! Clocks: the time that a client signs, retries and waits by.
+//! Clocks: the source of time for signatures, retries, waits and time limits.
 //!
-//! A wait for a job may take hours, credentials expire, and a signature is only valid near the time
-//! of the service. A client takes all of that from one [`Clock`], so that a test can pass one of
-//! its own, in which nothing sleeps for long. Time limits of calls run by it, too.
+//! A wait for a job may take hours, credentials expire, and a signature is valid only near the time
+//! of the service. A client takes all times from one [`Clock`], so that tests can replace it and
+//! need not sleep. Time limits of calls use it, too.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
 //! use std::time::{Duration, Instant, SystemTime};
 //! use modelarts_ext::{api::BoxFuture, clock::Clock};
 //!
-//! /// A clock that goes ten times as fast, so that pauses are short.
+//! /// A clock that runs ten times as fast, so that pauses are short.
 //! #[derive(Debug)]
 //! struct FastClock(SystemTime, Instant);
 //!
@@ -46,17 +46,17 @@ use std::{
 
 use modelarts_api::BoxFuture;
 
-/// The clock of a client, used for signatures, expiry, retries and waiting. Tests pass one of
-/// their own, so that nothing really sleeps.
+/// The clock of a client, used for signatures, expiry, retries and waits. Tests can pass one that
+/// does not sleep.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// The current time.
     fn now(&self) -> SystemTime;
 
-    /// Waits.
+    /// Waits for the duration.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
-/// The time of the machine.
+/// The clock of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -70,7 +70,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// The time since `start`; zero when the clock was set back.
+/// The time since `start`; zero if the clock was set back.
 pub(crate) fn since(clock: &dyn Clock, start: SystemTime) -> Duration {
     clock.now().duration_since(start).unwrap_or_default()
 }
@@ -84,7 +84,7 @@ pub(crate) fn epoch_millis(time: SystemTime) -> i64 {
     }
 }
 
-/// The time of a count of milliseconds since the epoch.
+/// The time at this number of milliseconds since the epoch.
 pub(crate) fn from_epoch_millis(millis: i64) -> SystemTime {
     let distance = Duration::from_millis(millis.unsigned_abs());
     let time = if millis >= 0 {

@@ -88,9 +88,8 @@
 //!
 //! # Tests of your programs
 //!
-//! The emulator can be told to fail ([`retry`] has an example), its clock can be moved, and it
-//! counts the requests that it receives. `TESTING.md` of modelarts-emulator shows how to test with
-//! it.
+//! The emulator simulates faults ([`retry`] has an example), its clock can be moved, and it counts
+//! the requests that it receives. `TESTING.md` of modelarts-emulator shows how to use it in tests.
 //!
 //! # Features
 //!
@@ -100,7 +99,8 @@
 //! | `native-tls` | TLS by the library of the platform, with `default-features = false` |
 //! | `generate` | generates the code of modelarts-api at build time; without it the packaged code, which is the same, is compiled |
 //!
-//! No default of the process is set. A program that uses reqwest itself reads [`client`] about TLS.
+//! No process-wide default is set. Programs that use reqwest themselves find notes on TLS in
+//! [`client`].
 //!
 //! [modelarts-emulator]: https://docs.rs/modelarts-emulator
 
@@ -133,17 +133,17 @@ pub use modelarts_api::{self as api, types};
 pub use retry::RetryPolicy;
 pub use transport::{connector, retry};
 
-/// The Rust in the README of the repository is compiled.
+/// Compiles the Rust in the README of the repository.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Repository;
 
-/// So is that in the README of the package.
+/// Compiles the Rust in the README of the package.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// So is the Rust in the page on creating jobs.
+/// Compiles the Rust in the page on creating jobs.
 #[cfg(doctest)]
 #[doc = include_str!("../CREATING.md")]
 struct Creating;

@@ -1,5 +1,5 @@
-// The lines that the examples in the documentation hide: an emulator in this process without the
-// pauses of the service, a client of it, and a job to look at. Each example includes this file.
+// Hidden lines of the examples in the documentation: an emulator in this process without the pauses
+// of the service, a client of it, and a job. Each example includes this file.
 
 use modelarts_emulator::{Emulator, Timing};
 use modelarts_ext::{Client, CreateJob, Credentials, Error};
@@ -23,7 +23,7 @@ async fn start() -> Result<(Emulator, Client)> {
     Ok((emulator, client))
 }
 
-/// A job that prints a line. Its script lies in the OBS of the emulator.
+/// A job that prints a line. Its script is in the OBS of the emulator.
 fn hello(emulator: &Emulator, client: &Client, name: &str) -> Result<CreateJob> {
     let code = emulator.obs_root().join("bucket/code");
     std::fs::create_dir_all(&code)?;

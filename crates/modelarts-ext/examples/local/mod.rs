@@ -1,11 +1,11 @@
-//! What the examples run on: the emulator in this process, and a client of it.
+//! Setup of the examples: the emulator in this process, and a client of it.
 
 use std::error::Error;
 
 use modelarts_emulator::{Builder, Emulator};
 use modelarts_ext::{Client, Credentials};
 
-/// Starts an emulator as it is set up, and connects to it.
+/// Starts an emulator with these settings, and connects to it.
 pub async fn start(builder: Builder) -> Result<(Emulator, Client), Box<dyn Error>> {
     if Emulator::python3().await.is_none() {
         return Err("the emulator runs training scripts with python3, and there is none".into());

@@ -1,19 +1,19 @@
-//! The job of the quick start: finds rust on leaves. Nothing here knows whether it
-//! goes to the emulator or to the service.
+//! Job of the quick start: detects rust on leaves. The same code runs on the emulator and on the
+//! service.
 
 use std::{fs, io, path::Path};
 
 use modelarts_ext::{Client, CreateJob};
 
-/// Where the job's files are, and the machine it runs on.
+/// The location of the job's files, and the flavor.
 pub struct Place {
     /// An OBS directory, such as `obs://bucket/leaves`.
     pub obs: String,
-    /// The machine, such as `modelarts.vm.cpu.2u`.
+    /// The flavor, such as `modelarts.vm.cpu.2u`.
     pub flavor: String,
 }
 
-/// The job. It is not sent yet.
+/// The job, not submitted yet.
 pub fn job(client: &Client, place: &Place) -> CreateJob {
     let Place { obs, flavor } = place;
     client
@@ -32,8 +32,8 @@ pub fn job(client: &Client, place: &Place) -> CreateJob {
         .flavor(flavor)
 }
 
-/// Puts the bundled code and data into the emulator's OBS, which is a directory.
-/// For the service, upload them with any OBS tool.
+/// Copies the bundled code and data into the emulator's OBS, which is a directory. For the service,
+/// upload them with any OBS tool.
 pub fn upload(sample: &Path, obs_root: &Path, bucket: &str) -> io::Result<()> {
     for part in ["code", "data"] {
         let target = obs_root.join(bucket).join(part);

@@ -1,8 +1,8 @@
-//! The first job, end to end: `cargo run --example quickstart`.
+//! First job, from submission to result: `cargo run --example quickstart`.
 //!
-//! Without settings it starts the emulator in this process. With `QUICKSTART_OBS`
-//! (an OBS directory that holds the contents of `sample/`) and the variables of
-//! `Client::from_env` the same program runs on the service.
+//! Without settings it starts the emulator in this process. With `QUICKSTART_OBS` (an OBS directory
+//! with the contents of `sample/`) and the variables of `Client::from_env` the same program runs on
+//! the service.
 
 mod job;
 
@@ -37,7 +37,7 @@ async fn run() -> Result<bool, Box<dyn Error>> {
     if Emulator::python3().await.is_none() {
         return Err("the emulator runs training scripts with python3, and there is none".into());
     }
-    // The trained model stays when the program ends.
+    // The trained model is kept after the program ends.
     let obs_root = tempfile::Builder::new()
         .prefix("modelarts-quickstart-")
         .tempdir()?
@@ -84,12 +84,12 @@ crates/modelarts-ext/examples/quickstart/sample to an OBS directory, and set
     Ok(completed)
 }
 
-/// Submits the job and watches it to its end; whether it completed.
+/// Submits the job and waits for its end; returns `true` if it completed.
 async fn train(client: &Client, place: &Place) -> Result<bool, Box<dyn Error>> {
     let job = job::job(client, place).submit().await?;
     println!("Submitted {} as {}\n", job.name(), job.id());
 
-    // On the emulator everything takes moments; the service wants the defaults.
+    // The emulator needs no pauses; for the service, the defaults are recommended.
     let local = client.endpoint().starts_with("http://");
     let (interval, quiet) = if local {
         (Duration::from_millis(200), Duration::from_secs(1))

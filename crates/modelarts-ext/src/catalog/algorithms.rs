@@ -1,4 +1,4 @@
-//! The list of algorithms.
+//! List of algorithms.
 
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::{
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The algorithms of a project, the newest first.
+/// The algorithms of a project, newest first.
 ///
 /// ```no_run
 /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -57,64 +57,63 @@ impl ListAlgorithms {
         }
     }
 
-    /// Finds only algorithms whose name contains this text.
+    /// Lists only algorithms whose name contains this text.
     pub fn name_like(self, text: impl Into<String>) -> Self {
         self.search("name", text)
     }
 
-    /// Finds only algorithms for which this condition holds, by a key of your own; only
-    /// `name` is documented. The service takes one condition, so the last one counts.
+    /// Lists only algorithms that match this condition, by any key; only `name` is documented. The
+    /// service supports one condition, so the last one applies.
     pub fn search(mut self, key: impl Into<String>, text: impl Into<String>) -> Self {
         self.search = Some((key.into(), text.into()));
         self
     }
 
-    /// Finds only algorithms of this workspace. Without it, the service lists those of all
-    /// workspaces or of workspace `0`: sources disagree (`openapi/SOURCES.md`, D-109).
+    /// Lists only algorithms of this workspace. Default: all workspaces or workspace `0`; sources
+    /// disagree (`openapi/SOURCES.md`, D-109).
     pub fn workspace(mut self, id: impl Into<String>) -> Self {
         self.workspace = Some(id.into());
         self
     }
 
-    /// What the algorithms are sorted by, instead of the time when they were made.
+    /// Sets the sort field. Default: the creation time.
     pub fn sort_by(mut self, field: impl Into<AlgorithmSortField>) -> Self {
         self.sort_by = field.into();
         self
     }
 
-    /// Sorts upwards: the oldest, or the first name, comes first.
+    /// Sorts in ascending order: oldest or first name first.
     pub fn ascending(mut self) -> Self {
         self.order = SortOrder::Asc;
         self
     }
 
-    /// How many algorithms are asked for at a time: 1 to 50, and 50 if nothing is said.
+    /// Sets the number of algorithms of each request, 1 to 50. Default 50.
     pub fn page_size(mut self, rows: u32) -> Self {
         self.page_size = Some(rows);
         self
     }
 
-    /// How many pages are asked for at the same time, after the first one. Default 4.
+    /// Sets the number of pages that are requested concurrently after the first one. Default 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
         self.in_flight = Some(pages);
         self
     }
 
-    /// The unit of `offset` in the service: [`Offset::PageIndex`], if nothing is said, as the
-    /// developers of Huawei Cloud's service confirmed, or [`Offset::Record`], as references
-    /// call it.
+    /// Sets the unit of `offset`. Default: [`Offset::PageIndex`], as the developers of Huawei
+    /// Cloud's service confirmed; references describe [`Offset::Record`].
     pub fn offset_is(mut self, meaning: Offset) -> Self {
         self.meaning = Some(meaning);
         self
     }
 
-    /// Goes on behind a page of the same list.
+    /// Continues behind a page of the same list.
     pub fn resume(mut self, position: Position) -> Self {
         self.resume = Some(position);
         self
     }
 
-    /// The algorithms, page after page as they are wanted.
+    /// Returns a stream of the algorithms; pages are requested as it is polled.
     #[must_use]
     pub fn items(self) -> PageStream<Algorithm> {
         stream::rows(self.pages())
@@ -126,16 +125,15 @@ impl ListAlgorithms {
         self.items()
     }
 
-    /// The first `max` algorithms, and never more: the number is the bound of what this
-    /// takes in memory.
+    /// Returns the first `max` algorithms at most, which bounds the memory that the list takes.
     ///
     /// # Errors
-    /// As the stream.
+    /// Those of the stream.
     pub async fn collect(self, max: usize) -> Result<Vec<Algorithm>, Error> {
         self.items().take(max).try_collect().await
     }
 
-    /// The pages.
+    /// Returns a stream of the pages.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Algorithm>> {
         if let Err(error) = self.check() {

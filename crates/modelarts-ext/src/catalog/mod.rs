@@ -1,8 +1,8 @@
 //! Catalogs of a project: algorithms, flavors, engines, quotas, experiments and tags.
 //!
-//! A job names its flavor, image, algorithm and experiment by ids, and projects and clouds differ
-//! in those that they have, so a program looks them up here. All operations that list something are
-//! streams of [one kind](crate::pagination).
+//! A job refers to its flavor, image, algorithm and experiment by ids, which differ between
+//! projects and clouds, so programs look them up here. All lists are streams, as in
+//! [`pagination`](crate::pagination).
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -34,7 +34,7 @@
 //! | [event categories](Client::event_categories) | |
 //! | [algorithms](Client::hyperparameter_search_algorithms) and [templates](Client::search_templates) of hyper-parameter search | |
 
-// Each list is an entry on `Client` here, or on `Job` in `of_job`, and a `RowSource` that calls the
+// Each list is a method of `Client` here, or of `Job` in `of_job`, and a `RowSource` that calls the
 // generated operation. Only the list of algorithms has settings of its own.
 
 mod algorithms;
@@ -59,12 +59,12 @@ use crate::{
 };
 
 impl Client {
-    /// The algorithms of the project, the newest first.
+    /// Lists the algorithms of the project, newest first.
     pub fn algorithms(&self) -> ListAlgorithms {
         ListAlgorithms::new(self.clone())
     }
 
-    /// The flavors that jobs can have: those of one kind, or all.
+    /// Lists the flavors of training jobs: those of one type, or all.
     pub fn flavors(&self, kind: Option<FlavorType>) -> List<TrainingFlavor> {
         List::new(RowSource::new(
             self,
@@ -82,7 +82,7 @@ impl Client {
         ))
     }
 
-    /// The preset images.
+    /// Lists the preset images.
     pub fn engines(&self) -> List<TrainingEngine> {
         List::new(RowSource::new(
             self,
@@ -95,7 +95,7 @@ impl Client {
         ))
     }
 
-    /// How much of what is used, and how much may be. Huawei Cloud.
+    /// Lists the quotas with their usage. Huawei Cloud only.
     pub fn quotas(&self) -> List<TrainingQuota> {
         List::new(RowSource::new(
             self,
@@ -108,7 +108,7 @@ impl Client {
         ))
     }
 
-    /// The kinds of events that a job can report to a topic. Huawei Cloud.
+    /// Lists the event categories that a job can publish to a topic. Huawei Cloud only.
     pub fn event_categories(&self) -> List<EventCategory> {
         List::new(RowSource::new(
             self,
@@ -121,7 +121,7 @@ impl Client {
         ))
     }
 
-    /// The algorithms that search hyper-parameters.
+    /// Lists the algorithms of hyper-parameter search.
     pub fn hyperparameter_search_algorithms(&self) -> List<SupportedSearchAlgorithm> {
         List::new(RowSource::new(
             self,
@@ -134,7 +134,7 @@ impl Client {
         ))
     }
 
-    /// The templates of searches that are written in YAML.
+    /// Lists the templates of searches that are configured in YAML.
     pub fn search_templates(&self) -> List<YamlTemplate> {
         List::new(RowSource::new(
             self,
@@ -147,7 +147,7 @@ impl Client {
         ))
     }
 
-    /// The experiments of the project. Huawei Cloud.
+    /// Lists the experiments of the project. Huawei Cloud only.
     pub fn experiments(&self) -> List<TrainingExperiment> {
         let rows = RowSource::new(
             self,
@@ -165,7 +165,7 @@ impl Client {
         List::new(rows.id(|experiment| experiment.metadata.as_ref()?.id.as_deref()))
     }
 
-    /// The tags that jobs of the project have, with all their values. Huawei Cloud.
+    /// Lists the tags of the project's jobs with all their values. Huawei Cloud only.
     pub fn job_tags(&self) -> List<TagValues> {
         let rows = RowSource::new(
             self,
@@ -179,8 +179,8 @@ impl Client {
         List::new(rows.id(|tag| tag.key.as_deref()))
     }
 
-    /// The jobs that have all of these tags, each with one of these values, or with any
-    /// if there are none. Huawei Cloud.
+    /// Lists the jobs that have all of these tags. A tag matches with any of its values; a tag
+    /// without values matches every value. Huawei Cloud only.
     pub fn jobs_by_tags<K, V>(
         &self,
         tags: impl IntoIterator<Item = (K, V)>,

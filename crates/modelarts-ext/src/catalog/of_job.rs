@@ -14,7 +14,8 @@ use crate::{
 };
 
 impl Job {
-    /// Where the tasks of the job ran, each time that it was scheduled. Huawei Cloud.
+    /// Lists the nodes that the tasks of the job ran on, for each time that it was scheduled.
+    /// Huawei Cloud only.
     pub fn task_history(&self) -> List<TaskHistory> {
         let id = self.training_job_id().clone();
         List::new(RowSource::new(
@@ -28,7 +29,7 @@ impl Job {
         ))
     }
 
-    /// The stages that each run of the job went through. Huawei Cloud.
+    /// Lists the stages of each run of the job. Huawei Cloud only.
     pub fn stages(&self) -> List<StageRecord> {
         let id = self.training_job_id().clone();
         List::new(RowSource::new(
@@ -42,7 +43,7 @@ impl Job {
         ))
     }
 
-    /// The tags of the job. Huawei Cloud.
+    /// Lists the tags of the job. Huawei Cloud only.
     pub fn tags(&self) -> List<Tag> {
         let id = self.training_job_id().clone();
         List::new(RowSource::new(
@@ -56,8 +57,7 @@ impl Job {
         ))
     }
 
-    /// The trials of a job that searches hyper-parameters. A trial may have several
-    /// rows.
+    /// Lists the trials of a hyper-parameter search. A trial may have several rows.
     pub fn trials(&self) -> List<Trial> {
         let id = self.training_job_id().clone();
         let rows = RowSource::new(
@@ -68,7 +68,7 @@ impl Job {
                 let call = call.training_job_id(id.clone());
                 Box::pin(call.project_id(client.project().clone()).send())
             },
-            // Its count is that of the page.
+            // The count is that of the page.
             |answer| Rows {
                 limit: answer.limit.filter(|limit| *limit > 0),
                 ..Rows::new(trials(answer.items.unwrap_or_default()), answer.total)
@@ -80,7 +80,7 @@ impl Job {
         )
     }
 
-    /// The models and checkpoints that a fine-tuning job made. Huawei Cloud.
+    /// Lists the models and checkpoints of a fine-tuning job. Huawei Cloud only.
     pub fn artifacts(&self) -> List<FineTuningArtifact> {
         let id = self.training_job_id().clone();
         let rows = RowSource::new(
@@ -91,7 +91,7 @@ impl Job {
                 let call = call.training_job_id(id.clone());
                 Box::pin(call.project_id(client.project().clone()).send())
             },
-            // Its total is that of the page.
+            // The total is that of the page.
             |answer: ListFtArtifactsResponse| Rows::new(answer.artifact_info, None),
         );
         List::new(rows.id(|artifact| artifact.artifact_id.as_deref()))

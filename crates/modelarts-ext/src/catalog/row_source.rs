@@ -1,4 +1,4 @@
-//! Rows of a list that a generated operation answers.
+//! Source of rows that calls a generated operation.
 
 use std::sync::Arc;
 
@@ -21,18 +21,18 @@ type Call<'a, R> = BoxFuture<'a, Result<ResponseValue<R>, modelarts_api::Error<t
 /// Requests the rows of one window, by offset and limit.
 type Fetch<T> = dyn Fn(i64, u32) -> BoxFuture<'static, Result<RawPage<T>, Error>> + Send + Sync;
 
-/// The rows of an operation.
+/// The source of the rows of an operation.
 pub(super) struct RowSource<T> {
     operation: &'static str,
     fetch: Box<Fetch<T>>,
-    /// The id of a row. Rows without one are compared as a whole.
+    /// The id of a row. Rows without one are compared by their whole content.
     id: fn(&T) -> Option<&str>,
     unique: bool,
     has_conditions: bool,
     detected_offset: Option<DetectedOffset>,
 }
 
-/// The rows of an answer, and its numbers that the pager needs.
+/// The rows of a response, and its counts that the pager needs.
 pub(super) struct Rows<T> {
     pub(super) items: Vec<T>,
     pub(super) total: Option<i64>,
@@ -52,8 +52,8 @@ impl<T> Rows<T> {
 }
 
 impl<T: Send + 'static> RowSource<T> {
-    /// `call` calls the operation with an offset and a limit, and `rows` takes the rows out of
-    /// its answer.
+    /// Creates a source. `call` calls the operation with an offset and a limit; `rows` takes the
+    /// rows from its response.
     pub(super) fn new<R: Send + 'static>(
         client: &Client,
         operation: &'static str,
@@ -93,19 +93,19 @@ impl<T: Send + 'static> RowSource<T> {
         }
     }
 
-    /// Rows have ids, and no two the same.
+    /// Sets the id of rows, which is unique.
     pub(super) fn id(mut self, id: fn(&T) -> Option<&str>) -> Self {
         self.id = id;
         self
     }
 
-    /// True if the caller set conditions.
+    /// Sets whether the caller set conditions.
     pub(super) fn with_conditions(mut self, has_conditions: bool) -> Self {
         self.has_conditions = has_conditions;
         self
     }
 
-    /// Sources disagree about the offset, and what it counts is remembered here.
+    /// Sets the slot for the unit of offsets, which sources disagree about.
     pub(super) fn detected_offset(mut self, detected: &DetectedOffset) -> Self {
         self.detected_offset = Some(detected.clone());
         self

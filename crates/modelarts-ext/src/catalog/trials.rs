@@ -1,4 +1,4 @@
-//! The trials of a search for hyper-parameters.
+//! Trials of a hyper-parameter search.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use modelarts_api::types::ResultTable;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A row of the table of trials. Columns differ from search to search.
+/// A row of the table of trials. Columns differ between searches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
     #[serde(skip)]
@@ -15,8 +15,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// What a column holds, such as `trial_id`, `status`, `config`, or a metric. Numbers
-    /// and truth values are text.
+    /// The value of a column, such as `trial_id`, `status`, `config`, or a metric. The service
+    /// returns numbers and Booleans as text.
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
@@ -31,13 +31,13 @@ impl Trial {
         self.cells.get(at)
     }
 
-    /// The names of the columns. The first may be empty: it numbers the rows then.
+    /// The names of the columns. The first one is empty if it numbers the rows.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// The number of the row, where rows are numbered.
+    /// The number of the row, if rows are numbered.
     pub(crate) fn number(&self) -> Option<&str> {
         self.get("")?.as_str()
     }

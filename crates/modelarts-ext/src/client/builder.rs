@@ -1,4 +1,4 @@
-//! The builder of a client, with its settings.
+//! Builder of a client.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -14,9 +14,9 @@ use crate::{
 
 /// The settings of a [`Client`](crate::client::Client), and its builder.
 ///
-/// Needed are an endpoint or a region, credentials, and a project, of which
-/// [`connect`](Self::connect) finds out the id. What is set here wins over what the
-/// [environment](Self::from_env) says.
+/// Required are an endpoint or a region, credentials, and a project, whose id
+/// [`connect`](Self::connect) can look up. Settings made here take precedence over the
+/// [environment](Self::from_env).
 #[derive(Clone)]
 #[must_use]
 pub struct ClientBuilder {
@@ -66,22 +66,22 @@ impl Default for ClientBuilder {
 }
 
 impl ClientBuilder {
-    /// Takes what is not set here from the environment of the process:
+    /// Takes settings that are not made here from the environment of the process:
     ///
     /// | setting | variables, the first that is set wins |
     /// |---|---|
     /// | endpoint | `MODELARTS_ENDPOINT` |
     /// | [cloud](Self::cloud) | `MODELARTS_CLOUD`: `huawei` or `otc` |
-    /// | region | `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `OS_REGION_NAME`; else as the source of the credentials says |
-    /// | project | its id in `HUAWEICLOUD_SDK_PROJECT_ID`, `OS_PROJECT_ID`; its name in `OS_PROJECT_NAME`, `OS_TENANT_NAME`; else as the source of the credentials says |
-    /// | IAM | `HUAWEICLOUD_SDK_IAM_ENDPOINT`; else as the source of the credentials says, `OS_AUTH_URL`; else that of the region |
+    /// | region | `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `OS_REGION_NAME`; else that of the source of the credentials |
+    /// | project | its id in `HUAWEICLOUD_SDK_PROJECT_ID`, `OS_PROJECT_ID`; its name in `OS_PROJECT_NAME`, `OS_TENANT_NAME`; else that of the source of the credentials |
+    /// | IAM | `HUAWEICLOUD_SDK_IAM_ENDPOINT`; else that of the source of the credentials, `OS_AUTH_URL`; else that of the region |
     ///
-    /// The endpoint of a region is that in `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`
-    /// (such as `…_EU_DE`), else that in `~/.huaweicloud/regions.yaml` (or
-    /// `$HUAWEICLOUD_SDK_REGIONS_FILE`), else the one this crate knows.
+    /// The endpoint of a region is that in `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>` (such as
+    /// `…_EU_DE`), else that in `~/.huaweicloud/regions.yaml` (or `$HUAWEICLOUD_SDK_REGIONS_FILE`),
+    /// else the built-in one.
     ///
-    /// Credentials come from the first of these that is there. One that is there and
-    /// is not good is an error; no other is tried then, as it might be somebody else.
+    /// Credentials come from the first of these sources that is present. A source that is present
+    /// but invalid is an error; the next one is not tried, because it may belong to another user.
     ///
     /// 1. an identity token ([`Oidc`](crate::credentials::Oidc)):
     ///    `HUAWEICLOUD_OIDC_PROVIDER_URN`, `…_AGENCY_URN`, `…_ID_TOKEN` or `…_TOKEN_FILE`, and `…_SESSION_NAME`,
@@ -101,7 +101,7 @@ impl ClientBuilder {
     ///    `security_token`, `project_id`, `iam_endpoint`; or the file that
     ///    `HUAWEICLOUD_SDK_CREDENTIALS_FILE` names
     /// 6. the only cloud in `clouds.yaml`
-    /// 7. the metadata service, when [`metadata`](Self::metadata) asks for it
+    /// 7. the metadata service, if enabled by [`metadata`](Self::metadata)
     ///
     /// `clouds.yaml` is the file that `OS_CLIENT_CONFIG_FILE` names, else the first of
     /// `./clouds.yaml`, `~/.config/openstack/clouds.yaml` and
@@ -110,144 +110,140 @@ impl ClientBuilder {
     /// `sk` and `security_token`, or `username`, `password`, `user_domain_name` and
     /// `auth_url`, or `token`; and `project_id` or `project_name`.
     ///
-    /// Files with secrets that others can read are warned of, through `tracing`.
+    /// Files with secrets that other users can read cause a warning through `tracing`.
     pub fn from_env() -> Self {
         Self::default().environment(Environment::of_process())
     }
 
-    /// Like [`from_env`](Self::from_env), with these variables and without looking for
-    /// files.
+    /// Like [`from_env`](Self::from_env), with these variables and without reading files.
     pub fn from_vars(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self::default().environment(Environment::new(variable))
     }
 
-    /// Like [`from_env`](Self::from_env), with another environment than that of the process.
+    /// Like [`from_env`](Self::from_env), with an environment other than that of the process.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
     }
 
-    /// The address of the service, such as
-    /// `https://modelarts.eu-de.otc.t-systems.com`. It wins over the region.
-    /// `http` is admitted for this machine only.
+    /// Sets the address of the service, such as `https://modelarts.eu-de.otc.t-systems.com`. Takes
+    /// precedence over the region. `http` is admitted only for this machine.
     pub fn endpoint(mut self, endpoint: impl Into<String>) -> Self {
         self.endpoint = Some(endpoint.into());
         self
     }
 
-    /// The region, such as `eu-de` or `cn-north-4`.
+    /// Sets the region, such as `eu-de` or `cn-north-4`.
     pub fn region(mut self, region: impl Into<String>) -> Self {
         self.region = Some(region.into());
         self
     }
 
-    /// The id of the project, 32 hexadecimal digits.
+    /// Sets the id of the project, 32 hexadecimal digits.
     pub fn project_id(mut self, project_id: impl Into<String>) -> Self {
         self.project.id = Some(project_id.into());
         self
     }
 
-    /// The name of the project, such as `eu-de_team`, for [`connect`](Self::connect) to
-    /// look up. Default: that of the region, which is called as the region is.
+    /// Sets the name of the project, such as `eu-de_team`, which [`connect`](Self::connect) looks
+    /// up. Default: the project of the region, which has the region's name.
     pub fn project_name(mut self, name: impl Into<String>) -> Self {
         self.project.name = Some(name.into());
         self
     }
 
-    /// The address of IAM, such as `https://iam.eu-de.otc.t-systems.com`. Default: that
-    /// of the region. `http` is admitted for this machine only.
+    /// Sets the address of IAM, such as `https://iam.eu-de.otc.t-systems.com`. Default: that of the
+    /// region. `http` is admitted only for this machine.
     pub fn iam_endpoint(mut self, endpoint: impl Into<String>) -> Self {
         self.iam = Some(endpoint.into());
         self
     }
 
-    /// The credentials of requests: [`Credentials`](crate::credentials::Credentials),
-    /// or a provider. Nothing else is looked for then.
+    /// Sets the credentials: [`Credentials`](crate::credentials::Credentials), or a provider. No
+    /// other source is used then.
     pub fn credentials(mut self, credentials: impl ProvideCredentials) -> Self {
         self.credentials = Some(FoundCredentials::unchecked(credentials));
         self
     }
 
-    /// Asks the metadata service when no credentials are found otherwise.
+    /// Enables the metadata service, for when no other credentials are found.
     pub fn metadata(mut self, metadata: Metadata) -> Self {
         self.metadata = Some(metadata);
         self
     }
 
-    /// How requests are signed with keys. Default [`SigningScheme::Access`].
+    /// Sets the scheme that requests are signed with. Default [`SigningScheme::Access`].
     pub fn signing(mut self, signing: SigningScheme) -> Self {
         self.signing = signing;
         self
     }
 
-    /// Trusts one more root certificate (PEM), beside those of the platform.
+    /// Trusts an additional root certificate (PEM), beside those of the platform.
     pub fn root_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots.push(pem.into());
         self
     }
 
-    /// The clock of the client. Default: that of the machine.
+    /// Sets the clock. Default: that of the machine.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// Sends the requests of the client with this connector instead of reqwest's. What is
-    /// set here for connections (certificates, the time that a connection may take to be
-    /// made, the header `User-Agent`) is then the concern of the connector.
+    /// Sets the connector for the requests of the client, instead of reqwest. The settings for
+    /// connections (certificates, connect timeout, the header `User-Agent`) do not apply to it.
     pub fn connector(mut self, connector: impl HttpConnector) -> Self {
         self.connector = Some(Arc::new(connector));
         self
     }
 
-    /// How often and for how long calls are tried.
+    /// Sets the retry policy.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry = policy;
         self
     }
 
-    /// How long a connection may take to be made. Default 10 seconds.
+    /// Sets the time limit for opening a connection. Default 10 seconds.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// How long a call may take, all attempts together. Default 2 minutes.
+    /// Sets the time limit of a call, including all attempts. Default 2 minutes.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// How long a method may take that makes several calls, all of them together, such as
+    /// Sets the time limit of a method that makes several calls, such as
     /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit), which looks up the algorithm
-    /// and looks for a job whose create was lost. Default 5 minutes. An answer that is there when the
-    /// time is over is decoded within the [time limit of its call](Self::timeout). Waits and
-    /// streams have limits of their own.
+    /// and searches for a job whose create was lost. Default 5 minutes. A response that has arrived
+    /// by then is decoded within the [time limit of its call](Self::timeout). Waits and streams
+    /// have limits of their own.
     pub fn overall_timeout(mut self, timeout: Duration) -> Self {
         self.overall_timeout = timeout;
         self
     }
 
-    /// The cloud that the endpoint belongs to:
-    /// [jobs are checked](crate::jobs::create::CreateJob::check) by its rules, and
-    /// [logs are followed](crate::jobs::logs::Logs::follow) by the operations that it has.
-    /// Default: the one that `MODELARTS_CLOUD` names in the
-    /// [environment](Self::from_env), else the one that the endpoint belongs to; if that is
-    /// in neither cloud's domain, such as an emulator on this machine, the one that the
-    /// region, or else the address of IAM belongs to; else Huawei Cloud. A variable that names
-    /// another cloud than that of the endpoint is logged as a warning.
+    /// Sets the cloud that the endpoint belongs to: [jobs are
+    /// checked](crate::jobs::create::CreateJob::check) by its rules, and [logs are
+    /// followed](crate::jobs::logs::Logs::follow) by its operations. Default: the one that
+    /// `MODELARTS_CLOUD` names in the [environment](Self::from_env), else that of the endpoint; if
+    /// the endpoint is in neither cloud's domain, such as an emulator on this machine, that of the
+    /// region or of the address of IAM; else Huawei Cloud. A variable that contradicts the endpoint
+    /// is logged as a warning.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = Some(cloud);
         self
     }
 
-    /// The language of the service's messages. Default: the service's own.
+    /// Sets the language of the service's messages. Default: that of the service.
     pub fn language(mut self, language: types::Language) -> Self {
         self.language = Some(language);
         self
     }
 
-    /// Names the calling program in the header `User-Agent`.
+    /// Sets the name of the calling program in the header `User-Agent`.
     pub fn user_agent(mut self, program: impl Into<String>) -> Self {
         self.user_agent = Some(program.into());
         self

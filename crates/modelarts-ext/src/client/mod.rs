@@ -1,9 +1,8 @@
 //! [`Client`], the connection to one project, with its builder and the result of a call.
 //!
-//! The service is reached by region, project and credentials, which programs on a desk, in a
-//! pipeline and in a pod get from different places, and its answers need signatures, retries and
-//! time limits. A client settles that once; it is cheap to clone, and all clones share connections,
-//! credentials and the budget of retries.
+//! Region, project and credentials come from different places on a workstation, in a pipeline and
+//! in a pod, and calls need signatures, retries and time limits. A client holds all of these; it is
+//! cheap to clone, and clones share connections, credentials and the retry budget.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -19,7 +18,7 @@
 //!     .timeout(Duration::from_secs(30))
 //!     .build()?;
 //!
-//! // Any operation of the description, signed and retried, with the facts about the call.
+//! // Any operation of the description: signed, retried, with the facts about the call.
 //! let flavors = client
 //!     .call(|api| api.show_training_job_flavors().project_id(client.project_id()).send())
 //!     .await?;
@@ -34,39 +33,39 @@
 //!
 //! # Configuration
 //!
-//! [`Client::from_env`] takes region, project and credentials from variables and files ([where it
-//! looks](ClientBuilder::from_env)); [`Client::connect_from_env`] also looks up the id of the
-//! project. [`Client::builder`] takes them in code, and then [`build`](ClientBuilder::build) or
+//! [`Client::from_env`] takes region, project and credentials from variables and files ([list of
+//! sources](ClientBuilder::from_env)); [`Client::connect_from_env`] also looks up the id of the
+//! project. [`Client::builder`] takes them in code, followed by [`build`](ClientBuilder::build) or
 //! [`connect`](ClientBuilder::connect).
 //!
-//! A proxy is taken from the variables `HTTPS_PROXY` and `NO_PROXY`. Requests to this machine never
-//! take it.
+//! The proxy is taken from the variables `HTTPS_PROXY` and `NO_PROXY`. Requests to this machine
+//! never use it.
 //!
 //! # Time limits
 //!
-//! All attempts of a call together may take two minutes, or as long as [`ClientBuilder::timeout`]
-//! and, for some calls, [`Client::with_timeout`] say. Methods that make several calls, such as
-//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) and
-//! [`Job::metrics`](crate::jobs::Job::metrics), may take five minutes, or as long as
-//! [`ClientBuilder::overall_timeout`] says. Waits and streams have limits of their own.
+//! A call may take two minutes, including all attempts, unless [`ClientBuilder::timeout`] or, for
+//! some calls, [`Client::with_timeout`] sets another limit. Methods that make several calls, such
+//! as [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) and
+//! [`Job::metrics`](crate::jobs::Job::metrics), may take five minutes, or the time that
+//! [`ClientBuilder::overall_timeout`] sets. Waits and streams have limits of their own.
 //!
 //! # Traces
 //!
-//! Each call is a span `modelarts` of the crate `tracing`, of the level info, with its operation,
-//! status, request id, attempts and milliseconds. Each time that it is sent again is an event of
-//! the level debug in it. Credentials are never logged.
+//! Each call is a span `modelarts` of the crate `tracing` at level info, with operation, status,
+//! request id, attempts and milliseconds. Each retry is an event at level debug in it. Credentials
+//! are never logged.
 //!
 //! # TLS beside reqwest
 //!
-//! A program that uses reqwest itself keeps the TLS that it chose for it, such as that of reqwest's
-//! default features. One that chose none must choose one now, or begin with
-//! `rustls::crypto::ring::default_provider().install_default()`: Cargo joins the features of all
-//! users of a crate, reqwest has none for rustls with ring, and with its `rustls-no-provider` alone
-//! `reqwest::Client::new()` panics.
+//! A program that uses reqwest itself keeps the TLS backend that it selected for it, such as that
+//! of reqwest's default features. A program that selected none must select one, or start with
+//! `rustls::crypto::ring::default_provider().install_default()`: Cargo unifies the features of all
+//! users of a crate, reqwest has no feature for rustls with ring, and with `rustls-no-provider`
+//! alone `reqwest::Client::new()` panics.
 
-// `builder` has the settings of a client; `resolve` completes them from the environment and makes
-// the client. `response` has the result of a call, `response_match` rejects responses that belong to
-// another request.
+// `builder` has the settings of a client; `resolve` completes them from the environment and creates
+// the client. `response` has the result of a call; `response_match` rejects responses that belong
+// to another request.
 
 mod builder;
 mod resolve;
@@ -93,7 +92,8 @@ use crate::{
     transport::{HttpTransport, call::Record, deadline::Deadline, retry::RetryPolicy},
 };
 
-/// A connection to the training management of one project. Clones share it.
+/// A client for the training management of one project. Clones share its connections and
+/// credentials.
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
@@ -116,13 +116,13 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// The project that the client works in.
+    /// The id of the project.
     #[must_use]
     pub fn project_id(&self) -> &str {
         &self.0.project_id
     }
 
-    /// The project as a checked type.
+    /// The id of the project as a checked type.
     pub(crate) fn project(&self) -> &types::ProjectId {
         &self.0.project_id
     }
@@ -133,14 +133,14 @@ impl Client {
         self.0.transport.endpoint.as_str()
     }
 
-    /// The generated client: every operation of the description. What is called
-    /// here is signed and retried too.
+    /// The generated client, with every operation of the description. Its calls are signed and
+    /// retried, too.
     #[must_use]
     pub fn api(&self) -> &modelarts_api::Client {
         &self.0.api
     }
 
-    /// The same client with another time limit for each call.
+    /// Returns the client with another time limit for each call.
     #[must_use]
     pub fn with_timeout(&self, timeout: Duration) -> Self {
         let mut transport = self.0.transport.clone();
@@ -154,7 +154,7 @@ impl Client {
         )
     }
 
-    /// Calls a generated operation, with the errors of this crate and the facts about the call.
+    /// Calls a generated operation, and returns errors of this crate and the facts about the call.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -172,7 +172,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// Everything that [`Error`] can tell.
+    /// Every kind of [`Error`].
     pub async fn call<'a, T, F>(
         &'a self,
         operation: impl FnOnce(&'a modelarts_api::Client) -> F,
@@ -183,8 +183,8 @@ impl Client {
         self.call_on_record(&Arc::default(), operation).await
     }
 
-    /// Like [`call`](Self::call), with a record that has the facts so far when the call is dropped
-    /// before its end.
+    /// Like [`call`](Self::call), with a record that keeps the facts collected so far if the call
+    /// is dropped.
     pub(crate) async fn call_on_record<'a, T, F>(
         &'a self,
         record: &Arc<Record>,
@@ -196,14 +196,14 @@ impl Client {
         let result = record.scope(|| operation(&self.0.api)).await;
         let mut call = record.take();
         match result {
-            // Only the absence of something to decode is sent as 204.
+            // 204 is the response only if there is nothing to decode.
             Ok(_) if call.status == Some(204) && call.body.is_some() => {
                 Err(Error::new(ErrorKind::NotReady, "not ready yet")
                     .with_status(204)
                     .with_call(call.summary()))
             }
             Ok(value) => {
-                // Only errors need it.
+                // Needed only by errors.
                 call.canonical_request = None;
                 Ok(Response {
                     value: Box::new(value.into_inner()),
@@ -218,13 +218,13 @@ impl Client {
         &self.0.transport.clock
     }
 
-    /// The deadline of a method that makes several calls, which begins now.
+    /// Starts a deadline for a method that makes several calls.
     pub(crate) fn deadline(&self) -> Deadline {
         self.0.transport.deadline()
     }
 
-    /// The cloud by whose rules jobs are checked and logs are read: the one that the builder or
-    /// `MODELARTS_CLOUD` names, else that of the endpoint.
+    /// The cloud whose rules apply to jobs and logs: the one set in the builder or
+    /// `MODELARTS_CLOUD`, else that of the endpoint.
     pub fn cloud(&self) -> Cloud {
         self.0.cloud
     }
@@ -234,12 +234,12 @@ impl Client {
         &self.0.offsets
     }
 
-    /// The time of the service when the clock of the client shows `local`.
+    /// The time of the service at this local time.
     pub(crate) fn service_time(&self, local: SystemTime) -> SystemTime {
         self.0.transport.service_time(local)
     }
 
-    /// Closes the connections that are kept open.
+    /// Closes the idle connections.
     pub(crate) fn reset_connections(&self) {
         self.0.transport.connector.reset();
     }
@@ -253,7 +253,7 @@ impl Client {
         &self.0.transport.retry
     }
 
-    /// Makes a client of its parts.
+    /// Creates a client from its parts.
     fn assemble(
         http: reqwest::Client,
         transport: HttpTransport,

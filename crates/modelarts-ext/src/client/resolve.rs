@@ -1,4 +1,4 @@
-//! Resolution of a configuration: what the builder leaves open is taken from the environment.
+//! Resolution of the configuration: completes the settings of the builder from the environment.
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ use crate::{
     transport::{HttpTransport, Shared, connector::ReqwestConnector},
 };
 
-/// The variables that are read, for each setting the first that is not empty.
-/// The names are those of the official SDKs and of the `OpenStack` tools.
+/// The variables of each setting; the first one that is not empty applies. The names are those of
+/// the official SDKs and of the `OpenStack` tools.
 const ENDPOINT: &[&str] = &["MODELARTS_ENDPOINT"];
 const REGION: &[&str] = &[
     "MODELARTS_REGION",
@@ -42,35 +42,35 @@ const IAM: &[&str] = &["HUAWEICLOUD_SDK_IAM_ENDPOINT"];
 const IAM_OF_OPENSTACK: &[&str] = &["OS_AUTH_URL"];
 
 impl Client {
-    /// Begins to set up a client.
+    /// Creates a builder.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
 
-    /// A client with the settings of the environment; see [`ClientBuilder::from_env`].
+    /// Creates a client with the settings of the environment; see [`ClientBuilder::from_env`].
     ///
     /// # Errors
-    /// A setting that is missing or wrong, with the names of its variables.
+    /// A setting that is missing or invalid, with the names of its variables.
     pub fn from_env() -> Result<Self, Error> {
         ClientBuilder::from_env().build()
     }
 
-    /// Like [`from_env`](Self::from_env), and the id of the project is looked up when the
-    /// environment does not say it; see [`ClientBuilder::connect`].
+    /// Like [`from_env`](Self::from_env), and looks up the id of the project if the environment
+    /// does not have it; see [`ClientBuilder::connect`].
     ///
     /// # Errors
-    /// A setting that is missing or wrong, with the names of its variables; why IAM did not give
-    /// the id.
+    /// A setting that is missing or invalid, with the names of its variables; a failed look-up in
+    /// IAM.
     pub async fn connect_from_env() -> Result<Self, Error> {
         ClientBuilder::from_env().connect().await
     }
 }
 
 impl ClientBuilder {
-    /// Makes the client. Nothing is sent, so the id of the project must be known.
+    /// Creates the client. Nothing is sent, so the id of the project must be known.
     ///
     /// # Errors
-    /// A setting that is missing or wrong.
+    /// A setting that is missing or invalid.
     pub fn build(self) -> Result<Client, Error> {
         let config = self.resolve()?;
         let Some(id) = config.project.id.clone() else {
@@ -83,12 +83,12 @@ impl ClientBuilder {
         config.into_client(&id)
     }
 
-    /// Makes the client, and asks for the id of the project when nothing says it: a
-    /// token is for one project; for keys IAM is asked for the project with the name
-    /// that is set, else that of the region, else for the only one there is.
+    /// Creates the client, and looks up the id of the project if no setting has it. A token belongs
+    /// to one project; for keys, IAM is searched for the project of the name that is set, else for
+    /// that of the region, else for the only project.
     ///
     /// # Errors
-    /// A setting that is missing or wrong; why there are no credentials, or no such project.
+    /// A setting that is missing or invalid; missing credentials; a project that does not exist.
     pub async fn connect(self) -> Result<Client, Error> {
         let config = self.resolve()?;
         let id = match &config.project.id {
@@ -163,7 +163,7 @@ impl ClientBuilder {
             let iam = hints.iam.as_deref().or(given.as_deref());
             Cloud::detect(endpoint.as_str(), region.as_deref(), iam)
         });
-        // Only a look-up needs IAM here; it reports a missing address.
+        // Only a look-up needs IAM here, and reports a missing address.
         let iam = match project.id {
             Some(_) => None,
             None => hints.iam(&environment, given, region.as_deref())?,
@@ -176,10 +176,10 @@ impl ClientBuilder {
         let (connect_timeout, roots) = (self.connect_timeout, self.roots);
         let make_http = move |secure: bool, direct: bool| {
             let mut http = reqwest::Client::builder()
-                // A redirect would take the credentials to another place.
+                // Following a redirect would forward the credentials to another host.
                 .redirect(reqwest::redirect::Policy::none())
-                // This crate decides, counts and pays from the budget what is sent again. With
-                // none to keep for itself, reqwest does not copy each request either.
+                // This crate decides about retries, counts them and charges the budget. Without
+                // retries of its own, reqwest does not copy the requests either.
                 .retry(reqwest::retry::never().max_retries_per_request(0))
                 .connect_timeout(connect_timeout)
                 .user_agent(&agent);
@@ -191,12 +191,12 @@ impl ClientBuilder {
                 .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
         };
         let http = make_http(secure, loopback)?;
-        // IAM may be far away when the service is on this machine.
+        // IAM may be on another machine although the service is on this one.
         let outside = loopback && !(found.fixed && project.id.is_some());
         let provider_context = ProviderContext {
             http: match outside.then(|| make_http(true, false)) {
                 Some(Ok(outside)) => outside,
-                // Without the certificates of the platform nothing far away is reached.
+                // Without the certificates of the platform, only this machine can be reached.
                 Some(Err(_)) | None => http.clone(),
             },
             clock: Arc::clone(&self.clock),
@@ -278,7 +278,7 @@ impl ClientBuilder {
     }
 }
 
-/// The resolved settings of a client: all but the id of its project.
+/// The resolved settings of a client, except for the id of its project.
 struct ResolvedConfig {
     cloud: Cloud,
     transport: HttpTransport,
@@ -289,7 +289,7 @@ struct ResolvedConfig {
 }
 
 impl ResolvedConfig {
-    /// Makes the client of a project.
+    /// Creates the client of a project.
     fn into_client(self, id: &str) -> Result<Client, Error> {
         let project_id: types::ProjectId = id.parse().map_err(|_| {
             Error::config(format!(
@@ -310,7 +310,7 @@ impl ResolvedConfig {
         ))
     }
 
-    /// Looks the project up, within the time limit of several calls.
+    /// Looks up the project, within the time limit of several calls.
     async fn look_up_project(&self) -> Result<String, Error> {
         let doing = "the project was being looked up";
         let deadline = self.transport.deadline();
@@ -318,7 +318,7 @@ impl ResolvedConfig {
         deadline.limit(&*self.transport.clock, doing, found).await
     }
 
-    /// Tries as often and as long as the retry policy allows for calls.
+    /// Looks up the project, with the attempts and the time of the retry policy.
     async fn find_project(&self) -> Result<String, Error> {
         let (clock, policy) = (&*self.transport.clock, &self.transport.retry);
         let started = clock.now();
@@ -336,7 +336,7 @@ impl ResolvedConfig {
             let Some(wait) = wait else {
                 return Err(error);
             };
-            tracing::debug!(%error, ?wait, "asking for the project again");
+            tracing::debug!(%error, ?wait, "looking up the project again");
             clock.sleep(wait).await;
             retries += 1;
         }

@@ -1,4 +1,4 @@
-//! The result of a call: a response, or an error, with the facts about the call.
+//! Result of a call: a response or an error, with the facts about the call.
 
 use std::{fmt, ops::Deref, sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{
 
 /// The response of an operation, and the facts about the call.
 pub struct Response<T> {
-    // A job is some kilobytes, which are not to be moved around.
+    // Boxed: a job takes some kilobytes, which would be moved.
     pub(super) value: Box<T>,
     pub(super) call: Arc<CallInfo>,
 }
@@ -43,25 +43,25 @@ impl<T> Response<T> {
         self.call.status.unwrap_or_default()
     }
 
-    /// The id of the request, which support asks for.
+    /// The id of the request, for the support of the service.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.call.request_id.as_deref()
     }
 
-    /// How often the request was sent.
+    /// The number of attempts.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.call.attempts
     }
 
-    /// How long the call took, all attempts together.
+    /// The duration of the call, including all attempts.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.call.elapsed
     }
 
-    /// The body as it came; empty when the operation answers without one.
+    /// The body as received; empty if the response has none.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         self.call.raw()
@@ -89,8 +89,8 @@ impl<T: fmt::Debug> fmt::Debug for Response<T> {
 }
 
 impl Error {
-    /// The error of a generated operation, with the facts about the call, which generated code does
-    /// not pass on.
+    /// Converts the error of a generated operation, and adds the facts about the call, which
+    /// generated code does not pass on.
     pub(super) fn from_api(error: modelarts_api::Error<types::ApiError>, call: &CallInfo) -> Self {
         use modelarts_api::Error as Generated;
 
@@ -99,7 +99,7 @@ impl Error {
                 let status = response.status().as_u16();
                 let error = Error::service(status, &response.into_inner());
                 let solution = error.message().and_then(|message| {
-                    // In the message secrets are masked already.
+                    // The secrets in the message are masked already.
                     let ours = call.canonical_request.as_deref()?;
                     let masked = call.mask().text(ours);
                     signature_mismatch::explain(message, masked.as_deref().unwrap_or(ours))

@@ -1,4 +1,4 @@
-//! Rejects responses that belong to another request, which a broken proxy mixed up.
+//! Detection of responses that belong to another request, mixed up by a faulty proxy.
 
 use crate::{
     client::{Client, response::Response},
@@ -6,9 +6,8 @@ use crate::{
 };
 
 impl<T> Response<T> {
-    /// Rejects a response whose `field` has another value than was `asked` for, and replaces the
-    /// connections of the client then. `found` reads the field; a response without it is
-    /// accepted.
+    /// Rejects a response whose `field` differs from the requested value `asked`, and closes the
+    /// idle connections in that case. `found` reads the field; a response without it is accepted.
     pub(crate) fn require_match(
         self,
         client: &Client,
@@ -17,7 +16,7 @@ impl<T> Response<T> {
         found: impl FnOnce(&T) -> Option<&str>,
     ) -> Result<Self, Error> {
         let other = match found(&self.value) {
-            // Ids and names that differ in case only are not told apart everywhere.
+            // Case is ignored: not every part of the service distinguishes it in ids and names.
             Some(other) if !other.eq_ignore_ascii_case(asked) => other,
             _ => return Ok(self),
         };

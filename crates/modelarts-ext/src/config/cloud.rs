@@ -1,17 +1,17 @@
-//! The clouds that serve this API, and the rules in which they differ.
+//! Clouds: the two that serve this API, and the rules in which they differ.
 
 use crate::{
     config::{endpoints, environment::Environment},
     error::Error,
 };
 
-/// The cloud by whose rules jobs are checked and logs are read.
+/// The cloud whose rules apply to jobs and logs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cloud {
     /// Open Telekom Cloud.
     Otc,
-    /// Huawei Cloud: the one that has all operations, and therefore the default.
+    /// Huawei Cloud. The default, because it has all operations.
     #[default]
     Huawei,
 }
@@ -20,7 +20,8 @@ pub enum Cloud {
 const VARIABLE: &str = "MODELARTS_CLOUD";
 
 impl Cloud {
-    /// The cloud that the environment names. An endpoint of the other cloud is logged.
+    /// The cloud that the environment names. Logs a warning if the endpoint belongs to the other
+    /// one.
     pub(crate) fn from_environment(
         environment: &Environment,
         endpoint: &str,
@@ -39,7 +40,7 @@ impl Cloud {
         };
         if let Some(other) = Self::from_address(endpoint).filter(|other| *other != cloud) {
             tracing::warn!(
-                "{VARIABLE} names {}, but the endpoint {endpoint} is of {}; the variable decides",
+                "{VARIABLE} names {}, but the endpoint {endpoint} belongs to {}; the variable takes precedence",
                 cloud.name(),
                 other.name()
             );
@@ -47,7 +48,7 @@ impl Cloud {
         Ok(Some(cloud))
     }
 
-    /// Its name in the variable.
+    /// The name of the cloud in the variable.
     fn name(self) -> &'static str {
         match self {
             Self::Otc => "otc",
@@ -55,7 +56,7 @@ impl Cloud {
         }
     }
 
-    /// The cloud in whose domain an address is.
+    /// The cloud whose domain an address is in.
     fn from_address(address: &str) -> Option<Self> {
         match address {
             _ if address.contains(".myhuaweicloud.") => Some(Self::Huawei),
@@ -64,8 +65,8 @@ impl Cloud {
         }
     }
 
-    /// The cloud of an endpoint; of one in neither cloud's domain that of the region, else that of
-    /// the address of IAM, else the default.
+    /// The cloud of an endpoint; for an endpoint in neither cloud's domain that of the region, else
+    /// that of the address of IAM, else the default.
     pub(crate) fn detect(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
         Self::from_address(endpoint)
             .or_else(|| Self::from_address(&endpoints::iam(region?)?))
@@ -73,7 +74,7 @@ impl Cloud {
             .unwrap_or_default()
     }
 
-    /// True if logs can be read by line number.
+    /// Returns `true` if logs can be read by line number.
     pub(crate) fn has_line_numbers(self) -> bool {
         self == Self::Huawei
     }
@@ -86,7 +87,7 @@ impl Cloud {
         }
     }
 
-    /// The largest number of retries of an auto restart.
+    /// The maximum number of retries of an automatic restart.
     pub(crate) fn max_retries(self) -> i64 {
         match self {
             Self::Otc => 3,
@@ -115,7 +116,7 @@ mod tests {
             (other, Some("cn-north-4"), iam, Cloud::Huawei),
             (other, Some("elsewhere"), iam, Cloud::Otc),
             (other, None, iam, Cloud::Otc),
-            // As the emulator, which is Huawei Cloud unless it is told otherwise.
+            // An emulator, which is Huawei Cloud by default.
             ("http://127.0.0.1:9/", None, None, Cloud::Huawei),
             (
                 other,

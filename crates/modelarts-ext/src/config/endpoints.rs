@@ -9,7 +9,7 @@ use crate::{
     error::Error,
 };
 
-/// Regions of Huawei Cloud that its own SDK lists.
+/// Regions of Huawei Cloud, as listed by its SDK.
 const HUAWEI: &[&str] = &[
     "af-north-1",
     "af-south-1",
@@ -39,8 +39,8 @@ const OTC: &[&str] = &["eu-de"];
 
 /// Regions of Open Telekom Cloud with IAM.
 const OTC_IAM: &[&str] = &["eu-de", "eu-nl"];
-/// Regions of Huawei Cloud with an IAM of their own, as its own SDK lists them. The
-/// others use the one of all.
+/// Regions of Huawei Cloud with a regional IAM, as listed by its SDK. The others use the global
+/// one.
 const HUAWEI_IAM: &[&str] = &[
     "ae-ad-1",
     "af-south-1",
@@ -70,8 +70,8 @@ const HUAWEI_IAM: &[&str] = &[
     "sa-brazil-1",
     "tr-west-1",
 ];
-/// Regions of Huawei Cloud with an STS of their own, as its own SDK lists them. The
-/// others use that of cn-north-4.
+/// Regions of Huawei Cloud with a regional STS, as listed by its SDK. The others use that of
+/// cn-north-4.
 const HUAWEI_STS: &[&str] = &[
     "af-south-1",
     "ap-southeast-1",
@@ -87,7 +87,7 @@ const HUAWEI_STS: &[&str] = &[
     "tr-west-1",
 ];
 
-/// A project, by its id or by its name.
+/// A project, by id or by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProjectRef {
     pub(crate) id: Option<String>,
@@ -95,7 +95,7 @@ pub(crate) struct ProjectRef {
 }
 
 impl ProjectRef {
-    /// This one, or the other when this one is empty.
+    /// Returns this project, or the other one if this one is empty.
     pub(crate) fn or(self, other: Self) -> Self {
         if self == Self::default() { other } else { self }
     }
@@ -110,7 +110,7 @@ pub(crate) enum Service {
 }
 
 impl Service {
-    /// Its name in variables and in the regions file.
+    /// The name of the service in variables and in the regions file.
     fn name(self) -> &'static str {
         match self {
             Self::ModelArts => "MODELARTS",
@@ -119,7 +119,7 @@ impl Service {
         }
     }
 
-    /// Its endpoint in a region, by the tables.
+    /// The endpoint in a region, by the tables.
     fn default_endpoint(self, region: &str) -> Option<String> {
         match self {
             Self::ModelArts => modelarts(region),
@@ -130,8 +130,8 @@ impl Service {
 }
 
 /// The endpoint of a service in a region: from the variable
-/// `HUAWEICLOUD_SDK_REGION_<SERVICE>_<REGION>`, else from the regions file, else from
-/// the tables. `None` for a region that none of them has.
+/// `HUAWEICLOUD_SDK_REGION_<SERVICE>_<REGION>`, else from the regions file, else from the tables.
+/// `None` for an unknown region.
 pub(crate) fn endpoint(
     service: Service,
     region: &str,
@@ -144,8 +144,7 @@ pub(crate) fn endpoint(
             region.to_ascii_uppercase().replace('-', "_")
         );
         if let Some(list) = environment.get(&variable) {
-            // The official SDK takes several here, and turns to the next when a name
-            // cannot be resolved.
+            // The official SDK takes a list here, and fails over when a name cannot be resolved.
             let first = list.split(',').map(str::trim).find(|text| !text.is_empty());
             return match first {
                 Some(endpoint) => Ok(Some(endpoint.to_owned())),
@@ -223,7 +222,7 @@ fn modelarts(region: &str) -> Option<String> {
     if !HUAWEI.contains(&region) {
         return None;
     }
-    // This one has a domain of its own in the SDK's table.
+    // This region has a domain of its own in the SDK's table.
     let domain = match region {
         "ap-southeast-1" => "myhuaweicloud.cn",
         _ => "myhuaweicloud.com",
@@ -252,7 +251,7 @@ fn sts(region: &str) -> Option<String> {
     huawei.then(|| "https://sts.cn-north-4.myhuaweicloud.com".to_owned())
 }
 
-/// All regions with ModelArts, for error messages.
+/// The regions with ModelArts, for error messages.
 pub(crate) fn known_regions() -> String {
     let all: Vec<_> = OTC.iter().chain(HUAWEI).copied().collect();
     all.join(", ")

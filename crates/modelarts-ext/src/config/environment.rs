@@ -1,14 +1,13 @@
-//! The environment of a program: variables, and the directories of configuration files.
+//! Environment of a program: variables, and the directories of configuration files.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
 type Variable = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-/// The surroundings of a program: its variables and the directories in which
-/// settings are looked for.
+/// The environment of a program: its variables and the directories of configuration files.
 ///
-/// [`Environment::of_process`] is the real one. Another is put together for tests,
-/// or for a program that serves several users.
+/// [`Environment::of_process`] is that of the process. Others can be composed for tests, or for a
+/// program that serves several users.
 ///
 /// ```
 /// use modelarts_ext::{Client, config::Environment};
@@ -30,11 +29,11 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The variables, the home directory and the current directory of the process,
-    /// and `/etc`.
+    /// The environment of the process: its variables, home directory, current directory, and
+    /// `/etc`.
     pub fn of_process() -> Self {
         let variable = |name: &str| {
-            // A value that is no text counts as set, and is rejected later.
+            // A value that is not text counts as set, and is rejected later.
             std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
         };
         Self {
@@ -45,8 +44,8 @@ impl Environment {
         }
     }
 
-    /// An environment with these variables, in which no file is looked for unless a
-    /// variable names it.
+    /// Creates an environment with these variables, in which only files named by variables are
+    /// read.
     pub fn new(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self {
             variable: Arc::new(variable),
@@ -56,26 +55,26 @@ impl Environment {
         }
     }
 
-    /// The home directory: `.huaweicloud/credentials`, `.huaweicloud/regions.yaml` and
-    /// `.config/openstack/clouds.yaml` are looked for in it.
+    /// Sets the home directory, which may have `.huaweicloud/credentials`,
+    /// `.huaweicloud/regions.yaml` and `.config/openstack/clouds.yaml`.
     pub fn home(mut self, path: impl Into<PathBuf>) -> Self {
         self.home = Some(path.into());
         self
     }
 
-    /// The current directory: `clouds.yaml` is looked for in it.
+    /// Sets the current directory, which may have `clouds.yaml`.
     pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.directory = Some(path.into());
         self
     }
 
-    /// The directory that replaces `/etc`: `openstack/clouds.yaml` is looked for in it.
+    /// Sets the directory that replaces `/etc`, which may have `openstack/clouds.yaml`.
     pub fn system(mut self, path: impl Into<PathBuf>) -> Self {
         self.system = Some(path.into());
         self
     }
 
-    /// The value of a variable that is set and not empty.
+    /// The value of a variable, if it is set and not empty.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<String> {
         self.get(name)
@@ -85,7 +84,7 @@ impl Environment {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
 
-    /// The first of these variables that is set, and its name.
+    /// The first of these variables that is set: name and value.
     pub(crate) fn first(&self, names: &[&'static str]) -> Option<(&'static str, String)> {
         names.iter().find_map(|name| Some((*name, self.get(name)?)))
     }
@@ -103,7 +102,7 @@ impl Default for Environment {
 }
 
 impl fmt::Debug for Environment {
-    // Variables hold secrets.
+    // Variables hold secrets and are not printed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Environment")
             .field("home", &self.home)

@@ -1,14 +1,14 @@
-//! Reading of configuration files.
+//! Configuration files: reading, permissions, YAML.
 
 use std::{fs, io, path::Path};
 
 use crate::error::Error;
 
-/// The text of a file; `None` when there is no such file.
+/// The text of a file; `None` if there is no such file.
 pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Error> {
     match fs::read(path) {
         Ok(bytes) => match String::from_utf8(bytes) {
-            // Some editors of Windows begin files with a byte order mark.
+            // Some editors on Windows write a byte order mark.
             Ok(text) => Ok(Some(text.trim_start_matches('\u{feff}').to_owned())),
             Err(_) => Err(Error::config(format!("{}: not UTF-8", path.display()))),
         },
@@ -24,7 +24,7 @@ pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// Warns when other users can read a file that holds secrets.
+/// Logs a warning if other users can read a file that holds secrets.
 #[cfg(unix)]
 pub(crate) fn warn_if_open(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
@@ -41,7 +41,7 @@ pub(crate) fn warn_if_open(path: &Path) {
     }
 }
 
-/// Does nothing: only the permissions of Unix are checked.
+/// Does nothing: only permissions of Unix are checked.
 #[cfg(not(unix))]
 pub(crate) fn warn_if_open(_: &Path) {}
 
@@ -55,13 +55,13 @@ pub(crate) fn parse_yaml<T: serde::de::DeserializeOwned>(
             format!(", line {}, column {}", place.line(), place.column())
         });
         let message = error.without_snippet().to_string();
-        // The message repeats the place.
+        // The message repeats the location.
         let message = message.split(" at line ").next().unwrap_or_default();
         let message = message
             .split(", set DuplicateKeyPolicy")
             .next()
             .unwrap_or_default();
-        // The value stands between quotes, when it is shown.
+        // Values are in quotes, if the message shows them.
         let message = if message.contains(['"', '`', '\'']) {
             "a value of another kind is expected"
         } else {

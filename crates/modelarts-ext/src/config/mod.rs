@@ -3,9 +3,9 @@
 //! Two clouds serve this API, and they differ in operations, limits and rules; a job is checked by
 //! those of the [`Cloud`] that the client is connected to. Tools of both clouds read different
 //! variables and files, all of which
-//! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) understands. An
-//! [`Environment`] stands for them, so that a test, or a server with many users, need not change
-//! the variables of its process.
+//! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) supports. An [`Environment`]
+//! represents them, so that tests and servers with many users need not change the variables of
+//! their process.
 //!
 //! ```
 //! use modelarts_ext::{Client, config::{Cloud, Environment}};

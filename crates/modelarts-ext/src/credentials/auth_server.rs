@@ -1,4 +1,4 @@
-//! The services that issue credentials: IAM, STS and the metadata service.
+//! Clients of the services that issue credentials: IAM, STS and the metadata service.
 
 use std::{pin::pin, time::Duration};
 
@@ -19,34 +19,34 @@ use crate::{
 
 /// The time limit of a request to IAM or STS.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
-/// Responses of IAM have some kilobytes; a token with the whole catalogue has some hundred.
-/// A longer body is cut there.
+/// The length at which a response is truncated. Those of IAM have some kilobytes, or some hundred
+/// with the service catalogue.
 const BODY_CAP: usize = 4 << 20;
-/// The number of characters that are shown of an error page.
+/// The number of characters of an error page that messages show.
 const EXCERPT_CHARS: usize = 300;
 
 /// A service that issues credentials.
 #[derive(Clone, Debug)]
 pub(super) struct AuthServer {
-    /// Its name in messages, such as `IAM`.
+    /// The name in messages, such as `IAM`.
     name: &'static str,
     url: Url,
 }
 
-/// A response, read to its end.
+/// A response, with its complete body.
 pub(super) struct AuthReply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
-    /// The time to wait that the service asks for.
+    /// The `Retry-After` of the response.
     retry_after: Option<Duration>,
-    /// Masks the secrets of the request.
+    /// The mask for the secrets of the request.
     pub(super) mask: Mask,
 }
 
 impl AuthServer {
-    /// The service at an address such as `https://iam.eu-de.otc.t-systems.com`, with or
-    /// without `/v3` behind it.
+    /// Creates a client for an address such as `https://iam.eu-de.otc.t-systems.com`, with or
+    /// without `/v3`.
     pub(super) fn new(name: &'static str, address: &str) -> Result<Self, Error> {
         let server = Self::with_any_scheme(name, address)?;
         let url = &server.url;
@@ -97,7 +97,7 @@ impl AuthServer {
         url
     }
 
-    /// Posts JSON that holds a secret.
+    /// Sends a POST request with a JSON body that holds a secret.
     pub(super) async fn post(
         &self,
         context: &ProviderContext,
@@ -113,8 +113,8 @@ impl AuthServer {
         self.send(context, request, TIMEOUT, &[Some(secret)]).await
     }
 
-    /// Sends a request once, and reads the response within the limit. The secrets in it, those
-    /// of the headers and these, are masked.
+    /// Sends a request once, and reads the response within the time limit. Masks the secrets of the
+    /// headers and these.
     pub(super) async fn send(
         &self,
         context: &ProviderContext,
@@ -140,7 +140,8 @@ impl AuthServer {
             let status = response.status();
             let mut body = body::read(&mut response, BODY_CAP).await?.bytes;
             let mut headers = std::mem::take(response.headers_mut());
-            // A success is not shown, and a short password may be a part of an id in it.
+            // Successes are not shown, and masking could damage an id that contains a short
+            // password.
             if !status.is_success() {
                 mask.mask_body(&mut body);
                 mask.mask_headers(&mut headers);
@@ -185,7 +186,7 @@ impl AuthServer {
         Error::new(kind, what).with_source(error)
     }
 
-    /// The error for a response without credentials. `what` names what the service did not do.
+    /// The error for a response without credentials. `what` names the failed action.
     pub(super) fn response_error(&self, reply: &AuthReply, what: &str) -> Error {
         let status = reply.status.as_u16();
         let mut body = reply.body.clone();
@@ -225,7 +226,7 @@ impl AuthServer {
         )
     }
 
-    /// Temporary keys, in one of the spellings that STS and the metadata service use.
+    /// Parses temporary keys, in the spellings of STS and of the metadata service.
     pub(super) fn keys(&self, reply: &AuthReply) -> Result<(Credentials, jiff::Timestamp), Error> {
         let unexpected = || self.unexpected("without usable temporary keys");
         let mut value: Value = serde_json::from_slice(&reply.body).map_err(|_| unexpected())?;
@@ -263,7 +264,7 @@ impl std::fmt::Display for AuthServer {
     }
 }
 
-/// An address for `Debug`; stars when it may hold a password.
+/// An address for `Debug`, replaced by asterisks if it may hold a password.
 pub(super) fn displayable_address(address: &str) -> String {
     AuthServer::with_any_scheme("it", address).map_or_else(
         |_| "***".to_owned(),
@@ -271,7 +272,7 @@ pub(super) fn displayable_address(address: &str) -> String {
     )
 }
 
-/// Code and message of an error body. Those of IAM are one level down.
+/// The code and the message of an error body. IAM nests them one level deeper.
 fn code_and_message(body: &[u8]) -> (Option<String>, String) {
     fn find(object: &Map<String, Value>) -> Option<(Option<String>, String)> {
         let text = |names: &[&str]| {

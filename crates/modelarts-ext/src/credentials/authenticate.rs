@@ -1,4 +1,4 @@
-//! Authenticates a request with credentials: by a token, or by a signature.
+//! Authentication of requests: adds a token or a signature.
 
 use std::time::SystemTime;
 
@@ -18,16 +18,16 @@ static PROJECT_ID: HeaderName = HeaderName::from_static("x-project-id");
 static SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-security-token");
 static AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
-/// The number of headers that are added to most requests, here and by reqwest.
+/// The number of headers that are added to most requests, by this module and by reqwest.
 const ADDED_HEADERS: usize = 5;
 
-/// True if only the client sets this header, whatever kind of credentials it has.
+/// Returns `true` if the client alone sets this header, with any kind of credentials.
 fn is_reserved(name: &HeaderName) -> bool {
     *name == AUTHORIZATION || [&DATE, &PROJECT_ID, &SECURITY_TOKEN, &AUTH_TOKEN].contains(&name)
 }
 
-/// A copy without the headers that only the client sets. The copy of reqwest has no room for
-/// more headers.
+/// Returns a copy without the headers that the client alone sets. `Request::try_clone` does not
+/// reserve room for more headers.
 fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     let mut copy = Request::new(request.method().clone(), request.url().clone());
     *copy.timeout_mut() = request.timeout().copied();
@@ -48,15 +48,15 @@ fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     Ok(copy)
 }
 
-/// Authentication of requests: signing scheme and project.
+/// The settings for authentication: signing scheme and project.
 pub(crate) struct Authentication<'a> {
     pub(crate) signing: &'a SigningScheme,
-    /// The project that a request is for, if it is for one.
+    /// The project of the request, if it belongs to one.
     pub(crate) project_id: Option<&'a HeaderValue>,
 }
 
 impl Authentication<'_> {
-    /// An authenticated copy of a request, and the canonical request if the copy was signed.
+    /// Returns an authenticated copy of a request, and its canonical request if it was signed.
     pub(crate) fn authenticated_copy(
         &self,
         request: &Request,
@@ -68,7 +68,7 @@ impl Authentication<'_> {
         Ok((copy, canonical))
     }
 
-    /// Authenticates a request. Returns the canonical request if it was signed.
+    /// Authenticates a request in place. Returns the canonical request if it was signed.
     pub(crate) fn apply(
         &self,
         request: &mut Request,
@@ -100,7 +100,7 @@ impl Authentication<'_> {
         }
     }
 
-    /// Signs a request. Returns the canonical request.
+    /// Signs a request in place. Returns the canonical request.
     fn sign(
         &self,
         request: &mut Request,
@@ -150,7 +150,7 @@ impl Authentication<'_> {
         );
         drop(headers);
         if !signature.query.is_empty() {
-            // The query is sent as it was signed.
+            // The query must be sent as it was signed.
             request.url_mut().set_query(Some(&signature.query));
         }
         let headers = request.headers_mut();
@@ -169,13 +169,13 @@ impl Authentication<'_> {
     }
 }
 
-/// A header value, made of a text without copying it.
+/// Converts a text into a header value, without copying it.
 fn header(name: &str, value: impl Into<bytes::Bytes>) -> Result<HeaderValue, Error> {
     HeaderValue::from_maybe_shared(value.into())
         .map_err(|_| Error::config(format!("the {name} cannot be sent as a header")))
 }
 
-/// A header value that `Debug` does not show.
+/// Converts a text into a header value that `Debug` does not show.
 fn secret_header(name: &str, value: impl Into<String>) -> Result<HeaderValue, Error> {
     let mut value = header(name, value.into())?;
     value.set_sensitive(true);

@@ -1,4 +1,4 @@
-//! A cache of credentials that expire, which renews them in time.
+//! Cache of credentials that expire; renews them in time.
 
 use std::{
     fmt,
@@ -17,18 +17,18 @@ use crate::{
     error::{Error, ErrorKind},
 };
 
-/// The pause after a failed renewal, while the old credentials are still valid.
+/// The pause after a failed renewal while the old credentials are valid.
 const RETRY_PAUSE: Duration = Duration::from_secs(60);
-/// The time for which a rejection is returned again without a request: five wrong passwords
-/// within a quarter of an hour lock a user of IAM. A longer `Retry-After` counts as this long.
+/// The time for which a rejection is returned without sending a request: five wrong passwords
+/// within 15 minutes lock a user of IAM. Longer values of `Retry-After` are reduced to it.
 const REJECTION_PAUSE: Duration = Duration::from_secs(5 * 60);
-/// The longest time that a call waits for a renewal while the old credentials are still valid.
+/// The maximum time that a call waits for a renewal while the old credentials are valid.
 const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
-/// The part of their lifetime at its end in which credentials are not used: a request takes
+/// The time before their expiry at which credentials are no longer used, because a request takes
 /// time.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(5);
 
-/// New credentials, as a source returns them.
+/// Credentials that a source returned.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Fetched {
@@ -38,7 +38,7 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// Credentials that are valid until they are rejected.
+    /// Creates credentials that are valid until the service rejects them.
     pub fn new(credentials: Credentials) -> Self {
         Self {
             credentials,
@@ -47,45 +47,45 @@ impl Fetched {
         }
     }
 
-    /// When they end, by the clock of the client.
+    /// Sets the time of expiry, by the clock of the client.
     pub fn expires_at(mut self, time: SystemTime) -> Self {
         self.expires_at = Some(time);
         self
     }
 
-    /// The project that they are for.
+    /// Sets the project that they belong to.
     pub fn project_id(mut self, id: impl Into<String>) -> Self {
         self.project_id = Some(id.into());
         self
     }
 }
 
-/// A source of credentials that has to be asked. [`CachedProvider`] makes a provider of it,
-/// which caches the credentials and renews them in time.
+/// A source that issues credentials on request. [`CachedProvider`] makes a provider of it, which
+/// caches the credentials and renews them in time.
 pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     /// Requests new credentials.
     ///
     /// # Errors
-    /// The reason why there are none. A passing one is an error for which
-    /// [`Error::is_retryable`] is true. An error with the HTTP status of a rejection is final for
-    /// five minutes, in which no request is sent.
+    /// The reason why there are none. For a transient one, [`Error::is_retryable`] must be true. An
+    /// error with the HTTP status of a rejection is returned for five minutes, in which no request
+    /// is sent.
     fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>>;
 
-    /// How long before their end credentials are renewed. Of credentials that live
-    /// shorter than four times this it is a quarter of their life.
+    /// The time before expiry at which credentials are renewed. For lifetimes shorter than four
+    /// times this value, it is a quarter of the lifetime.
     fn margin(&self) -> Duration {
         Duration::from_secs(5 * 60)
     }
 
-    /// Checks the settings, as far as that is possible before anything is sent.
+    /// Checks the settings, as far as possible without sending a request.
     ///
     /// # Errors
-    /// The first setting that is wrong.
+    /// The first invalid setting.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// A provider that caches the credentials and renews them.
+    /// Creates a provider that caches the credentials and renews them.
     fn into_provider(self) -> CachedProvider
     where
         Self: Sized,
@@ -96,19 +96,19 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
 
 /// A provider that caches credentials and renews them before they expire.
 ///
-/// * They are renewed when less than [`FetchCredentials::margin`] is left, or when
-///   the service rejects them.
-/// * One task renews, however many need credentials. While the old ones are valid the
-///   others go on with them; otherwise all wait for the same response. If the first of
-///   them is dropped, another one carries on.
-/// * When that fails, or takes ten seconds, the old ones are used as long as they are
-///   valid. The next try is a minute later, or after a quarter of the time that is left.
-/// * After a response with `Retry-After` no request is sent before that time, or for five
+/// * A renewal starts when less than [`FetchCredentials::margin`] is left, or when the service
+///   rejects the credentials.
+/// * Concurrent calls share one renewal. While the old credentials are valid, the other calls use
+///   them; otherwise all wait for the same response. If the first of the calls is dropped, another
+///   one continues the renewal.
+/// * If a renewal fails or takes ten seconds, the old credentials are used while they are valid.
+///   The next renewal starts after a minute, or after a quarter of the remaining time.
+/// * After a response with `Retry-After` no request is sent before that time, limited to five
 ///   minutes.
-/// * A rejection, such as of a wrong password, is returned to all calls of the next five
-///   minutes without another request, so that no account is locked.
+/// * A rejection, such as for a wrong password, is returned to all calls of the next five minutes
+///   without another request, so that the account is not locked.
 ///
-/// Clones share the credentials. Time is taken from the clock of the client.
+/// Clones share the credentials. Times are those of the clock of the client.
 #[derive(Clone)]
 pub struct CachedProvider(Arc<Inner>);
 
@@ -123,17 +123,17 @@ type Renewal = BoxFuture<'static, Result<Credentials, Error>>;
 struct State {
     cached: Option<CachedCredentials>,
     project_id: Option<String>,
-    /// The request under way. It lives as long as a call waits for it.
+    /// The renewal in progress. It lives as long as a call waits for it.
     renewal: Option<WeakShared<Renewal>>,
-    /// An error that is returned without a request, and until when.
+    /// An error that is returned without a request, and the end of that time.
     rejection: Option<(Error, SystemTime)>,
 }
 
 struct CachedCredentials {
     credentials: Credentials,
-    /// `None`: valid until they are rejected.
+    /// The time of expiry; `None`: valid until rejected.
     ends: Option<SystemTime>,
-    /// When to renew them, moved on by failures.
+    /// The time of the next renewal, which failures postpone.
     renew_at: Option<SystemTime>,
 }
 
@@ -142,7 +142,7 @@ impl CachedCredentials {
         self.ends.is_none_or(|ends| now < ends)
     }
 
-    /// Moves their renewal on by the usual pause, or by `retry_after` if that is longer.
+    /// Postpones the renewal by the usual pause, or by `retry_after` if that is longer.
     fn postpone(&mut self, now: SystemTime, retry_after: Duration) {
         let left = self.ends.and_then(|ends| ends.duration_since(now).ok());
         let pause = left.map_or(RETRY_PAUSE, |left| RETRY_PAUSE.min(left / 4));
@@ -151,7 +151,7 @@ impl CachedCredentials {
 }
 
 impl CachedProvider {
-    /// A provider with the credentials of `source`.
+    /// Creates a provider of the credentials of `source`.
     pub fn new(source: impl FetchCredentials) -> Self {
         Self(Arc::new(Inner {
             source: Box::new(source),
@@ -159,7 +159,7 @@ impl CachedProvider {
         }))
     }
 
-    /// The cached credentials, or what to do without them.
+    /// Returns the cached credentials, or the action that is needed first.
     fn lookup(&self, context: &ProviderContext) -> Result<Credentials, Pending> {
         let mut state = self.0.lock();
         let now = context.clock.now();
@@ -170,14 +170,14 @@ impl CachedProvider {
             if fresh || renewal.is_some() {
                 return Ok(cached.credentials.clone());
             }
-            // If the call that renews is dropped, other calls still use the old ones.
+            // If the renewing call is dropped, other calls keep using the old ones.
             cached.postpone(now, Duration::ZERO);
             wait = Pending::Renew;
         } else if let Some((error, until)) = &state.rejection
             && let Ok(left) = until.duration_since(now)
             && !left.is_zero()
         {
-            // An error that asks to wait asks for the remaining time.
+            // A `Retry-After` in the error is reduced to the remaining time.
             let left = error.retry_after().map(|_| left);
             return Err(Pending::Rejected(error.clone().with_retry_after(left)));
         }
@@ -193,9 +193,9 @@ impl CachedProvider {
     }
 }
 
-/// The reason why there are no credentials that need no renewal.
+/// The reason why there are no credentials that can be used without a renewal.
 enum Pending {
-    /// There are no valid ones: the renewal has to be waited for.
+    /// None are valid: the renewal must complete first.
     Wait(Shared<Renewal>),
     /// The old ones are still valid.
     Renew(Shared<Renewal>),
@@ -215,11 +215,11 @@ impl Inner {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is written whole; a panic elsewhere leaves a good state.
+        // Changes are made as a whole; a panic elsewhere leaves a valid state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fetches credentials, once for all calls that wait.
+    /// Fetches credentials, once for all waiting calls.
     async fn fetch(&self, context: &ProviderContext) -> Result<Credentials, Error> {
         let fetched = self.source.fetch(context).await;
         let now = context.clock.now();
@@ -297,7 +297,7 @@ impl Inner {
     }
 }
 
-/// A time in the form of messages.
+/// Formats a time for messages.
 fn format_time(time: SystemTime) -> String {
     jiff::Timestamp::try_from(time)
         .unwrap_or_default()

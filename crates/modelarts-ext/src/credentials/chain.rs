@@ -1,4 +1,4 @@
-//! The chain of sources in which credentials are looked for when the program names none.
+//! Chain of the sources of credentials, for programs that set none.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{
     error::Error,
 };
 
-/// The result of looking at all sources.
+/// The result of searching all sources.
 pub(crate) enum ChainResult {
     Found(FoundCredentials),
     /// No source has credentials; the error lists the sources.
@@ -28,8 +28,8 @@ pub(crate) enum ChainResult {
 
 type Source = fn(&Environment, &Hints) -> Result<Lookup, Error>;
 
-/// The sources in their order: those of this program come first, those of the whole machine
-/// last.
+/// The sources in the order in which they are searched: from those of the program to those of the
+/// machine.
 const SOURCES: [Source; 8] = [
     find_oidc,
     find_keys,
@@ -41,8 +41,8 @@ const SOURCES: [Source; 8] = [
     find_pod_identity,
 ];
 
-/// Looks at all sources in order. Credentials that are not usable are an error: those of
-/// another source might be of another user.
+/// Searches all sources in order. Credentials that are present but unusable are an error, because
+/// the next source may belong to another user.
 pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<ChainResult, Error> {
     let mut reasons = Vec::new();
     for source in SOURCES {
@@ -58,7 +58,7 @@ pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<ChainResu
     ))))
 }
 
-/// The error for a variable that must be set beside another one.
+/// The error for a variable that requires another one.
 fn missing_variable(set: &str, missing: &str) -> Error {
     Error::config(format!("{set} is set but {missing} is not"))
 }
@@ -119,7 +119,7 @@ fn find_oidc(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> 
     Ok(FoundCredentials::new("the variables HUAWEICLOUD_OIDC_*", login.into_provider())?.into())
 }
 
-/// The keys in two variables; `None` when neither is set.
+/// Reads the keys in two variables; `None` if neither is set.
 fn find_key_pair(
     environment: &Environment,
     access_key: &'static str,
@@ -166,7 +166,7 @@ fn find_keys(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     })
 }
 
-/// The names that the tools for Open Telekom Cloud use.
+/// The names that tools for Open Telekom Cloud use.
 const OPENSTACK_KEYS: [(&str, &str); 3] = [
     ("OS_ACCESS_KEY", "OS_SECRET_KEY"),
     ("OS_AK", "OS_SK"),
@@ -240,7 +240,7 @@ fn find_metadata(_: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     }
 }
 
-/// Reports the identity of pods, which is not supported.
+/// Reports pod identities, which are not supported.
 fn find_pod_identity(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     const VARIABLE: &str = "HC_CONTAINER_CREDENTIALS_FULL_URI";
 

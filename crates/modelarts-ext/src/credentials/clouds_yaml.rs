@@ -19,9 +19,9 @@ use crate::{
     error::Error,
 };
 
-/// Names the cloud to use.
+/// The variable that names the cloud to use.
 const CLOUD: &str = "OS_CLOUD";
-/// Name files that replace the usual ones.
+/// The variables that name files in place of the usual ones.
 const FILE: &str = "OS_CLIENT_CONFIG_FILE";
 const SECURE_FILE: &str = "OS_CLIENT_SECURE_FILE";
 
@@ -30,7 +30,7 @@ struct CloudsFile {
     clouds: Option<BTreeMap<String, Spanned<Option<Cloud>>>>,
 }
 
-/// Everything is text: a password of digits must not become a number.
+/// The settings of a cloud. All are text: a password of digits must not be parsed as a number.
 #[derive(Clone, Default, Deserialize)]
 struct Cloud {
     auth: Option<Auth>,
@@ -61,7 +61,7 @@ struct Auth {
 }
 
 impl Auth {
-    /// These settings, with those of the other where one is missing.
+    /// Completes these settings from the other ones.
     fn or(self, other: Self) -> Self {
         Self {
             auth_url: self.auth_url.or(other.auth_url),
@@ -80,7 +80,7 @@ impl Auth {
     }
 }
 
-/// Looks for the cloud that `OS_CLOUD` names.
+/// Searches for the cloud that `OS_CLOUD` names.
 pub(super) fn find_named(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     match environment.get(CLOUD) {
         Some(name) => find(environment, hints, Some(&name)),
@@ -88,7 +88,7 @@ pub(super) fn find_named(environment: &Environment, hints: &Hints) -> Result<Loo
     }
 }
 
-/// Looks for a file with one cloud.
+/// Searches for a file with exactly one cloud.
 pub(super) fn find_only(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     find(environment, hints, None)
 }
@@ -153,7 +153,7 @@ fn find(environment: &Environment, hints: &Hints, name: Option<&str>) -> Result<
     make_credentials(&place, auth, cloud.auth_type, region, environment, hints).map(Lookup::from)
 }
 
-/// Makes credentials of the settings of a cloud.
+/// Creates credentials from the settings of a cloud.
 fn make_credentials(
     place: &str,
     auth: Auth,
@@ -254,7 +254,7 @@ fn read_clouds(
     Ok(None)
 }
 
-/// The paths at which a file may be: in the current directory, the user's and the system's.
+/// The candidates for a file: in the current directory, the user's and the system's.
 fn candidate_paths(environment: &Environment, stem: &str) -> Vec<PathBuf> {
     let user = match (environment.get("XDG_CONFIG_HOME"), &environment.home) {
         (Some(path), _) => Some(PathBuf::from(path)),

@@ -1,4 +1,4 @@
-//! Temporary keys of the cloud server that the program runs on.
+//! Metadata service: temporary keys of the cloud server that the program runs on.
 
 use std::{fmt, time::Duration};
 
@@ -22,11 +22,11 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 /// The lifetime of a session, as in the official SDK.
 const SESSION_SECONDS: &str = "21600";
 
-/// Asks the metadata service of a cloud server (ECS) for the temporary keys of the
-/// agency that the server has. They are renewed five minutes before they end.
+/// Requests the temporary keys of the agency of a cloud server (ECS) from its metadata service.
+/// They are renewed five minutes before they expire.
 ///
-/// It is only asked by programs that want so, because anywhere else nobody, or somebody
-/// else, answers at its address.
+/// It must be enabled by the program, because on other machines its address is unreachable or
+/// belongs to another service.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Metadata}};
@@ -40,14 +40,14 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// The metadata service at its usual address, `http://169.254.169.254`.
+    /// Creates a provider for the usual address, `http://169.254.169.254`.
     pub fn new() -> Self {
         Self {
             address: ADDRESS.to_owned(),
         }
     }
 
-    /// Another address: on this machine, or link-local, or with https.
+    /// Sets another address: on this machine, link-local, or with https.
     pub fn address(mut self, address: impl Into<String>) -> Self {
         self.address = address.into();
         self
@@ -88,7 +88,7 @@ fn is_link_local(url: &Url) -> bool {
     }
 }
 
-/// Begins a session; older versions of the service know none and answer without.
+/// Begins a session; older versions of the service have no sessions and work without.
 async fn begin_session(
     service: &AuthServer,
     context: &ProviderContext,
@@ -152,7 +152,7 @@ impl FetchCredentials for Metadata {
     }
 }
 
-/// True if the server has no agency; another request does not change that.
+/// Returns `true` if the server has no agency, which another request does not change.
 fn has_no_agency(reply: &AuthReply) -> bool {
     let text = String::from_utf8_lossy(&reply.body);
     text.contains("configure Cloud Service Agency")

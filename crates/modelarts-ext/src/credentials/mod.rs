@@ -1,9 +1,9 @@
 //! Credentials, and the providers that supply them.
 //!
-//! The service takes signatures with keys, or tokens of IAM. Tokens and temporary keys expire, and
-//! a user whose password is tried too often is locked, so a client asks a [`ProvideCredentials`]
-//! before every attempt of a call, and [`CachedProvider`] keeps what it gives and renews it in
-//! time, once for all calls. Credentials are never shown, logged, or sent after a redirect.
+//! The service accepts signatures with keys, and tokens of IAM. Tokens and temporary keys expire,
+//! and repeated wrong passwords lock a user. So a client requests credentials from a
+//! [`ProvideCredentials`] before every attempt, and [`CachedProvider`] caches and renews them, once
+//! for all calls. Credentials are never shown, logged, or sent after a redirect.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -13,7 +13,7 @@
 //! # let iam = emulator.url();
 //! use modelarts_ext::credentials::{FetchCredentials, Password};
 //!
-//! // A token that lives for a day and is renewed in time. It says which project it is for.
+//! // A token that is valid for a day and renewed in time. It determines the project.
 //! let login = Password::new(iam, "emulator", "open sesame")
 //!     .domain("emulator")
 //!     .project_id(emulator.project_id());
@@ -37,11 +37,11 @@
 //! | anything else with an expiry | [`FetchCredentials`], which is cached for you |
 //! | anything else | [`ProvideCredentials`] |
 
-// `cache` makes a provider of a source that has to be asked: `password` (IAM), `oidc` (STS) and
-// `metadata`, which send their requests with `auth_server`. `chain` looks for credentials in the
-// environment and in files (`profile_file`, `clouds_yaml`); `source` has its types. `authenticate`
-// puts credentials into a request, `rejection` reads from a response whether it is worth another
-// attempt, and `secrets` knows which texts must be masked.
+// `cache` makes a provider of a source that issues credentials on request: `password` (IAM), `oidc`
+// (STS) and `metadata`, which send their requests with `auth_server`. `chain` searches the
+// environment and files (`profile_file`, `clouds_yaml`) for credentials; `source` has its types.
+// `authenticate` adds credentials to a request, `rejection` decides from a response if newer ones
+// can help, and `secrets` lists the texts to mask.
 
 mod auth_server;
 pub(crate) mod authenticate;
@@ -68,7 +68,7 @@ use modelarts_api::BoxFuture;
 
 use crate::{clock::Clock, error::Error, http::tls};
 
-/// Credentials of a request: keys or a token. `Debug` does not show them. Clones share them.
+/// The credentials of a request: keys or a token. `Debug` does not show them. Clones share them.
 #[derive(Clone)]
 pub struct Credentials(Arc<CredentialKind>);
 
@@ -83,7 +83,7 @@ enum CredentialKind {
 }
 
 impl Credentials {
-    /// An access key and its secret key (AK/SK). Requests are signed.
+    /// Creates credentials from an access key and its secret key (AK/SK). Requests are signed.
     #[must_use]
     pub fn keys(access_key: impl Into<String>, secret_key: impl Into<String>) -> Self {
         Self(Arc::new(CredentialKind::Keys {
@@ -93,7 +93,7 @@ impl Credentials {
         }))
     }
 
-    /// A temporary access key, which goes with a security token.
+    /// Creates credentials from a temporary access key with its security token.
     #[must_use]
     pub fn temporary_keys(
         access_key: impl Into<String>,
@@ -107,13 +107,13 @@ impl Credentials {
         }))
     }
 
-    /// A token from IAM, which is sent as `X-Auth-Token`.
+    /// Creates credentials from a token of IAM, which is sent as `X-Auth-Token`.
     #[must_use]
     pub fn token(token: impl Into<String>) -> Self {
         Self(Arc::new(CredentialKind::Token(token.into())))
     }
 
-    /// Checks that they can be sent.
+    /// Checks that the credentials can be sent.
     fn check(&self) -> Result<(), Error> {
         let parts: &[(&str, &str)] = match &*self.0 {
             CredentialKind::Keys {
@@ -134,13 +134,13 @@ impl Credentials {
             if value.trim().is_empty() {
                 return Err(Error::config(format!("the {name} is empty")));
             }
-            // A variable that is no text has U+FFFD here.
+            // A variable that is not text has U+FFFD here.
             if !value.is_ascii() {
                 return Err(Error::config(format!(
                     "the {name} contains characters that are not ASCII; check how it was copied"
                 )));
             }
-            // A stray newline from a file would end as an obscure header error.
+            // A newline at the end of a file would cause an obscure header error.
             if value.chars().any(|c| c.is_whitespace() || c.is_control()) {
                 return Err(Error::config(format!(
                     "the {name} contains white space or control characters; check how it was copied"
@@ -165,23 +165,22 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// The HTTP client and the clock that a provider works with.
+/// The HTTP client and the clock for a provider.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProviderContext {
-    /// The HTTP client of the [`Client`](crate::client::Client): with its certificates and
-    /// connection timeout, and without redirects.
+    /// The HTTP client, with the certificates and the connect timeout of the
+    /// [`Client`](crate::client::Client), and without redirects.
     pub http: reqwest::Client,
     /// The clock of the client.
     pub clock: Arc<dyn Clock>,
 }
 
 impl ProviderContext {
-    /// A context outside of a client, for the tests of a provider, or to use a provider
-    /// for something else.
+    /// Creates a context without a client, for testing a provider or using it elsewhere.
     ///
     /// # Errors
-    /// When TLS cannot be set up.
+    /// A failed setup of TLS.
     pub fn new(clock: impl Clock) -> Result<Self, Error> {
         let make_http = |secure| {
             let http = reqwest::Client::builder()
@@ -192,14 +191,14 @@ impl ProviderContext {
                 .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
         };
         Ok(Self {
-            // As in a client, a machine without certificates reaches itself.
+            // As in a client, a machine without certificates can reach itself.
             http: make_http(true).or_else(|_| make_http(false))?,
             clock: Arc::new(clock),
         })
     }
 
-    /// The HTTP client for an address. What is not encrypted, which is only admitted
-    /// on this machine, is never sent to a proxy.
+    /// The HTTP client for an address. Unencrypted requests, which are admitted only on this
+    /// machine, never use a proxy.
     fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
         if url.scheme() == "https" {
             return Ok(self.http.clone());
@@ -213,14 +212,13 @@ impl ProviderContext {
     }
 }
 
-/// A provider of credentials. It is asked before every attempt, so it caches credentials until
-/// they expire.
+/// A provider of credentials. It is called before every attempt, so it should cache them.
 pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
-    /// Credentials that are valid now.
+    /// Returns credentials that are valid now.
     ///
     /// # Errors
-    /// Why there are none. What may pass by itself, such as an IAM that cannot be
-    /// reached, is an error that [`Error::is_retryable`] is true for.
+    /// The reason why there are none. For a transient one, such as an unreachable IAM,
+    /// [`Error::is_retryable`] must be true.
     fn credentials<'a>(
         &'a self,
         context: &'a ProviderContext,
@@ -233,23 +231,23 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Drops credentials that the service rejected as expired, if they are still the current
-    /// ones. Returns true if there can be newer ones.
+    /// Drops credentials that the service rejected as expired, if they are still the current ones.
+    /// Returns `true` if there can be newer ones.
     fn renew(&self, rejected: &Credentials) -> bool {
         let _ = rejected;
         false
     }
 
-    /// The project that the credentials are for, as far as that is known; asked for
-    /// after [`credentials`](Self::credentials) gave some.
+    /// The project of the credentials, if it is known. Called after
+    /// [`credentials`](Self::credentials) returned some.
     fn project_id(&self) -> Option<String> {
         None
     }
 
-    /// Checks the settings, as far as that is possible before anything is sent.
+    /// Checks the settings, as far as possible without sending a request.
     ///
     /// # Errors
-    /// The first setting that is wrong.
+    /// The first invalid setting.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }

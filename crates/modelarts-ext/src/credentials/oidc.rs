@@ -1,4 +1,4 @@
-//! Temporary keys for the identity token of another provider (`OpenID Connect`).
+//! STS: temporary keys for the identity token of another provider (`OpenID Connect`).
 
 use std::{fmt, path::PathBuf, time::Duration};
 
@@ -20,8 +20,8 @@ const SESSION_NAME: &str = "oidc-sts-session";
 /// The default lifetime of keys, as in the official SDK.
 const DURATION: Duration = Duration::from_secs(3600);
 
-/// Changes an identity token (`OpenID Connect`), such as that of a pod or of a CI job,
-/// into temporary keys at STS. They are renewed five minutes before they end.
+/// Exchanges an identity token (`OpenID Connect`), such as that of a pod or of a CI job, for
+/// temporary keys of STS. They are renewed five minutes before they expire.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Oidc}};
@@ -50,13 +50,13 @@ pub struct Oidc {
 #[derive(Clone)]
 enum Token {
     Text(Secret),
-    /// Read at each renewal: whoever writes it replaces it before it ends.
+    /// The file is read at each renewal, because its owner replaces the token before it expires.
     File(PathBuf),
 }
 
 impl Oidc {
-    /// With an identity token in a file, which is read at each renewal. `sts` is the
-    /// address of STS, `provider` and `agency` are URNs of IAM.
+    /// Uses an identity token in a file, which is read at each renewal. `sts` is the address of
+    /// STS; `provider` and `agency` are URNs of IAM.
     pub fn from_file(
         sts: impl Into<String>,
         provider: impl Into<String>,
@@ -66,7 +66,7 @@ impl Oidc {
         Self::with_token(sts, provider, agency, Token::File(file.into()))
     }
 
-    /// With an identity token as text. It cannot be renewed; keys end with it.
+    /// Uses an identity token as text. The keys cannot be renewed after it has expired.
     pub fn from_token(
         sts: impl Into<String>,
         provider: impl Into<String>,
@@ -94,25 +94,25 @@ impl Oidc {
         }
     }
 
-    /// The name of the session in the logs of the cloud. Default `oidc-sts-session`.
+    /// Sets the name of the session in the logs of the cloud. Default `oidc-sts-session`.
     pub fn session_name(mut self, name: impl Into<String>) -> Self {
         self.session = name.into();
         self
     }
 
-    /// How long keys are to live, in whole seconds. Default one hour.
+    /// Sets the lifetime of the keys, in whole seconds. Default one hour.
     pub fn duration(mut self, duration: Duration) -> Self {
         self.duration = duration;
         self
     }
 
-    /// A policy that narrows what the keys may do.
+    /// Sets a policy that restricts the permissions of the keys.
     pub fn policy(mut self, policy: impl Into<String>) -> Self {
         self.policy = Some(policy.into());
         self
     }
 
-    /// Ids of policies that narrow what the keys may do.
+    /// Sets the ids of policies that restrict the permissions of the keys.
     pub fn policy_ids(mut self, ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.policy_ids = ids.into_iter().map(Into::into).collect();
         self

@@ -1,4 +1,4 @@
-//! A token of IAM, for a user and a password.
+//! Login to IAM: a token for a user and a password.
 
 use std::{fmt, time::Duration};
 
@@ -15,10 +15,10 @@ use crate::{
     error::Error,
 };
 
-/// Logs a user in to IAM with a password. What it gets is a token for one project.
+/// Requests a token for one project from IAM, with user name and password.
 ///
-/// A token lives for 24 hours and is renewed in its last half hour, by a new login; a
-/// new token does not end the old one.
+/// A token is valid for 24 hours and is renewed in its last half hour, by a new login; a new token
+/// does not invalidate the old one.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Password}};
@@ -41,7 +41,7 @@ pub struct Password {
     project: Option<Named>,
 }
 
-/// IAM takes the id or the name of most things.
+/// The id or the name of an object of IAM.
 #[derive(Clone, Debug)]
 enum Named {
     Id(String),
@@ -64,9 +64,9 @@ impl Named {
 }
 
 impl Password {
-    /// The user with this name. The address is that of IAM, such as
-    /// `https://iam.eu-de.otc.t-systems.com`; `http` is admitted for this machine only.
-    /// Needed besides are [`domain`](Self::domain) and [`project`](Self::project).
+    /// Creates a login for a user name. The address is that of IAM, such as
+    /// `https://iam.eu-de.otc.t-systems.com`; `http` is admitted only for this machine.
+    /// [`domain`](Self::domain) and [`project`](Self::project) are required as well.
     pub fn new(
         iam: impl Into<String>,
         user: impl Into<String>,
@@ -81,32 +81,31 @@ impl Password {
         }
     }
 
-    /// Takes the user with this id instead. It needs no domain.
+    /// Sets the id of the user, in place of the name. No domain is required then.
     pub fn user_id(mut self, id: impl Into<String>) -> Self {
         self.user = Named::Id(id.into());
         self
     }
 
-    /// The name of the account that the user belongs to, such as
-    /// `OTC00000000001000000001`.
+    /// Sets the name of the account of the user, such as `OTC00000000001000000001`.
     pub fn domain(mut self, name: impl Into<String>) -> Self {
         self.domain = Some(Named::Name(name.into()));
         self
     }
 
-    /// The id of the account that the user belongs to.
+    /// Sets the id of the account of the user.
     pub fn domain_id(mut self, id: impl Into<String>) -> Self {
         self.domain = Some(Named::Id(id.into()));
         self
     }
 
-    /// The name of the project, such as `eu-de` or `eu-de_team`.
+    /// Sets the name of the project, such as `eu-de` or `eu-de_team`.
     pub fn project(mut self, name: impl Into<String>) -> Self {
         self.project = Some(Named::Name(name.into()));
         self
     }
 
-    /// The id of the project.
+    /// Sets the id of the project.
     pub fn project_id(mut self, id: impl Into<String>) -> Self {
         self.project = Some(Named::Id(id.into()));
         self
@@ -151,7 +150,7 @@ impl FetchCredentials for Password {
             self.check()?;
             let iam = AuthServer::new("IAM", &self.iam)?;
             let mut url = iam.url("/v3/auth/tokens");
-            // Without the catalogue the answer is some hundred kilobytes shorter.
+            // Without the service catalogue the response is some hundred kilobytes shorter.
             url.set_query(Some("nocatalog=true"));
             let asked = context.clock.now();
             let password = self.password.expose();
@@ -169,7 +168,7 @@ impl FetchCredentials for Password {
                 .map_err(|_| iam.unexpected("that does not describe the token"))?;
             let time = |text: Option<String>| text?.parse::<jiff::Timestamp>().ok();
             fetched = match (time(token.expires_at), time(token.issued_at)) {
-                // How long it lives is known even when the clock of this machine is off.
+                // The lifetime is exact even if the clock of this machine is wrong.
                 (Some(end), Some(start)) if end > start => {
                     let life = Duration::try_from(end.duration_since(start)).unwrap_or_default();
                     fetched.expires_at(asked.checked_add(life).unwrap_or(asked))

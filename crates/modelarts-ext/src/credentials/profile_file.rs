@@ -1,4 +1,4 @@
-//! The credentials file of the official SDK.
+//! Credentials file of the official SDK.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,12 @@ use crate::{
     error::Error,
 };
 
-/// Names a file that replaces the usual one.
+/// The variable that names a file in place of the usual one.
 const FILE: &str = "HUAWEICLOUD_SDK_CREDENTIALS_FILE";
-/// The section for services that work in a project, as `ModelArts` does.
+/// The section for services with projects, such as `ModelArts`.
 const SECTION: &str = "basic";
 
-/// Looks for credentials in `~/.huaweicloud/credentials`.
+/// Searches `~/.huaweicloud/credentials` for credentials.
 pub(super) fn find(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     let (path, named) = match (environment.get(FILE), &environment.home) {
         (Some(path), _) => (PathBuf::from(path), true),
@@ -91,8 +91,8 @@ fn line_number(text: &str, matches: impl Fn(&str) -> bool) -> Option<usize> {
     Some(found + 1)
 }
 
-/// Parses the file. The value is everything after `=` or `:`, so that `%` and `#` can be part
-/// of a secret.
+/// Parses the file. A value is the whole text after `=` or `:`, so that secrets can contain `%` and
+/// `#`.
 fn parse(text: &str) -> Result<Ini, String> {
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();

@@ -1,4 +1,4 @@
-//! The look-up of a project in IAM.
+//! Look-up of projects in IAM.
 
 use reqwest::{Method, Request, StatusCode};
 use serde::Deserialize;
@@ -26,7 +26,7 @@ struct Project {
     name: String,
 }
 
-/// Asks IAM at an address for the id of a project: the one with this name, or the only one.
+/// Looks up the id of a project in IAM: the project of this name, or the only one.
 pub(crate) async fn find_project(
     iam: &str,
     context: &ProviderContext,
@@ -102,7 +102,7 @@ async fn list_projects(
             .await
     };
     let mut reply = send(context.clock.now()).await?;
-    // Like a call, once more with the time of the gateway.
+    // As for calls, one more attempt with the time of the gateway.
     if let Some(Rejection::Clock { server }) = rejection::parse(reply.status, &reply.body) {
         reply = send(server).await?;
     }

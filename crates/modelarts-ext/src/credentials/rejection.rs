@@ -6,19 +6,19 @@ use modelarts_api::{Effect, ErrorCode, Retry};
 use reqwest::StatusCode;
 use serde_json::Value;
 
-/// Why a request was rejected, where the client can fix it.
+/// The reason of a rejection that the client can fix.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Rejection {
     /// The credentials have expired.
     Expired,
-    /// The time of the signature is too far from the time of the gateway.
+    /// The time of the signature differs too much from the time of the gateway.
     Clock {
         /// The time of the gateway.
         server: SystemTime,
     },
 }
 
-/// The rejection in a response; `None` for other responses and for final rejections.
+/// Parses the rejection in a response; `None` for other responses and for final rejections.
 pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     if !matches!(status.as_u16(), 401 | 403) {
         return None;
@@ -37,7 +37,7 @@ pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     expired.then_some(Rejection::Expired)
 }
 
-/// The time at the beginning of a text, in the form of signatures or RFC 3339.
+/// Parses the time at the beginning of a text, in the format of signatures or RFC 3339.
 fn parse_time(text: &str) -> Option<SystemTime> {
     let text = text.trim_start();
     let end = text
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn only_expired_tokens_are_asked_for_again() {
+    fn only_expired_tokens_are_renewed() {
         let expired = Some(Rejection::Expired);
         assert_eq!(
             rejection(401, "APIGW.0307", "The token must be updated"),

@@ -1,4 +1,4 @@
-//! The secrets that a request was sent with, for masking them in the response.
+//! Secrets that a request was sent with, for masking them in the response.
 
 use reqwest::header::HeaderValue;
 
@@ -16,7 +16,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// Each secret as it is.
+    /// The secrets as plain texts.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         let [secret, token] = self.credentials.secrets();
         let signature = self.authorization.as_ref().and_then(signature);
@@ -27,9 +27,9 @@ impl Secrets {
         Mask::new(self.texts())
     }
 
-    /// The id of a response, masked.
+    /// The request id, masked.
     pub(crate) fn mask_id(&self, id: &str) -> String {
-        // Most secrets are longer than an id, and no form of a secret is shorter than itself.
+        // Most secrets are longer than an id, and no encoding of a secret is shorter.
         let room = self.texts().any(|secret| secret.len() <= id.len());
         let masked = room.then(|| self.mask().text(id)).flatten();
         masked.unwrap_or_else(|| id.to_owned())
@@ -37,7 +37,7 @@ impl Secrets {
 }
 
 impl Credentials {
-    /// The parts that must not be shown. An access key may be.
+    /// The parts that must be masked. An access key may be shown.
     pub(super) fn secrets(&self) -> [Option<&str>; 2] {
         match &*self.0 {
             CredentialKind::Keys {

@@ -1,4 +1,4 @@
-//! The result of looking at one source of credentials, and the settings that a source needs.
+//! Result of searching one source of credentials, and the settings that a source needs.
 
 use std::{any::TypeId, fmt, sync::Arc};
 
@@ -16,7 +16,7 @@ use crate::{
 pub(crate) struct Hints {
     pub(crate) region: Option<String>,
     pub(crate) project: ProjectRef,
-    /// The address of IAM that the program or `HUAWEICLOUD_SDK_IAM_ENDPOINT` names.
+    /// The address of IAM that is set in the program or in `HUAWEICLOUD_SDK_IAM_ENDPOINT`.
     pub(crate) iam: Option<String>,
     pub(crate) metadata: Option<Metadata>,
 }
@@ -42,7 +42,7 @@ impl Hints {
 #[derive(Clone, Debug)]
 pub(crate) struct FoundCredentials {
     pub(crate) credentials: Arc<dyn ProvideCredentials>,
-    /// True for plain [`Credentials`], which need no request.
+    /// `true` for plain [`Credentials`], which need no request.
     pub(crate) fixed: bool,
     pub(crate) project: ProjectRef,
     pub(crate) region: Option<String>,
@@ -77,10 +77,10 @@ impl FoundCredentials {
     }
 }
 
-/// The result of looking at one source.
+/// The result of searching one source.
 pub(super) enum Lookup {
     Found(Box<FoundCredentials>),
-    /// There are none; the text says why.
+    /// There are none, for this reason.
     NotFound(String),
 }
 

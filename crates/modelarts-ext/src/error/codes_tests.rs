@@ -1,4 +1,4 @@
-//! The table of error codes, compared with the errors that a caller gets.
+//! Tests of the table of error codes, compared with the errors that callers get.
 
 use modelarts_api::{ERROR_CODES, Effect, ErrorCode, Retry, types::ApiError};
 use reqwest::StatusCode;
@@ -12,7 +12,7 @@ use crate::{
 /// The error that a caller gets.
 fn error(row: &ErrorCode) -> Error {
     if row.status == 204 {
-        // It has no body, so the code is only in the documents.
+        // Without a body; the code is only in the documents.
         return Error::new(ErrorKind::NotReady, "").with_status(row.status);
     }
     let mut body = ApiError::default();
@@ -27,15 +27,15 @@ fn is_expired_token(row: &ErrorCode) -> bool {
     rejection::parse(status, body.as_bytes()) == Some(Rejection::Expired)
 }
 
-/// After these, something may have been made. The call is not sent again, as
-/// the description says; that the same call may succeed later is true all the same.
+/// After these codes, a create may have been executed. The call is not repeated, as the description
+/// states, although the same call may succeed later.
 fn may_have_been_made(row: &ErrorCode, effect: Effect) -> bool {
     let is_late = matches!(row.status, 408 | 500 | 504) || row.code == "ModelArts.1002";
     effect == Effect::Create && is_late
 }
 
 #[test]
-fn only_a_directory_that_is_not_seen_may_be_there_later() {
+fn only_a_missing_directory_is_transient() {
     let retryable = |reason: &str| {
         let mut body = ApiError::default();
         body.error_code = Some("ModelArts.2791".into());
@@ -47,7 +47,7 @@ fn only_a_directory_that_is_not_seen_may_be_there_later() {
     assert!(!retryable("must start with obs:// or /"));
 }
 
-/// Codes of the table with this retry, and with a status that does not say so.
+/// The codes of the table with this retry whose status does not imply it.
 fn codes(retry: Retry) -> Vec<&'static str> {
     let rows = ERROR_CODES.iter();
     let rows = rows.filter(|row| row.retry(Effect::Read) == retry && row.status < 500);
@@ -106,7 +106,7 @@ fn a_code_counts_with_another_status_too() {
     assert!(service("ModelArts.6101", 400).is_throttled());
     assert!(service("APIC.0308", 403).is_throttled());
     assert!(!service("APIGW.0101", 404).is_not_found());
-    // Of these only the status says that they pass.
+    // Only the status shows that these are transient.
     assert!(!service("ModelArts.2950", 400).is_retryable());
     assert!(!service("ModelArts.6100", 400).is_retryable());
 }

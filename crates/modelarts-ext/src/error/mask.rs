@@ -1,4 +1,4 @@
-//! Masks secrets in texts that come from outside: a server may echo the headers that it got.
+//! Mask for secrets in texts from outside: servers may echo request headers.
 
 use std::cmp::Reverse;
 
@@ -10,18 +10,18 @@ use serde_json::Value;
 
 /// The text that replaces a secret.
 const REPLACEMENT: &str = "***";
-/// The length of the shortest secret that is masked. Shorter texts are found in any text.
+/// The length of the shortest secret that is masked. Shorter texts occur in too many texts.
 const MIN_SECRET: usize = 4;
-/// The size up to which JSON is searched string by string; longer JSON is searched as text.
+/// The size up to which JSON is masked string by string; longer JSON is masked as text.
 const MAX_JSON: usize = 64 << 10;
-/// All but the characters that are never encoded in an address (RFC 3986, 2.3).
+/// All characters but those that are never encoded in an address (RFC 3986, 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// Replaces secrets in texts.
+/// The encoded forms of secrets, which it replaces in texts.
 pub(crate) struct Mask(Vec<String>);
 
 impl Mask {
@@ -43,7 +43,7 @@ impl Mask {
                 STANDARD_NO_PAD.encode(secret),
             ]);
         }
-        // A form that contains another one goes first, so that nothing of it is left.
+        // Forms that contain others come first, so that they are replaced as a whole.
         forms.sort_by(|a, b| Reverse(a.len()).cmp(&Reverse(b.len())).then(a.cmp(b)));
         forms.dedup();
         Self(forms)
@@ -54,7 +54,7 @@ impl Mask {
         self.0.first().map_or(0, String::len)
     }
 
-    /// The masked text; `None` when there is no secret in it.
+    /// Returns the masked text; `None` if it has no secret.
     pub(crate) fn text(&self, text: &str) -> Option<String> {
         let mut masked: Option<String> = None;
         for form in &self.0 {
@@ -66,8 +66,7 @@ impl Mask {
         masked
     }
 
-    /// Like [`text`](Self::text), for a text that may be JSON, where a character can be escaped
-    /// in many ways.
+    /// Like [`text`](Self::text), for a text that may be JSON, in which characters can be escaped.
     pub(crate) fn document(&self, text: &str) -> Option<String> {
         if text.len() <= MAX_JSON
             && let Ok(mut value) = serde_json::from_str(text)
@@ -77,7 +76,7 @@ impl Mask {
         self.text(text)
     }
 
-    /// Masks the secrets in a value. Returns true if there were any.
+    /// Masks the secrets in a value. Returns `true` if there were any.
     fn mask_value(&self, value: &mut Value) -> bool {
         match value {
             Value::String(text) => match self.text(text) {
@@ -130,7 +129,7 @@ impl Mask {
         for value in headers.values_mut() {
             let masked = self.text(&String::from_utf8_lossy(value.as_bytes()));
             if let Some(masked) = masked {
-                // A value that is no text any more is better not shown at all.
+                // A value that is not text after masking is removed.
                 *value = HeaderValue::from_str(&masked)
                     .unwrap_or_else(|_| HeaderValue::from_static(REPLACEMENT));
             }
@@ -138,7 +137,7 @@ impl Mask {
     }
 }
 
-/// `%2F` as `%2f`.
+/// Converts escapes to lower case, such as `%2F` to `%2f`.
 fn lower_case_escapes(text: &str) -> String {
     let mut escape = 0;
     let lower = |c: char| {
@@ -179,7 +178,7 @@ mod tests {
         let masked: Value = serde_json::from_str(&mask.document(text).unwrap()).unwrap();
         assert_eq!(masked, json!({"a": ["***", 1], "***": {"b": "***!"}}));
         assert_eq!(mask.document(r#"{"a":[1]}"#), None);
-        // A secret that is contained in another one leaves nothing of that one.
+        // A secret that contains another one is replaced as a whole.
         let mask = Mask::new(["secret", "secret-2"]);
         assert_eq!(mask.text("secret-2 secret").as_deref(), Some("*** ***"));
     }

@@ -1,9 +1,8 @@
-//! [`Error`], the one error type of the crate.
+//! [`Error`], the error type of the crate.
 //!
 //! The service reports errors in several shapes, with codes of which many share one HTTP status,
-//! and some failures never reach it. An error answers the questions that a program has, from
-//! whatever is known: is the job not there, may the call be made again, was it executed, what is to
-//! be done.
+//! and some failures never reach it. An [`Error`] combines the available facts into answers for
+//! programs: does the job exist, may the call be repeated, was it executed, what is the advice.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -30,9 +29,10 @@
 //! }
 //! ```
 //!
-//! A job that breaks rules is refused before anything is sent; [`Error::violations`] has all of
-//! them. A list that cannot be read to its end says where to go on ([`Error::position`]). After a
-//! lost answer, [`Error::is_uncertain`] says that the call may have been executed.
+//! A job that breaks rules is rejected before anything is sent; [`Error::violations`] has all
+//! broken rules. For a list that cannot be read to its end, [`Error::position`] is the position to
+//! resume from. After a lost response, [`Error::is_uncertain`] means that the call may have been
+//! executed.
 
 // `call_summary` has the details of the call, `violation` the rules that a job breaks, and `mask`
 // removes secrets from texts that come from outside.
@@ -56,8 +56,8 @@ use crate::{
 
 /// A failed call: its cause and the details of the call.
 ///
-/// It is opaque; ask it: [`is_not_found`](Self::is_not_found),
-/// [`status`](Self::status), [`code`](Self::code), and so on.
+/// Its fields are private; use the accessors, such as [`is_not_found`](Self::is_not_found),
+/// [`status`](Self::status), [`code`](Self::code).
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -71,9 +71,9 @@ struct Inner {
     service_message: Option<String>,
     solution: Option<String>,
     body: Option<String>,
-    /// Overrides what kind and status say about trying again.
+    /// Overrides the decision of kind and status on retries.
     retryable: Option<bool>,
-    /// Shared: everyone who waited for the same credentials gets the error.
+    /// Shared, because all calls that waited for the same credentials get the error.
     source: Option<Arc<dyn StdError + Send + Sync>>,
     violations: Vec<Violation>,
     position: Option<Position>,
@@ -83,23 +83,23 @@ struct Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The client was set up wrongly. Nothing was sent.
+    /// The client is misconfigured. Nothing was sent.
     Config,
-    /// The call was made wrongly. Nothing was sent.
+    /// The call is invalid. Nothing was sent.
     Invalid,
     /// There are no usable credentials. Nothing was sent.
     Credentials,
     /// The service could not be reached, or the connection broke.
     Connection,
-    /// The service did not answer in time.
+    /// The service did not respond in time.
     Timeout,
-    /// The service answered with an error.
+    /// The service responded with an error.
     Service,
     /// The result is not ready yet; call again later.
     NotReady,
-    /// The answer could not be understood.
+    /// The response could not be decoded.
     Decode,
-    /// The answer is none that the description knows, such as a redirect.
+    /// The response is not one of the description, such as a redirect.
     Unexpected,
 }
 
@@ -218,7 +218,7 @@ impl Error {
         self
     }
 
-    /// Sets what [`is_retryable`](Self::is_retryable) answers, whatever kind and status say.
+    /// Sets the result of [`is_retryable`](Self::is_retryable), regardless of kind and status.
     pub(crate) fn with_retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = Some(retryable);
         self
@@ -229,7 +229,7 @@ impl Error {
         self
     }
 
-    /// Hides the security token in the canonical request that the gateway shows.
+    /// Masks the security token in the canonical request that the gateway returns.
     pub(crate) fn without_token(mut self) -> Self {
         const NAME: &str = "x-security-token:";
         if let Some(message) = &mut self.0.service_message
@@ -254,22 +254,22 @@ impl Error {
         self
     }
 
-    /// The service may have executed the call all the same: the answer was lost, did not come
-    /// in time, or is neither a success that is understood nor a refusal of the service.
+    /// Returns `true` if the service may have executed the call nevertheless: the response was
+    /// lost, did not come in time, or is neither a decodable success nor a rejection of the
+    /// service.
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
         let answered = match self.status() {
-            // It answered that it did, in words that are not understood. An answer of IAM came
-            // before the call was sent.
+            // A success that cannot be decoded. A response of IAM came before the call was sent.
             Some(200..=299) => !matches!(self.0.kind, ErrorKind::Service | ErrorKind::Credentials),
-            // Nothing was executed of what came too often.
+            // A throttled call was not executed.
             Some(429) => false,
-            // A refusal of the service has a code. Other answers of this kind may come from
-            // something between here and the service, after the service executed the call.
+            // A rejection of the service has a code. Other responses may come from a gateway in
+            // between, after the service executed the call.
             Some(400..=499) => {
                 matches!(self.0.kind, ErrorKind::Service | ErrorKind::Decode)
                     && self.0.code.is_none()
-                    // An answer of IAM before anything was sent is no answer to the call.
+                    // A response of IAM before the call was sent is not about the call.
                     && self.0.call.attempts > 0
                     || self.is_late_code()
             }
@@ -293,14 +293,14 @@ impl Error {
         self.with_uncertainty().with_source(other)
     }
 
-    /// Marks that the call may have been executed.
+    /// Marks the call as possibly executed.
     pub(crate) fn with_uncertainty(mut self) -> Self {
         self.0.call.uncertain = true;
         self
     }
 
-    /// Adds the details that the transport has. A request id of the response stays unless the
-    /// transport has one.
+    /// Adds the details of the transport. A request id of the response is kept unless the transport
+    /// has one.
     pub(crate) fn with_call(mut self, call: CallSummary) -> Self {
         let request_id = call.request_id.or(self.0.call.request_id.take());
         self.0.call = CallSummary { request_id, ..call };
@@ -313,8 +313,8 @@ impl Error {
         self.0.kind
     }
 
-    /// True if the job, or whatever the call names, does not exist. For jobs the service
-    /// says so with HTTP 400 and a code of its own.
+    /// Returns `true` if the job or other object does not exist. For jobs, the service responds with
+    /// HTTP 400 and a specific code.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.0.kind == ErrorKind::Service
@@ -340,12 +340,12 @@ impl Error {
         self.0.kind == ErrorKind::Service && self.code() == Some("ModelArts.2775")
     }
 
-    /// True for a 404 without a code, such as a page of a load balancer.
+    /// Returns `true` for a 404 without a code, such as a page of a load balancer.
     pub(crate) fn is_404_without_code(&self) -> bool {
         self.0.kind == ErrorKind::Service && self.status() == Some(404) && self.code().is_none()
     }
 
-    /// True if the service has no such operation. Gateways say so in many ways.
+    /// Returns `true` if the service lacks the operation, which gateways report in several ways.
     pub(crate) fn is_unknown_operation(&self) -> bool {
         let is_404 = self.status() == Some(404);
         matches!(self.status(), Some(405 | 501)) || is_404 && !self.is_of_service()
@@ -357,45 +357,45 @@ impl Error {
             .is_some_and(|code| code.starts_with("ModelArts."))
     }
 
-    /// True if the service asks to slow down.
+    /// Returns `true` if the service asks the client to slow down.
     #[must_use]
     pub fn is_throttled(&self) -> bool {
         self.status() == Some(429) || self.known_code().is_some_and(|row| row.status == 429)
     }
 
-    /// True if the state of the job, or whatever the call names, does not admit the call.
+    /// Returns `true` if the state of the job or other object does not admit the call.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.status() == Some(409) || self.code() == Some("ModelArts.2751")
     }
 
-    /// True if time ran out.
+    /// Returns `true` if a time limit was reached.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         self.0.kind == ErrorKind::Timeout || matches!(self.status(), Some(408 | 504))
     }
 
-    /// True if the service does not accept the credentials, or there are none.
+    /// Returns `true` if the service rejects the credentials, or there are none.
     #[must_use]
     pub fn is_auth(&self) -> bool {
         self.0.kind == ErrorKind::Credentials || matches!(self.status(), Some(401 | 403))
     }
 
-    /// True if the result will exist or the call be possible later, such as the log of a
+    /// Returns `true` if the result or the operation will be available later, such as the log of a
     /// job that is not running yet, or a node of a pool that is still starting.
     #[must_use]
     pub fn is_not_ready(&self) -> bool {
         self.0.kind == ErrorKind::NotReady || self.retry_of_code() == Some(Retry::Poll)
     }
 
-    /// True if the same call may succeed later without anything being changed.
+    /// Returns `true` if the same call may succeed later without a change.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         if let Some(retryable) = self.0.retryable {
             return retryable;
         }
         match self.0.kind {
-            // A list that may hold still the next time.
+            // The list may not change during the next attempt.
             _ if self.0.position.is_some() => true,
             ErrorKind::Connection | ErrorKind::Timeout | ErrorKind::NotReady => true,
             ErrorKind::Service | ErrorKind::Unexpected => {
@@ -429,13 +429,13 @@ impl Error {
         Some(self.known_code()?.retry(Effect::Read))
     }
 
-    /// True if the same request would get the same response.
+    /// Returns `true` if the same request would get the same response.
     pub(crate) fn is_final(&self) -> bool {
         let is_rejection = matches!(self.status(), Some(400..=499)) && !self.is_retryable();
         self.0.retryable == Some(false) || is_rejection
     }
 
-    /// The HTTP status of the answer.
+    /// The HTTP status of the response.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.0.status
@@ -460,7 +460,7 @@ impl Error {
         ErrorCode::find(self.code()?, self.status()?)
     }
 
-    /// Advice: that of the service, or else that for the code.
+    /// The advice: that of the service, else that of the error table.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
         self.solution().or_else(|| Some(self.known_code()?.advice))
@@ -478,27 +478,27 @@ impl Error {
         self.0.solution.as_deref()
     }
 
-    /// The id of the request, which support asks for.
+    /// The id of the request, for the support of the service.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.0.call.request_id.as_deref()
     }
 
-    /// How often the request was sent. A lost create may take several requests; this is
-    /// of the last one.
+    /// The number of attempts of the request. A lost create may consist of several requests; this
+    /// is the number of the last one.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.0.call.attempts
     }
 
-    /// The time to wait before the next call that the service asks for in its last response.
+    /// The `Retry-After` of the last response.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.call.retry_after
     }
 
-    /// How long the call took, all attempts together. As with [`attempts`](Self::attempts),
-    /// of a lost create it is the last request.
+    /// The duration of the call, including all attempts. For a lost create, as for
+    /// [`attempts`](Self::attempts), that of the last request.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.call.elapsed
@@ -510,20 +510,20 @@ impl Error {
         self.0.call.operation
     }
 
-    /// The rules that a job or a document breaks, when that is why nothing was sent.
+    /// The rules that a job or a document breaks, if that is the reason why nothing was sent.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
     }
 
-    /// The position from which a list can be read on with `resume`, when it ended with an error of its own: it
+    /// The position from which `resume` continues a list that ended with an error of its own: it
     /// changed too much, or rows are missing at its end.
     #[must_use]
     pub fn position(&self) -> Option<&Position> {
         self.0.position.as_ref()
     }
 
-    /// The body of an answer that could not be understood.
+    /// The body of a response that could not be decoded.
     #[must_use]
     pub fn body(&self) -> Option<&str> {
         self.0.body.as_deref()
@@ -569,7 +569,7 @@ impl fmt::Display for Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &*self.0;
-        // Neither the body: it may hold secrets.
+        // The body is omitted, because it may hold secrets.
         f.debug_struct("Error")
             .field("kind", &inner.kind)
             .field("text", &self.to_string())
@@ -585,8 +585,8 @@ impl StdError for Error {
     }
 }
 
-/// A sentence in the middle of another one. Advice begins with a common word, which loses its
-/// capital.
+/// Converts a sentence for the middle of another one: the common word at the beginning of advice
+/// loses its capital.
 fn clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());

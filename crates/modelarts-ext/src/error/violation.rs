@@ -1,4 +1,4 @@
-//! A rule that a job breaks, found before the job is submitted.
+//! Violation: a rule that a job breaks, found before the job is submitted.
 
 use std::{borrow::Cow, fmt};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A rule that a job breaks.
 ///
-/// Its `Display` is one line with everything that is known.
+/// `Display` shows all of it in one line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
     field: String,
@@ -21,9 +21,9 @@ pub struct Violation {
 pub(crate) enum Actual {
     Missing,
     Value(Value),
-    /// A value that may be a secret: it is not kept.
+    /// A value that may be a secret and is not stored.
     Hidden,
-    /// The field itself, whatever it holds.
+    /// The field itself, with any value.
     Field,
 }
 
@@ -50,7 +50,7 @@ impl Violation {
         &self.field
     }
 
-    /// The value of the field. `None` when there is none, and when it may be a secret.
+    /// The value of the field; `None` if there is none or it may be a secret.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match &self.actual {
@@ -65,13 +65,13 @@ impl Violation {
         &self.rule
     }
 
-    /// The code that the service refuses this with, such as `ModelArts.2788`.
+    /// The code with which the service rejects it, such as `ModelArts.2788`.
     #[must_use]
     pub fn code(&self) -> Option<&'static str> {
         self.code
     }
 
-    /// The way to mend it.
+    /// The way to fix it.
     #[must_use]
     pub fn advice(&self) -> &str {
         &self.advice
@@ -88,7 +88,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Longer values are cut in messages.
+/// The length at which messages truncate values.
 const SHOWN: usize = 80;
 
 impl fmt::Display for Actual {

@@ -6,7 +6,7 @@ use reqwest::Response;
 /// The body of a response.
 pub(crate) struct Body {
     pub(crate) bytes: Bytes,
-    /// True if the body is longer than the cap; it ends there then.
+    /// `true` if the body was truncated at the cap.
     pub(crate) is_cut: bool,
 }
 
@@ -31,7 +31,7 @@ pub(crate) async fn read(response: &mut Response, cap: usize) -> Result<Body, re
     })
 }
 
-/// The chunks of a body. Most bodies come in one chunk, which is not copied.
+/// The chunks of a body. A body of a single chunk is not copied.
 #[derive(Default)]
 struct Chunks {
     first: Bytes,

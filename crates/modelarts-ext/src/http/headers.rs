@@ -1,22 +1,22 @@
-//! Response headers that all services share: the request id, and `Retry-After`.
+//! Response headers of all services: the request id, and `Retry-After`.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, HeaderName};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The request id of IAM.
+/// The header with the request id of IAM.
 static TRACE_ID: HeaderName = HeaderName::from_static("x-iam-trace-id");
 
-/// The request id in the headers of a response. It may echo a secret, so it is masked before it
-/// is shown.
+/// The request id in the headers of a response. It may echo a secret, so it must be masked before
+/// it is shown.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<&str> {
     [&REQUEST_ID, &TRACE_ID]
         .into_iter()
         .find_map(|name| headers.get(name)?.to_str().ok())
 }
 
-/// The time to wait that `Retry-After` asks for, in seconds or as a date.
+/// The delay of `Retry-After`, in seconds or as a date.
 pub(crate) fn retry_after(
     headers: &HeaderMap,
     now: impl FnOnce() -> SystemTime,
@@ -24,7 +24,7 @@ pub(crate) fn retry_after(
     let value = headers.get(reqwest::header::RETRY_AFTER)?.to_str().ok()?;
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More seconds than there are numbers is still a long time, and not none.
+        // An overflow is a long delay, not none.
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
     let date = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();

@@ -1,6 +1,6 @@
-//! The parts of HTTP that all callers share: TLS, addresses, headers, bodies and the signature.
+//! HTTP functions that all callers share: TLS, addresses, headers, bodies and signatures.
 //!
-//! Nothing here knows credentials or the client; `signing` takes keys as texts.
+//! This module depends neither on credentials nor on the client; `signing` takes keys as texts.
 
 pub(crate) mod body;
 pub(crate) mod headers;

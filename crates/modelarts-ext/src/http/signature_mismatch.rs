@@ -1,9 +1,9 @@
-//! Explains why the gateway rejected a signature.
+//! Explanation of rejected signatures.
 //!
-//! The gateway shows the canonical request that it made, with `|` for each line
-//! end. Where it differs from ours something on the way changed the request.
+//! The rejection shows the canonical request of the gateway, with `|` for each line end. A
+//! difference from the local one shows that the request was changed on its way.
 
-/// Describes the first difference between the canonical request of the gateway and ours.
+/// Describes the first difference between the canonical request of the gateway and the local one.
 pub(crate) fn explain(message: &str, ours: &str) -> Option<String> {
     let (_, theirs) = message.split_once("canonicalRequest:")?;
     let theirs: Vec<&str> = theirs.trim().split('|').map(str::trim).collect();

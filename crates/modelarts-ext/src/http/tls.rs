@@ -1,9 +1,9 @@
-//! TLS configuration of the HTTP clients.
+//! TLS of the HTTP clients.
 
 use crate::error::Error;
 
-/// Adds TLS to the HTTP client, with the certificates of the platform and
-/// `roots` (PEM). Nothing is installed as a default of the process.
+/// Adds TLS to the HTTP client, with the certificates of the platform and `roots` (PEM). No
+/// process-wide default is installed.
 #[cfg(feature = "rustls")]
 pub(crate) fn configure(
     http: reqwest::ClientBuilder,
@@ -28,7 +28,7 @@ pub(crate) fn configure(
             let before = extra.len();
             for certificate in CertificateDer::pem_slice_iter(pem) {
                 extra.push(certificate.map_err(|error| {
-                    // The error shows bytes; what they mean is all that helps.
+                    // The error shows only bytes, so it is replaced by its meaning.
                     Error::config("the root certificate is cut off or is no valid PEM")
                         .with_source(error)
                 })?);
@@ -44,13 +44,13 @@ pub(crate) fn configure(
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))
     } else {
-        // Plain http on loopback must work on a machine without certificates.
+        // Plain http on loopback must work on machines without certificates.
         config.with_root_certificates(RootCertStore::empty())
     };
     Ok(http.tls_backend_preconfigured(config.with_no_client_auth()))
 }
 
-/// Adds TLS to the HTTP client, by the library of the platform.
+/// Adds TLS of the platform's library to the HTTP client.
 #[cfg(all(feature = "native-tls", not(feature = "rustls")))]
 pub(crate) fn configure(
     mut http: reqwest::ClientBuilder,
@@ -66,7 +66,7 @@ pub(crate) fn configure(
     Ok(http)
 }
 
-/// Without any TLS only http on loopback can be reached.
+/// Without TLS, only http on loopback can be reached.
 #[cfg(not(any(feature = "rustls", feature = "native-tls")))]
 pub(crate) fn configure(
     http: reqwest::ClientBuilder,

@@ -1,5 +1,5 @@
-//! Accessors of `Job` over its details: times, runs, exit codes, logs. All of them read the last
-//! answer about the job, and none calls the service.
+//! Accessors of `Job` for its details: times, runs, exit codes, logs. They read the last response
+//! about the job and make no calls.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,29 +8,29 @@ use modelarts_api::types::{JobTask, RunningRecord};
 use crate::{clock::from_epoch_millis, jobs::job::Job};
 
 impl Job {
-    /// Start of the first run. `None` as long as the job has not run.
+    /// The time at which the job started running; `None` before that.
     ///
-    /// As of the last answer about the job, so it costs no call: [`wait`](Self::wait) for its
-    /// end, or [refresh](Self::refresh) it, to know more.
+    /// Read from the last response about the job: [`refresh`](Self::refresh) or
+    /// [`wait`](Self::wait) updates it.
     #[must_use]
     pub fn started_at(&self) -> Option<SystemTime> {
-        // The service says 0 for a job that never ran.
+        // The service returns 0 for a job that never ran.
         let start = self.status()?.start_time.filter(|start| *start > 0)?;
         Some(from_epoch_millis(start))
     }
 
-    /// Time from the creation of the job to its first run. `None` as long as it has not run.
+    /// The time from the creation of the job to its first start; `None` before that.
     #[must_use]
     pub fn time_queued(&self) -> Option<Duration> {
-        // The start is cut to whole seconds, so it may lie before the creation.
+        // The start is truncated to whole seconds, so it may precede the creation.
         let waited = self.started_at()?.duration_since(self.created_at()?);
         Some(waited.unwrap_or_default())
     }
 
-    /// Time that the job has run, up to its end if it has ended. `None` as long as it has not run.
+    /// The time that the job has been running, or ran; `None` before its start.
     ///
-    /// As of the last answer about the job, so it costs no call: [`wait`](Self::wait) for its
-    /// end, or [refresh](Self::refresh) it, to know more.
+    /// Read from the last response about the job: [`refresh`](Self::refresh) or
+    /// [`wait`](Self::wait) updates it.
     #[must_use]
     pub fn time_run(&self) -> Option<Duration> {
         self.started_at()?;
@@ -38,25 +38,24 @@ impl Job {
         Some(Duration::from_millis(millis))
     }
 
-    /// The runs of the job, one for each start, with what ended them. Newer releases of
-    /// the service return them. Their times are seconds, and an end may lie before its
-    /// start.
+    /// The runs of the job, one for each start, with the reason of their end. Returned by newer
+    /// releases of the service. Times are in seconds, and an end may precede its start.
     #[must_use]
     pub fn runs(&self) -> &[RunningRecord] {
         self.status().map_or(&[], |status| &status.running_records)
     }
 
-    /// Number of restarts of the job. `None` where the service does not return it.
+    /// The number of restarts; `None` if the service does not return runs.
     #[must_use]
     pub fn restarts(&self) -> Option<usize> {
         self.runs().len().checked_sub(1)
     }
 
-    /// Tasks that have ended: their names and exit codes. The service lists only the first task
-    /// that failed (`openapi/SOURCES.md`, T). There are none as long as no task has ended.
+    /// The exit codes of tasks, with their names. The service lists only the first task that failed
+    /// (`openapi/SOURCES.md`, T). Empty until a task has ended.
     ///
-    /// As of the last answer about the job, so it costs no call: [`wait`](Self::wait) for its
-    /// end, or [refresh](Self::refresh) it, to know more.
+    /// Read from the last response about the job: [`refresh`](Self::refresh) or
+    /// [`wait`](Self::wait) updates it.
     pub fn exit_codes(&self) -> impl Iterator<Item = (&str, i64)> {
         let statuses = self
             .status()
@@ -66,8 +65,8 @@ impl Job {
             .filter_map(|status| Some((status.task.as_deref()?, status.exit_code?)))
     }
 
-    /// The OBS directories that the logs are written to, where the job asked for it: the
-    /// job's own, and those of the tasks of a heterogeneous job.
+    /// The OBS directories for logs, if the job has any: the job's own, and those of the tasks of a
+    /// heterogeneous job.
     pub fn log_dirs(&self) -> impl Iterator<Item = &str> {
         let details = self.details();
         let tasks = details.tasks.iter().filter_map(task_log_dir);
@@ -80,9 +79,9 @@ impl Job {
         dir.filter(|dir| !dir.is_empty())
     }
 
-    /// Location of the log of a task, such as
-    /// `obs://bucket/logs/modelarts-job-<id>-worker-0.log`, where the job asked for it: in
-    /// the directory of the tasks of this role, such as `worker`, or else in the job's own.
+    /// The path of the log of a task, such as `obs://bucket/logs/modelarts-job-<id>-worker-0.log`,
+    /// if the job writes logs to OBS: in the directory of the role, such as `worker`, or else in
+    /// that of the job.
     #[must_use]
     pub fn log_object(&self, task: &str) -> Option<String> {
         let role = task.rsplit_once('-').map_or(task, |(role, _)| role);

@@ -1,4 +1,4 @@
-//! `Filter`: a condition of the job search, sent to the service or held against a job at hand.
+//! `Filter`: a condition of the job search, sent to the service or evaluated locally.
 
 use std::{
     fmt::Display,
@@ -10,17 +10,16 @@ use modelarts_api::types::{FilterKey, FilterOperator, JobFilter, JobKind, Phase,
 
 use crate::{error::Error, jobs::job::Job};
 
-/// The most values that a condition may have. Only the vendor's Terraform provider has such a limit
-/// (SOURCES T).
+/// The maximum number of values of a condition. Only the vendor's Terraform provider has such a
+/// limit (SOURCES T).
 pub(super) const MAX_VALUES: usize = 10;
-/// The longest range of times (SOURCES T).
+/// The maximum time range (SOURCES T).
 pub(super) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
 
-/// One condition of a search. All conditions of a search must hold.
+/// A condition of a search. A job is found if all conditions hold.
 ///
-/// Up to 20 conditions with up to 10 values each are taken, which is what the vendor's
-/// Terraform provider sends at the most. What is wrong with them is said before
-/// anything is sent.
+/// A search can have up to 20 conditions with up to 10 values each, the limits of the vendor's
+/// Terraform provider. Invalid conditions are reported before anything is sent.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -37,19 +36,19 @@ pub struct Filter {
     key: FilterKey,
     operator: FilterOperator,
     values: Vec<String>,
-    /// The first mistake in it.
+    /// The first error in the condition.
     problem: Option<String>,
 }
 
-/// A key that takes a set of values of type `T`.
+/// A key with a set of values of type `T`.
 #[must_use]
 pub struct SetKey<T>(FilterKey, PhantomData<T>);
 
-/// A key that is searched for a part of its text.
+/// A key whose text is searched for a part.
 #[must_use]
 pub struct TextKey(FilterKey);
 
-/// A key that takes a range of times.
+/// A key with a time range.
 #[must_use]
 pub struct TimeKey(FilterKey);
 
@@ -69,13 +68,13 @@ impl Filter {
         SetKey(FilterKey::Id, PhantomData)
     }
 
-    /// The IAM id of the user who made the job.
+    /// The IAM id of the user who created the job.
     pub fn user_id() -> SetKey<String> {
         SetKey(FilterKey::UserId, PhantomData)
     }
 
-    /// The name of the user who made the job. Known from a single client of the
-    /// service; where it is not understood, the service refuses the search.
+    /// The name of the user who created the job. Used by only one client of the service; where it
+    /// is not supported, the service rejects the search.
     pub fn user_name() -> SetKey<String> {
         SetKey(FilterKey::from("user_name"), PhantomData)
     }
@@ -85,17 +84,17 @@ impl Filter {
         SetKey(FilterKey::AlgorithmId, PhantomData)
     }
 
-    /// The dedicated pool that the job runs in.
+    /// The id of the dedicated pool that the job runs in.
     pub fn pool_id() -> SetKey<String> {
         SetKey(FilterKey::PoolId, PhantomData)
     }
 
-    /// The experiment that the job is filed under.
+    /// The id of the job's experiment.
     pub fn training_experiment_id() -> SetKey<String> {
         SetKey(FilterKey::TrainingExperimentId, PhantomData)
     }
 
-    /// How the job runs, such as for debugging.
+    /// The runtime type of the job, such as debugging.
     pub fn runtime_type() -> SetKey<RuntimeType> {
         SetKey(FilterKey::RuntimeType, PhantomData)
     }
@@ -115,12 +114,12 @@ impl Filter {
         TextKey(FilterKey::AlgorithmName)
     }
 
-    /// When the job was made.
+    /// The creation time of the job.
     pub fn create_time() -> TimeKey {
         TimeKey(FilterKey::CreateTime)
     }
 
-    /// A condition that this crate does not know. Only blank values are refused.
+    /// Creates a condition that this crate does not know. Only blank values are rejected.
     #[must_use]
     pub fn raw(
         key: impl Into<FilterKey>,
@@ -135,7 +134,7 @@ impl Filter {
         }
     }
 
-    /// A condition on a known key.
+    /// Creates a condition on a known key.
     fn with_known_key(key: FilterKey, operator: FilterOperator, values: Vec<String>) -> Self {
         let problem = (values.len() > MAX_VALUES).then(|| {
             format!(
@@ -156,8 +155,8 @@ impl Filter {
         }
     }
 
-    /// Refuses a wrong condition. Blank values are wrong because the service takes them
-    /// for no condition at all, and finds everything.
+    /// Rejects an invalid condition. Blank values are invalid because the service ignores a
+    /// condition that has them, and returns every job.
     pub(super) fn check(&self) -> Result<(), Error> {
         if self.values.is_empty() || self.values.iter().any(|value| value.trim().is_empty()) {
             return Err(Error::invalid(format!(
@@ -183,26 +182,26 @@ impl Filter {
 }
 
 impl<T: Display> SetKey<T> {
-    /// It is one of these.
+    /// Matches any of these values.
     #[must_use]
     pub fn is_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
         self.into_filter(FilterOperator::In, values)
     }
 
-    /// It is this.
+    /// Matches this value.
     #[must_use]
     pub fn is(self, value: impl Into<T>) -> Filter {
         self.into_filter(FilterOperator::In, [value])
     }
 
-    /// It is none of these. The service knows an operator `not` without saying what
-    /// it means; this is the natural reading.
+    /// Matches none of these values. The service supports an operator `not` without documenting it;
+    /// this is the usual meaning.
     #[must_use]
     pub fn is_not_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
         self.into_filter(FilterOperator::Not, values)
     }
 
-    /// It is not this; see [`is_not_in`](Self::is_not_in).
+    /// Does not match this value; see [`is_not_in`](Self::is_not_in).
     #[must_use]
     pub fn is_not(self, value: impl Into<T>) -> Filter {
         self.into_filter(FilterOperator::Not, [value])
@@ -219,13 +218,13 @@ impl<T: Display> SetKey<T> {
 }
 
 impl TextKey {
-    /// It contains this text.
+    /// Contains this text.
     #[must_use]
     pub fn like(self, text: impl Into<String>) -> Filter {
         Filter::with_known_key(self.0, FilterOperator::Like, vec![text.into()])
     }
 
-    /// It is none of these texts; see [`SetKey::is_not_in`].
+    /// Matches none of these texts; see [`SetKey::is_not_in`].
     #[must_use]
     pub fn is_not_in(self, texts: impl IntoIterator<Item = impl Into<String>>) -> Filter {
         let texts = texts.into_iter().map(Into::into);
@@ -234,7 +233,7 @@ impl TextKey {
 }
 
 impl TimeKey {
-    /// It lies between two times, both included, at most 31 days apart.
+    /// Lies between two times, both included, at most 31 days apart.
     #[must_use]
     pub fn between(self, start: SystemTime, end: SystemTime) -> Filter {
         let text = |time| Some(jiff::Timestamp::try_from(time).ok()?.to_string());
@@ -258,19 +257,18 @@ impl TimeKey {
     }
 }
 
-/// Conditions held against a job that is at hand.
+/// Evaluation of conditions for a job that was read.
 impl Filter {
-    /// True if the condition holds for this job as it was last read.
-    /// `None` where the details of a job do not tell, such as for the id of its user
-    /// or for a key that this crate does not know.
+    /// Evaluates the condition for this job, as it was last read. `None` where the details of a job
+    /// have no such field, as for the id of its user, and for keys that this crate does not know.
     ///
-    /// * `like`: the text contains the value; upper and lower case are different.
-    /// * `in`: the value is one of these; `not`: it is none of these. Phases and kinds
-    ///   are compared without regard to case, all else exactly.
+    /// * `like`: the text contains the value, case-sensitively.
+    /// * `in`: equals one of the values; `not`: equals none of them. Phases and kinds are compared
+    ///   ignoring case, all other values exactly.
     /// * `between`: both ends are included.
     ///
-    /// The service does not say in all of this how it compares; the emulator does it
-    /// in the same way.
+    /// The comparisons of the service are only partly documented; the emulator compares in the same
+    /// way.
     #[must_use]
     pub fn matches(&self, job: &Job) -> Option<bool> {
         if self.operator == FilterOperator::Between {
@@ -299,8 +297,7 @@ impl Filter {
         Some((at(start)?..=at(end)?).contains(&time))
     }
 
-    /// The value of the key in a job. A job that is in no pool, or under no experiment,
-    /// has an empty text there.
+    /// The value of the key in a job; an empty text if the job is in no pool, or in no experiment.
     fn value_in(&self, job: &Job) -> Option<String> {
         let details = job.details();
         let metadata = details.metadata.as_ref();

@@ -1,4 +1,4 @@
-//! `Job`: the handle of one training job, with its details as of the last answer about it.
+//! `Job`: the handle of one training job, with its details from the last response about it.
 
 use std::{
     fmt,
@@ -15,20 +15,20 @@ use crate::{
     transport::call::{CallInfo, call_accessors},
 };
 
-/// Codes with which the service refuses to stop a job in a phase that does not admit it, or
-/// that has just changed its phase.
+/// The codes with which the service rejects the stop of a job whose phase does not admit it, or
+/// just changed.
 const WRONG_PHASE_CODES: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
 
-/// A training job, as it was when it was last looked at: by the call that gave it, by
+/// A training job, as it was last read: by the call that returned it, by
 /// [`refresh`](Self::refresh), or by a [`wait`](Self::wait) for its end.
 ///
-/// The end that a `wait`, [`wait_all`](crate::jobs::TrainingJobs::wait_all) or
-/// [`follow`](Self::follow) of the whole job saw is also that of the job it was begun from and of
-/// the clones of that one: the job that [`submit`](crate::jobs::create::CreateJob::submit) gave has
-/// its exit codes when the wait for it has ended. Jobs that a watch gives on its way, such as
-/// [`Observation::job`](crate::jobs::wait::Observation), stay as they were seen.
+/// When a `wait`, [`wait_all`](crate::jobs::TrainingJobs::wait_all) or [`follow`](Self::follow)
+/// detects the end of the job, it also updates the job that it was started from and its clones: the
+/// job that [`submit`](crate::jobs::create::CreateJob::submit) returned has its exit codes after
+/// the wait. Jobs in the items of a watch, such as
+/// [`Observation::job`](crate::jobs::wait::Observation), do not change.
 ///
-/// Methods that are `async` call the service. All others read what is here, and cost nothing.
+/// Methods that are `async` call the service. All others read the stored details.
 #[derive(Clone)]
 pub struct Job {
     client: Client,
@@ -36,11 +36,11 @@ pub struct Job {
     snapshot: Arc<Snapshot>,
 }
 
-/// The details of a job by one answer of the service.
+/// The details of a job in one response.
 struct Snapshot {
     details: Arc<TrainingJob>,
     call: Arc<CallInfo>,
-    /// The answer by which a watch that was begun from this one saw the end of the job.
+    /// The response in which a watch that started from this one found the end of the job.
     end: OnceLock<Arc<Snapshot>>,
 }
 
@@ -70,7 +70,7 @@ impl Job {
         })
     }
 
-    /// A job from an answer of the service. `None` when the answer has no usable id.
+    /// Creates a job from a response; `None` if the response has no usable id.
     pub(super) fn from_details(
         client: Client,
         details: Box<TrainingJob>,
@@ -84,8 +84,8 @@ impl Job {
         })
     }
 
-    /// The newest of what is known. There is one more for each end that was seen, and a job
-    /// ends again only if it is started again.
+    /// The newest details. Each end that was recorded adds one link, and a job has another end only
+    /// after a restart.
     fn newest_snapshot(&self) -> &Snapshot {
         let mut newest = &self.snapshot;
         while let Some(end) = newest.end.get() {
@@ -94,13 +94,13 @@ impl Job {
         newest
     }
 
-    /// Records the end that a watch of this job has seen, for its clones, too.
+    /// Records the end that a watch of this job found, also for its clones.
     pub(super) fn record_end(&self, end: &Self) {
         let (newest, end) = (self.newest_snapshot(), end.newest_snapshot());
         if newest.details != end.details && is_final(&phase(&end.details)) {
-            // A copy, because what ends this one later must not change what was given of it.
+            // A copy, so that a later end recorded here does not change `end` for its owner.
             let end = Snapshot::of(Arc::clone(&end.details), Arc::clone(&end.call));
-            // When another watch was faster, it has seen the end as well.
+            // If another watch was first, the end is recorded already.
             let _ = newest.end.set(end);
         }
     }
@@ -137,44 +137,44 @@ impl Job {
             .unwrap_or_default()
     }
 
-    /// The workspace that the job is in, if the service says it.
+    /// The workspace of the job, if the service returns it.
     pub(super) fn workspace(&self) -> Option<&str> {
         let id = self.metadata()?.workspace_id.as_deref()?;
         Some(id).filter(|id| !id.is_empty())
     }
 
-    /// The phase. A job that says nothing about it counts as being created.
+    /// The phase. A job without one counts as being created.
     #[must_use]
     pub fn phase(&self) -> Phase {
         phase(self.details())
     }
 
-    /// The phase in more detail. The service adds values to this set, and
-    /// advises not to rely on them.
+    /// The detailed phase. The service adds values to this set, and advises against relying on
+    /// them.
     #[must_use]
     pub fn secondary_phase(&self) -> Option<&SecondaryPhase> {
         self.status()?.secondary_phase.as_ref()
     }
 
-    /// Whether the job has ended, whatever the end was.
+    /// Returns `true` if the job has ended, with any outcome.
     #[must_use]
     pub fn is_final(&self) -> bool {
         is_final(&self.phase())
     }
 
-    /// When the job was made.
+    /// The creation time of the job.
     #[must_use]
     pub fn created_at(&self) -> Option<SystemTime> {
         Some(from_epoch_millis(self.metadata()?.create_time?))
     }
 
-    /// The names of the tasks, such as `worker-0`. Logs belong to tasks.
+    /// The names of the tasks, such as `worker-0`. Each task has a log.
     #[must_use]
     pub fn tasks(&self) -> &[String] {
         self.status().map_or(&[], |status| &status.tasks)
     }
 
-    /// Everything that the service said about the job.
+    /// The complete details of the job.
     #[must_use]
     pub fn details(&self) -> &TrainingJob {
         &self.newest_snapshot().details
@@ -182,14 +182,14 @@ impl Job {
 
     call_accessors!(newest_snapshot().call);
 
-    /// The answer that [`details`](Self::details) were read from, as it came. Empty when the
-    /// job is from a list; see [`Page::raw`](crate::pagination::Page::raw) then.
+    /// The body of the response with the [`details`](Self::details). Empty for jobs of a list; use
+    /// [`Page::raw`](crate::pagination::Page::raw) for those.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         self.newest_snapshot().call.raw()
     }
 
-    /// The output channels: their names and OBS paths.
+    /// The output channels: names and OBS paths.
     pub fn outputs(&self) -> impl Iterator<Item = (&str, &str)> {
         let outputs = self.details().algorithm.as_ref().map(|a| &a.outputs);
         outputs.into_iter().flatten().filter_map(|output| {
@@ -198,24 +198,23 @@ impl Job {
         })
     }
 
-    /// Looks at the job again. Costs one call. Clones stay as they are.
+    /// Reads the job again, with one call. Clones do not change.
     ///
     /// # Errors
-    /// As [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
+    /// Those of [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
     pub async fn refresh(&mut self) -> Result<(), Error> {
         let answer = fetch_details(&self.client, &self.id).await?;
         self.snapshot = Snapshot::new(answer);
         Ok(())
     }
 
-    /// Asks the service to stop the job. The job is terminated when its
-    /// processes have ended, so wait for that.
+    /// Stops the job. The job is terminated when its processes have ended, so wait for the end.
     ///
-    /// A stop whose answer is lost is sent again. That one is refused when the first
-    /// has worked, or the job has ended meanwhile; then the job is given as it is.
+    /// If the response is lost, the stop is sent again. If the service rejects the second one,
+    /// because the first succeeded or the job ended meanwhile, the job is returned as it is.
     ///
     /// # Errors
-    /// [`Error::is_conflict`] when the job has ended already.
+    /// [`Error::is_conflict`] if the job has ended already.
     pub async fn terminate(&self) -> Result<Job, Error> {
         let deadline = self.client.deadline();
         let stopped = deadline.run(&**self.client.clock(), self.stop()).await;
@@ -258,11 +257,11 @@ impl Job {
         }
     }
 
-    /// Deletes the job, its events and its logs. What it wrote to OBS stays. A delete
-    /// whose answer is lost is sent again, and has worked when the job is gone then.
+    /// Deletes the job, its events and its logs. Its output in OBS remains. If the response is
+    /// lost, the delete is sent again, and succeeds if the job no longer exists.
     ///
     /// # Errors
-    /// [`Error::is_not_found`] when it does not exist any more.
+    /// [`Error::is_not_found`] if the job does not exist.
     pub async fn delete(&self) -> Result<(), Error> {
         let deleted = self
             .client
@@ -279,7 +278,7 @@ impl Job {
         }
     }
 
-    /// The same job with the details of this answer.
+    /// Returns the same job with the details of this response.
     fn with_answer(&self, answer: Response<TrainingJob>) -> Self {
         Self {
             client: self.client.clone(),
@@ -307,8 +306,8 @@ fn phase(details: &TrainingJob) -> Phase {
         .map_or(Phase::Creating, Phase::canonical)
 }
 
-/// True for a phase that a job does not leave: those with an outcome in the waiter
-/// `TrainingJobEnded` of the description.
+/// Returns `true` for a final phase: one with an outcome in the waiter `TrainingJobEnded` of the
+/// description.
 pub(crate) fn is_final(phase: &Phase) -> bool {
     matches!(
         phase,
@@ -316,7 +315,7 @@ pub(crate) fn is_final(phase: &Phase) -> bool {
     )
 }
 
-/// Reads the details of a job.
+/// Reads the details of a job from the service.
 async fn fetch_details(
     client: &Client,
     id: &types::TrainingJobId,
@@ -332,7 +331,7 @@ async fn fetch_details(
     require_job(client, id, answer)
 }
 
-/// Refuses an answer that is about another job.
+/// Rejects a response about another job.
 fn require_job(
     client: &Client,
     id: &types::TrainingJobId,
@@ -350,7 +349,7 @@ mod tests {
     use super::*;
     use crate::credentials::Credentials;
 
-    /// The rows of lists do not know the body that they came in.
+    /// Jobs of a list have no body of their own.
     #[test]
     fn an_end_that_is_known_is_not_kept_again() {
         let client = Client::builder()

@@ -1,4 +1,4 @@
-//! The job search: its conditions, and its pages.
+//! Job search: conditions and pages.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -19,14 +19,14 @@ use crate::{
 };
 
 const OPERATION: &str = "ListTrainingJobs";
-/// The largest page that the service makes.
+/// The largest page of the service.
 const MAX_LIMIT: u32 = 50;
-/// The most conditions; see [`Filter`].
+/// The maximum number of conditions; see [`Filter`].
 const MAX_FILTERS: usize = 20;
-/// The most tags, values of a tag, and addresses.
+/// The maximum number of tags, of values of a tag, and of addresses.
 const MAX_TAGS: usize = 10;
 
-/// A search for jobs, the newest first.
+/// A search for jobs, newest first.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ListJobs {
@@ -41,7 +41,7 @@ pub struct ListJobs {
 }
 
 impl TrainingJobs {
-    /// Searches jobs; without a filter, all of them, the newest first.
+    /// Searches jobs; without a filter, lists all of them, newest first.
     pub fn list(&self) -> ListJobs {
         ListJobs {
             client: self.client().clone(),
@@ -57,23 +57,23 @@ impl TrainingJobs {
 }
 
 impl ListJobs {
-    /// Finds only jobs for which this holds, too.
+    /// Adds a condition. All conditions must hold.
     pub fn filter(mut self, filter: Filter) -> Self {
         self.filters.push(filter);
         self
     }
 
-    /// Finds only jobs of this workspace. If nothing is said, those of workspace `0`.
+    /// Lists only jobs of this workspace. Default: workspace `0`.
     pub fn workspace(mut self, id: impl Into<String>) -> Self {
         self.workspace = Some(id.into());
         self
     }
 
-    /// Finds only jobs that have this tag with one of these values, or with any value
-    /// if there are none. Up to 10 tags with up to 10 values each.
+    /// Lists only jobs that have this tag with any of these values, or with every value if there
+    /// are none. Up to 10 tags with up to 10 values each.
     ///
-    /// Together with tags the service looks only at a span of 31 days: the last ones,
-    /// or those of [`Filter::create_time`].
+    /// With tags, the service searches a range of 31 days: the last ones, or those of
+    /// [`Filter::create_time`].
     pub fn tag(
         mut self,
         key: impl Into<String>,
@@ -84,58 +84,58 @@ impl ListJobs {
         self
     }
 
-    /// Finds only jobs that ran on one of these hosts, at most 10. Limits the time as
-    /// [`tag`](Self::tag) does.
+    /// Lists only jobs that ran on one of these hosts, at most 10. Restricts the time range like
+    /// [`tag`](Self::tag).
     pub fn host_ips(mut self, addresses: impl IntoIterator<Item = impl Into<IpAddr>>) -> Self {
         self.host_ips.extend(addresses.into_iter().map(Into::into));
         self
     }
 
-    /// Sorts by another field than the time of creation. No document names another one
+    /// Sets the sort field. Default: the creation time. No other field is documented
     /// (`openapi/SOURCES.md`, O, S, W).
     pub fn sort_by(mut self, field: impl Into<types::JobSortField>) -> Self {
         self.sort_by = field.into();
         self
     }
 
-    /// Begins with the oldest job.
+    /// Sorts in ascending order: oldest job first.
     pub fn oldest_first(mut self) -> Self {
         self.oldest_first = true;
         self
     }
 
-    /// How many jobs are asked for at a time: 1 to 50, and 50 if nothing is said.
+    /// Sets the number of jobs of each request, 1 to 50. Default 50.
     pub fn page_size(mut self, rows: u32) -> Self {
         self.options.size = rows;
         self
     }
 
-    /// How many pages are asked for at the same time, after the first one. Default 4.
+    /// Sets the number of pages that are requested concurrently after the first one. Default 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
         self.options.in_flight = pages;
         self
     }
 
-    /// Sets the unit of offsets: [`Offset::PageIndex`], which is the default, or
-    /// [`Offset::Record`], as in older releases (`openapi/SOURCES.md`, D-57).
+    /// Sets the unit of offsets. Default: [`Offset::PageIndex`]; older releases use
+    /// [`Offset::Record`] (`openapi/SOURCES.md`, D-57).
     pub fn offset_is(mut self, meaning: Offset) -> Self {
         self.options.meaning = Some(meaning);
         self
     }
 
-    /// Goes on behind a page of the same search.
+    /// Continues behind a page of the same search.
     pub fn resume(mut self, position: Position) -> Self {
         self.options.resume = Some(position);
         self
     }
 
-    /// May end before all jobs came, because it is read again and again.
+    /// Admits an end before all jobs came. For readers that read the list periodically.
     pub(super) fn allow_early_end(mut self) -> Self {
         self.options.allow_early_end = true;
         self
     }
 
-    /// The jobs, page after page as they are wanted.
+    /// Returns a stream of the jobs; pages are requested as it is polled.
     #[must_use]
     pub fn stream(self) -> PageStream<Job> {
         stream::rows(self.pages())
@@ -147,7 +147,7 @@ impl ListJobs {
         self.stream()
     }
 
-    /// The pages.
+    /// Returns a stream of the pages.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Job>> {
         let options = self.options.clone();
@@ -157,11 +157,10 @@ impl ListJobs {
         }
     }
 
-    /// The first `max` jobs, and never more: the number is the bound of what this
-    /// takes in memory.
+    /// Returns the first `max` jobs at most, which bounds the memory that the list takes.
     ///
     /// # Errors
-    /// As the stream.
+    /// Those of the stream.
     pub async fn collect(self, max: usize) -> Result<Vec<Job>, Error> {
         self.stream().take(max).try_collect().await
     }
@@ -267,7 +266,7 @@ impl Source for JobPages {
                     Job::from_details(self.client.clone(), Box::new(details), row_call)
                 })
                 .collect();
-            // A job without an id cannot be asked for anything.
+            // A job without an id supports no calls.
             skipped += row_count - items.len();
             Ok(RawPage {
                 items,

@@ -1,4 +1,4 @@
-//! Metrics as series in time.
+//! Metrics of a job as time series.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,13 +7,13 @@ use crate::{
     jobs::job::Job,
 };
 
-/// The service averages each value over this time.
+/// The time over which the service averages each value.
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// One metric of a task, such as `cpuUsage`, in percent.
+/// A metric of a task, such as `cpuUsage`, in percent.
 ///
-/// The service sends bare numbers, one for each minute since the start, and -1 where it
-/// has none: in the first minutes, and for devices that the machine does not have.
+/// The service returns plain numbers, one for each minute since the start, and -1 for missing
+/// values: in the first minutes, and for devices that the machine does not have.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -32,8 +32,8 @@ pub struct MetricSeries {
 }
 
 impl MetricSeries {
-    /// A series of values as the service sends them, the first of them at `start`,
-    /// which is the [start of the job](crate::jobs::Job::started_at).
+    /// Creates a series from values of the service, the first of them at `start`, the [start of the
+    /// job](crate::jobs::Job::started_at).
     pub fn new(
         metric: impl Into<String>,
         start: SystemTime,
@@ -47,7 +47,7 @@ impl MetricSeries {
         }
     }
 
-    /// What is measured, such as `gpuUtil`.
+    /// The name of the metric, such as `gpuUtil`.
     #[must_use]
     pub fn metric(&self) -> &str {
         &self.metric
@@ -61,7 +61,7 @@ impl MetricSeries {
             .filter_map(|(index, value)| Some((self.time_of(index)?, *value)))
     }
 
-    /// The values that there are, with their times.
+    /// The values without gaps, with their times.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = (SystemTime, f64)> {
         self.points()
             .filter_map(|(time, value)| Some((time, value?)))
@@ -79,7 +79,7 @@ impl MetricSeries {
         self.values().map(|(_, value)| value).reduce(f64::max)
     }
 
-    /// The mean of the values that there are.
+    /// The mean of the values without gaps.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let (count, sum) = self
@@ -90,8 +90,7 @@ impl MetricSeries {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// Whether there is not a single value, as for a device that the machine does not
-    /// have.
+    /// Returns `true` if there are no values, as for a device that the machine does not have.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.values().next().is_none()
@@ -104,26 +103,26 @@ impl MetricSeries {
 }
 
 impl Job {
-    /// What a task, such as `worker-0`, used of the machine: processors, memory,
-    /// accelerators, in percent, a value for each minute since the job began to run.
+    /// Reads the usage of a task's machine, such as `worker-0`: processors, memory, accelerators,
+    /// in percent, with a value for each minute since the start of the job.
     ///
-    /// The answer has no times, and the service keeps three days (`openapi/SOURCES.md`, G). No
-    /// source says which ones it gives of a job that ran for longer: do not rely on the times then.
+    /// The response has no times, and the service keeps three days (`openapi/SOURCES.md`, G). No
+    /// source states which days it returns for a longer job, so times are unreliable then.
     ///
-    /// Costs one call, and one more for the start of the job where it had not
-    /// [begun](Self::started_at) when it was last looked at; both within
+    /// Makes one call, and another one for the start of the job if the job had not
+    /// [started](Self::started_at) when it was last read; both within
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
     /// # Errors
-    /// [`Error::is_not_ready`] when there are no values yet: the job does not run, or has
-    /// only just begun.
+    /// [`Error::is_not_ready`] if there are no values yet: the job is not running, or has just
+    /// started.
     pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<MetricSeries>, Error> {
         let deadline = self.client().deadline();
         let metrics = self.fetch_metrics(task.into());
         deadline
             .limit(
                 &**self.client().clock(),
-                "metrics were being asked for",
+                "metrics were being requested",
                 metrics,
             )
             .await

@@ -1,11 +1,10 @@
-//! Training jobs: their handle, their facts, search and metrics.
+//! Training jobs: handles, details, search and metrics.
 //!
-//! The service describes a job in nested records whose fields may all be missing, with exit codes
-//! in the statuses of tasks and starts in the records of runs. A [`Job`] is a job as it was when it
-//! was last [looked at](Job::refresh), or when a [wait](Job::wait) for it has seen its end, with an
-//! accessor for each usual question; [`Job::details`] is everything that the service said.
-//! [`TrainingJobs`], from [`Client::training_jobs`](crate::Client::training_jobs), makes jobs and
-//! finds them.
+//! The service describes a job in nested records whose fields are all optional, with exit codes in
+//! the statuses of tasks and starts in the records of runs. A [`Job`] holds the details as of its
+//! last [refresh](Job::refresh), or of the end that a [wait](Job::wait) found, with accessors for
+//! common values; [`Job::details`] has all of them. [`TrainingJobs`], from
+//! [`Client::training_jobs`](crate::Client::training_jobs), creates and finds jobs.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -16,13 +15,13 @@
 //! use futures::TryStreamExt;
 //! use modelarts_ext::{Filter, types::Phase};
 //!
-//! // Conditions are typed, are checked before anything is sent, and all of them must hold.
+//! // Conditions are typed and checked before anything is sent. All of them must hold.
 //! let ended = Filter::phase().is_in([Phase::Completed, Phase::Failed]);
 //! let bert = Filter::name().like("bert");
 //! let mut jobs = client.training_jobs().list().filter(ended).filter(bert.clone()).items();
 //! while let Some(job) = jobs.try_next().await? {
 //!     println!("{} {} after {:?}", job.name(), job.phase(), job.time_run());
-//!     // A condition can be held against a job that is at hand, too.
+//!     // A condition can also be evaluated for a job that was read.
 //!     assert_eq!(bert.matches(&job), Some(true));
 //!     job.delete().await?;
 //! }
@@ -36,18 +35,18 @@
 //! | one job by its id; a search | [`TrainingJobs::get`], [`TrainingJobs::list`] with a [`Filter`] |
 //! | its state | [`Job::phase`], [`Job::exit_codes`], [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`], [`Job::log_object`] |
 //! | its end | [`wait`] |
-//! | everything that it does and says | [`follow`], [`events`], [`logs`] |
-//! | what a task used of the machine, as [series](MetricSeries) in time | [`Job::metrics`] |
+//! | its phases, events and log lines | [`follow`], [`events`], [`logs`] |
+//! | usage of a task's machine, as [time series](MetricSeries) | [`Job::metrics`] |
 //! | stages, trials, artifacts | [`catalog`](crate::catalog) |
 //! | changes | [`Job::set_description`], [`Job::set_priority`] |
 //!
-//! [`Job::terminate`] stops a job; it has ended when a wait says so. [`Job::delete`] deletes one
-//! with its events and logs, and [`TrainingJobs::delete_many`] many with one call, where the cloud
-//! has it.
+//! [`Job::terminate`] stops a job; wait for its end afterwards. [`Job::delete`] deletes one with
+//! its events and logs, and [`TrainingJobs::delete_many`] several with one call, where the cloud
+//! supports it.
 
-// `Job` and `TrainingJobs` are plain handles. Each feature adds its methods to them in its own
-// module: `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`.
-// Modules that repeat requests share `polling`.
+// `Job` and `TrainingJobs` are plain handles. Each feature adds methods to them in its own module:
+// `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`. Modules
+// that repeat requests use `polling`.
 
 pub mod create;
 mod details;

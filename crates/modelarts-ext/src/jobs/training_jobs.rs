@@ -3,7 +3,7 @@
 use crate::{client::Client, error::Error, jobs::job::Job};
 
 impl Client {
-    /// The training jobs of the project.
+    /// Returns the handle of the project's training jobs.
     #[must_use]
     pub fn training_jobs(&self) -> TrainingJobs {
         TrainingJobs {
@@ -19,10 +19,10 @@ pub struct TrainingJobs {
 }
 
 impl TrainingJobs {
-    /// Gets a job with its details.
+    /// Reads a job with its details.
     ///
     /// # Errors
-    /// [`Error::is_not_found`] when there is no such job.
+    /// [`Error::is_not_found`] if the job does not exist.
     pub async fn get(&self, id: impl AsRef<str>) -> Result<Job, Error> {
         let id = id.as_ref();
         let id = id.parse().map_err(|_| {

@@ -1,4 +1,4 @@
-//! Changes to jobs that exist: description, priority, deletion of many.
+//! Changes to existing jobs: description, priority, deletion of several.
 
 use modelarts_api::types;
 use serde_json::json;
@@ -16,25 +16,25 @@ use crate::{
     },
 };
 
-/// The number of jobs that the service deletes with one call.
+/// The maximum number of jobs that the service deletes with one call.
 const BATCH_SIZE: usize = 100;
 
 impl Job {
-    /// Changes the description: up to 256 characters; empty removes it. Jobs can be
-    /// described in every phase.
+    /// Sets the description: up to 256 characters; an empty one removes it. Possible in every
+    /// phase.
     ///
     /// # Errors
-    /// A text that is too long, with nothing sent; a refusal of the service.
+    /// A description that is too long (nothing is sent then); a rejection of the service.
     pub async fn set_description(&self, text: impl Into<String>) -> Result<(), Error> {
         self.send_change(json!({"description": text.into()})).await
     }
 
-    /// Changes the priority, 1 to 3, of a job that is pending in a dedicated pool.
-    /// Huawei Cloud only. 0 is an error here and a warning in a creation, where
-    /// some documents admit it (`openapi/SOURCES.md`, D-68).
+    /// Sets the priority, 1 to 3, of a job that is pending in a dedicated pool. Huawei Cloud only.
+    /// 0 is an error here but a warning when a job is created, where some documents admit it
+    /// (`openapi/SOURCES.md`, D-68).
     ///
     /// # Errors
-    /// Another priority, with nothing sent; a refusal of the service.
+    /// Another priority (nothing is sent then); a rejection of the service.
     pub async fn set_priority(&self, priority: u8) -> Result<(), Error> {
         let policy = json!({"schedule_policy": {"priority": priority}});
         self.send_change(json!({"spec": policy})).await
@@ -63,12 +63,12 @@ impl Job {
 }
 
 impl TrainingJobs {
-    /// Deletes jobs, a hundred with each call; all of them in one workspace. Huawei Cloud only
-    /// (`openapi/SOURCES.md`, S, W): elsewhere, delete them one by one ([`Job::delete`]).
+    /// Deletes jobs of one workspace, a hundred with each call. Huawei Cloud only
+    /// (`openapi/SOURCES.md`, S, W): on other clouds, use [`Job::delete`].
     ///
     /// # Errors
-    /// A refusal of the service. The hundreds before are deleted then; of the others of the
-    /// same hundred it is not known.
+    /// A rejection of the service. Earlier calls have deleted their jobs; for the jobs of the
+    /// rejected call, the result is unknown.
     pub async fn delete_many(&self, jobs: impl IntoIterator<Item = &Job>) -> Result<(), Error> {
         let jobs: Vec<_> = jobs
             .into_iter()

@@ -12,9 +12,9 @@ use crate::{
 
 /// A call of an operation by its name, with values for its parameters.
 ///
-/// The operations and their parameters are in [`OPERATIONS`](modelarts_api::OPERATIONS) and
-/// [`PARAMETERS`](modelarts_api::PARAMETERS). The call is signed and retried as every other; it
-/// gives JSON as the service sends it.
+/// Operations and parameters are listed in [`OPERATIONS`](modelarts_api::OPERATIONS) and
+/// [`PARAMETERS`](modelarts_api::PARAMETERS). The call is signed and retried like every other call;
+/// the result is the JSON of the service.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -57,8 +57,8 @@ impl OperationCall {
         }
     }
 
-    /// Sets a parameter by its name on the wire, wherever in the request it travels. The
-    /// project is that of the client, if nothing is said.
+    /// Sets a parameter by its name in the API, in path, query or header alike. Default for the
+    /// project: that of the client.
     pub fn parameter(mut self, name: impl Into<String>, value: impl ToString) -> Self {
         self.values.insert(name.into(), value.to_string());
         self
@@ -70,18 +70,18 @@ impl OperationCall {
         self
     }
 
-    /// The operation, as the description has it.
+    /// The operation, as in the description.
     #[must_use]
     pub fn operation(&self) -> &'static Operation {
         self.operation
     }
 
-    /// Calls the operation once, and again by the retry policy of the client where its effect
-    /// admits it. The answer is null where the service answers without a body.
+    /// Sends the call, and repeats it by the retry policy of the client where the effect of the
+    /// operation admits it. The result is null where the service responds without a body.
     ///
     /// # Errors
-    /// Parameters that the operation does not have, or that are missing or malformed, with nothing
-    /// sent; as [`Client::call`].
+    /// Parameters that the operation does not have, or that are missing or malformed (nothing is
+    /// sent then); otherwise those of [`Client::call`].
     pub async fn send(self) -> Result<Response<Value>, Error> {
         let request = self.request()?;
         let operation = self.operation;
@@ -91,8 +91,8 @@ impl OperationCall {
     }
 }
 
-/// Sends a request, and reads the answer as generated calls do.
-// The error of generated calls is that large.
+/// Sends a request, and decodes the response as generated calls do.
+// The error type of generated calls is this large.
 #[allow(clippy::result_large_err)]
 async fn execute(
     api: &modelarts_api::Client,
@@ -101,7 +101,7 @@ async fn execute(
 ) -> Result<ResponseValue<Value>, modelarts_api::Error<ApiError>> {
     let response = modelarts_api::send(api, request, operation).await?;
     let is_empty = response.body.is_empty();
-    // A read that answers with nothing (204) is not ready yet, as `Client::call` says.
+    // A read that is answered with 204 is not ready yet, as in `Client::call`.
     let is_ready = response.status.as_u16() != 204 || operation.effect != Effect::Read;
     match response.status.as_u16() {
         200..=299 if is_empty && is_ready => decode::empty_response(response).map(|()| Value::Null),

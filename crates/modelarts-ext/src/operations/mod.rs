@@ -1,9 +1,9 @@
 //! Operations by name: calls of every operation of the description, chosen at run time.
 //!
-//! The usual operations have methods of their own, and all are reached as generated code by
-//! [`Client::call`]. A program that gets the name of an operation as text, such as a command line,
-//! or wants the JSON as the service sends it, calls it by an [`OperationCall`]: its parameters are
-//! checked against the description, and it is signed, retried and read page by page as every other.
+//! The usual operations have methods of their own, and [`Client::call`] reaches all of them as
+//! generated code. A program that receives the name of an operation as text, such as a command
+//! line, or needs the JSON of the service, uses an [`OperationCall`]: its parameters are checked
+//! against the description, and it is signed, retried and read page by page like every other call.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -23,8 +23,8 @@
 //! ```
 
 // `call` collects the parameters and the body; `request` checks them against the tables of the
-// description and puts the request together; `rows` reads a list page by page. Nothing here knows a
-// single operation, so one that is added to the description is there.
+// description and builds the request; `rows` reads a list page by page. No operation is named here,
+// so that one added to the description needs no change.
 
 mod call;
 mod request;
@@ -46,11 +46,11 @@ use crate::{
 };
 
 impl Client {
-    /// Begins to call the operation of this name, such as `ListTrainingJobEvents`: any of the
-    /// description, also one that this crate has no method for.
+    /// Starts a call of the operation of this name, such as `ListTrainingJobEvents`: any operation
+    /// of the description, also those for which this crate has no method.
     ///
     /// # Errors
-    /// A name that the description does not have.
+    /// A name that is not in the description.
     pub fn operation(&self, name: &str) -> Result<OperationCall, Error> {
         let known = || modelarts_api::OPERATIONS.iter();
         let Some(operation) = known().find(|operation| operation.id == name) else {
@@ -67,12 +67,12 @@ impl Client {
 }
 
 impl OperationCall {
-    /// Calls the operation for each page of its list. The rows are recognised by `id` or
-    /// `metadata.id`, else as a whole, so one may come twice if it changes meanwhile.
+    /// Returns a list that calls the operation for each page. Rows are recognised by `id` or
+    /// `metadata.id`, otherwise by their whole content, so a row without an id that changes
+    /// meanwhile may come twice.
     ///
     /// # Errors
-    /// The stream fails as [`send`](Self::send) does, and if the operation has no list that is
-    /// read by offsets.
+    /// The stream fails like [`send`](Self::send), and if the operation has no list with offsets.
     pub fn list(self) -> List<Value> {
         List::checked(self.rows())
     }

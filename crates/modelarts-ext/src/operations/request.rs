@@ -1,4 +1,4 @@
-//! The request of a call by name: its parameters are checked and put in their places.
+//! Request of a call by name: checks the parameters and places them.
 
 use modelarts_api::{Parameter, ParameterLocation, Shape, path_segment::PathSegment};
 use progenitor_client::ClientInfo;
@@ -14,11 +14,11 @@ use crate::{
     validation::{limits, recommendations::nearest},
 };
 
-/// The parameter that the client knows the value of.
+/// The parameter that defaults to the project of the client.
 const PROJECT: &str = "project_id";
 
 impl OperationCall {
-    /// The request, if all parameters are there and no others.
+    /// Builds the request, if the parameters are complete and all are known.
     pub(super) fn request(&self) -> Result<Request, Error> {
         self.check_names()?;
         let mut path = self.operation.path.to_owned();
@@ -72,7 +72,7 @@ impl OperationCall {
         Ok(request)
     }
 
-    /// Refuses values for parameters that the operation does not have.
+    /// Rejects values for parameters that the operation does not have.
     fn check_names(&self) -> Result<(), Error> {
         let known = || {
             let parameters = self.operation.parameters();
@@ -101,8 +101,8 @@ impl OperationCall {
         Ok(())
     }
 
-    /// Refuses what is no value of the type that the description states, and what would change
-    /// the path. Other limits are left to the service, as generated calls do.
+    /// Rejects a value that does not have the type of the description, or would change the path.
+    /// Other limits are left to the service, as in generated calls.
     fn check(&self, parameter: &Parameter, value: &str) -> Result<(), Error> {
         let name = parameter.name;
         let fits = match parameter.shape {

@@ -1,4 +1,4 @@
-//! The rows of a list that is called by name.
+//! Rows of a list that is called by name.
 
 use modelarts_api::{BoxFuture, Pagination, ParameterLocation};
 use serde_json::{Map, Value};
@@ -9,10 +9,10 @@ use crate::{
     pagination::source::{RawPage, Source},
 };
 
-/// The places where the service puts the id of a row.
+/// The fields in which the service has the id of a row.
 const IDS: [&str; 2] = ["/id", "/metadata/id"];
 
-/// An operation, called for one page after another.
+/// The source of rows that calls an operation for each page.
 pub(super) struct OperationRows {
     call: OperationCall,
     pagination: Pagination,
@@ -47,7 +47,7 @@ impl OperationRows {
         call
     }
 
-    /// The rows of an answer.
+    /// The rows of a response.
     fn items(&self, answer: &mut Value) -> Result<Vec<Value>, Error> {
         match field(answer, self.pagination.items).map(Value::take) {
             None | Some(Value::Null) => Ok(Vec::new()),
@@ -66,7 +66,7 @@ impl OperationRows {
     }
 }
 
-/// The field at this path, whose names are joined by dots; empty: the value itself.
+/// The field at this dotted path; the value itself if the path is empty.
 fn field<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     let mut names = path.split('.').filter(|name| !name.is_empty());
     names.try_fold(value, |value, name| value.get_mut(name))

@@ -1,4 +1,4 @@
-//! Requests of calls by name. Nothing is sent.
+//! Tests of the requests of calls by name. Nothing is sent.
 
 use modelarts_api::{OPERATIONS, PARAMETERS, ParameterLocation};
 use serde_json::json;
@@ -16,7 +16,7 @@ fn call(operation: &str) -> Result<OperationCall, Error> {
         .operation(operation)
 }
 
-/// The line that the request begins with, or the error.
+/// The request line, or the error.
 fn line(call: OperationCall) -> String {
     match call.request() {
         Ok(request) => format!("{} {}", request.method(), request.url()),
@@ -52,7 +52,7 @@ fn every_parameter_travels_where_the_description_says() {
 }
 
 #[test]
-fn what_the_description_does_not_have_is_refused() {
+fn names_that_are_not_in_the_description_are_rejected() {
     let unknown = call("ListTrainingJob").map(line).unwrap_err().to_string();
     assert_eq!(
         unknown,
@@ -103,7 +103,7 @@ fn every_operation_can_be_called_by_its_name() {
         let request = call.request().unwrap();
         assert!(!request.url().path().contains(['{', '%']), "{request:?}");
     }
-    // Each belongs to an operation.
+    // Each parameter belongs to an operation.
     let belongs = |id| OPERATIONS.iter().any(|operation| operation.id == id);
     assert!(PARAMETERS.iter().all(|row| belongs(row.operation)));
 }

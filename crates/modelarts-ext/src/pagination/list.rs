@@ -1,4 +1,4 @@
-//! The type of lists that need no settings of their own.
+//! List: the type of the lists that have no settings of their own.
 
 use std::sync::Arc;
 
@@ -16,12 +16,13 @@ use crate::{
     },
 };
 
-/// The size of a page where the documents state no largest one.
+/// Default size of a page where the documents state no maximum.
 const DEFAULT_LIMIT: u32 = 50;
-/// The largest page that is requested then: the largest that is documented for any list.
+/// Largest size of a page where the documents state no maximum: the largest that is documented for
+/// any list.
 const LARGEST_LIMIT: u32 = 1000;
 
-/// A list of the service, read as it is wanted: see [`items`](Self::items),
+/// A list of the service. Rows are requested as they are read: see [`items`](Self::items),
 /// [`pages`](Self::pages), [`collect`](Self::collect).
 #[must_use]
 pub struct List<T> {
@@ -34,7 +35,7 @@ impl<T: Send + 'static> List<T> {
         Self::checked(Ok(source))
     }
 
-    /// A list that fails with the error of `source` when it is read.
+    /// Creates a list from a source; reading it fails with the error of `source`, if there is one.
     pub(crate) fn checked(source: Result<impl Source<Item = T>, Error>) -> Self {
         let source = source.and_then(|source| {
             let pagination = pagination_of(source.operation())?;
@@ -47,33 +48,33 @@ impl<T: Send + 'static> List<T> {
         }
     }
 
-    /// Sets the rows that each request asks for; by default as many as the service gives. It
-    /// does not matter where all rows come in one answer.
+    /// Sets the number of rows of each request. Default: the largest that the service admits. Has
+    /// no effect on lists that the service returns in one response.
     pub fn page_size(mut self, rows: u32) -> Self {
         self.options.size = rows;
         self
     }
 
-    /// Sets the pages that are requested at the same time, after the first one. Default 4.
+    /// Sets the number of pages that are requested concurrently after the first one. Default 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
         self.options.in_flight = pages;
         self
     }
 
-    /// Sets the unit of offsets: [`Offset::Record`] or [`Offset::PageIndex`]. By default it is
-    /// that of the documents; where they disagree, the first two pages show it.
+    /// Sets the unit of offsets: [`Offset::Record`] or [`Offset::PageIndex`]. Default: the
+    /// documented one; where sources disagree, the client detects it from the first two pages.
     pub fn offset_is(mut self, meaning: Offset) -> Self {
         self.options.meaning = Some(meaning);
         self
     }
 
-    /// Goes on behind a page of the same list.
+    /// Continues behind a page of the same list.
     pub fn resume(mut self, position: Position) -> Self {
         self.options.resume = Some(position);
         self
     }
 
-    /// The rows, page after page as they are wanted.
+    /// Returns a stream of the rows; pages are requested as it is polled.
     #[must_use]
     pub fn items(self) -> PageStream<T> {
         stream::rows(self.pages())
@@ -85,16 +86,15 @@ impl<T: Send + 'static> List<T> {
         self.items()
     }
 
-    /// The first `max` rows, and never more: the number is the bound of what this takes
-    /// in memory.
+    /// Returns the first `max` rows at most, which bounds the memory that the list takes.
     ///
     /// # Errors
-    /// As the stream.
+    /// Those of the stream.
     pub async fn collect(self, max: usize) -> Result<Vec<T>, Error> {
         self.items().take(max).try_collect().await
     }
 
-    /// The pages.
+    /// Returns a stream of the pages.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<T>> {
         let options = self.options;

@@ -2,9 +2,9 @@
 //!
 //! Some lists count offsets in rows and others in pages, and sources disagree about which
 //! (`openapi/SOURCES.md`, "Without a number"); totals may count rows that a filter excludes; and
-//! rows come and go while a list is read, so that plain offsets lose some and double others. A list
-//! of this crate reads overlapping pages: a row that was there all the time comes once, whatever
-//! came and went meanwhile.
+//! rows come and go while a list is read, so that plain offsets lose some and return others twice.
+//! The lists of this crate read overlapping pages: a row that exists for the whole time is returned
+//! exactly once, whatever is inserted or removed meanwhile.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -16,12 +16,12 @@
 //! # }
 //! use futures::TryStreamExt;
 //!
-//! // A list is a stream of rows or of pages, which asks for more as it is polled.
+//! // A list is a stream of rows or of pages, which are requested as it is polled.
 //! let mut pages = client.training_jobs().list().oldest_first().page_size(2).pages();
 //! let page = pages.try_next().await?.ok_or("there is always a first page")?;
 //! println!("{} of {:?} jobs", page.items.len(), page.total);
 //!
-//! // Its position can be stored, and the list resumed there on another day.
+//! // The position of a page can be stored, and the list resumed there by another process.
 //! let saved = serde_json::to_string(&page.position)?;
 //! let rest = client.training_jobs().list().oldest_first().resume(serde_json::from_str(&saved)?);
 //! assert_eq!(rest.collect(100).await?.len(), 1);
@@ -29,18 +29,18 @@
 //! # Ok(()) }
 //! ```
 //!
-//! After the first page, up to four are [in flight](List::in_flight); a stream that is dropped asks
-//! for nothing more. A list that the service does not keep in order, or that has fewer rows than it
-//! counts, is read again, and ends with an error if rows may still be missing;
-//! [`Error::position`](crate::Error::position) says where to go on.
+//! After the first page, up to four are [in flight](List::in_flight); a stream that is dropped
+//! sends no further requests. A list that the service does not keep in order, or that returns fewer
+//! rows than it counts, is read again, and ends with an error if rows may still be missing;
+//! [`Error::position`](crate::Error::position) has the position to resume from.
 //!
 //! [Jobs](crate::jobs::ListJobs), [events](crate::jobs::events::Events) and
 //! [algorithms](crate::catalog::ListAlgorithms) have lists with settings of their own; all others
 //! are a [`List`].
 
 // A list is a `source::Source`, which requests the rows of one window. `pager` chooses the windows,
-// recognises rows that came before, and finds its place again when the list shifts while it is
-// read. `stream` makes streams of its pages and rows; `list` has the type that most lists have.
+// recognises rows of earlier pages, and searches for its position when the list shifts while it is
+// read. `stream` makes streams of pages and rows; `list` has the type of most lists.
 
 pub(crate) mod list;
 pub(crate) mod offset;

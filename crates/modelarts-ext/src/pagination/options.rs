@@ -8,18 +8,18 @@ use crate::{error::Error, pagination::position::Position};
 /// from it cannot overflow.
 const MAX_ROWS: u64 = u32::MAX as u64;
 
-/// The pages that are requested at the same time, unless the caller says otherwise.
+/// Default number of pages that are requested concurrently.
 const IN_FLIGHT: usize = 4;
 
-/// The options of a caller for reading a list.
+/// The options for reading a list.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadOptions {
     pub(crate) size: u32,
     pub(crate) in_flight: usize,
     pub(crate) meaning: Option<Offset>,
     pub(crate) resume: Option<Position>,
-    /// A list may end before all rows came that the service counts, because it is
-    /// read again and again.
+    /// `true` if the list may end before all the rows came that the service counts. For readers
+    /// that read the list periodically.
     pub(crate) allow_early_end: bool,
 }
 
@@ -57,7 +57,7 @@ impl ReadOptions {
     }
 }
 
-/// Rejects a position in another list, and a damaged one.
+/// Rejects a damaged position, and one of another list.
 fn check_position(position: &Position, list: &str) -> Result<(), Error> {
     if position.list != list {
         return Err(Error::invalid(format!(
@@ -75,7 +75,7 @@ fn check_position(position: &Position, list: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses blank text, which the service takes for no condition.
+/// Rejects blank text, which the service treats as no condition.
 pub(crate) fn require_not_blank(name: &str, text: &str) -> Result<(), Error> {
     if text.trim().is_empty() {
         return Err(Error::invalid(format!(

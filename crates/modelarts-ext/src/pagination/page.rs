@@ -1,4 +1,4 @@
-//! A page of a list, as callers get it.
+//! Page: the rows of one response of a list.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use crate::{
     transport::call::{CallInfo, call_accessors},
 };
 
-/// A stream of results that can be polled as it is.
+/// A stream of results. It is `Unpin`, so it needs no pinning before it is polled.
 pub type PageStream<T> = BoxStream<'static, Result<T, Error>>;
 
 /// One page of a list.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Page<T> {
-    /// The rows, without those that came before.
+    /// The rows, without those of earlier pages.
     pub items: Vec<T>,
-    /// How many rows there are in all, as the service counts. It may count more
-    /// than the filter admits.
+    /// The number of rows of the whole list, as the service counts. It may include rows that the
+    /// filter excludes.
     pub total: Option<u64>,
-    /// How many rows could not be understood and were left out. Pages overlap, and such a
-    /// row cannot be recognised, so it may count on two of them.
+    /// The number of rows that could not be decoded and were left out. Pages overlap and such rows
+    /// cannot be recognised, so a row may count on two pages.
     pub skipped: usize,
-    /// The position behind this page, to go on from another time.
+    /// The position behind this page, for resuming later.
     pub position: Position,
     pub(crate) call: Arc<CallInfo>,
 }
@@ -33,7 +33,7 @@ pub struct Page<T> {
 impl<T> Page<T> {
     call_accessors!(call);
 
-    /// The answer as it came, with the rows that came before and those that were left out.
+    /// The body of the response as received, including rows of earlier pages and rows left out.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         self.call.raw()

@@ -1,4 +1,4 @@
-//! Streams of pages and of rows.
+//! Streams of pages and rows.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::{
     },
 };
 
-/// The pages of a list, in the pagination that the description states for its operation. See
-/// [`pages_by`].
+/// Returns the pages of a list, with the pagination that the description states for its operation.
+/// See [`pages_by`].
 pub(crate) fn pages<S: Source + ?Sized>(
     source: Arc<S>,
     options: ReadOptions,
@@ -27,13 +27,13 @@ pub(crate) fn pages<S: Source + ?Sized>(
     }
 }
 
-/// The pages of a list.
+/// Returns the pages of a list.
 ///
-/// The first page is asked for alone, because most lists end there. Then up to
-/// [`ReadOptions::in_flight`] are asked for at the same time while the stream is polled;
-/// when it is dropped, nothing more is. The pages overlap, so that rows that shift
-/// between two requests are neither lost nor doubled. A list that ends before all rows
-/// came that the service counts is read again, and ends with an error if they do not come.
+/// The first page is requested alone, because most lists end there. Then up to
+/// [`ReadOptions::in_flight`] are requested concurrently while the stream is polled; a dropped
+/// stream sends no further requests. The pages overlap, so that rows that shift between two
+/// requests are neither lost nor duplicated. A list that ends before all the rows came that the
+/// service counts is read again, and ends with an error if they do not come.
 pub(super) fn pages_by<S: Source + ?Sized>(
     source: Arc<S>,
     pagination: Pagination,
@@ -46,7 +46,7 @@ pub(super) fn pages_by<S: Source + ?Sized>(
     .boxed()
 }
 
-/// The rows of pages.
+/// Returns the rows of pages.
 pub(crate) fn rows<T: Send + 'static>(pages: PageStream<Page<T>>) -> PageStream<T> {
     pages
         .map_ok(|page| stream::iter(page.items.into_iter().map(Ok)))
@@ -54,7 +54,7 @@ pub(crate) fn rows<T: Send + 'static>(pages: PageStream<Page<T>>) -> PageStream<
         .boxed()
 }
 
-/// A stream that fails with this error.
+/// Returns a stream that fails with this error.
 pub(crate) fn error_stream<T: Send + 'static>(error: Error) -> PageStream<T> {
     stream::once(future::err(error)).boxed()
 }

@@ -1,4 +1,4 @@
-//! One attempt of a call: reads the response to its end, and tells its errors apart.
+//! Attempt: one request of a call, up to the end of its response or its error.
 
 use modelarts_api::{BoxError, Response};
 use reqwest::{
@@ -13,21 +13,21 @@ use crate::{
     transport::{connector::ConnectorError, retry::AttemptResult},
 };
 
-/// Longer responses are not read to their end.
+/// The length at which reading a response fails.
 const BODY_CAP: usize = 64 << 20;
-/// Longer error responses are cut; no useful one is.
+/// The length at which an error response is truncated. Useful ones are shorter.
 const ERROR_BODY_CAP: usize = 64 << 10;
 
-/// The reason why an attempt brought no response.
+/// The reason why an attempt has no response.
 pub(super) struct AttemptError {
     pub(super) result: AttemptResult,
     pub(super) error: Error,
-    /// True if another attempt cannot help, as with a wrong certificate.
+    /// `true` if another attempt cannot help, as with an invalid certificate.
     pub(super) permanent: bool,
 }
 
-/// Waits for the response to a request and reads it to its end. Secrets in a response that is no
-/// success are masked.
+/// Waits for the response to a request and reads it to its end. Masks the secrets in a response
+/// that is not a success.
 pub(super) async fn read_response(
     response: impl Future<Output = Result<reqwest::Response, ConnectorError>>,
     secrets: &Secrets,
@@ -66,12 +66,12 @@ pub(super) async fn read_response(
         mask.mask_headers(&mut headers);
         mask.mask_body(&mut body);
         if is_cut {
-            // The end may be the beginning of a secret, which is not masked.
+            // The end may be the first part of a secret, which the mask does not find.
             body.truncate(body.len().saturating_sub(mask.longest_form()));
         }
     }
     if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
-        // A redirect would take the credentials along.
+        // Following a redirect would forward the credentials.
         let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
         return Err(AttemptError {
             result: AttemptResult::Response(status),
@@ -145,14 +145,14 @@ fn connection_error(error: ConnectorError, endpoint: &Url) -> AttemptError {
     }
 }
 
-/// Scheme and host of a redirect; its path and query may hold secrets.
+/// Scheme and host of a redirect; path and query may hold secrets.
 fn origin(location: &str) -> Option<String> {
     let url = Url::parse(location).ok()?;
     url.host_str()?;
     Some(url.origin().ascii_serialization())
 }
 
-/// The message of the innermost cause; those around it only say "client error".
+/// The message of the innermost cause; the outer ones only say "client error".
 fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -168,8 +168,7 @@ fn is_tls_error(error: &(dyn std::error::Error + 'static)) -> bool {
         if error.is::<rustls::Error>() {
             return true;
         }
-        // The source of an io::Error is that of what it wraps, not what it wraps; and
-        // one may wrap another.
+        // `source` of an io::Error skips the error that it wraps; and io errors may be nested.
         let wrapped = error
             .downcast_ref::<std::io::Error>()
             .and_then(std::io::Error::get_ref);

@@ -1,7 +1,7 @@
 //! Facts about a call (attempts, request id, time), passed from the transport to the caller.
 //!
-//! Generated code stands between the two and passes none of them on, so they travel beside it,
-//! in a task-local that [`Client::call`](crate::client::Client::call) sets up.
+//! Generated code stands between the two and does not pass them on, so they use a task-local that
+//! [`Client::call`](crate::client::Client::call) sets.
 
 use std::{
     fmt,
@@ -24,7 +24,7 @@ tokio::task_local! {
     static CURRENT: Arc<Record>;
 }
 
-/// The facts about a call that is under way.
+/// The shared record of a call in progress.
 #[derive(Default)]
 pub(crate) struct Record(Mutex<CallInfo>);
 
@@ -36,37 +36,37 @@ pub(crate) struct CallInfo {
     pub(crate) elapsed: Duration,
     pub(crate) status: Option<u16>,
     pub(crate) request_id: Option<String>,
-    /// The body that was decoded; `None` when the operation answers without one.
+    /// The decoded body; `None` if the response has none.
     pub(crate) body: Option<Bytes>,
     pub(crate) skipped: Skipped,
-    /// The time limit of the call, if it passed while the response was decoded.
+    /// The time limit of the call, if it passed during decoding.
     pub(crate) decode_timeout: Option<Duration>,
-    /// The secrets of each attempt.
+    /// The secrets that each attempt sent.
     pub(super) secrets: Vec<Secrets>,
     /// The canonical request of the last signature.
     pub(crate) canonical_request: Option<String>,
-    /// The time to wait that the last response asks for.
+    /// The `Retry-After` of the last response.
     pub(super) retry_after: Option<Duration>,
-    /// True if an attempt may have been executed though there is no response to it. An attempt
-    /// that is under way counts.
+    /// `true` if the service may have executed an attempt that has no response, including one in
+    /// progress.
     pub(super) uncertain: bool,
 }
 
 impl Record {
-    /// The record of the call that runs in this task, or an unused one.
+    /// The record of the call of this task, or an unused one.
     pub(super) fn current() -> Arc<Self> {
         CURRENT.try_with(Arc::clone).unwrap_or_default()
     }
 
-    /// Runs a call with this record. The call is made here: as an argument its kilobytes
-    /// would be moved here, and kept twice.
+    /// Runs a call with this record. It takes a closure, because a future as an argument would be
+    /// moved and its kilobytes kept twice.
     pub(crate) async fn scope<F: Future>(self: &Arc<Self>, call: impl FnOnce() -> F) -> F::Output {
         let mut call = pin!(call());
         poll_fn(|context| CURRENT.sync_scope(Arc::clone(self), || call.as_mut().poll(context)))
             .await
     }
 
-    /// Takes the facts that are known so far, and leaves the record empty.
+    /// Takes the facts collected so far, and leaves the record empty.
     pub(crate) fn take(&self) -> CallInfo {
         std::mem::take(&mut *self.lock())
     }
@@ -76,7 +76,7 @@ impl Record {
     }
 
     fn lock(&self) -> MutexGuard<'_, CallInfo> {
-        // The facts are written whole; a panic elsewhere leaves them readable.
+        // Facts are replaced as a whole; a panic elsewhere leaves them consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,12 +90,12 @@ impl CallInfo {
         }
     }
 
-    /// Masks the secrets of the call in texts from outside.
+    /// The mask for the secrets of the call, for texts from outside.
     pub(crate) fn mask(&self) -> Mask {
         Mask::new(self.secrets.iter().flat_map(Secrets::texts))
     }
 
-    /// The body as it came; empty when the operation answers without one.
+    /// The body as received; empty if the response has none.
     pub(crate) fn raw(&self) -> &[u8] {
         self.body.as_deref().unwrap_or_default()
     }
@@ -114,7 +114,7 @@ impl CallInfo {
 }
 
 impl fmt::Debug for CallInfo {
-    // The body may hold secrets.
+    // The body may hold secrets and is not printed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallInfo")
             .field("request_id", &self.request_id)
@@ -124,23 +124,23 @@ impl fmt::Debug for CallInfo {
     }
 }
 
-/// Accessors of a call that a type made of its response shares: `$call` is the path of a
-/// [`CallInfo`] in it.
+/// Defines the accessors that types made of a response share: `$call` is the path of their
+/// [`CallInfo`].
 macro_rules! call_accessors {
     ($($call:tt)+) => {
-        /// The id of the request that brought it, which support asks for.
+        /// The id of the request that returned this value, for the support of the service.
         #[must_use]
         pub fn request_id(&self) -> Option<&str> {
             self.$($call)+.request_id.as_deref()
         }
 
-        /// How often that request was sent.
+        /// The number of attempts of that request.
         #[must_use]
         pub fn attempts(&self) -> u32 {
             self.$($call)+.attempts
         }
 
-        /// How long that call took, all attempts together.
+        /// The duration of that call, including all attempts.
         #[must_use]
         pub fn elapsed(&self) -> std::time::Duration {
             self.$($call)+.elapsed
@@ -149,13 +149,12 @@ macro_rules! call_accessors {
 }
 pub(crate) use call_accessors;
 
-/// Writes the result of decoding into the record of the call, and ends decoding at the time
-/// limit of the call.
+/// Observes decoding: records its result, and ends it at the time limit of the call.
 pub(super) struct DecodeObserver {
     pub(super) record: Arc<Record>,
     pub(super) clock: Arc<dyn Clock>,
-    /// The time at which decoding began, and how long it may take. A clock that was set forward
-    /// before must not make a good response late.
+    /// The time at which decoding began. A clock that was set forward before must not make a
+    /// complete response late.
     pub(super) started: SystemTime,
     pub(super) left: Duration,
     /// The time limit of the call.

@@ -1,8 +1,8 @@
 //! Connectors: the network below a client.
 //!
-//! A client sends through reqwest unless it is given another [`HttpConnector`]. One of your own
-//! records the traffic, adds a header that a proxy wants, or makes a network up for a test, while
-//! signing, retries, time limits and decoding stay above it.
+//! A client sends through reqwest unless it gets another [`HttpConnector`]. Another connector can
+//! record the traffic, add a header for a proxy, or simulate a network in tests, while signing,
+//! retries, time limits and decoding stay above it.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -27,7 +27,7 @@
 //! # async fn main() -> Result {
 //! # let (emulator, _) = start().await?;
 //! # let _ = rustls::crypto::ring::default_provider().install_default();
-//! // A redirect must not be followed: it would take the credentials along.
+//! // Redirects must not be followed: that would forward the credentials.
 //! let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
 //! let client = Client::builder()
 //!     .endpoint(emulator.url())
@@ -53,40 +53,37 @@ use crate::error::Error;
 
 /// Sends the requests of a [`Client`](crate::client::Client), each one once.
 ///
-/// A connector is below everything that the client does: what it gets is signed, and what
-/// it answers is judged, retried and decoded above it. Signing, retries, time limits and the
-/// limit on the length of an answer are not its concern. A
-/// [builder](crate::client::ClientBuilder::connector) takes one that is not reqwest's,
-/// such as a network that a test makes up.
+/// A connector gets signed requests. Signing, retries, time limits, decoding and the limit on the
+/// length of a response are the concern of the client. Set by
+/// [`ClientBuilder::connector`](crate::client::ClientBuilder::connector).
 ///
-/// Providers of credentials (IAM, STS, the metadata service) do not send through it, but with
+/// Providers of credentials (IAM, STS, the metadata service) do not use it, but
 /// [`ProviderContext::http`](crate::credentials::ProviderContext::http).
 pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
-    /// Sends one request, and returns the answer as soon as its head is there; the body is
-    /// read from the answer. A redirect is an answer, and must not be followed, because it
-    /// would take the credentials along. The request must not be sent twice.
+    /// Sends one request, and returns the response as soon as its head has arrived; the body is
+    /// read from the response. A redirect is a response, and must not be followed, because that
+    /// would forward the credentials. The request must not be sent twice.
     ///
     /// # Errors
-    /// Why there is no answer. The client decides by the error whether a create may have been
-    /// executed, so [`ConnectorError::NotSent`] must be certain.
+    /// The reason why there is no response. The client uses it to decide whether a create may have
+    /// been executed, so [`ConnectorError::NotSent`] must be certain.
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>>;
 
-    /// Closes the connections that are kept open, so that the next request opens a new one.
-    /// Requests that are under way are left alone. The client calls it when an answer belongs
-    /// to another request. The default does nothing, for connectors that keep none.
+    /// Closes the idle connections, so that the next request opens a new one. Requests in progress
+    /// are not affected. The client calls it when a response belongs to another request. The
+    /// default does nothing, for connectors that keep none.
     fn reset(&self) {}
 }
 
-/// Why a connector has no answer.
+/// The reason why a connector has no response.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectorError {
-    /// Reqwest failed; its error says whether the request was sent.
+    /// Reqwest failed; its error states whether the request was sent.
     Http(reqwest::Error),
-    /// The request did not leave this machine, or no connection was made. It was not executed.
+    /// The request was not sent, or no connection was made. It was not executed.
     NotSent(Box<dyn StdError + Send + Sync>),
-    /// The connection broke after the request, or a part of it, was sent. It may have been
-    /// executed.
+    /// The connection broke after the request or a part of it was sent. It may have been executed.
     Lost(Box<dyn StdError + Send + Sync>),
 }
 
@@ -115,17 +112,17 @@ impl From<reqwest::Error> for ConnectorError {
     }
 }
 
-/// Makes an HTTP client with the settings of a builder.
+/// Creates an HTTP client with the settings of a builder.
 pub(super) type MakeHttp = dyn Fn() -> Result<reqwest::Client, Error> + Send + Sync;
 
-/// The connector of a client that is given no other: reqwest, with its connection pool.
+/// The default connector: reqwest with its connection pool.
 pub(crate) struct ReqwestConnector {
     http: RwLock<reqwest::Client>,
     make: Box<MakeHttp>,
 }
 
 impl ReqwestConnector {
-    /// `make` makes clients like `http`, of which each has a pool of its own.
+    /// Creates a connector. `make` creates clients like `http`, each with a pool of its own.
     pub(crate) fn new(http: reqwest::Client, make: Box<MakeHttp>) -> Self {
         Self {
             http: RwLock::new(http),
@@ -142,17 +139,17 @@ impl fmt::Debug for ReqwestConnector {
 
 impl HttpConnector for ReqwestConnector {
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>> {
-        // A client is replaced whole, so a panic elsewhere leaves a good one.
+        // A client is replaced as a whole, so a panic elsewhere leaves a valid one.
         let http = self.http.read().unwrap_or_else(PoisonError::into_inner);
         let answer = http.execute(request);
         Box::pin(async move { answer.await.map_err(ConnectorError::Http) })
     }
 
     fn reset(&self) {
-        // A pool cannot be emptied, but a new client has a new one.
+        // A pool cannot be emptied, but a new client has a new pool.
         match (self.make)() {
             Ok(http) => *self.http.write().unwrap_or_else(PoisonError::into_inner) = http,
-            Err(error) => tracing::warn!(%error, "the connections are not replaced"),
+            Err(error) => tracing::warn!(%error, "cannot replace the connections"),
         }
     }
 }

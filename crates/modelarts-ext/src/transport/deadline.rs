@@ -14,11 +14,11 @@ use crate::{
     error::{Error, ErrorKind},
 };
 
-/// The time at which a wait or a method ends, even while a response is outstanding.
+/// The time at which a wait or a method ends, even while a response is pending.
 pub(crate) struct Deadline {
     started: SystemTime,
     timeout: Option<Duration>,
-    /// Made on first use: tokio timers can only be made inside a runtime.
+    /// Created on first use: tokio timers require a runtime.
     timer: OnceLock<Shared<BoxFuture<'static, ()>>>,
 }
 
@@ -37,8 +37,8 @@ impl Deadline {
         self.timeout.map(left)
     }
 
-    /// The result of `work`, or `None` when the deadline passes first. Work that is ready at
-    /// once always gives its result.
+    /// Returns the result of `work`, or `None` if the deadline passes first. Work that is ready at
+    /// once always returns its result.
     pub(crate) async fn run<T>(
         &self,
         clock: &dyn Clock,

@@ -1,9 +1,9 @@
-//! The transport: authenticates requests, sends them, reads the responses, and tries again where
-//! that is safe and useful.
+//! Transport: authenticates requests, sends them, reads the responses, and retries where that is
+//! safe and useful.
 //!
 //! [`HttpTransport`] has the retry loop. Each attempt goes through a [`connector`] and is read by
-//! `attempt`; `retry` decides about the next one, and `retry_budget` limits them. The facts about
-//! a call reach the caller in `call`. `deadline` limits several calls that serve one purpose.
+//! `attempt`; `retry` decides about the next one, and `retry_budget` limits them. `call` passes the
+//! facts about a call to the caller. `deadline` limits several calls that serve one purpose.
 
 mod attempt;
 pub(crate) mod call;
@@ -52,10 +52,10 @@ use crate::{
 
 static LANGUAGE: HeaderName = HeaderName::from_static("x-language");
 
-/// The least time for decoding a response, however late it came.
+/// The minimum time for decoding a response, however late it arrived.
 const MIN_DECODE_TIME: Duration = Duration::from_secs(1);
 
-/// The transport of a client. Its copies share what is in [`Shared`].
+/// The transport of a client. Clones share the state in [`Shared`].
 #[derive(Clone)]
 pub(crate) struct HttpTransport {
     pub(crate) endpoint: Url,
@@ -66,11 +66,11 @@ pub(crate) struct HttpTransport {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) signing: SigningScheme,
     pub(crate) retry: RetryPolicy,
-    /// The time limit of a call, with all attempts and pauses.
+    /// The time limit of a call, including all attempts and pauses.
     pub(crate) timeout: Duration,
     /// The time limit of several calls that serve one purpose.
     pub(crate) overall_timeout: Duration,
-    /// The language of messages, if the service is asked for one.
+    /// The language of messages; `None` for the default of the service.
     pub(crate) language: Option<Language>,
     pub(crate) shared: Arc<Shared>,
 }
@@ -78,7 +78,7 @@ pub(crate) struct HttpTransport {
 /// The state that the calls of one client share.
 pub(crate) struct Shared {
     budget: RetryBudget,
-    /// The seconds by which the clock of the gateway is ahead of ours.
+    /// The offset in seconds of the gateway's clock from the local one.
     skew: AtomicI64,
 }
 
@@ -174,7 +174,7 @@ impl HttpTransport {
         let mut left = self.timeout;
         loop {
             let mut sent = None;
-            // Of the attempts before this one.
+            // Of the earlier attempts.
             let mut uncertain = false;
             let mut response = {
                 let attempt = pin!(async {
@@ -185,10 +185,10 @@ impl HttpTransport {
                             fetched.await.map_err(not_sent)?
                         }
                     };
-                    // Other calls may change it meanwhile.
+                    // Read once: concurrent calls may change it.
                     let skew = self.shared.skew.load(Ordering::Relaxed);
                     let outgoing = self.authenticate(request, &credentials, skew, record);
-                    // Made here, so that the request is not kept while the answer is waited for.
+                    // Built here, so that the copy is not kept while the response is pending.
                     let outgoing = outgoing.map_err(not_sent)?;
                     let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
                     let response = self.connector.send(outgoing);
@@ -210,7 +210,7 @@ impl HttpTransport {
                 }
             };
             if let (Err(error), None) = (&mut response, &sent) {
-                // Time ran out while there were no credentials yet.
+                // The limit passed before there were credentials.
                 error.result = AttemptResult::NotSent;
             }
             let (result, wait, permanent) = match &response {
@@ -234,7 +234,7 @@ impl HttpTransport {
                             headers::request_id(&answer.headers).map(|id| secrets.mask_id(id))
                         }),
                     ),
-                    // A redirect, or too long an answer.
+                    // A redirect, or a response that is too long.
                     Err(AttemptError { error, .. }) if sent.is_some() => {
                         (error.status(), error.request_id().map(str::to_owned))
                     }
@@ -273,8 +273,8 @@ impl HttpTransport {
         }
     }
 
-    /// A copy of the request with these credentials, for a gateway whose clock is ahead by
-    /// `skew` seconds.
+    /// Returns a copy of the request, signed with these credentials for a gateway whose clock is
+    /// ahead by `skew` seconds.
     fn authenticate(
         &self,
         request: &Request,
@@ -300,12 +300,12 @@ impl HttpTransport {
         Ok(outgoing)
     }
 
-    /// The time of the gateway when the clock of the client shows `local`.
+    /// The time of the gateway at this local time.
     pub(crate) fn service_time(&self, local: SystemTime) -> SystemTime {
         add_seconds(local, self.shared.skew.load(Ordering::Relaxed))
     }
 
-    /// The deadline of several calls that serve one purpose, which begins now.
+    /// Starts a deadline for several calls that serve one purpose.
     pub(crate) fn deadline(&self) -> Deadline {
         Deadline::new(&*self.clock, Some(self.overall_timeout))
     }
@@ -320,9 +320,9 @@ impl HttpTransport {
         self.shared.budget.withdraw(self.clock.now())
     }
 
-    /// Fixes a rejection of the credentials, by newer ones or by the time of the gateway; `false`
-    /// if that is not possible. Each fix is tried once in a call, because a gateway that rejects
-    /// five signatures in a row locks the key for five minutes.
+    /// Fixes a rejection of the credentials by newer credentials or the time of the gateway;
+    /// `false` if neither is possible. Each fix is tried once in a call, because a gateway that
+    /// rejects five consecutive signatures locks the key for five minutes.
     fn fix_rejection(&self, answer: &Response, sent: &Sent, fixes: &mut Fixes) -> bool {
         let Some(rejection) = rejection::parse(answer.status, &answer.body) else {
             return false;
@@ -342,13 +342,14 @@ impl HttpTransport {
                     seconds = ahead,
                     "the clock of the service is ahead of this one"
                 );
-                // The skew of this attempt counts: other calls may have changed the shared one.
+                // Compared with the skew of this attempt: concurrent calls may have changed the
+                // shared one.
                 !std::mem::replace(&mut fixes.clock, true) && sent.skew != ahead
             }
         }
     }
 
-    /// The error of an attempt that took all the remaining time of the call.
+    /// The error of an attempt that took the remaining time of the call.
     fn timeout_error(&self) -> AttemptError {
         AttemptError {
             result: AttemptResult::Lost,
@@ -364,19 +365,19 @@ impl HttpTransport {
 /// The secrets and the clock of an attempt that was sent.
 struct Sent {
     secrets: Secrets,
-    /// The seconds by which the clock of the gateway was taken to be ahead.
+    /// The offset in seconds of the gateway's clock that the signature assumed.
     skew: i64,
 }
 
-/// The fixes of a rejection that a call has used up.
+/// The fixes of a rejection that a call has tried.
 #[derive(Default)]
 struct Fixes {
     renewed: bool,
     clock: bool,
 }
 
-/// The error of an attempt that ended before anything was sent. An IAM that cannot be reached is
-/// treated like a service that cannot be reached.
+/// The error of an attempt that ended before the request was sent. An unreachable IAM counts as an
+/// unreachable service.
 #[cold]
 fn not_sent(error: Error) -> AttemptError {
     AttemptError {
@@ -386,7 +387,7 @@ fn not_sent(error: Error) -> AttemptError {
     }
 }
 
-/// True if the service may have executed a request that ended with this result.
+/// Returns `true` if the service may have executed a request with this result.
 fn is_uncertain(result: AttemptResult) -> bool {
     match result {
         AttemptResult::NotSent => false,
@@ -394,14 +395,14 @@ fn is_uncertain(result: AttemptResult) -> bool {
         AttemptResult::Response(status) => match status {
             StatusCode::REQUEST_TIMEOUT => true,
             StatusCode::NOT_IMPLEMENTED => false,
-            // The body of a success or a rejection decides; see `Error::is_uncertain`. All
-            // others may have come too late, or from something between here and the service.
+            // For a success or a rejection, the body decides; see `Error::is_uncertain`. All others
+            // may have come too late, or from a gateway in between.
             status => !status.is_success() && !status.is_client_error(),
         },
     }
 }
 
-/// A time plus a number of seconds, which may be negative.
+/// Adds a number of seconds, which may be negative, to a time.
 fn add_seconds(time: SystemTime, seconds: i64) -> SystemTime {
     let distance = Duration::from_secs(seconds.unsigned_abs());
     let sum = if seconds >= 0 {

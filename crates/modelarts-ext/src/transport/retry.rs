@@ -1,11 +1,11 @@
-//! Retries: which requests are sent again, how often and when.
+//! Retries: the policy for sending requests again.
 //!
-//! Connections break and gateways answer 503, so a call that can be repeated is. A request that
-//! only reads, or changes nothing when it is done twice, is sent again after lost connections and
-//! passing faults of the service; one that makes a new thing, only if it cannot have been executed.
-//! (Of a job whose create was lost, [`CreateJob::submit`](crate::jobs::create::CreateJob::submit)
-//! looks for it first.) Pauses grow and are random, the service may set them (`Retry-After`), and
-//! all calls of a client share a budget, so that a service in trouble is not kept in it.
+//! A request that only reads, or has the same effect when it is sent twice, is repeated after lost
+//! connections and transient errors of the service; one that creates something, only if it cannot
+//! have been executed. ([`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for
+//! the job first if the response to its create was lost.) Pauses are random and grow, the service
+//! may set them (`Retry-After`), and all calls of a client share a budget, so that retries do not
+//! keep an overloaded service overloaded.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -23,7 +23,7 @@
 //!     .retry(RetryPolicy::default().max_attempts(3).max_elapsed(Duration::from_secs(30)))
 //!     .build()?;
 //!
-//! // Two connections that break are survived.
+//! // The client survives two broken connections.
 //! emulator.faults().add(FaultRule::times(2, "ListTrainingJobs", Fault::Reset))?;
 //! client.training_jobs().list().collect(10).await?;
 //! assert_eq!(emulator.requests()["ListTrainingJobs"].received, 3);
@@ -31,7 +31,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The time limit of a call is that of the [client](crate::client#time-limits) and counts all
+//! The time limit of a call is that of the [client](crate::client#time-limits) and includes all
 //! attempts.
 
 use std::time::{Duration, SystemTime};
@@ -42,24 +42,24 @@ use reqwest::StatusCode;
 
 use crate::transport::retry_budget::RetryBudget;
 
-/// The policy of a client for sending requests again.
+/// The retry policy of a client.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RetryPolicy {
-    /// How often a request is sent at the most; 1 means never again. Default 5.
+    /// The maximum number of attempts of a request; 1 means no retries. Default 5.
     pub max_attempts: u32,
-    /// After this long nothing more is sent. Default 90 seconds.
+    /// The time after which no attempt is started. Default 90 seconds.
     pub max_elapsed: Duration,
-    /// The longest first pause; each next one may be twice as long. Default 200 ms.
+    /// The maximum of the first pause; it doubles with each retry. Default 200 ms.
     pub base: Duration,
-    /// The longest pause of all. Default 20 seconds.
+    /// The maximum of any pause. Default 20 seconds.
     pub cap: Duration,
-    /// How many retries a second all calls of the client together may make, however
-    /// few calls there are. What is not used in ten seconds is lost. Default 10.
+    /// The retries per second that all calls of the client may make together, however few calls
+    /// there are. At most ten seconds' worth accumulates. Default 10.
     pub budget_per_second: u32,
-    /// How many more retries they may make, as a share of their calls: 0.2 is one
-    /// for every five. So a service in trouble gets little more than the usual load.
-    /// The share of a hundred calls is kept at the most. Default 0.2.
+    /// The additional retries as a share of the calls: 0.2 is one for every five calls, so that an
+    /// overloaded service gets little more than the usual load. At most the share of a hundred
+    /// calls accumulates. Default 0.2.
     pub budget_share: f32,
 }
 
@@ -77,7 +77,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Sends everything exactly once.
+    /// Sends every request exactly once.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -86,21 +86,21 @@ impl RetryPolicy {
         }
     }
 
-    /// Sends a request `attempts` times at the most.
+    /// Sets the maximum number of attempts of a request.
     #[must_use]
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.max_attempts = attempts.max(1);
         self
     }
 
-    /// Sends nothing more after `elapsed`.
+    /// Sets the time after which no attempt is started.
     #[must_use]
     pub fn max_elapsed(mut self, elapsed: Duration) -> Self {
         self.max_elapsed = elapsed;
         self
     }
 
-    /// Pauses of up to `base` at first, and up to `cap` in the end.
+    /// Sets the maximum of the first pause, and of any pause.
     #[must_use]
     pub fn pauses(mut self, base: Duration, cap: Duration) -> Self {
         self.base = base;
@@ -108,8 +108,7 @@ impl RetryPolicy {
         self
     }
 
-    /// Lets all calls together make this many retries: so many a second, and a share
-    /// of their calls.
+    /// Sets the budget of all calls together: retries per second, and a share of the calls.
     #[must_use]
     pub fn budget(mut self, per_second: u32, share: f32) -> Self {
         self.budget_per_second = per_second;
@@ -122,16 +121,17 @@ impl RetryPolicy {
         RetryBudget::new(self.budget_per_second, self.budget_share, now)
     }
 
-    /// The delay before the next attempt, after so many retries: that of the service, else a
-    /// random one. `None`: no attempt is left. A date in the past, or a 0, counts as none.
+    /// The delay before the next attempt after this many retries: that of the service, else a
+    /// random one. `None`: no attempt is left. A `Retry-After` of 0, or a date in the past, is
+    /// ignored.
     pub(crate) fn delay(&self, retries: usize, retry_after: Option<Duration>) -> Option<Duration> {
         let ceiling = self.ceilings().nth(retries)?;
         let wait = retry_after.filter(|wait| !wait.is_zero());
         Some(wait.unwrap_or_else(|| jitter(ceiling)))
     }
 
-    /// The same after an attempt with this result. `None` also if a request with this effect may
-    /// not be sent again then.
+    /// The delay after an attempt with this result; `None` also if a request with this effect must
+    /// not be repeated then.
     pub(super) fn delay_after(
         &self,
         result: AttemptResult,
@@ -144,7 +144,7 @@ impl RetryPolicy {
             .flatten()
     }
 
-    /// The longest pauses, one after each attempt but the last.
+    /// The maxima of the pauses, one for each retry.
     fn ceilings(&self) -> impl Iterator<Item = Duration> + use<> {
         ExponentialBuilder::new()
             .with_min_delay(self.base)
@@ -155,8 +155,8 @@ impl RetryPolicy {
     }
 }
 
-/// Full jitter: anything up to the ceiling, so that clients that failed together
-/// do not come back together.
+/// Full jitter: a random pause up to the ceiling, so that clients that failed together do not retry
+/// together.
 fn jitter(ceiling: Duration) -> Duration {
     ceiling.mul_f64(fastrand::f64())
 }
@@ -166,20 +166,20 @@ fn jitter(ceiling: Duration) -> Duration {
 pub(super) enum AttemptResult {
     /// A response with this status.
     Response(StatusCode),
-    /// No connection was made, so nothing was executed.
+    /// Not sent: no connection was made, so the request was not executed.
     NotSent,
-    /// Something broke after the request may have arrived.
+    /// Lost: the request may have arrived.
     Lost,
 }
 
-/// True if a request with this effect may be sent again.
+/// Returns `true` if a request with this effect may be repeated after this result.
 fn may_retry(effect: Effect, result: AttemptResult) -> bool {
     let is_repeatable = effect != Effect::Create;
     match result {
         AttemptResult::NotSent => true,
         AttemptResult::Lost => is_repeatable,
         AttemptResult::Response(status) => match status.as_u16() {
-            // The gateway refused it before the service saw it.
+            // The gateway rejected it before it reached the service.
             429 => true,
             408 | 500 | 502 | 503 | 504 => is_repeatable,
             _ => false,

@@ -5,13 +5,13 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// The seconds of which the bucket keeps the tokens.
+/// The capacity of the bucket, as seconds of refill.
 const CAPACITY_SECONDS: f64 = 10.0;
-/// The calls of which the bucket keeps the tokens.
+/// The capacity of the bucket, as calls.
 const CAPACITY_CALLS: f64 = 100.0;
 
-/// A token bucket of retries. Calls and time fill it, so that a service in trouble gets
-/// little more than the usual load, however many callers try again.
+/// A token bucket of retries. Calls and time fill it, so that an overloaded service gets little
+/// more than the usual load, however many callers retry.
 #[derive(Debug)]
 pub(super) struct RetryBudget {
     per_second: f64,
@@ -27,7 +27,7 @@ struct State {
 }
 
 impl RetryBudget {
-    /// A budget with the tokens of ten seconds.
+    /// Creates a budget with the tokens of ten seconds.
     pub(super) fn new(per_second: u32, per_call: f32, now: SystemTime) -> Self {
         let per_second = f64::from(per_second);
         let per_call = f64::from(per_call);
@@ -69,7 +69,7 @@ impl RetryBudget {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is a single number; a panic elsewhere leaves a good state.
+        // Each change is a single number, so a panic elsewhere leaves a valid state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -84,7 +84,7 @@ mod tests {
         START + Duration::from_secs_f64(seconds)
     }
 
-    /// The number of retries that the budget has at one time.
+    /// The number of retries that the budget holds at this time.
     fn withdraw_all(budget: &RetryBudget, now: SystemTime) -> usize {
         (0..10_000).take_while(|_| budget.withdraw(now)).count()
     }

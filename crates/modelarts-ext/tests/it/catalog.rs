@@ -1,4 +1,4 @@
-//! Every operation of the description that lists something, as a stream.
+//! All lists of the description, read as streams.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -27,10 +27,10 @@ use crate::support::{
     site::Site,
 };
 
-/// What a service that keeps so many rows of everything is asked for, and answers.
+/// The number of rows of every list of the scripted service.
 const ROWS: usize = 130;
 
-/// A row by its number, in a form that the operation's rows have.
+/// The row of this number, in the shape of the operation's rows.
 fn row(operation: &str, number: usize) -> Value {
     let text = number.to_string();
     match operation {
@@ -46,7 +46,7 @@ fn row(operation: &str, number: usize) -> Value {
     }
 }
 
-/// Reads all that an operation lists. `None`: there is no stream for it.
+/// Reads the whole list of an operation; `None` if there is no stream for it.
 fn stream(operation: &str, client: &Client, job: &Job) -> Option<PageStream<()>> {
     fn counted<T: 'static>(items: PageStream<T>) -> Option<PageStream<()>> {
         Some(items.map_ok(|_| ()).boxed())
@@ -78,7 +78,7 @@ fn stream(operation: &str, client: &Client, job: &Job) -> Option<PageStream<()>>
     }
 }
 
-/// An answer as the description says that the operation makes it.
+/// The response of an operation, as the description defines it.
 fn answer(operation: &Operation, query: &BTreeMap<String, String>, body: &Value) -> Value {
     let how = operation.pagination.unwrap();
     let number = |name: Option<&str>| {
@@ -120,7 +120,7 @@ fn answer(operation: &Operation, query: &BTreeMap<String, String>, body: &Value)
     answer
 }
 
-/// Whether a path fits one with parameters in braces.
+/// Returns `true` if a path matches a template with parameters in braces.
 fn fits(template: &str, path: &str) -> bool {
     let (template, path) = (template.split('/'), path.split('/'));
     template.clone().count() == path.clone().count()

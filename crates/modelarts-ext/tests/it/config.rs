@@ -1,4 +1,4 @@
-//! Settings of a client from the environment and from a builder.
+//! Settings of a client, from the environment and from a builder.
 
 use modelarts_ext::{Client, ClientBuilder, Credentials, ErrorKind, config::Cloud};
 use serde_json::json;
@@ -18,7 +18,7 @@ fn vars(variables: &[(&str, &str)]) -> ClientBuilder {
     })
 }
 
-/// Enough for a client, but for the variables of a test.
+/// The settings of every client, besides the variables of a test.
 const ENDPOINT: (&str, &str) = ("MODELARTS_ENDPOINT", "https://modelarts.test");
 const PROJECT: (&str, &str) = ("HUAWEICLOUD_SDK_PROJECT_ID", "p1");
 const KEYS: [(&str, &str); 2] = [("HUAWEICLOUD_SDK_AK", "AK1"), ("HUAWEICLOUD_SDK_SK", "SK1")];
@@ -55,7 +55,7 @@ fn the_endpoint_or_the_region_is_taken() {
         assert_eq!(endpoint(&regions[at..]), urls[at]);
         assert_eq!(endpoint(&regions[at..=at]), urls[at]);
     }
-    // An empty variable is none.
+    // Empty variables count as unset.
     let empty = [
         ("MODELARTS_ENDPOINT", ""),
         ("MODELARTS_REGION", ""),
@@ -89,12 +89,12 @@ fn the_project_is_taken() {
     assert_eq!(project(&[PROJECT]), "p1");
     assert_eq!(project(&[("OS_PROJECT_ID", "p2")]), "p2");
     assert_eq!(project(&[("OS_PROJECT_ID", "p2"), PROJECT]), "p1");
-    // The builder wins.
+    // The builder takes precedence.
     let client = vars(&[ENDPOINT, PROJECT, ak, sk]).project_id("p3").build();
     assert_eq!(client.unwrap().project_id(), "p3");
 }
 
-/// The headers that requests carry: access key, security token, token.
+/// The headers of requests: access key, security token, token.
 async fn sent(variables: &[(&str, &str)]) -> [Option<String>; 3] {
     let server = Server::start([json_answer("200 OK", "", r#"{"items":[]}"#)]).await;
     let all = [
@@ -135,7 +135,7 @@ async fn credentials_are_taken() {
         (&[ak, sk, st], [some("AK1"), some("ST1"), None]),
         (&[os_ak, os_sk, os_st], [some("AK2"), some("ST2"), None]),
         (&[ak, sk, os_st, st], [some("AK1"), some("ST1"), None]),
-        // Keys win over tokens.
+        // Keys take precedence over tokens.
         (&[ak, sk, token, os_token], [some("AK1"), None, None]),
         (&[token], [None, None, some("TK1")]),
         (&[os_token], [None, None, some("TK2")]),
@@ -164,7 +164,7 @@ fn half_a_pair_of_keys_is_told() {
             );
         }
     }
-    // Credentials in code make up for it.
+    // Credentials in the program replace those of the environment.
     let half = vars(&[ENDPOINT, PROJECT, ("OS_ACCESS_KEY", "x")]);
     half.credentials(Credentials::token("t")).build().unwrap();
 }
@@ -275,8 +275,8 @@ fn what_is_wrong_is_told() {
 
 #[test]
 fn keys_of_two_families_are_not_mixed() {
-    // The access key of one account with the secret key of another is a signature
-    // that is refused, and five of those lock the key.
+    // Mixing the access key of one account with the secret key of another gives an invalid
+    // signature, and five of those lock the key.
     let mixed = [
         ENDPOINT,
         PROJECT,
@@ -307,7 +307,7 @@ fn the_cloud_is_taken_from_the_builder_the_environment_or_the_endpoint() {
         }
         let client = set.build().unwrap();
         let job = client.training_jobs().from_value(&job).unwrap();
-        // Only Huawei Cloud has jobs of this kind.
+        // Only Huawei Cloud supports jobs of this kind.
         match job.check().violations.as_slice() {
             [] => Cloud::Huawei,
             [violation] if violation.field() == "kind" => Cloud::Otc,
@@ -342,7 +342,7 @@ fn the_cloud_is_taken_from_the_builder_the_environment_or_the_endpoint() {
         (&[otc, named("")], None, Cloud::Otc),
         (&[huawei, named("huawei")], Some(Cloud::Otc), Cloud::Otc),
         (&[otc, named("otc")], Some(Cloud::Huawei), Cloud::Huawei),
-        // A builder needs no variable.
+        // The builder needs no variable.
         (&[otc, named("aws")], Some(Cloud::Huawei), Cloud::Huawei),
     ] {
         assert_eq!(

@@ -1,5 +1,5 @@
-//! The SDK seen from outside, against the emulator and scripted servers. Most folders are those
-//! of `src`.
+//! Tests of the public API of the SDK, against the emulator and scripted servers. Most folders are
+//! those of `src`.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Lists over HTTP: pages in flight, positions, offsets of unclear meaning.
+//! Lists over HTTP: concurrent pages, positions, disputed offsets.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::support::{
     site::Site,
 };
 
-/// A site with so many jobs that never begin; `job-0` is the oldest.
+/// A site with this number of jobs that stay pending; `job-0` is the oldest.
 async fn site(jobs: usize) -> Site {
     let mut timing = Timing::instant();
     timing.creating = Duration::from_secs(3600);
@@ -67,7 +67,7 @@ async fn a_list_is_read_on_after_it_has_changed() {
     let saved = serde_json::to_string(&first.position).unwrap();
     drop(pages);
 
-    // Three that were read go, two new ones come.
+    // Three jobs that were read are deleted, two new ones are created.
     for job in &first.items[3..6] {
         job.delete().await.unwrap();
         site.emulator.wait_until_gone(job.id()).await;
@@ -78,7 +78,7 @@ async fn a_list_is_read_on_after_it_has_changed() {
     let position: Position = serde_json::from_str(&saved).unwrap();
     let rest = jobs.list().page_size(10).resume(position).items();
     let rest: Vec<Job> = rest.try_collect().await.unwrap();
-    // The new ones are on the first page that is asked for, and were not given before.
+    // The new ones are on the first page of the resumed list, and were not returned before.
     assert_eq!(names(&rest[..2]), ["new-1", "new-0"]);
     assert_eq!(names(&rest[2..]), expected((0..20).rev()));
 
@@ -124,7 +124,7 @@ fn events(total: usize, numbers: std::ops::Range<usize>) -> Reply {
                    "message": format!("event {number}")})
         })
         .collect();
-    // Numbers come as text, as the reference has them.
+    // Numbers are text, as in the reference.
     let body = json!({"total": total.to_string(), "events": rows});
     json_answer("200 OK", "", &body.to_string())
 }
@@ -154,11 +154,11 @@ async fn the_offset_of_events_is_found_out_and_remembered() {
     let server = Server::start([
         details(),
         events(150, 0..100),
-        // Record 84 is asked for, and page 84 is not there.
+        // Record 84 is requested, which the service takes for page 84.
         events(150, 0..0),
-        // The page that holds the last rows known, and the rest.
+        // The page with the last known rows, and the rest.
         events(150, 84..150),
-        // Once more.
+        // The first page again.
         events(150, 0..100),
         events(150, 84..150),
     ])
@@ -228,16 +228,16 @@ async fn an_error_at_the_end_of_a_list_says_where_to_read_on() {
     let server = Server::start([
         details(),
         events(150, 0..100),
-        // It says 150, and there are 120 for the time being.
+        // The total is 150, with only 120 rows at first.
         events(150, 84..120),
         events(150, 104..120),
         events(150, 112..120),
-        // Read again from the beginning.
+        // Reread from the beginning.
         events(150, 0..100),
         events(150, 96..120),
         events(150, 116..120),
         events(150, 118..120),
-        // Read on.
+        // The rest.
         events(150, 104..150),
     ])
     .await;

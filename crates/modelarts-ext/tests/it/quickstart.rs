@@ -1,5 +1,5 @@
-//! The quick start: the accuracy of its model is what Python computes from the bundled data, and
-//! another one from other data.
+//! Quick start: the accuracy of its model equals that computed by Python from the bundled data, and
+//! changes with the data.
 
 #[path = "../../examples/quickstart/job.rs"]
 mod job;
@@ -36,7 +36,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Model and metrics as the script computes them without any emulator.
+/// The model and the metrics that the script computes without an emulator.
 fn by_hand(sample: &Path) -> (String, String) {
     let out = tempfile::tempdir().unwrap();
     let output = Command::new("python3")
@@ -54,7 +54,7 @@ fn by_hand(sample: &Path) -> (String, String) {
     )
 }
 
-/// Model, metrics and log of the job of the quick start.
+/// The model, metrics and log of the job of the quick start.
 async fn by_job(sample: &Path) -> (String, String, Vec<LogItem>) {
     let site = Site::start().await;
     job::upload(sample, site.emulator.obs_root(), "quickstart").unwrap();
@@ -95,7 +95,7 @@ async fn the_accuracy_is_what_python_computes() {
 async fn other_data_gives_another_accuracy() {
     let other = tempfile::tempdir().unwrap();
     copy(&sample(), other.path());
-    // What it learns from is turned around, what it is asked is not.
+    // The training data is inverted, the test data is not.
     let train = other.path().join("data/train.csv");
     let flipped: String = fs::read_to_string(&train)
         .unwrap()

@@ -1,4 +1,4 @@
-//! The log of the whole process.
+//! Log of the whole process.
 
 use std::{
     io,
@@ -7,9 +7,8 @@ use std::{
 
 use tracing_subscriber::{filter::LevelFilter, fmt::format::FmtSpan};
 
-/// Everything that this process traces. Only one can be started in a process, so a test that
-/// starts one runs in a child: `tracing` decides once for all threads whether anything listens to
-/// a place in the code.
+/// The log of this process. A process can have only one, so tests that use it run in a child:
+/// `tracing` caches for all threads if a call site has a subscriber.
 #[derive(Clone, Default)]
 pub(crate) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 

@@ -4,13 +4,13 @@ use std::process::Command;
 
 const MARK: &str = "MODELARTS_EXT_TEST_CHILD";
 
-/// True in the child process.
+/// Returns `true` in the child process.
 pub(crate) fn is_child() -> bool {
     std::env::var_os(MARK).is_some()
 }
 
-/// Runs the test of this name again, in a process with these variables, and fails when it fails.
-/// The name has the modules of the test in it.
+/// Runs a test again in a process with these variables, and fails if it fails. The name includes
+/// the modules of the test.
 pub(crate) fn child(test: &str, variables: &[(&str, &str)]) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture"])
@@ -26,7 +26,7 @@ pub(crate) fn child(test: &str, variables: &[(&str, &str)]) {
     );
 }
 
-/// Runs the test of this name again in a process of its own. True in that process.
+/// Runs a test again in a process of its own. Returns `true` in that process.
 pub(crate) fn run_alone(test: &str) -> bool {
     if !is_child() {
         child(test, &[]);

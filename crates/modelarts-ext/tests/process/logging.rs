@@ -1,5 +1,5 @@
-//! Logs name secret files that others can read and a cloud that is not the endpoint's, and have no
-//! secrets in them.
+//! Warnings in logs: secret files that other users can read, and a cloud that contradicts the
+//! endpoint. Logs have no secrets.
 
 use modelarts_ext::{
     Client, Credentials,
@@ -52,9 +52,11 @@ fn a_cloud_that_is_not_the_one_of_the_endpoint_is_logged() {
         log.warnings(),
         [
             "MODELARTS_CLOUD names huawei, but the endpoint \
-             https://modelarts.eu-de.otc.t-systems.com/ is of otc; the variable decides",
+             https://modelarts.eu-de.otc.t-systems.com/ belongs to otc; the variable takes \
+             precedence",
             "MODELARTS_CLOUD names otc, but the endpoint \
-             https://modelarts.cn-north-4.myhuaweicloud.com/ is of huawei; the variable decides",
+             https://modelarts.cn-north-4.myhuaweicloud.com/ belongs to huawei; the variable \
+             takes precedence",
         ]
     );
 }
@@ -96,7 +98,7 @@ fn files_that_others_can_read_are_warned_of() {
     let place = TestEnvironment::new()
         .file("here/clouds.yaml", "clouds: {a: {auth: {ak: AK}}}")
         .file(path, "clouds: {a: {auth: {sk: SK-s3cr3t}}}");
-    // The open one has no secret in it.
+    // This file is readable by others, but has no secret.
     set_mode(&place.path("here/clouds.yaml"), 0o644);
     assert_eq!(warnings(&place, path, 0o400), [""; 0]);
     assert_eq!(
@@ -137,7 +139,7 @@ async fn logs_show_no_secret() {
                 "",
                 &format!(r#"{{"endpoints":"{JUPYTER_TOKEN}"}}"#),
             ),
-            // For the wait, which passes over it and says so.
+            // For the wait, which tolerates it and logs it.
             json_answer("200 OK", "", &format!(r#"{{"spec":"{JUPYTER_TOKEN}"}}"#)),
             job_answer("Completed"),
             json_answer("400 Bad Request", "", "{}"),
@@ -168,7 +170,7 @@ async fn logs_show_no_secret() {
         "operation=\"ShowTrainingJobDetails\"",
         "sending again",
         "request_id=\"r1\"",
-        "passed over",
+        "transient error, polling continues",
         // Of the redirect.
         "status=302",
     ] {

@@ -1,8 +1,7 @@
-//! Tests of what a whole process shares: its variables, its `tracing` subscriber and the TLS
-//! provider that it has chosen.
+//! Tests of process-wide state: variables, the `tracing` subscriber and the TLS provider.
 //!
-//! A test that sets a variable or a subscriber runs in a child process, alone. No test of this
-//! program may choose a TLS provider.
+//! A test that sets a variable or a subscriber runs alone in a child process. No test of this
+//! program may select a TLS provider.
 
 #![allow(
     clippy::unwrap_used,

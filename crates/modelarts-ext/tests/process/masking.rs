@@ -1,4 +1,4 @@
-//! Secrets that an answer repeats are masked in errors and logs.
+//! Masking of secrets that a response echoes, in errors and logs.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// The secrets of a request, and the key that it was signed with.
+/// The secrets of a request, and the secret key.
 fn secrets_of(request: &reqwest::Request) -> Vec<String> {
     let header = |name: &str| Some(request.headers().get(name)?.to_str().unwrap().to_owned());
     let signature = header("authorization").map(|value| {
@@ -42,10 +42,10 @@ fn in_address(text: &str) -> String {
         .replace('=', "%3D")
 }
 
-/// An answer that says a secret again.
+/// A response that echoes a secret.
 type Echo = fn(&str) -> NetworkReply;
 
-/// Each way in which a text from outside comes into an error or a log.
+/// Each way in which an external text gets into an error or a log.
 const ECHOES: &[(&str, Echo)] = &[
     ("message", |secret| {
         reply(
@@ -142,12 +142,12 @@ const ECHOES: &[(&str, Echo)] = &[
 ];
 
 #[tokio::test]
-async fn what_a_server_says_again_is_masked() {
-    if !run_alone("masking::what_a_server_says_again_is_masked") {
+async fn secrets_that_a_server_echoes_are_masked() {
+    if !run_alone("masking::secrets_that_a_server_echoes_are_masked") {
         return;
     }
     let log = CapturedLog::start();
-    // Characters that are written in several ways, and letters of both cases.
+    // Characters with several encodings, and letters of both cases.
     let odd = "tk-hidden-3/A+b==";
     for (kind, credentials, count) in [
         ("token", Credentials::token(TOKEN), 1),

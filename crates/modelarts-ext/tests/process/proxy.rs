@@ -1,4 +1,4 @@
-//! What goes to this machine does not go through a proxy.
+//! Requests to this machine do not use a proxy.
 
 use std::{
     io::{BufRead, BufReader},
@@ -15,7 +15,7 @@ use crate::{
     support::{clock::TestClock, errors::refused, site::Site},
 };
 
-/// A proxy that hangs up on everybody; and the first lines that it was sent.
+/// A proxy that closes every connection, with the first lines that it received.
 fn proxy() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -65,7 +65,7 @@ async fn loopback_goes_past_proxies() {
     assert_eq!(*lines.lock().unwrap(), [""; 0]);
 }
 
-/// Shows that the variables of the other test do something.
+/// Shows that the variables of the other test have an effect.
 #[tokio::test]
 async fn other_hosts_are_reached_through_proxies() {
     if is_child() {

@@ -1,4 +1,4 @@
-//! Real handshakes with a server that has a certificate of its own authority.
+//! TLS handshakes with a server whose certificate is signed by a private authority.
 
 use std::{
     sync::{
@@ -48,8 +48,7 @@ impl Authority {
         }
     }
 
-    /// A server with a certificate for these names, that answers every request
-    /// with an empty list.
+    /// A server with a certificate for these names, which returns an empty list for every request.
     async fn server(&self, names: &[&str]) -> TlsServer {
         let key = KeyPair::generate().unwrap();
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
@@ -119,8 +118,7 @@ impl TlsServer {
     }
 }
 
-/// Nothing in this process has chosen a provider, and nothing that is done here
-/// may do so for the user's program.
+/// Fails if this process has a default provider: the SDK must leave that choice to the program.
 fn no_default_provider() {
     assert!(CryptoProvider::get_default().is_none());
 }
@@ -137,7 +135,7 @@ async fn an_added_root_is_trusted() {
         assert_eq!(jobs.len(), 0);
         assert_eq!(server.counts(), (done, done));
     }
-    // Several in one file, and others beside it.
+    // Several certificates in one file, among others.
     let bundle = format!("{}{}", Authority::new("another").pem, authority.pem);
     let client = server
         .client("localhost")
@@ -208,7 +206,7 @@ async fn a_certificate_for_another_name_is_refused() {
 }
 
 #[test]
-fn a_root_certificate_that_is_none_is_told() {
+fn an_invalid_root_certificate_is_reported() {
     let client = || {
         Client::builder()
             .endpoint("https://localhost")
@@ -238,13 +236,13 @@ fn a_root_certificate_that_is_none_is_told() {
         assert_eq!(message(&error), text);
         assert_eq!(error.kind(), ErrorKind::Config);
     }
-    // A good one does not make up for a bad one.
+    // A valid certificate does not compensate for an invalid one.
     let both = client().root_certificate(good).root_certificate("hello");
     assert_eq!(refused(both.build()).kind(), ErrorKind::Config);
     no_default_provider();
 }
 
-/// Certificates of the platform are needed for https only.
+/// The certificates of the platform are needed only for https.
 #[tokio::test]
 async fn http_on_loopback_needs_no_certificates() {
     if is_child() {
@@ -262,7 +260,7 @@ async fn http_on_loopback_needs_no_certificates() {
     );
 }
 
-/// On such a machine an added root is enough for https.
+/// On such a machine, an added root is enough for https.
 #[tokio::test]
 async fn an_added_root_is_enough() {
     if is_child() {

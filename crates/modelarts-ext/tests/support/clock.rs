@@ -1,4 +1,4 @@
-//! A clock that does not make anybody wait.
+//! Test clock, which does not wait.
 
 use std::{
     collections::VecDeque,
@@ -12,13 +12,13 @@ use tokio::sync::watch;
 
 /// Sleeps that are shorter than this are pauses; all others are time limits.
 const LIMIT: Duration = Duration::from_secs(60);
-/// No test makes so many pauses; without a limit, what never ends would hang.
+/// The maximum number of pauses, so that a test that never ends fails.
 const MOST: usize = 1000;
 
-/// Stands still, but for the pauses of the client: a pause ends at once and moves
-/// the clock on. Time limits only expire when a test [advances](Self::advance) it.
+/// A clock that stands still except for the pauses of the client: a pause ends at once and advances
+/// the clock. Time limits expire only when a test [advances](Self::advance) it.
 ///
-/// The emulator goes by the same clock, or signatures would be too old.
+/// The emulator uses the same clock, because signatures would be too old otherwise.
 #[derive(Clone)]
 pub(crate) struct TestClock(Arc<Inner>);
 
@@ -29,7 +29,7 @@ struct Inner {
 }
 
 impl TestClock {
-    /// It is 2026-01-15T08:30:45Z.
+    /// Creates a clock at 2026-01-15T08:30:45Z.
     pub(crate) fn new() -> Self {
         let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_465_845);
         Self(Arc::new(Inner {
@@ -39,17 +39,17 @@ impl TestClock {
         }))
     }
 
-    /// Happens during the next pause for which nothing has been said yet.
+    /// Sets an action for the next pause that has none.
     pub(crate) fn step(&self, step: impl Future<Output = ()> + Send + 'static) {
         self.0.steps.lock().unwrap().push_back(Box::pin(step));
     }
 
-    /// The steps that have not happened.
+    /// The number of actions that did not run.
     pub(crate) fn steps_left(&self) -> usize {
         self.0.steps.lock().unwrap().len()
     }
 
-    /// The pauses that were made.
+    /// The pauses of the client so far.
     pub(crate) fn slept(&self) -> Vec<Duration> {
         self.0.slept.lock().unwrap().clone()
     }
@@ -118,8 +118,8 @@ impl modelarts_emulator::clock::Clock for TestClock {
 
     fn sleep(&self, duration: Duration) -> modelarts_emulator::clock::Sleep {
         if duration < LIMIT {
-            // With `Timing::instant` that is zero, or the grace of a process, which
-            // lives in real time.
+            // With `Timing::instant` that is zero, or the grace period of a process, which is real
+            // time.
             modelarts_emulator::clock::Clock::sleep(
                 &modelarts_emulator::clock::SystemClock,
                 duration,

@@ -1,4 +1,4 @@
-//! Creates: of a client without a service, and one with every field.
+//! Job builders for tests: one without a service, and one with every field.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -10,14 +10,14 @@ use modelarts_ext::{
 };
 use serde_json::{Value, json};
 
-/// A client of nobody. To make one takes long, and it sends nothing.
+/// A client without a service. Shared, because creating one is slow, and it sends nothing.
 pub(crate) fn client() -> Client {
     static CLIENT: LazyLock<Client> = LazyLock::new(|| {
         Client::builder()
             .endpoint("http://127.0.0.1:9")
             .project_id("0123456789abcdef0123456789abcdef")
             .credentials(Credentials::keys("AK", "SK"))
-            // Some rules have lower limits there.
+            // Some limits are lower there.
             .cloud(Cloud::Otc)
             .build()
             .unwrap()
@@ -32,7 +32,7 @@ pub(crate) fn job(document: &Value) -> CreateJob {
     }
 }
 
-/// The violations that the check finds, one line each.
+/// The violations of the check, one line each.
 pub(crate) fn violations(job: &CreateJob) -> Vec<String> {
     let report = job.check();
     report.violations.iter().map(ToString::to_string).collect()
@@ -48,7 +48,7 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-/// A create that calls each method of the builder once.
+/// A job that uses each method of the builder once.
 pub(crate) fn everything() -> CreateJob {
     client()
         .training_jobs()

@@ -1,4 +1,4 @@
-//! Variables and files in which credentials are looked for.
+//! Test environment: variables and files with credentials.
 
 use std::{
     fmt,
@@ -7,7 +7,7 @@ use std::{
 
 use modelarts_ext::config::Environment;
 
-/// Files and variables.
+/// The files and variables of a test.
 pub(crate) struct TestEnvironment {
     root: tempfile::TempDir,
     variables: Vec<(String, String)>,
@@ -26,7 +26,7 @@ impl TestEnvironment {
         self
     }
 
-    /// A file that only its owner can read.
+    /// Adds a file that only its owner can read.
     pub(crate) fn file(self, path: &str, text: impl AsRef<str>) -> Self {
         let path = self.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -39,7 +39,7 @@ impl TestEnvironment {
         self.root.path().join(path)
     }
 
-    /// The text with the place of the files taken out.
+    /// The text with the directory of the files removed.
     pub(crate) fn short(&self, text: impl fmt::Display) -> String {
         let root = format!("{}/", self.root.path().display());
         text.to_string().replace(&root, "")

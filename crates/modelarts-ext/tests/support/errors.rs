@@ -1,8 +1,8 @@
-//! Errors as a test compares them.
+//! Errors in a form that tests can compare.
 
 use modelarts_ext::Error;
 
-/// The message of an error, with what differs from run to run replaced.
+/// The message of an error, with variable parts replaced.
 pub(crate) fn message(error: &Error) -> String {
     let text = error.to_string();
     match error.request_id() {
@@ -11,7 +11,7 @@ pub(crate) fn message(error: &Error) -> String {
     }
 }
 
-/// `expect_err` without `Debug` of the value that is there instead.
+/// Like `expect_err`, without requiring `Debug` of the value.
 pub(crate) fn refused<T>(result: Result<T, Error>) -> Error {
     match result {
         Ok(_) => panic!("that should have been refused"),

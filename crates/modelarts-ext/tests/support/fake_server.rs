@@ -1,4 +1,4 @@
-//! A server that answers each request by a function.
+//! Server whose responses are computed by a function.
 
 use std::{
     fmt,
@@ -12,7 +12,7 @@ use axum::{
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-/// A request, as it came.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeRequest {
     pub(crate) method: String,
@@ -50,7 +50,7 @@ impl FakeReply {
     }
 }
 
-/// A server on this machine.
+/// A local server.
 #[derive(Clone)]
 pub(crate) struct FakeServer {
     pub(crate) url: String,
@@ -68,7 +68,7 @@ impl FakeServer {
         fake
     }
 
-    /// Answers nothing before it is [opened](Self::open).
+    /// Creates a server that does not respond before it is [opened](Self::open).
     pub(crate) async fn closed(
         answer: impl Fn(&FakeRequest) -> FakeReply + Send + Sync + 'static,
     ) -> Self {
@@ -111,12 +111,12 @@ impl FakeServer {
         self.gate.add_permits(1 << 20);
     }
 
-    /// Answers some of those that wait.
+    /// Responds to this number of the waiting requests.
     pub(crate) fn pass(&self, count: usize) {
         self.gate.add_permits(count);
     }
 
-    /// Waits until this many requests have come.
+    /// Waits until this number of requests has arrived.
     pub(crate) async fn arrived(&self, count: usize) {
         let mut arrived = self.arrived.subscribe();
         arrived.wait_for(|arrived| *arrived >= count).await.unwrap();
@@ -131,7 +131,7 @@ impl FakeServer {
     }
 }
 
-/// An address that nobody listens at.
+/// An address without a listener.
 pub(crate) fn closed_address() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())

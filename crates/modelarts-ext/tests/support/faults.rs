@@ -1,4 +1,4 @@
-//! Faults of the emulator, and the operations that they strike.
+//! Faults of the emulator, and the operations that they affect.
 
 use modelarts_emulator::faults::Fault;
 
@@ -8,7 +8,7 @@ pub(crate) const CREATE: &str = "CreateTrainingJob";
 pub(crate) const STOP: &str = "StopTrainingJob";
 pub(crate) const DELETE: &str = "DeleteTrainingJob";
 
-/// An answer of this status without an error code.
+/// A response with this status and without an error code.
 pub(crate) fn status(status: u16, retry_after: Option<u64>) -> Fault {
     Fault::Status {
         status,

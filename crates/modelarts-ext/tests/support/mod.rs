@@ -1,4 +1,4 @@
-//! Helpers of both test programs: a clock, the emulator, servers that answer by a script.
+//! Helpers of both test programs: a clock, the emulator, scripted servers.
 
 pub(crate) mod clock;
 pub(crate) mod create_job;

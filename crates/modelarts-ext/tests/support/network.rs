@@ -1,4 +1,4 @@
-//! A network that a test makes up.
+//! Simulated network.
 
 use std::{fmt, future::pending};
 
@@ -8,10 +8,10 @@ use modelarts_ext::{
 };
 use reqwest::Request;
 
-/// The answer of a made-up network to a request.
+/// The response of a simulated network to a request.
 pub(crate) type NetworkReply = Result<http::Response<String>, ConnectorError>;
 
-/// Answers each request at once with what the function says, or never.
+/// A network that responds at once with the result of the function, or never.
 pub(crate) struct Network<F>(pub(crate) F);
 
 impl<F> fmt::Debug for Network<F> {
@@ -35,7 +35,7 @@ impl<F: Fn(&Request) -> Option<NetworkReply> + Send + Sync + 'static> HttpConnec
     }
 }
 
-/// An answer in JSON.
+/// A response in JSON.
 pub(crate) fn json(body: impl ToString) -> Option<NetworkReply> {
     Some(Ok(http::Response::new(body.to_string())))
 }

@@ -1,4 +1,4 @@
-//! A barrier in a training script, at which the script waits for the test.
+//! Barrier at which a training script waits for the test.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::{
 
 pub(crate) struct ScriptBarrier(TcpListener);
 
-/// A script that waits at the barrier. It goes on when this is dropped.
+/// A script that waits at the barrier. It continues when this value is dropped.
 pub(crate) struct BlockedScript(TcpStream);
 
 impl ScriptBarrier {
@@ -26,14 +26,14 @@ impl ScriptBarrier {
         )
     }
 
-    /// Waits until a script waits at the barrier.
+    /// Waits until a script has reached the barrier.
     pub(crate) async fn reached(&self) -> BlockedScript {
         let reached = async {
             let (mut stream, _) = self.0.accept().await.unwrap();
             stream.read_exact(&mut [0]).await.unwrap();
             BlockedScript(stream)
         };
-        // A bound for the worst case, so that a test fails instead of hanging.
+        // A limit, so that a test fails instead of hanging.
         tokio::time::timeout(Duration::from_secs(60), reached)
             .await
             .expect("the script has not reached the barrier")

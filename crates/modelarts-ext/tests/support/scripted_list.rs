@@ -1,13 +1,13 @@
 //! Scripted list: the pages of a case of `openapi/vectors/pagination.json`.
 //!
-//! xtask uses this file too, for the clients in other languages.
+//! xtask uses this file as well, for clients in other languages.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The file.
+/// The content of the file.
 #[derive(Deserialize)]
 pub(crate) struct ScriptedLists {
     lists: BTreeMap<String, ListForm>,
@@ -17,7 +17,7 @@ pub(crate) struct ScriptedLists {
 /// The documents of one operation.
 #[derive(Deserialize)]
 struct ListForm {
-    /// The field that holds the rows.
+    /// The field with the rows.
     items: String,
     /// A row, with `{row}` for its name.
     row: Value,
@@ -44,19 +44,19 @@ enum OffsetUnit {
     Record,
 }
 
-/// The list from a request on, which counts from 1.
+/// The state of the list from a request on, counted from 1.
 #[derive(Deserialize)]
 struct ListState {
     from_request: u64,
     rows: Vec<String>,
-    /// The stated total, where it is not the number of rows.
+    /// The stated total, if it differs from the number of rows.
     total: Option<Value>,
-    /// The most rows of a page, whatever the limit is.
+    /// The maximum number of rows of a page, whatever the limit is.
     most: Option<u64>,
     page: Option<PageFault>,
 }
 
-/// A page that is not the one asked for.
+/// A page other than the requested one.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum PageFault {
@@ -69,7 +69,7 @@ enum PageFault {
 }
 
 impl ScriptedLists {
-    /// The answer to a request, which counts from 1.
+    /// The response to a request, counted from 1.
     pub(crate) fn answer(
         &self,
         case: &ListCase,

@@ -1,4 +1,4 @@
-//! A server that answers by a script, one answer for each connection.
+//! Scripted server, with one response for each connection.
 
 use std::{
     collections::VecDeque,
@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// A client that talks to it.
+    /// A client of this server.
     pub(crate) fn client(&self, clock: &TestClock) -> ClientBuilder {
         Client::builder()
             .endpoint(&self.url)
@@ -66,17 +66,17 @@ impl Server {
             .timeout(Duration::from_secs(3600))
     }
 
-    /// The requests so far, as they came over the wire.
+    /// The requests so far, as received.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Adds answers to the script.
+    /// Adds responses to the script.
     pub(crate) fn add(&self, replies: impl IntoIterator<Item = Reply>) {
         self.replies.lock().unwrap().extend(replies);
     }
 
-    /// How many answers of the script were not asked for.
+    /// The number of responses that were not requested.
     pub(crate) fn left(&self) -> usize {
         self.replies.lock().unwrap().len()
     }
@@ -88,7 +88,7 @@ impl Drop for Server {
     }
 }
 
-/// An answer in JSON, complete with its head.
+/// A complete response in JSON.
 pub(crate) fn json_answer(status: &str, headers: &str, body: &str) -> Reply {
     Reply::Bytes(
         format!(
@@ -100,7 +100,7 @@ pub(crate) fn json_answer(status: &str, headers: &str, body: &str) -> Reply {
     )
 }
 
-/// The words of this system for a connection that was reset.
+/// The message of the operating system for a connection that was reset.
 pub(crate) async fn words_for_a_reset() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap())
@@ -129,12 +129,12 @@ async fn answer(
             r#"{"error_msg":"not in the script"}"#,
         )
     });
-    // A client may stop to read whenever it likes, so errors are none.
+    // Clients may stop reading at any time, so errors are ignored.
     match reply {
         Reply::Bytes(bytes) => {
             let _ = stream.write_all(&bytes).await;
             let _ = stream.shutdown().await;
-            // Closing before the client has would turn the end into a reset.
+            // Closing before the client would turn the end into a reset.
             let _ = stream.read(&mut [0]).await;
         }
         Reply::Reset(bytes) => {
@@ -149,7 +149,7 @@ async fn answer(
     }
 }
 
-/// Reads head and body, as the length in the head says.
+/// Reads head and body, by the length in the head.
 pub(crate) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     let mut bytes = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! The emulator, and a client of it.
+//! Emulator with a client.
 
 use std::{fs, sync::Arc, time::Duration};
 
@@ -41,19 +41,19 @@ impl Site {
         }
     }
 
-    /// Settings of one more client.
+    /// The settings of another client.
     pub(crate) fn client(&self) -> ClientBuilder {
         client(&self.emulator, &self.clock)
     }
 
-    /// Puts an object into OBS.
+    /// Writes an object to OBS.
     pub(crate) fn put(&self, key: &str, content: impl AsRef<[u8]>) {
         let path = self.emulator.obs_root().join(key);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
 
-    /// A job that runs `script`; not submitted yet.
+    /// A job that runs `script`, not submitted yet.
     pub(crate) fn script(&self, name: &str, script: &str) -> CreateJob {
         self.put(&format!("bucket/{name}/code/train.py"), script);
         self.client
@@ -65,7 +65,7 @@ impl Site {
             .flavor("modelarts.vm.cpu.8u")
     }
 
-    /// Runs a job until nothing will happen to it any more.
+    /// Runs a job until nothing more happens to it.
     pub(crate) async fn run(&self, job: CreateJob) -> Job {
         let mut job = job.submit().await.unwrap();
         self.emulator.wait_until_settled(job.id()).await;
@@ -73,20 +73,20 @@ impl Site {
         job
     }
 
-    /// The next answers of an operation go wrong.
+    /// Makes the next responses of an operation fail.
     pub(crate) fn fault(&self, times: u32, operation: &str, fault: Fault) {
         let rule = FaultRule::times(times, operation, fault);
         self.emulator.faults().add(rule).unwrap();
     }
 
-    /// How often an operation was received, and how often executed with success.
+    /// The number of requests of an operation that were received, and executed successfully.
     pub(crate) fn count(&self, operation: &str) -> (u64, u64) {
         let RequestCount {
             received, executed, ..
         } = self.emulator.requests()[operation];
         (received, executed)
     }
-    /// All jobs, as a list gives them.
+    /// All jobs, as a list returns them.
     pub(crate) async fn list(&self) -> Result<Vec<Job>, Error> {
         let jobs = self.client.training_jobs().list().stream();
         jobs.try_collect().await
@@ -102,6 +102,6 @@ fn client(emulator: &Emulator, clock: &TestClock) -> ClientBuilder {
             emulator.secret_key(),
         ))
         .clock(clock.clone())
-        // The clock leaps; this is a limit that no test reaches by itself.
+        // The clock jumps; no test reaches this limit otherwise.
         .timeout(Duration::from_secs(3600))
 }

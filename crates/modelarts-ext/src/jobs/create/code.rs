@@ -10,7 +10,7 @@ use crate::jobs::create::{CreateJob, hyperparameter_search::HyperparameterSearch
 const ENGINE: &str = "algorithm.engine";
 
 impl CreateJob {
-    /// Sets fields of the engine, and removes those of other ways to name one.
+    /// Sets fields of the engine, and removes those of other kinds of engines.
     fn set_engine(self, fields: &[(&str, String)], others: &[&str]) -> Self {
         let cleared = others
             .iter()
@@ -20,7 +20,7 @@ impl CreateJob {
         })
     }
 
-    /// Runs on an image of the platform: the name and the version of its engine.
+    /// Uses an image of the platform, by name and version of its engine.
     pub fn preset_image(self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.set_engine(
             &[
@@ -31,7 +31,7 @@ impl CreateJob {
         )
     }
 
-    /// Runs on an image of the platform: the id of its engine.
+    /// Uses an image of the platform, by the id of its engine.
     pub fn preset_engine(self, id: impl Into<String>) -> Self {
         self.set_engine(
             &[("engine_id", id.into())],
@@ -39,81 +39,78 @@ impl CreateJob {
         )
     }
 
-    /// Runs on an image of your own, such as `organisation/image:tag`. Together with
-    /// [`preset_image`](Self::preset_image) and a boot file it takes the place of
-    /// the image of the engine.
+    /// Uses a custom image, such as `organisation/image:tag`. With
+    /// [`preset_image`](Self::preset_image) and a boot file, it replaces the image of the engine.
     pub fn custom_image(self, url: impl Into<String>) -> Self {
         self.set_engine(&[("image_url", url.into())], &["engine_id"])
     }
 
-    /// The instance of the enterprise registry that holds the image (Huawei Cloud).
+    /// Sets the instance of the enterprise registry that holds the image (Huawei Cloud).
     pub fn image_repository(self, id: impl Into<String>) -> Self {
         self.set_engine(&[("image_repo_id", id.into())], &[])
     }
 
-    /// Whether the platform's `MoXing` is installed into the image. Needs
+    /// Installs the platform's `MoXing` into the image, or not. Requires
     /// [`preset_image`](Self::preset_image) and [`custom_image`](Self::custom_image).
     pub fn install_sys_packages(self, install: bool) -> Self {
         self.set("algorithm.engine.install_sys_packages", install)
     }
 
-    /// The user id that a custom image runs as: 1000 to 65535, in a dedicated pool
-    /// from 0 on. Default 1000.
+    /// Sets the user id of a custom image: 1000 to 65535, in a dedicated pool from 0. Default 1000.
     ///
-    /// Documents have no field for it in requests (`openapi/SOURCES.md`, O, S, F3); it is sent in
-    /// the field that answers carry it in.
+    /// Requests have no documented field for it (`openapi/SOURCES.md`, O, S, F3); it is sent in the
+    /// field that responses have.
     pub fn run_user(self, id: u32) -> Self {
         self.set_engine(&[("run_user", id.to_string())], &[])
     }
 
-    /// The command of a custom image. The user guide wants one line (`openapi/SOURCES.md`, F3): `;`
-    /// and `&&` join commands.
+    /// Sets the command of a custom image. The user guide requires a single line
+    /// (`openapi/SOURCES.md`, F3): `;` and `&&` join commands.
     pub fn command(self, command: impl Into<String>) -> Self {
         self.set("algorithm.command", command.into())
     }
 
-    /// Runs an algorithm that is kept by the service; code, boot file and engine that the
-    /// job names itself take the place of the algorithm's.
+    /// Uses an algorithm of the service. Code, boot file and engine that are set here override
+    /// those of the algorithm.
     pub fn algorithm(self, id: impl Into<String>) -> Self {
         self.set("algorithm.id", id.into())
     }
 
-    /// Runs an algorithm that was subscribed to.
+    /// Uses a subscribed algorithm.
     pub fn subscription(self, id: impl Into<String>, version: impl Into<String>) -> Self {
         self.set("algorithm.subscription_id", id.into())
             .set("algorithm.item_version_id", version.into())
     }
 
-    /// The OBS directory with the code, such as `obs://bucket/bert/`.
+    /// Sets the OBS directory with the code, such as `obs://bucket/bert/`.
     pub fn code_dir(self, path: impl Into<String>) -> Self {
         self.set("algorithm.code_dir", path.into())
     }
 
-    /// The script in the code directory that is run, such as
-    /// `obs://bucket/bert/train.py`.
+    /// Sets the script to run, a file in the code directory such as `obs://bucket/bert/train.py`.
     pub fn boot_file(self, path: impl Into<String>) -> Self {
         self.set("algorithm.boot_file", path.into())
     }
 
-    /// The directory in the container, below `/home`, that the last directory of `code_dir` is
-    /// downloaded into. Default `/home/ma-user/modelarts/user-job-dir`.
+    /// Sets the directory in the container, below `/home`, into which the last directory of
+    /// `code_dir` is downloaded. Default `/home/ma-user/modelarts/user-job-dir`.
     pub fn local_code_dir(self, path: impl Into<String>) -> Self {
         self.set("algorithm.local_code_dir", path.into())
     }
 
-    /// The directory that the command is run in.
+    /// Sets the working directory of the command.
     pub fn working_dir(self, path: impl Into<String>) -> Self {
         self.set("algorithm.working_dir", path.into())
     }
 
-    /// A hyper-parameter: the script gets `--<name>=<value>`. Given again, the later
-    /// value counts.
+    /// Adds a hyper-parameter: the script gets `--<name>=<value>`. A later value replaces an
+    /// earlier one.
     pub fn parameter(self, name: impl Into<String>, value: impl fmt::Display) -> Self {
         self.set_parameter(json!({"name": name.into(), "value": value.to_string()}))
     }
 
-    /// A hyper-parameter with a description or a constraint. Given again, the later
-    /// one counts.
+    /// Adds a hyper-parameter with a description or a constraint. A later one replaces an earlier
+    /// one.
     pub fn add_parameter(self, parameter: types::ParameterRequest) -> Self {
         self.set_parameter(serde_json::to_value(parameter).unwrap_or_default())
     }
@@ -126,24 +123,24 @@ impl CreateJob {
             .flatten()
             .find(|item| item.get("name") == parameter.get("name"));
         match (existing, &parameter) {
-            // What a copied job says about the parameter besides its value stays.
+            // Fields of a copied job's parameter other than its value are kept.
             (Some(Value::Object(members)), Value::Object(new)) => members.extend(new.clone()),
             _ => return self.push("algorithm.parameters", parameter),
         }
         self
     }
 
-    /// Takes a hyper-parameter away again, from a job that was copied or read.
+    /// Removes a hyper-parameter, from a job that was copied or read from a document.
     pub fn without_parameter(self, name: &str) -> Self {
         self.without_item("algorithm.parameters", name)
     }
 
-    /// An environment variable.
+    /// Sets an environment variable.
     pub fn env(self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.insert("algorithm.environments", name.into(), value.into())
     }
 
-    /// Takes an environment variable away again.
+    /// Removes an environment variable.
     pub fn without_env(mut self, name: &str) -> Self {
         if let Some(variables) = self.slot("algorithm.environments").as_object_mut() {
             variables.remove(name);
@@ -151,24 +148,23 @@ impl CreateJob {
         self
     }
 
-    /// Searches for the best hyper-parameters.
+    /// Sets a hyper-parameter search.
     pub fn search(self, search: HyperparameterSearch) -> Self {
         self.set("algorithm.policies.auto_search", search.into_json())
     }
 
-    /// Searches by a YAML file in OBS, with a framework in an OBS directory.
+    /// Sets a hyper-parameter search by a YAML file in OBS, with a framework in an OBS directory.
     pub fn search_files(self, config: impl Into<String>, framework: impl Into<String>) -> Self {
         self.set("algorithm.autosearch_config_path", config.into())
             .set("algorithm.autosearch_framework_path", framework.into())
     }
 
-    /// A task of a heterogeneous job, whose tasks take the place of algorithm and
-    /// resources.
+    /// Adds a task of a heterogeneous job. Its tasks replace algorithm and resources.
     pub fn task(self, task: types::TaskRequest) -> Self {
         self.push("tasks", serde_json::to_value(task).unwrap_or_default())
     }
 
-    /// Tunes a model of the platform (Huawei Cloud).
+    /// Sets the fine-tuning of a model of the platform (Huawei Cloud).
     pub fn fine_tuning(
         self,
         method: types::TrainType,

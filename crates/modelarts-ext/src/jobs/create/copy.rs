@@ -1,4 +1,4 @@
-//! Copies of jobs: the request that makes a job like another one.
+//! Copies of jobs: the request that creates a job like an existing one.
 
 use modelarts_api::Shape;
 use serde_json::{Map, Value, json};
@@ -17,40 +17,38 @@ use crate::{
 };
 
 impl Job {
-    /// Begins to make a job like this one under another name, to be changed and
-    /// submitted. One call reads the job's details anew.
+    /// Starts a new job with the settings of this one and another name, to be changed and
+    /// submitted. Reads the details of the job with one call.
     ///
-    /// Everything that the service says about the job is kept, also fields that no
-    /// document names: [`check`](CreateJob::check) warns of those, and
-    /// [`without_field`](CreateJob::without_field) takes them away. Dropped are only
-    /// what the service sets itself (status, ids, times, addresses), and what says
-    /// nothing: null, empty text, empty lists. Code and engine stay beside the id of an
-    /// algorithm: they may be the job's own.
+    /// All settings are kept, including undocumented fields: [`check`](CreateJob::check) warns
+    /// about those, and [`without_field`](CreateJob::without_field) removes them. Dropped are
+    /// values that the service sets itself (status, ids, times, addresses), and empty ones: null,
+    /// empty text, empty lists. Code and engine are kept beside the id of an algorithm, because
+    /// they may be the job's own.
     ///
-    /// The details of a fine-tuning job have neither `train_type` nor `spec.asset_id`: set
-    /// them again with [`fine_tuning`](CreateJob::fine_tuning) and
-    /// [`asset`](CreateJob::asset).
+    /// The details of a fine-tuning job have neither `train_type` nor `spec.asset_id`: set them
+    /// again with [`fine_tuning`](CreateJob::fine_tuning) and [`asset`](CreateJob::asset).
     ///
     /// # Errors
-    /// As [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
+    /// Those of [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
     pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
         let mut job = self.clone();
         job.refresh().await?;
-        // The types of answers know fewer fields than there are.
+        // The response types have only the documented fields.
         let details = serde_json::from_slice(job.raw())
             .map_err(|error| Error::invalid(format!("the job is not understood: {error}")))?;
         Ok(CreateJob::from_body(self.client().clone(), request_from_details(&details)).name(name))
     }
 }
 
-/// The request that makes a job like the one with these details.
+/// Converts the details of a job into the request for a copy.
 pub(super) fn request_from_details(details: &Value) -> Value {
     let mut body = request_value(Shape::Object(BODY), "", "", details).unwrap_or_else(|| json!({}));
-    // Only images of one's own are told a user.
+    // Only custom images have a user.
     if body.pointer("/algorithm/engine/image_url").is_none() {
         json_edit::remove(&mut body, "algorithm.engine.run_user");
     }
-    // An experiment is named by its id, or made by its name.
+    // An experiment has an id if it exists, or a name if it is new.
     if body
         .pointer("/metadata/training_experiment_reference/id")
         .is_some()
@@ -61,7 +59,7 @@ pub(super) fn request_from_details(details: &Value) -> Value {
             "metadata.training_experiment_reference.description",
         );
     }
-    // The default, in the words of an older interface.
+    // The default, as older interfaces return it.
     if body.pointer("/spec/schedule_policy/priority") == Some(&0.into()) {
         json_edit::remove(&mut body, "spec.schedule_policy.priority");
         if body
@@ -71,7 +69,7 @@ pub(super) fn request_from_details(details: &Value) -> Value {
             json_edit::remove(&mut body, "spec.schedule_policy");
         }
     }
-    // Plain jobs are answered with a configuration that configures nothing.
+    // Plain jobs are returned with an empty search configuration.
     let settings = [
         "ft_job_uuid",
         "ft_train_type",
@@ -88,8 +86,8 @@ pub(super) fn request_from_details(details: &Value) -> Value {
     body
 }
 
-/// The part of an answer that a request can carry, in the shape that requests have. `path` is
-/// the general name of the field.
+/// Converts a value of a response into the shape of requests; `None` if a request cannot have it.
+/// `path`: the field without list indexes.
 fn request_value(shape: Shape, path: &str, name: &str, value: &Value) -> Option<Value> {
     match (shape, value) {
         (_, Value::Null) => None,
@@ -103,7 +101,7 @@ fn request_value(shape: Shape, path: &str, name: &str, value: &Value) -> Option<
                 if is_response_only(&path) {
                     continue;
                 }
-                // A field that no document names stays as it came.
+                // Undocumented fields are kept as they are.
                 let known = limits::fields(schema).find(|field| field.name == name);
                 let shape = known.map_or(Shape::Any, |field| field.shape);
                 if let Some(value) = request_value(shape, &path, name, member) {
@@ -114,7 +112,7 @@ fn request_value(shape: Shape, path: &str, name: &str, value: &Value) -> Option<
             has_content(&object).then_some(object)
         }
         (Shape::List(inner), value) => {
-            // One element is shown without its list, sometimes.
+            // The service returns some lists of one element without the list.
             let items = match value {
                 Value::Array(items) => items.as_slice(),
                 one => std::slice::from_ref(one),
@@ -129,7 +127,7 @@ fn request_value(shape: Shape, path: &str, name: &str, value: &Value) -> Option<
         (Shape::Text | Shape::OneOf(_), Value::Number(_) | Value::Bool(_)) => {
             Some(value.to_string().into())
         }
-        // A hyper-parameter may well be set to nothing.
+        // The value of a hyper-parameter may be empty.
         (Shape::Text, Value::String(text)) if text.is_empty() && name == "value" => {
             Some(value.clone())
         }
@@ -141,8 +139,7 @@ fn request_value(shape: Shape, path: &str, name: &str, value: &Value) -> Option<
             Ok(switch) => Some(Value::Bool(switch)),
             Err(_) => has_content(value).then(|| value.clone()),
         },
-        // Of another shape than any document says: nothing of it is lost, and the check
-        // says what is wrong with it.
+        // Not the documented shape: kept, and reported by the check.
         _ => has_content(value).then(|| value.clone()),
     }
 }

@@ -12,20 +12,19 @@ use serde_saphyr::UserMessageFormatter;
 
 use crate::{error::Error, validation::limits};
 
-/// Reads JSON. A key that comes twice is an error: one of the two would be lost.
+/// Parses JSON. A duplicate key is an error, because one of the values would be lost.
 pub(super) fn json(text: &str) -> Result<Value, Error> {
     serde_json::from_str(text)
         .map(|UniqueKeys(value)| value)
         .map_err(|error| Error::invalid(format!("not JSON: {error}")))
 }
 
-/// Reads YAML by the types that it has itself: `007` is a number.
+/// Parses YAML with its own types: `007` is a number.
 pub(super) fn yaml_untyped(text: &str) -> Result<Value, Error> {
     with_yaml(text, |deserializer| Value::deserialize(deserializer))
 }
 
-/// Reads YAML by the shape that is wanted: where that is text, `007`, `yes` and `1.50` are text,
-/// as they are written.
+/// Parses YAML into a shape: where it is text, `007`, `yes` and `1.50` are taken literally.
 pub(super) fn yaml_of_shape(shape: Shape, text: &str) -> Result<Value, Error> {
     with_yaml(text, |deserializer| {
         ShapeSeed(shape).deserialize(deserializer)
@@ -36,7 +35,7 @@ fn with_yaml(
     text: &str,
     read: impl FnOnce(serde_saphyr::Deserializer<'_, '_>) -> Result<Value, serde_saphyr::Error>,
 ) -> Result<Value, Error> {
-    // The lines around a mistake may hold secrets.
+    // The lines around an error may hold secrets.
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::with_deserializer_from_str_with_options(text, options, read).map_err(|error| {
         let message = error.render_with_formatter(&UserMessageFormatter);
@@ -44,7 +43,7 @@ fn with_yaml(
     })
 }
 
-/// A JSON value none of whose objects has a key twice.
+/// A JSON value without duplicate keys.
 struct UniqueKeys(Value);
 
 impl<'de> Deserialize<'de> for UniqueKeys {
@@ -109,7 +108,7 @@ impl<'de> Visitor<'de> for UniqueKeysVisitor {
     }
 }
 
-/// Reads a value of this shape.
+/// Deserializes a value of this shape.
 struct ShapeSeed(Shape);
 
 impl<'de> DeserializeSeed<'de> for ShapeSeed {

@@ -22,43 +22,42 @@ use crate::{
 };
 
 impl TrainingJobs {
-    /// Begins to make the job that a JSON text describes: the body of a request, as
-    /// [`CreateJob::body`] gives it, or the details of a job, which are recognized by fields
-    /// that only answers have, such as `status`. Of details the request is that of
-    /// [`Job::copy_as`](crate::jobs::Job::copy_as); those fields are not sent, and
-    /// [`CreateJob::check`] names each in a warning.
+    /// Starts a job from a JSON text: the body of a request, as returned by [`CreateJob::body`], or
+    /// the details of a job. Details are recognized by fields that only responses have, such as
+    /// `status`; they are converted as by [`Job::copy_as`](crate::jobs::Job::copy_as), and
+    /// [`CreateJob::check`] warns about each field that is not sent.
     ///
     /// # Errors
-    /// The text is no JSON or has a key twice: the error has the line. The text has fields that
-    /// are in no request or answer, or values of wrong types: [`Error::violations`] has all of
-    /// them, each with its path and the nearest name that there is.
+    /// Invalid JSON, or a duplicate key: the error has the line. Fields that neither requests nor
+    /// responses have, or values of wrong types: [`Error::violations`] has all of them, each with
+    /// its path and the most similar name.
     pub fn from_json(&self, text: &str) -> Result<CreateJob, Error> {
         self.from_value(&document::json(text)?)
     }
 
-    /// Begins to make the job that a YAML text describes: the body of a request. Where
-    /// text is wanted, such as the value of a hyper-parameter, `007`, `1.50` and `yes`
-    /// are taken as they are written. Anchors, aliases and merges are resolved.
+    /// Starts a job from a YAML text: the body of a request. Where a field is text, such as the
+    /// value of a hyper-parameter, `007`, `1.50` and `yes` are taken literally. Anchors, aliases
+    /// and merges are resolved.
     ///
     /// # Errors
-    /// As [`from_json`](Self::from_json).
+    /// Those of [`from_json`](Self::from_json).
     pub fn from_yaml(&self, text: &str) -> Result<CreateJob, Error> {
-        // The untyped reading finds all violations with their paths; the typed one keeps `007`.
+        // Untyped parsing finds all violations with their paths; typed parsing keeps `007`.
         request_body(&document::yaml_untyped(text)?)?;
         self.from_value(&document::yaml_of_shape(Shape::Object(BODY), text)?)
     }
 
-    /// Begins to make the job that a JSON value describes.
+    /// Starts a job from a JSON value.
     ///
     /// # Errors
-    /// As [`from_json`](Self::from_json).
+    /// Those of [`from_json`](Self::from_json).
     pub fn from_value(&self, document: &Value) -> Result<CreateJob, Error> {
         let (body, warnings) = request_body(document)?;
         Ok(CreateJob::from_body(self.client().clone(), body).with_warnings(warnings))
     }
 }
 
-/// The body of a request that a document describes, and the fields that are not sent.
+/// Converts a document into the body of a request, with warnings for the fields that are not sent.
 fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     if document.is_null() {
         return Err(Error::invalid(
@@ -78,7 +77,7 @@ fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     if let Value::Object(members) = &mut body {
         members.entry("kind").or_insert_with(|| "job".into());
     }
-    // The details of a job.
+    // These are the details of a job.
     if !findings.warnings.is_empty() {
         body = request_from_details(&body);
     }
@@ -92,7 +91,8 @@ struct Findings {
     warnings: Vec<Warning>,
 }
 
-/// The value in the shape of requests, with text where text is wanted and without nulls.
+/// Converts a value into the shape of requests: numbers become text where text is required, and
+/// nulls are removed.
 fn read_shape(shape: Shape, located: &Located<'_>, findings: &mut Findings) -> Value {
     let Some(value) = located.value() else {
         return Value::Null;
@@ -163,7 +163,7 @@ fn unknown_field(schema: &str, name: &str, located: &Located<'_>) -> Violation {
         Some(nearest) => format!("did you mean {nearest}?"),
         None => "leave it out".to_owned(),
     };
-    // An unknown field may be a misspelt one that holds secrets.
+    // An unknown field may be a misspelt one with a secret.
     Violation::new(
         located.path(),
         Actual::Field,

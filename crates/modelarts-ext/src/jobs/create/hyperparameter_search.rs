@@ -1,4 +1,4 @@
-//! `HyperparameterSearch`: the settings of a search for hyper-parameters.
+//! `HyperparameterSearch`: the settings of a hyper-parameter search.
 
 use std::fmt;
 
@@ -6,29 +6,28 @@ use serde_json::{Value, json};
 
 use crate::jobs::create::json_edit;
 
-/// What a search varies, and what it wants to improve.
+/// The settings of a hyper-parameter search: objectives, parameters and algorithm.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "it does nothing until it is added to a job"]
 pub struct HyperparameterSearch(Value);
 
 impl HyperparameterSearch {
-    /// A search that makes a metric as large as it gets. `regex` finds the metric
-    /// in the log.
+    /// Creates a search that maximizes a metric. `regex` finds the metric in the log.
     pub fn maximize(metric: impl Into<String>, regex: impl Into<String>) -> Self {
         Self(json!({})).add_reward(metric.into(), "max", regex.into())
     }
 
-    /// A search that makes a metric as small as it gets.
+    /// Creates a search that minimizes a metric. `regex` finds the metric in the log.
     pub fn minimize(metric: impl Into<String>, regex: impl Into<String>) -> Self {
         Self(json!({})).add_reward(metric.into(), "min", regex.into())
     }
 
-    /// One more metric, to be made large.
+    /// Adds a metric to maximize.
     pub fn and_maximize(self, metric: impl Into<String>, regex: impl Into<String>) -> Self {
         self.add_reward(metric.into(), "max", regex.into())
     }
 
-    /// One more metric, to be made small.
+    /// Adds a metric to minimize.
     pub fn and_minimize(self, metric: impl Into<String>, regex: impl Into<String>) -> Self {
         self.add_reward(metric.into(), "min", regex.into())
     }
@@ -51,7 +50,7 @@ impl HyperparameterSearch {
         )
     }
 
-    /// Varies a hyper-parameter between two numbers, in this many steps.
+    /// Varies a hyper-parameter between two numbers, in this number of steps.
     pub fn points(self, name: impl Into<String>, low: f64, high: f64, points: u32) -> Self {
         self.push(
             "search_params",
@@ -63,7 +62,7 @@ impl HyperparameterSearch {
         )
     }
 
-    /// Tries these values of a hyper-parameter.
+    /// Varies a hyper-parameter over these values.
     pub fn values<V: fmt::Display>(
         self,
         name: impl Into<String>,
@@ -76,13 +75,13 @@ impl HyperparameterSearch {
         )
     }
 
-    /// Leaves hyper-parameters alone.
+    /// Excludes hyper-parameters from the search.
     pub fn skip(mut self, names: impl Into<String>) -> Self {
         json_edit::set(&mut self.0, "skip_search_params", names.into());
         self
     }
 
-    /// How it is searched: `bayes_opt_search`, `tpe_search` or `anneal_search`, with
+    /// Sets the search algorithm: `bayes_opt_search`, `tpe_search` or `anneal_search`, with
     /// settings as key, value and type, such as `("num_samples", "20", "Integer")`.
     pub fn algorithm(self, name: impl Into<String>, settings: &[(&str, &str, &str)]) -> Self {
         let settings: Vec<Value> = settings

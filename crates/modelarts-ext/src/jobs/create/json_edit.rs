@@ -1,15 +1,15 @@
-//! Edits of the JSON of a request: fields are named by paths such as `spec.resource.flavor_id`.
+//! Edits of the JSON of a request, by paths such as `spec.resource.flavor_id`.
 
 use serde_json::{Map, Value};
 
-/// The value at a path; objects on the way to it that do not exist yet are made.
+/// Returns the value at a path, and creates missing objects on the way.
 pub(super) fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
     let mut value = body;
     for name in path.split('.') {
         if !value.is_object() {
             *value = Value::Object(Map::new());
         }
-        // An object makes what it is indexed with.
+        // Indexing creates missing fields.
         value = &mut value[name];
     }
     value
@@ -39,7 +39,7 @@ pub(super) fn insert(body: &mut Value, path: &str, key: String, value: impl Into
     }
 }
 
-/// Removes a field; what held it stays.
+/// Removes a field, and keeps its parent.
 pub(super) fn remove(body: &mut Value, path: &str) -> Option<Value> {
     let (parent, name) = match path.rsplit_once('.') {
         Some((parent, name)) => {

@@ -1,4 +1,4 @@
-//! Checks of files on this machine before they are uploaded: a code directory, an input.
+//! Checks of local files before they are uploaded: code directories and inputs.
 
 use std::path::{Path, PathBuf};
 
@@ -26,10 +26,10 @@ use crate::{
 const CODE_DIR: &str = "algorithm.code_dir";
 const INPUTS: &str = "algorithm.inputs";
 const MAX_BYTES: u64 = 5 << 30;
-/// Directories are not counted.
+/// The maximum number of files, without directories.
 const MAX_FILES: u64 = 1000;
 const MAX_LEVELS: usize = 32;
-/// More is admitted, and slow to download in each task.
+/// The recommended size. Larger directories are admitted, but slow to download in each task.
 const RECOMMENDED_BYTES: u64 = 50 << 20;
 
 /// The limits of a code directory, for the table of parameters.
@@ -41,7 +41,7 @@ pub(super) fn limits_in_words() -> String {
     )
 }
 
-/// A code directory on this machine: its size, and the number and depth of its entries.
+/// A local code directory: its size, and the number and depth of its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeDir {
     path: PathBuf,
@@ -52,10 +52,10 @@ pub struct CodeDir {
 }
 
 impl CodeDir {
-    /// Looks through a directory. Links are followed, as an upload does it.
+    /// Scans a directory. Links are followed, as in an upload.
     ///
     /// # Errors
-    /// What cannot be read, such as a directory that does not exist.
+    /// A file or directory that cannot be read, or does not exist.
     pub fn scan(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let unreadable = |error: walkdir::Error| {
@@ -93,26 +93,26 @@ impl CodeDir {
         self.bytes
     }
 
-    /// How many files there are.
+    /// The number of files.
     #[must_use]
     pub fn files(&self) -> u64 {
         self.files
     }
 
-    /// How many directories there are, itself not counted.
+    /// The number of directories, without the code directory itself.
     #[must_use]
     pub fn directories(&self) -> u64 {
         self.directories
     }
 
-    /// How deep directories lie in it: 0 when there are none.
+    /// The depth of nested directories: 0 if there are none.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.levels
     }
 
-    /// Compares it with the limits of the service: 5 GB, 1,000 files, 32 levels.
-    /// `boot_file` is a path in the directory, such as `src/train.py`.
+    /// Checks the limits of the service: 5 GB, 1,000 files, 32 levels. `boot_file` is a path in the
+    /// directory, such as `src/train.py`.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
         if self.bytes > MAX_BYTES {
@@ -192,12 +192,11 @@ impl CodeDir {
 }
 
 impl CreateJob {
-    /// Compares a directory on this machine with the limits of the service, before
-    /// it is uploaded to the code directory of the job; the boot file of the job
-    /// must be in it.
+    /// Checks a local directory that is to be uploaded as the code directory of the job: the limits
+    /// of the service, and that the boot file of the job is in it.
     ///
     /// # Errors
-    /// What cannot be read, such as a directory that does not exist.
+    /// A file or directory that cannot be read, or does not exist.
     pub fn check_code_dir(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
         let body = self.body();
         let draft = Draft::new(&body, Cloud::default());
@@ -214,12 +213,12 @@ impl CreateJob {
     }
 }
 
-/// Compares a file or a directory on this machine with the disk of a flavor
-/// ([`FlavorSpec::disk_gb`](crate::validation::FlavorSpec::disk_gb)), which inputs are
-/// downloaded to.
+/// Checks that a local file or directory fits on the disk of a flavor
+/// ([`FlavorSpec::disk_gb`](crate::validation::FlavorSpec::disk_gb)), which inputs are downloaded
+/// to.
 ///
 /// # Errors
-/// The error of a file that cannot be read.
+/// A file that cannot be read.
 pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, Error> {
     let unreadable = |error: walkdir::Error| {
         Error::invalid(format!("the input cannot be read: {error}")).with_source(error)

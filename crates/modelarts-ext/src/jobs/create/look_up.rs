@@ -1,4 +1,4 @@
-//! Reads the algorithm and the flavor of a job from the service, for the check.
+//! Look-up of the algorithm and the flavor of a job, for the check.
 
 use crate::{
     error::{Error, ErrorKind},
@@ -10,23 +10,22 @@ use crate::{
     },
 };
 
-/// The step that is under way, in the words of an error.
+/// The name of this step in errors.
 pub(super) const LOOKING_UP: &str = "algorithm and flavor were being looked up";
 
 impl CreateJob {
-    /// Asks the service about the algorithm that the job is made of and the flavor
-    /// that it runs on, so that [`check`](Self::check) holds it against them, too:
-    /// whether there are such, channels, admitted kinds of data, constraints of
-    /// hyper-parameters, nodes and kind of the flavor.
+    /// Reads the algorithm and the flavor of the job from the service, so that
+    /// [`check`](Self::check) includes them: their existence, channels, admitted kinds of data,
+    /// constraints of hyper-parameters, nodes and type of the flavor.
     ///
-    /// At most two calls, both reads; none for what is known already.
-    /// [`submit`](Self::submit) does it by itself. Subscribed algorithms cannot be asked
-    /// about, nor can flavors of dedicated pools.
+    /// Makes at most two calls, both reads, and none for specs that are set already.
+    /// [`submit`](Self::submit) does this by default. Not available for subscribed algorithms and
+    /// for flavors of dedicated pools.
     ///
     /// # Errors
-    /// When the service does not answer, or not within
-    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). That it
-    /// has no such algorithm or flavor is an answer: the check says so.
+    /// A failed call, or one that exceeds
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). A missing
+    /// algorithm or flavor is not an error here, but a violation in the check.
     pub async fn look_up(mut self) -> Result<Self, Error> {
         let client = self.client().clone();
         let work = async {
@@ -38,12 +37,12 @@ impl CreateJob {
         Ok(self)
     }
 
-    /// As [`look_up`](Self::look_up); what cannot be found out keeps no job from being
-    /// sent, because the service looks at it again.
+    /// Like [`look_up`](Self::look_up), but continues without the specs if a call fails, because
+    /// the service checks the job as well.
     ///
     /// # Errors
-    /// Credentials that the service does not take: it would not take them the next time
-    /// either, and locks a key after a few wrong signatures.
+    /// Rejected credentials: the service would reject them for the create as well, and locks a key
+    /// after a few wrong signatures.
     pub(super) async fn look_up_if_possible(&mut self) -> Result<(), Error> {
         ignore_unless_unauthorized(self.look_up_algorithm().await)?;
         ignore_unless_unauthorized(self.look_up_flavor().await)
@@ -77,7 +76,7 @@ impl CreateJob {
                 let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
                 AlgorithmSpec::from_json(&answer)
             }
-            // Without a code it is a gateway that knows no such path.
+            // Without a code, the 404 is that of a gateway without this path.
             Err(error) if error.is_not_found() && error.code().is_some() => {
                 AlgorithmSpec::missing()
             }

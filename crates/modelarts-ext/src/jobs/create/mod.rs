@@ -1,10 +1,10 @@
-//! Creating a job: the builder [`CreateJob`], its check, and `submit`.
+//! Creation of jobs: the builder [`CreateJob`], its check, and `submit`.
 //!
-//! The request of a job is deep, its fields depend on each other, and its errors come one at a
-//! time. The builder never fails in the middle: [`CreateJob::check`] says everything that is wrong
-//! at once, and [`CreateJob::submit`] refuses that before anything is sent. A create whose answer
-//! is lost may have made a job that costs money, so `submit` then looks for the job by its name,
-//! and sends it again only if there is none.
+//! The request for a job is deeply nested, its fields depend on each other, and the service reports
+//! one error at a time. The setters of the builder do not fail: [`CreateJob::check`] reports all
+//! errors at once, and [`CreateJob::submit`] returns them before anything is sent. A create whose
+//! response is lost may have created a job that incurs costs, so `submit` searches for the job by
+//! its name, and repeats the create only if there is none.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -31,27 +31,27 @@
 //! println!("{:#}", job.body());
 //! let job = job.submit().await?;
 //!
-//! // A copy is a builder again.
+//! // A copy is a new builder.
 //! let again = job.copy_as("bert-2").await?.parameter("epochs", 5).submit().await?;
 //! # let _ = again;
 //! # emulator.shutdown().await;
 //! # Ok(()) }
 //! ```
 //!
-//! The page `CREATING.md` in this crate goes from a script on disk to a running job, and lists all
+//! The page `CREATING.md` of this crate leads from a local script to a running job, and lists all
 //! parameters.
 //!
 //! | for | see |
 //! |---|---|
-//! | data that is read and written | [`Input`], [`Output`], [`Volume`] |
-//! | a search for hyper-parameters | [`HyperparameterSearch`] |
-//! | limits of files, before they are uploaded | [`CodeDir`], [`check_input_size`] |
+//! | input and output data | [`Input`], [`Output`], [`Volume`] |
+//! | a hyper-parameter search | [`HyperparameterSearch`] |
+//! | limits of files, before an upload | [`CodeDir`], [`check_input_size`] |
 //! | a job from YAML or JSON | [`TrainingJobs::from_yaml`], [`TrainingJobs::from_json`] |
-//! | a job like another | [`Job::copy_as`](crate::Job::copy_as) |
+//! | a copy of a job | [`Job::copy_as`](crate::Job::copy_as) |
 
 // `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add its
-// setters, which write by the paths of `json_edit`. `from_document` reads it from JSON and YAML
-// (`document`), `copy` makes it from the details of a job. `submit` asks for the algorithm and the
+// setters, which write to the paths of `json_edit`. `from_document` reads it from JSON and YAML
+// (`document`), `copy` converts the details of a job. `submit` looks up the algorithm and the
 // flavor (`look_up`), checks, and creates the job exactly once. `local_files` checks files before
 // they are uploaded; `parameter_tables` writes the tables of CREATING.md.
 
@@ -95,12 +95,11 @@ use crate::{
     },
 };
 
-/// A job to be made. Nothing is sent, and nothing fails, before
-/// [`submit`](Self::submit).
+/// The builder of a job. Nothing is sent, and no setter fails, before [`submit`](Self::submit).
 ///
-/// [`check`](Self::check) says everything that is wrong with it at once;
-/// [`body`](Self::body) is what would be sent. `CREATING.md` in this crate goes from
-/// a script on disk to a running job, and lists all parameters.
+/// [`check`](Self::check) reports all errors at once; [`body`](Self::body) is the request.
+/// `CREATING.md` of this crate leads from a local script to a running job, and lists all
+/// parameters.
 #[derive(Clone)]
 #[must_use = "nothing is sent before submit()"]
 pub struct CreateJob {
@@ -110,18 +109,17 @@ pub struct CreateJob {
     specs: KnownSpecs,
     looks_up: bool,
     unchecked: bool,
-    /// Fields of the document that are not in the body.
+    /// Warnings about fields of the document that are not in the body.
     warnings: Vec<Warning>,
 }
 
 impl TrainingJobs {
-    /// Begins to make a job whose name does not matter: it gets one that no other job
-    /// has, such as `job-0f1e2d3c`.
+    /// Starts a job with a generated unique name, such as `job-0f1e2d3c`.
     pub fn create_unnamed(&self) -> CreateJob {
         self.create(format!("job-{:08x}", fastrand::u32(..)))
     }
 
-    /// Begins to make a job with this name: 1 to 64 letters, digits, `-`, `_`.
+    /// Starts a job with this name: 1 to 64 letters, digits, `-`, `_`.
     pub fn create(&self, name: impl Into<String>) -> CreateJob {
         let body = json!({"kind": "job", "metadata": {"name": name.into()}});
         CreateJob::from_body(self.client().clone(), body)
@@ -129,7 +127,7 @@ impl TrainingJobs {
 }
 
 impl CreateJob {
-    /// `body` has fields of the right types only.
+    /// Starts a job from a body whose fields all have the right types.
     pub(super) fn from_body(client: Client, body: Value) -> Self {
         Self {
             cloud: client.cloud(),
@@ -183,33 +181,32 @@ impl CreateJob {
         self
     }
 
-    /// Another name: 1 to 64 letters, digits, `_` and `-`.
+    /// Sets the name: 1 to 64 letters, digits, `_` and `-`.
     pub fn name(self, name: impl Into<String>) -> Self {
         self.set("metadata.name", name.into())
     }
 
-    /// Up to 256 characters about the job.
+    /// Sets the description, up to 256 characters.
     pub fn description(self, text: impl Into<String>) -> Self {
         self.set("metadata.description", text.into())
     }
 
-    /// The workspace that the job belongs to. Default `0`.
+    /// Sets the workspace. Default `0`.
     pub fn workspace(self, id: impl Into<String>) -> Self {
         self.set("metadata.workspace_id", id.into())
     }
 
-    /// Another kind of job than a plain one.
+    /// Sets the kind of the job. Default: a plain training job.
     pub fn kind(self, kind: types::JobKind) -> Self {
         self.set("kind", kind.as_str())
     }
 
-    /// An annotation; most features of a job that are switched on are switched on
-    /// by one.
+    /// Sets an annotation. Annotations enable most of the optional features of a job.
     pub fn annotation(self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.insert("metadata.annotations", key.into(), value.into())
     }
 
-    /// Files the job under an experiment that exists (Huawei Cloud).
+    /// Adds the job to an existing experiment (Huawei Cloud).
     pub fn experiment(self, id: impl Into<String>) -> Self {
         self.set(
             "metadata.training_experiment_reference",
@@ -217,7 +214,7 @@ impl CreateJob {
         )
     }
 
-    /// Makes an experiment together with the job (Huawei Cloud).
+    /// Creates an experiment together with the job (Huawei Cloud).
     pub fn new_experiment(self, name: impl Into<String>, description: impl Into<String>) -> Self {
         let (name, description) = (name.into(), description.into());
         self.set(
@@ -226,55 +223,53 @@ impl CreateJob {
         )
     }
 
-    /// Checks by the rules of this cloud. Default: that of the
+    /// Sets the cloud whose rules apply. Default: that of the
     /// [client](crate::client::ClientBuilder::cloud).
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
     }
 
-    /// Takes a field away, whatever it holds, such as `spec.notification`: from a job
-    /// that was copied or read, or to take back what was set before.
+    /// Removes a field, such as `spec.notification`, that was set before, copied, or read from a
+    /// document.
     pub fn without_field(self, field: &str) -> Self {
         self.unset(field)
     }
 
-    /// Checks against this spec of the algorithm that the job is made of, too: its channels,
-    /// the constraints of its hyper-parameters, the flavors that it needs.
-    /// [`look_up`](Self::look_up) asks the service for them.
+    /// Sets the spec of the algorithm for the check: its channels, constraints of its
+    /// hyper-parameters, the flavors that it requires. [`look_up`](Self::look_up) reads it from the
+    /// service.
     pub fn with_algorithm_spec(mut self, spec: AlgorithmSpec) -> Self {
         self.specs.set_algorithm(None, spec);
         self
     }
 
-    /// Checks against this spec of the flavor that the job runs on, too: how many nodes
-    /// it admits, and of what kind it is. [`look_up`](Self::look_up) asks the
-    /// service for them.
+    /// Sets the spec of the flavor for the check: its type, and the number of nodes that it admits.
+    /// [`look_up`](Self::look_up) reads it from the service.
     pub fn with_flavor_spec(mut self, spec: FlavorSpec) -> Self {
         self.specs.set_flavor(None, spec);
         self
     }
 
-    /// [`submit`](Self::submit) does not ask the service about algorithm and flavor: one
-    /// call then, instead of up to three.
+    /// Makes [`submit`](Self::submit) skip the look-up of algorithm and flavor, which saves up to
+    /// two calls.
     pub fn without_look_up(mut self) -> Self {
         self.looks_up = false;
         self
     }
 
-    /// Sends the job whatever [`check`](Self::check) says about it, and asks nothing
-    /// before.
+    /// Makes [`submit`](Self::submit) skip the look-up and the [`check`](Self::check).
     pub fn unchecked(mut self) -> Self {
         self.unchecked = true;
         self
     }
 
-    /// The JSON that is sent, as it is sent.
+    /// The JSON of the request, as it is sent.
     #[must_use]
     pub fn body(&self) -> Value {
         let mut body = self.body.clone();
         json_edit::prune(&mut body);
-        // The default, but Huawei Cloud demands that it is said.
+        // 1 is the default, but Huawei Cloud requires the field.
         if body.get("spec").is_some_and(|spec| !spec.is_null()) {
             let nodes = json_edit::slot(&mut body, "spec.resource.node_count");
             if nodes.is_null() {
@@ -284,27 +279,24 @@ impl CreateJob {
         body
     }
 
-    /// The body as the type that the generated client takes. It has the documented
-    /// fields only; what else a copied job brought along is not in it.
+    /// The body as the type of the generated client. It has only the documented fields, so others
+    /// of a copied job are missing.
     ///
     /// # Errors
-    /// When it is no request at all, such as one for half a node.
+    /// A body that does not fit the type, such as one for half a node.
     pub fn request(&self) -> Result<types::CreateTrainingJobRequest, Error> {
         serde_path_to_error::deserialize(self.body())
             .map_err(|error| Error::invalid(format!("{}: {}", error.path(), error.inner())))
     }
 
-    /// Everything that is wrong with the job, as far as it can be known before it is
-    /// sent; nothing is sent for it.
+    /// Checks the job without sending anything, and reports all errors that can be known locally.
     ///
-    /// A rule is a violation when the service was seen to refuse such jobs, or when a
-    /// document states it; advice of the documents, and what only seems to follow from
-    /// them, is a warning that names the reason. `openapi/SOURCES.md` has a row for each
-    /// rule.
+    /// A broken rule is a violation if the service is known to reject such jobs or a document
+    /// states the rule; it is a warning with its reason if a document only recommends it, or it is
+    /// inferred. `openapi/SOURCES.md` has a row for each rule.
     ///
-    /// Some things only the service knows: whether the name is taken, what lies in OBS,
-    /// which pools there are. Algorithm and flavor are checked where
-    /// [`look_up`](Self::look_up) asked for them.
+    /// Some conditions are known only to the service: names in use, objects in OBS, existing pools.
+    /// Algorithm and flavor are checked after a [`look_up`](Self::look_up).
     pub fn check(&self) -> Report {
         let mut report = validation::check(&self.body(), self.cloud, &self.specs);
         report.warnings.splice(0..0, self.warnings.iter().cloned());
@@ -314,7 +306,7 @@ impl CreateJob {
 
 impl fmt::Debug for CreateJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Environment variables and parameters may hold secrets of the user.
+        // Environment variables and parameters may hold secrets and are not printed.
         f.debug_struct("CreateJob")
             .field("name", &self.body.pointer("/metadata/name"))
             .finish_non_exhaustive()

@@ -13,27 +13,27 @@ use crate::{
 const AFFINITY: &str = "spec.schedule_policy.required_affinity";
 
 impl CreateJob {
-    /// The machine to run on, such as `modelarts.vm.cpu.8u`.
+    /// Sets the flavor of the nodes, such as `modelarts.vm.cpu.8u`.
     pub fn flavor(self, id: impl Into<String>) -> Self {
         self.set("spec.resource.flavor_id", id.into())
     }
 
-    /// The dedicated pool to run in. Default: the public pool.
+    /// Sets the dedicated pool. Default: the public pool.
     pub fn pool(self, id: impl Into<String>) -> Self {
         self.set("spec.resource.pool_id", id.into())
     }
 
-    /// The federation of pools to run in (Huawei Cloud).
+    /// Sets the federation of pools (Huawei Cloud).
     pub fn pool_group(self, id: impl Into<String>) -> Self {
         self.set("spec.resource.pool_group_id", id.into())
     }
 
-    /// On how many nodes to run. Default 1.
+    /// Sets the number of nodes. Default 1.
     pub fn nodes(self, count: u32) -> Self {
         self.set("spec.resource.node_count", count)
     }
 
-    /// A size of your own for the main container (Huawei Cloud).
+    /// Sets a custom size of the main container (Huawei Cloud).
     pub fn container_size(self, size: types::ContainerFlavorRequest) -> Self {
         self.set(
             "spec.resource.main_container_customized_flavor",
@@ -41,23 +41,23 @@ impl CreateJob {
         )
     }
 
-    /// The priority in a dedicated pool: 1 to 3, 3 is the highest and needs a
-    /// permission. Default 1.
+    /// Sets the priority in a dedicated pool: 1 to 3; 3 is the highest and requires a permission.
+    /// Default 1.
     pub fn priority(self, priority: u8) -> Self {
         self.set("spec.schedule_policy.priority", priority)
     }
 
-    /// Whether other jobs may take its nodes away.
+    /// Admits the preemption of the job's nodes by other jobs, or not.
     pub fn preemptible(self, preemptible: bool) -> Self {
         self.set("spec.schedule_policy.preemptible", preemptible)
     }
 
-    /// Keeps all nodes in one cabinet.
+    /// Places all nodes in one cabinet.
     pub fn in_one_cabinet(self) -> Self {
         self.set(AFFINITY, json!({"affinity_type": "cabinet"}))
     }
 
-    /// Keeps groups of this many tasks on one supernode.
+    /// Places groups of this many tasks on one supernode each.
     pub fn on_supernodes(self, group_size: u32) -> Self {
         self.set(
             AFFINITY,
@@ -65,12 +65,12 @@ impl CreateJob {
         )
     }
 
-    /// Placement that must hold, in full.
+    /// Sets the required affinity.
     pub fn required_affinity(self, affinity: types::RequiredAffinityRequest) -> Self {
         self.set(AFFINITY, serde_json::to_value(affinity).unwrap_or_default())
     }
 
-    /// Placement that is wished for (Huawei Cloud).
+    /// Sets the preferred affinity (Huawei Cloud).
     pub fn preferred_affinity(self, affinity: types::PreferredAffinityRequest) -> Self {
         self.set(
             "spec.schedule_policy.preferred_affinity",
@@ -83,29 +83,28 @@ impl CreateJob {
         self.push("spec.volumes", volume.into_json())
     }
 
-    /// Mounts nothing, whatever a job that was copied or read mounts.
+    /// Removes all mounts, from a job that was copied or read from a document.
     pub fn without_volumes(self) -> Self {
         self.unset("spec.volumes")
     }
 
-    /// How often the service runs the job again after it failed: 1 to 3 times, on
-    /// Huawei Cloud up to 128. It cannot be changed later. Default: never.
+    /// Sets the number of automatic restarts after a failure: 1 to 3, on Huawei Cloud up to 128. It
+    /// cannot be changed later. Default: none.
     pub fn auto_restart(self, times: u32) -> Self {
         self.annotation(RETRIES, times.to_string())
     }
 
-    /// Runs the job again whatever it failed of, at most three times in a row.
+    /// Restarts the job after any failure, at most three times in a row.
     pub fn unconditional_restart(self) -> Self {
         self.annotation(UNCONDITIONAL, "true")
     }
 
-    /// Starts a job that hangs again where it is. Needs
-    /// [`auto_restart`](Self::auto_restart).
+    /// Restarts a hanging job in place. Requires [`auto_restart`](Self::auto_restart).
     pub fn hang_restart(self) -> Self {
         self.annotation(HANG_RETRY, "true")
     }
 
-    /// Stops the job after this long: 1 to 72 whole hours. Default: it runs on.
+    /// Stops the job after this time: 1 to 72 whole hours. Default: no limit.
     pub fn auto_stop(self, after: Duration) -> Self {
         self.set(
             "spec.auto_stop",
@@ -113,8 +112,7 @@ impl CreateJob {
         )
     }
 
-    /// Keeps the resources for this long after the end, in whole hours (Huawei
-    /// Cloud).
+    /// Keeps the resources for this time after the end, in whole hours (Huawei Cloud).
     pub fn reserve(self, time: Duration) -> Self {
         self.set(
             "spec.reserved_time",
@@ -122,18 +120,18 @@ impl CreateJob {
         )
     }
 
-    /// An OBS directory, best an empty one, that keeps the logs. Default: the
-    /// service keeps them for 30 days.
+    /// Sets the OBS directory for the logs, which should be empty. Default: the service keeps logs
+    /// for 30 days.
     pub fn log_path(self, obs_path: impl Into<String>) -> Self {
         self.set("spec.log_export_path.obs_url", obs_path.into())
     }
 
-    /// A directory of the host for the logs.
+    /// Sets the directory of the host for the logs.
     pub fn log_host_path(self, path: impl Into<String>) -> Self {
         self.set("spec.log_export_path.host_path", path.into())
     }
 
-    /// How exported logs are written (Huawei Cloud).
+    /// Sets the configuration of exported logs (Huawei Cloud).
     pub fn log_export_config(self, config: types::LogExportConfigRequest) -> Self {
         self.set(
             "spec.log_export_config",
@@ -141,12 +139,12 @@ impl CreateJob {
         )
     }
 
-    /// How the job runs, such as for debugging.
+    /// Sets the runtime type, such as debugging.
     pub fn runtime_type(self, kind: types::RuntimeType) -> Self {
         self.set("spec.runtime_type", kind.as_str())
     }
 
-    /// Whether the record of the job ages away (Huawei Cloud).
+    /// Sets the retention of the job's record (Huawei Cloud).
     pub fn retention(self, retention: types::RetentionPolicyRequest) -> Self {
         self.set(
             "spec.retention",
@@ -155,32 +153,32 @@ impl CreateJob {
     }
 }
 
-/// One mounted file system.
+/// A mounted file system.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "it does nothing until it is added to a job"]
 pub struct Volume(Value);
 
 impl Volume {
-    /// An SFS Turbo file system, such as `10.0.0.5:/share`, at a path such as
-    /// `/mnt/data`. Dedicated pools only, at most 8 in a job.
+    /// Mounts an SFS Turbo file system, such as `10.0.0.5:/share`, at a path such as `/mnt/data`.
+    /// Dedicated pools only, at most 8 in a job.
     pub fn nfs(server_path: impl Into<String>, local_path: impl Into<String>) -> Self {
         let (source, target) = (server_path.into(), local_path.into());
         Self(json!({"nfs": {"nfs_server_path": source, "local_path": target}}))
     }
 
-    /// An OBS parallel file system, such as `/file-system/path`.
+    /// Mounts an OBS parallel file system, such as `/file-system/path`.
     pub fn pfs(pfs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
         let (source, target) = (pfs_path.into(), local_path.into());
         Self(json!({"pfs": {"pfs_path": source, "local_path": target}}))
     }
 
-    /// An OBS directory, such as `/bucket/path`.
+    /// Mounts an OBS directory, such as `/bucket/path`.
     pub fn obs(obs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
         let (source, target) = (obs_path.into(), local_path.into());
         Self(json!({"obs": {"obs_path": source, "local_path": target}}))
     }
 
-    /// The job may only read it. For SFS Turbo; the others have no such field.
+    /// Makes the mount read-only. SFS Turbo only; the other kinds have no such field.
     pub fn read_only(mut self) -> Self {
         if self.0.get("nfs").is_some() {
             json_edit::set(&mut self.0, "nfs.read_only", true);
@@ -193,8 +191,8 @@ impl Volume {
     }
 }
 
-/// The service counts whole hours. What is not whole is sent as it is, so that the
-/// check sees it.
+/// Converts a time into hours, the unit of the service. A fraction is kept, so that the check
+/// reports it.
 fn hours(time: Duration) -> Value {
     match (time.subsec_nanos(), time.as_secs() % 3600) {
         (0, 0) => (time.as_secs() / 3600).into(),

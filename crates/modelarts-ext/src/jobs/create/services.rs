@@ -1,5 +1,4 @@
-//! Setters of `CreateJob` for services beside the job: notifications, SSH, visualization, metrics,
-//! models.
+//! Setters of `CreateJob` for other services: notifications, SSH, visualization, metrics, models.
 
 use modelarts_api::types;
 use serde_json::{Value, json};
@@ -10,7 +9,7 @@ use crate::{
 };
 
 impl CreateJob {
-    /// Sends events of the job to a topic of the notification service.
+    /// Publishes events of the job to a topic of the notification service.
     pub fn notify(
         self,
         topic_urn: impl Into<String>,
@@ -26,23 +25,23 @@ impl CreateJob {
         )
     }
 
-    /// Admits SSH with these key pairs.
+    /// Enables SSH with these key pairs.
     pub fn ssh(self, key_pairs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let names: Vec<String> = key_pairs.into_iter().map(Into::into).collect();
         self.set("endpoints.ssh.key_pair_names", names)
     }
 
-    /// Starts `JupyterLab` beside the job.
+    /// Starts `JupyterLab` with the job.
     pub fn jupyter_lab(self) -> Self {
         self.annotation(JUPYTER, "true")
     }
 
-    /// Starts `TensorBoard` beside the job, which shows the logs of these jobs.
+    /// Starts `TensorBoard` with the job, for the logs of these jobs.
     pub fn tensorboard(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.annotation(TENSORBOARD, "true").add_summary_jobs(jobs)
     }
 
-    /// Starts `MindStudio` Insight beside the job, which shows the logs of these jobs.
+    /// Starts `MindStudio` Insight with the job, for the logs of these jobs.
     pub fn mindstudio_insight(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.annotation(INSIGHT, "true").add_summary_jobs(jobs)
     }
@@ -56,15 +55,14 @@ impl CreateJob {
         })
     }
 
-    /// Says what logs for a visualization the job writes, and where in a parallel
-    /// file system, such as `obs://file-system/logs/`.
+    /// Sets the type of the job's visualization logs, and their directory in a parallel file
+    /// system, such as `obs://file-system/logs/`.
     pub fn summary(self, kind: types::SummaryLogType, pfs_path: impl Into<String>) -> Self {
         self.set("algorithm.summary.log_type", kind.as_str())
             .set("algorithm.summary.log_dir.pfs.pfs_path", pfs_path.into())
     }
 
-    /// Metrics that the job serves at a path of a port of its own, in the older
-    /// form.
+    /// Sets metrics that the job serves at a path of its own port, in the older form.
     pub fn metrics_url(self, url: impl Into<String>, port: u16) -> Self {
         self.push(
             "spec.custom_metrics",
@@ -72,8 +70,8 @@ impl CreateJob {
         )
     }
 
-    /// Metrics that the job serves by HTTP: a path of 2 to 128 characters, a port
-    /// from 10001 to 20000.
+    /// Sets metrics that the job serves by HTTP: a path of 2 to 128 characters, a port from 10001
+    /// to 20000.
     pub fn metrics_http(self, path: impl Into<String>, port: u16) -> Self {
         self.push(
             "spec.custom_metrics",
@@ -81,14 +79,14 @@ impl CreateJob {
         )
     }
 
-    /// Metrics that a command prints: the program and one argument.
+    /// Sets metrics that a command prints: the program and one argument.
     pub fn metrics_command(self, program: impl Into<String>, argument: impl Into<String>) -> Self {
         let command = [program.into(), argument.into()];
         self.push("spec.custom_metrics", json!({"exec": {"command": command}}))
     }
 
-    /// Keeps the product of the job in OBS; `local_path` is where the job leaves it
-    /// (Huawei Cloud).
+    /// Stores the model of the job in OBS; `local_path` is its directory in the container (Huawei
+    /// Cloud).
     pub fn output_model(self, obs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
         self.set(
             "spec.output_model.obs",
@@ -96,7 +94,7 @@ impl CreateJob {
         )
     }
 
-    /// Makes a model asset of the product of the job (Huawei Cloud).
+    /// Registers the model of the job as an asset (Huawei Cloud).
     pub fn asset_model(self, model: types::AssetModelRequest) -> Self {
         self.set(
             "spec.asset_model",
@@ -104,7 +102,7 @@ impl CreateJob {
         )
     }
 
-    /// Fine-tuning only: the model asset that is tuned (Huawei Cloud).
+    /// Sets the model asset to tune (Huawei Cloud). Fine-tuning only.
     pub fn asset(self, id: impl Into<String>) -> Self {
         self.set("spec.asset_id", id.into())
     }

@@ -1,8 +1,8 @@
-//! Creates a job exactly once, also when the answer is lost.
+//! Creation of a job exactly once, even if a response is lost.
 //!
-//! A create is not idempotent, but the names of jobs are unique. When the answer to a create is
-//! lost, the job is looked for by its name, and the create is sent again only if there is none.
-//! Should both have arrived, the service refuses the second for its name.
+//! A create is not idempotent, but names of jobs are unique. If the response to a create is lost,
+//! the job is searched by its name, and the create is repeated only if there is none. If both
+//! creates arrive, the service rejects the second one because of its name.
 
 use std::{
     sync::Arc,
@@ -28,19 +28,19 @@ use crate::{
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
-/// The pauses before the searches for a lost job: a new job appears in them a little late.
+/// The pauses before the searches for a lost job: new jobs are listed with a short delay.
 const SEARCH_PAUSES: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_secs(1),
     Duration::from_secs(3),
 ];
-/// The most by which the clock of the service can be behind: beyond this its gateway refuses
-/// signatures.
+/// The maximum by which the clock of the service can be behind: its gateway rejects signatures with
+/// a greater difference.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
-/// The code for a name that another job has.
+/// The code for a name that is in use.
 const NAME_EXISTS: &str = "ModelArts.2751";
 
-// Looked for when this is compiled.
+// Resolved at compile time.
 #[allow(clippy::panic)]
 const OPERATION: &Operation = match Operation::find("create_training_job") {
     Some(operation) => operation,
@@ -48,20 +48,18 @@ const OPERATION: &Operation = match Operation::find("create_training_job") {
 };
 
 impl CreateJob {
-    /// Makes the job, exactly once: when the answer is lost, the job is looked for
-    /// by its name before it is sent again.
+    /// Creates the job exactly once: if the response is lost, the job is searched by its name
+    /// before the create is repeated.
     ///
-    /// Before that it asks about algorithm and flavor ([`look_up`](Self::look_up)), unless
-    /// told not to ([`without_look_up`](Self::without_look_up)), and checks everything
-    /// that is known. That the service does not answer about them is logged as a
-    /// warning, and the job is sent all the same. All of it together may take
-    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
+    /// Before that, algorithm and flavor are looked up ([`look_up`](Self::look_up)), unless
+    /// disabled by [`without_look_up`](Self::without_look_up), and the job is checked. A failed
+    /// look-up is logged as a warning, and the job is created without it. All calls together may
+    /// take [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
     /// # Errors
-    /// The violations that [`check`](Self::check) finds, with nothing sent: all of them are in
-    /// [`Error::violations`]. A refusal of the service. An error with
-    /// [`Error::is_uncertain`] leaves open whether the job exists; its solution says what was
-    /// found.
+    /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]
+    /// (nothing is sent then). A rejection of the service. An error with [`Error::is_uncertain`]
+    /// means that the job may exist; its solution describes the result of the search.
     pub async fn submit(mut self) -> Result<Job, Error> {
         let client = self.client.clone();
         let deadline = client.deadline();
@@ -76,14 +74,14 @@ impl CreateJob {
                 return Err(Error::broken_rules("the job", report.violations));
             }
             for warning in &report.warnings {
-                tracing::warn!(%warning, "advice that the job does not follow");
+                tracing::warn!(%warning, "the job does not follow a recommendation");
             }
         }
         create_once(&client, &self.body(), &deadline).await
     }
 }
 
-/// Sends the create until it is known that the job exists, or that it does not.
+/// Sends the create until the job is known to exist or not to exist.
 async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Result<Job, Error> {
     let clock = &**client.clock();
     let started = clock.now();
@@ -116,9 +114,9 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
         let found = find_lost_job(client, name, body, started, exists);
         match deadline.run(clock, found).await {
             Some(Ok(Lookup::Created(job))) => return Ok(job),
-            // Of this name, but another job: ours was refused.
+            // Another job has the name, so the create was rejected.
             Some(Ok(Lookup::OtherJob)) if exists => return Err(error),
-            // The one before may be listed even later than this.
+            // The job of an earlier create may be listed even later.
             Some(Ok(_)) if is_refused => return Err(uncertain_error(error, name)),
             Some(Ok(_)) => {}
             Some(Err(search)) if lost_error.is_none() && have_same_rejection(&error, &search) => {
@@ -131,14 +129,14 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
             Some(Err(_)) => return Err(uncertain_error(lost_error.unwrap_or(error), name)),
             None => {
                 let late =
-                    deadline.timeout_error("a job was looked for whose create had been lost");
+                    deadline.timeout_error("the job of a lost create was being searched for");
                 return Err(uncertain_error(
                     late.after_uncertain(lost_error.unwrap_or(error)),
                     name,
                 ));
             }
         }
-        // The searches took a part of what the service asked to wait.
+        // The searches took a part of the requested delay.
         let retry_after = error.retry_after().unwrap_or_default();
         let pause = retry_after.saturating_sub(since(clock, refused_at));
         let send_again = !error.is_final()
@@ -155,7 +153,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
                 "it was sent {times}, and no job named {name:?} was found after it"
             ))));
         }
-        tracing::debug!(%error, ?pause, "the job does not exist, so it is sent again");
+        tracing::debug!(%error, ?pause, "the job does not exist, so the create is repeated");
         if !pause.is_zero() {
             clock.sleep(pause).await;
         }
@@ -164,7 +162,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
     Err(Error::invalid("nothing was sent"))
 }
 
-/// A text of the body; empty when it is not there.
+/// The text at a path of the body; empty if there is none.
 fn text<'a>(body: &'a Value, path: &str) -> &'a str {
     Located::root(body).at(path).text().unwrap_or_default()
 }
@@ -183,10 +181,9 @@ async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job
 
 /// Sends the body as it is.
 ///
-/// The generated operation takes a type that has the documented fields only. A job may have
-/// others (one that was copied from a newer service has), and what [`CreateJob::body`] shows is
-/// what is to be sent. The request goes the way of the generated operation: signed, retried and
-/// decoded by the same code.
+/// The type of the generated operation has only the documented fields. A job may have others, such
+/// as one copied from a newer service, and [`CreateJob::body`] must equal the request. The request
+/// is signed, retried and decoded by the same code as that of the generated operation.
 async fn post(
     client: &Client,
     body: &Value,
@@ -216,8 +213,8 @@ fn uncertain_error(error: Error, name: &str) -> Error {
     )))
 }
 
-/// Returns whether a create and a search got the same answer, as from something that is not
-/// the service: a proxy, or the server of a wrong endpoint.
+/// Returns `true` if a create and a search got the same rejection, which suggests a server other
+/// than the service: a proxy, or a wrong endpoint.
 fn have_same_rejection(create: &Error, search: &Error) -> bool {
     matches!(create.status(), Some(401 | 404)) && create.status() == search.status()
 }
@@ -226,14 +223,14 @@ fn have_same_rejection(create: &Error, search: &Error) -> bool {
 enum Lookup {
     /// The job of the lost create.
     Created(Job),
-    /// Only another job of its name.
+    /// Only another job of the same name.
     OtherJob,
-    /// No job of its name, which may only not be listed yet.
+    /// No job of the name; it may not be listed yet.
     Absent,
 }
 
-/// Looks for the job that a lost create may have made. `exists`: the service says that there
-/// is one of its name, so that older jobs are looked through, too.
+/// Searches for the job that a lost create may have created. `exists`: the service reported that
+/// the name is in use, so older jobs are searched as well.
 async fn find_lost_job(
     client: &Client,
     name: &str,
@@ -250,20 +247,20 @@ async fn find_lost_job(
             .training_jobs()
             .list()
             .filter(Filter::name().like(name));
-        // A search is in one workspace, and names are unique in one.
+        // A search covers one workspace, in which names are unique.
         let workspace = text(body, "metadata.workspace_id");
         if !workspace.is_empty() {
             list = list.workspace(workspace);
         }
         let mut jobs = list.stream();
-        // By the clock of the service, which may just have been found out.
+        // By the clock of the service, whose skew may be known only now.
         let started = client.service_time(started);
         while let Some(job) = jobs.try_next().await? {
-            // Where each answer is there at once, nothing else would look at the time.
+            // Yields, so that the deadline is checked even if every response is ready at once.
             tokio::task::yield_now().await;
             let older = |created: SystemTime| created + MAX_CLOCK_SKEW < started;
             let older = job.created_at().is_some_and(older);
-            // The newest come first.
+            // Newest first.
             if older && (other_exists || !exists) {
                 break;
             }
@@ -281,8 +278,8 @@ async fn find_lost_job(
     })
 }
 
-/// Returns whether a job can have been made from this body. An older job of the same name
-/// would have kept ours from being made, and must not be taken for it.
+/// Returns `true` if this body can have created the job. An older job of the same name would have
+/// prevented the creation, and must not be taken for it.
 fn is_made_from(job: &TrainingJob, body: &Value) -> bool {
     let body = Located::root(body);
     let description = job
@@ -300,7 +297,7 @@ fn is_made_from(job: &TrainingJob, body: &Value) -> bool {
     let wants = wanted
         .iter()
         .filter_map(|output| output.at("remote.obs.obs_url").text());
-    // The service gives `obs://bucket/key/` back as `/bucket/key/`.
+    // The service returns `obs://bucket/key/` as `/bucket/key/`.
     let normal = |text| ObsPath::parse(text).ok_or(text);
     same_description && has.map(normal).eq(wants.map(normal))
 }
@@ -312,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_known_by_what_it_was_made_of() {
+    fn a_job_is_recognised_by_its_body() {
         let body = json!({
             "kind": "job",
             "metadata": {"name": "n", "description": "d"},

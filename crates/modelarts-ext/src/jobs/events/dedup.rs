@@ -9,24 +9,24 @@ use std::{
 
 use crate::jobs::events::event::{Event, TIME_RESOLUTION};
 
-/// A hash that stands for an event: 16 bytes instead of some hundreds, for all events of a job.
+/// The hash of an event: 16 bytes instead of some hundreds, for all events of a job.
 type Digest = (u64, u64);
 
-/// The first and the last time of the events that are asked for.
+/// The first and the last time of the requested events.
 type Range = (SystemTime, SystemTime);
 
-/// All events that were seen, as a multiset, because events may be equal.
+/// All events that were returned, as a multiset, because events may be equal.
 #[derive(Debug)]
 pub(super) struct Deduplicator {
     lateness: Duration,
     newest: Option<SystemTime>,
-    /// The start of the poll that is under way, by the clock of the client.
+    /// The start of the current poll, by the clock of the client.
     poll_start: SystemTime,
     /// The start of the last complete poll.
     last_complete: Option<SystemTime>,
-    /// The largest number of times that each event came in one poll.
+    /// The largest number of occurrences of each event in one poll.
     counts: HashMap<Digest, usize>,
-    /// The number of times that each came in the poll that is under way.
+    /// The number of occurrences of each event in the current poll.
     poll_counts: HashMap<Digest, usize>,
     hashers: (RandomState, RandomState),
 }
@@ -44,42 +44,42 @@ impl Deduplicator {
         }
     }
 
-    /// Begins a poll. Returns the time in which to ask for new events; `None` is all of it.
+    /// Begins a poll. Returns the time range to request; `None` for all events.
     pub(super) fn begin_poll(&mut self, now: SystemTime, range: Option<Range>) -> Option<Range> {
         self.poll_counts.clear();
         self.poll_start = now;
         self.window(range)
     }
 
-    /// The poll has brought all rows that there were.
+    /// Marks the poll as complete.
     pub(super) fn complete_poll(&mut self) {
         self.last_complete = Some(self.poll_start);
     }
 
-    /// The time in which a poll that begins now asks for new events.
+    /// The time range to request in a poll that begins now.
     ///
-    /// An event that appears not later than `lateness` after its time is in a window that
-    /// begins so much before the newest event that was seen. Where that one is dated ahead
-    /// of the clock, the last complete poll stands for it, or a clock that was set back since.
+    /// The range begins `lateness` before the newest event, so that it includes events that appear
+    /// up to `lateness` after their own time. If the newest event is dated ahead of the clock, the
+    /// last complete poll is used in its place, or the current time if the clock was set back.
     fn window(&self, range: Option<Range>) -> Option<Range> {
         let Some((newest, last_complete)) = self.newest.zip(self.last_complete) else {
             return range;
         };
         let epoch = SystemTime::UNIX_EPOCH;
         let start = newest.min(last_complete).min(self.poll_start);
-        // The service takes no times before 1970.
+        // The service accepts no times before 1970.
         let start = start.checked_sub(self.lateness).unwrap_or(epoch).max(epoch);
         match range {
             Some((from, to)) => Some((from.max(start).min(to), to)),
             None => {
-                // The end must not cut off what the clock of the service calls the future.
+                // The end must include events dated ahead by the clock of the service.
                 let end = newest.max(self.poll_start);
                 Some((start, end + Duration::from_secs(24 * 3600)))
             }
         }
     }
 
-    /// Takes the next rows of a poll, and gives back those that are new.
+    /// Adds rows of the poll, and returns those that are new.
     pub(super) fn take_new(&mut self, rows: Vec<Event>) -> Vec<Event> {
         let mut new = rows;
         new.retain(|row| {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_events_are_told_apart_by_their_number() {
+    fn equal_events_are_distinguished_by_their_number() {
         let mut dedup = deduplicator();
         let twice = [event(1, "a"), event(1, "a")];
         assert_eq!(poll(&mut dedup, &twice), twice);
@@ -172,12 +172,12 @@ mod tests {
             window
         };
         assert_eq!(window(at(70), None), Some((at(48), at(70) + day)));
-        // The clock is set back, to before the newest event.
+        // The clock was set back, to before the newest event.
         assert_eq!(window(at(30), None), Some((at(19), at(59) + day)));
-        // Events that came since the last poll are not before the window.
+        // The window must include events that came since the last poll.
         assert_eq!(window(at(70), None), Some((at(19), at(70) + day)));
         assert_eq!(window(at(71), None), Some((at(48), at(71) + day)));
-        // A range that was asked for is only made smaller.
+        // A requested range is only narrowed.
         let range = Some((at(10), at(50)));
         assert_eq!(window(at(70), range), Some((at(48), at(50))));
         let range = Some((at(10), at(20)));
@@ -194,7 +194,7 @@ mod tests {
         for row in &rows {
             assert_eq!(poll(&mut dedup, std::slice::from_ref(row)).len(), 1);
         }
-        // Times that cannot be read have no place in the order.
+        // Events with unreadable times have no place in the order.
         let undated = serde_json::json!({"time": "soon", "message": "undated"});
         rows.push(Event::new(serde_json::from_value(undated).unwrap()));
         for new in [1, 0] {
@@ -204,24 +204,23 @@ mod tests {
     }
 
     proptest! {
-        // The same cases each time, so that a failure is there again the next time too.
+        // The same cases each time, so that failures are reproducible.
         #![proptest_config(ProptestConfig {
             failure_persistence: None,
             rng_seed: RngSeed::Fixed(20_261_121),
             ..ProptestConfig::default()
         })]
 
-        /// A feed with equal rows, late arrivals and rows that are dated ahead, polled at
-        /// random times, page by page, with a clock that may be behind, gives each event once.
+        /// A feed with equal rows, late rows and rows dated ahead, polled at random times, page by
+        /// page, with a clock that may be behind, returns each event once.
         #[test]
         fn each_event_of_a_random_feed_is_given_once(
-            // When it happened, how much later it appears, how far ahead it is dated, and
-            // what it says.
+            // Time of the event, delay of its appearance, seconds that it is dated ahead, message.
             feed in prop::collection::vec(
                 (0_u64..300, 0_u64..=10, prop_oneof![3 => Just(0), 1 => 0_u64..500], 0_u8..3),
                 0..80,
             ),
-            // And how far the clock is behind then.
+            // With the seconds that the clock is behind.
             polls in prop::collection::btree_map(
                 0_u64..320, prop_oneof![3 => Just(0), 1 => 0_u64..1000], 0..30,
             ),

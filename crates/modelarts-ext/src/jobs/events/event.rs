@@ -9,14 +9,14 @@ use modelarts_api::types::{EventLevel, EventSource, TrainingJobEvent};
 
 use crate::jobs::events::kind::EventKind;
 
-/// Events have whole seconds: an event of the end of a second looks that much older than it is.
+/// The resolution of event times: an event appears up to one second older than it is.
 pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
-/// Something that happened to a job.
+/// An event of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     time_text: String,
-    /// The same, parsed once because following compares it often.
+    /// The parsed time, cached because following compares it often.
     time: Option<SystemTime>,
     level: EventLevel,
     source: EventSource,
@@ -36,7 +36,7 @@ impl Event {
         }
     }
 
-    /// Time of the event, to the second. `None` if the service's text is no time.
+    /// Time of the event, to the second; `None` if the service's text is not a time.
     #[must_use]
     pub fn time(&self) -> Option<SystemTime> {
         self.time

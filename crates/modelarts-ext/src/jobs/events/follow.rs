@@ -1,4 +1,4 @@
-//! Follows the events of a job: polls them by windows of time until the job is over.
+//! Follows the events of a job: polls windows of time until the job is over.
 
 use futures::{StreamExt, TryStreamExt, stream};
 use modelarts_api::types::SortOrder;
@@ -16,21 +16,19 @@ use crate::{
 };
 
 impl Events {
-    /// The events that there are, and those that come, until the job has ended and
-    /// been [`quiet`](Self::quiet).
+    /// Returns a stream of the existing and all new events, until the job has ended and been
+    /// [`quiet`](Self::quiet).
     ///
-    /// The service has no cursor for events. So each poll asks for a window of
-    /// time that reaches back as far as [`lateness`](Self::lateness) before the
-    /// newest event seen, and what was seen is known by count, because two
-    /// events may be equal. An event that appears later than that is found by the last
-    /// poll, which asks for all events once more. Events come in the order of their time,
-    /// but for late ones, which come when they are found.
+    /// The service has no cursor for events. So each poll requests a time window that begins
+    /// [`lateness`](Self::lateness) before the newest event, and events that came before are
+    /// removed by count, because two events may be equal. An event that appears even later is found
+    /// by the last poll, which requests all events again. Events are returned in the order of their
+    /// times; late ones are returned when they appear.
     ///
-    /// A job that is started again after it had ended is followed on. Answers that fail
-    /// in passing do not end it either, and do not count as quiet. When the events, or the
-    /// details of the job, bring nothing but such answers for 15 minutes, the stream ends
-    /// with the error. That includes a last poll that brings fewer events than the service
-    /// counts.
+    /// A job that is restarted after its end is followed further. Transient errors do not end the
+    /// stream, and do not count as quiet. If the requests for events, or for the details of the
+    /// job, fail for 15 minutes, the stream ends with the error. This includes a last poll that
+    /// returns fewer events than the service counts.
     #[must_use]
     pub fn follow(mut self) -> PageStream<Event> {
         self.reset_for_following();
@@ -47,20 +45,20 @@ impl Events {
     }
 }
 
-/// The repeated polls of the events of a job.
+/// The periodic polls of the events of a job.
 pub(crate) struct EventFollower {
     events: Events,
     deduplicator: Deduplicator,
     pub(crate) polls: SourcePolls,
     poll: Option<Poll>,
-    /// The last poll has ended with an error of the list, so that pages of the next
-    /// one are no progress until it is complete.
+    /// `true` if the last poll ended with an error of the list. Pages of the next poll do not count
+    /// as progress until it is complete.
     list_restarted: bool,
 }
 
-/// A poll that is under way.
+/// A poll in progress.
 struct Poll {
-    /// The events behind the last page that has come.
+    /// The request for the events behind the last page.
     rest: Events,
     /// `None`: the last request failed.
     pages: Option<PageStream<Page<Event>>>,
@@ -77,14 +75,14 @@ impl EventFollower {
         }
     }
 
-    /// Returns whether a poll is under way.
+    /// Returns `true` if a poll is in progress.
     pub(crate) fn is_polling(&self) -> bool {
         self.poll.is_some()
     }
 
-    /// The new events of one more page. `None`: that is all for this poll. After a failed
-    /// request the poll goes on behind the last page that came. A list that ended with an
-    /// error of its own is begun again, because the rest of it cannot be complete.
+    /// The new events of the next page; `None` at the end of the poll. After a failed request, the
+    /// poll continues behind the last page. A list that ended with an error of its own is
+    /// restarted, because the rest of it cannot be complete.
     pub(crate) async fn next(&mut self, end_watch: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
         let mut poll = self
             .poll
@@ -127,8 +125,8 @@ impl EventFollower {
         let now = end_watch.job.client().clock().now();
         let mut rest = self.events.clone();
         let window = self.deduplicator.begin_poll(now, rest.range);
-        // The last poll is one of all events, so that nothing is missing in the end, whatever
-        // the times of the events are. Of those of a window some may be missing.
+        // The last poll requests all events, so that none is missing at the end, whatever the times
+        // of events are. A window may miss some.
         if !is_last {
             rest.options.allow_early_end = true;
             rest.range = window;
@@ -140,12 +138,12 @@ impl EventFollower {
 struct FollowState {
     follower: EventFollower,
     end_watch: EndWatch,
-    /// The next request is sent without a pause.
+    /// `true` to send the next request without a pause.
     skip_pause: bool,
 }
 
 impl FollowState {
-    /// The new events of one answer, and whether to go on.
+    /// The new events of one response, and `true` to continue.
     async fn next(&mut self) -> Result<(Vec<Event>, bool), Error> {
         let clock = self.end_watch.job.client().clock().clone();
         let polls = &mut self.follower.polls;

@@ -1,8 +1,8 @@
-//! `EventKind`: the texts of events in a form that programs can use.
+//! `EventKind`: the texts of events in a form for programs.
 //!
-//! The service sends sentences. They are worded differently in the user guide and
-//! in the answers of the API, so both are read; other text is
-//! [`EventKind::Other`] and stays in [`Event::message`](crate::jobs::events::Event::message).
+//! The service reports events as sentences, with different wordings in the user guide and in
+//! responses of the API. Both are parsed; other texts are [`EventKind::Other`] and available as
+//! [`Event::message`](crate::jobs::events::Event::message).
 
 use std::time::Duration;
 
@@ -20,11 +20,11 @@ pub enum EventKind {
     },
     /// The preparation of the job took too long.
     PrepareTimedOut,
-    /// The job waits for resources.
+    /// The job is waiting for resources.
     Queuing,
     /// The job could not be queued.
     QueueFailed,
-    /// The job runs.
+    /// The job is running.
     Running,
     /// The job ended with exit code 0.
     Completed,
@@ -34,18 +34,18 @@ pub enum EventKind {
     Preempted,
     /// The platform suspects that the job hangs.
     MaybeHanging,
-    /// The job was started again.
+    /// The job was restarted.
     Restarted,
     /// A user stopped the job.
     StoppedByUser,
-    /// The job reached the limit of its duration.
+    /// The job reached its time limit.
     AutoStopped {
-        /// The limit.
+        /// The time limit.
         limit: Duration,
     },
     /// A user deleted the job.
     Deleted,
-    /// The costs of the job are known.
+    /// The costs of the job are available.
     Billed,
     /// The environment of a task is being checked.
     PreCheckStarted {
@@ -56,14 +56,14 @@ pub enum EventKind {
     PreCheckDone {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
     },
     /// The check of a task's environment found an error.
     PreCheckFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The error, as free text.
         error: String,
@@ -77,14 +77,14 @@ pub enum EventKind {
     CodeDownloaded {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
     },
     /// The code could not be downloaded.
     CodeDownloadFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The reason, as free text.
         cause: String,
@@ -98,7 +98,7 @@ pub enum EventKind {
     InputDownloaded {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
@@ -107,7 +107,7 @@ pub enum EventKind {
     InputDownloadFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
@@ -125,7 +125,7 @@ pub enum EventKind {
     DependenciesInstalled {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The files that name them.
         files: Vec<String>,
@@ -134,14 +134,14 @@ pub enum EventKind {
     DependenciesFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The files that name them.
         files: Vec<String>,
         /// The reason, as free text.
         cause: String,
     },
-    /// The code of a task runs.
+    /// The code of a task is running.
     TaskStarted {
         /// The task, such as `worker-0`.
         task: String,
@@ -150,26 +150,26 @@ pub enum EventKind {
     TaskFinished {
         /// The task, such as `worker-0`.
         task: String,
-        /// Its exit code, where the text says it.
+        /// Its exit code, if the text has it.
         exit_code: Option<i64>,
     },
     /// An output is being uploaded.
     OutputUploading {
         /// The task, such as `worker-0`.
         task: String,
-        /// The name of the output, where the text says it.
+        /// The name of the output, if the text has it.
         parameter: Option<String>,
     },
     /// An output is uploaded.
     OutputUploaded {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, where the text says it.
+        /// The time that the step took, if the text has it.
         took: Option<Duration>,
         /// The name of the output.
         parameter: String,
     },
-    /// The cluster reports about one of its objects.
+    /// The cluster reported on one of its objects.
     Cluster {
         /// The kind of the object, such as `Pod` or `Job`.
         object: String,
@@ -180,12 +180,12 @@ pub enum EventKind {
         /// The message of the event.
         text: String,
     },
-    /// An event of no kind that is known.
+    /// An event of an unknown kind.
     Other,
 }
 
 impl EventKind {
-    /// The task that it is about, such as `worker-0`.
+    /// The task of the event, such as `worker-0`.
     #[must_use]
     pub fn task(&self) -> Option<&str> {
         match self {
@@ -209,7 +209,7 @@ impl EventKind {
         }
     }
 
-    /// True if the job does nothing more after this, except for being billed.
+    /// Returns `true` if the job does nothing more after this event, except for being billed.
     #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(

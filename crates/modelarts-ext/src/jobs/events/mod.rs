@@ -1,8 +1,8 @@
 //! Events of a job, read once or followed.
 //!
-//! The service reports what happens to a job as sentences, worded differently in its documents and
-//! its answers, without ids and without a cursor, and late. [`Event::kind`] reads the sentence, so
-//! that no program has to; [`Events::follow`] polls windows of time and gives each event once.
+//! The service reports events as sentences, with wordings that differ between documents and
+//! responses, with delay, and without ids or a cursor. [`Event::kind`] parses the sentence;
+//! [`Events::follow`] polls windows of time and returns each event once.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -23,12 +23,12 @@
 //! ```
 //!
 //! Events that appear more than two minutes after their own time are found only when the job has
-//! ended ([`Events::lateness`]), and following goes on until half a minute after the end has brought
-//! nothing new ([`Events::quiet`]). Answers that fail do not count as nothing new: what is followed
-//! is complete when it ends without an error.
+//! ended ([`Events::lateness`]), and following continues until half a minute after the end has
+//! brought nothing new ([`Events::quiet`]). Failed requests do not count as quiet, so a stream that
+//! ends without an error is complete.
 
-// `Events` reads them page by page. `follow` polls windows of time and leaves out, with `dedup`,
-// the events that an earlier window gave. `parse` reads the text of an event to its `kind`.
+// `Events` reads them page by page. `follow` polls windows of time and removes, with `dedup`, the
+// events of earlier windows. `parse` parses the text of an event into its `kind`.
 
 mod dedup;
 pub(crate) mod event;
@@ -67,12 +67,12 @@ use crate::{
 };
 
 const OPERATION: &str = "ListTrainingJobEvents";
-/// The largest page that the service makes.
+/// The largest page of the service.
 const MAX_LIMIT: u32 = 100;
-/// The longest pattern that the service takes, in characters.
+/// The longest pattern that the service accepts, in characters.
 const MAX_PATTERN: usize = 256;
 
-/// The events of a job, the oldest first.
+/// The events of a job, oldest first.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Events {
@@ -89,7 +89,7 @@ pub struct Events {
 }
 
 impl Job {
-    /// The events of the job: what happened, when.
+    /// Returns the events of the job.
     pub fn events(&self) -> Events {
         Events {
             job: self.clone(),
@@ -107,83 +107,83 @@ impl Job {
 }
 
 impl Events {
-    /// Only events of this level.
+    /// Lists only events of this level.
     pub fn level(mut self, level: EventLevel) -> Self {
         self.level = Some(level);
         self
     }
 
-    /// Only events from this source.
+    /// Lists only events of this source.
     pub fn source(mut self, source: EventSource) -> Self {
         self.source = Some(source);
         self
     }
 
-    /// Only events whose message contains this text, of up to 256 characters.
+    /// Lists only events whose message contains this text, of up to 256 characters.
     pub fn pattern(mut self, text: impl Into<String>) -> Self {
         self.pattern = Some(text.into());
         self
     }
 
-    /// Only events between two times, both included. The service compares whole seconds.
+    /// Lists only events between two times, both included. The service compares whole seconds.
     pub fn between(mut self, start: SystemTime, end: SystemTime) -> Self {
         self.range = Some((start, end));
         self
     }
 
-    /// Begins with the newest event. Following does not regard it.
+    /// Sorts in descending order: newest first. Following ignores it.
     pub fn newest_first(mut self) -> Self {
         self.order = SortOrder::Desc;
         self
     }
 
-    /// Number of events in a page: 1 to 100. Default 100.
+    /// Sets the number of events of each request, 1 to 100. Default 100.
     pub fn page_size(mut self, rows: u32) -> Self {
         self.options.size = rows;
         self
     }
 
-    /// Number of pages that are requested at the same time, after the first one. Default 4.
+    /// Sets the number of pages that are requested concurrently after the first one. Default 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
         self.options.in_flight = pages;
         self
     }
 
-    /// Sets the unit of offsets: [`Offset::Record`] or [`Offset::PageIndex`]. Sources disagree
-    /// (`openapi/SOURCES.md`, "Without a number"); without this call, the first two pages show it,
-    /// and the client remembers it.
+    /// Sets the unit of offsets: [`Offset::Record`] or [`Offset::PageIndex`]. Default: detected
+    /// from the first two pages and stored in the client, because sources disagree
+    /// (`openapi/SOURCES.md`, "Without a number").
     pub fn offset_is(mut self, meaning: Offset) -> Self {
         self.options.meaning = Some(meaning);
         self
     }
 
-    /// Goes on behind a page of the same events. Following does not regard it.
+    /// Continues behind a page of the same events. Following ignores it.
     pub fn resume(mut self, position: Position) -> Self {
         self.options.resume = Some(position);
         self
     }
 
-    /// Pause of [`follow`](Self::follow) between two polls. Default 5 seconds.
+    /// Sets the pause of [`follow`](Self::follow) between two polls. Default 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
-    /// Delay after its own time with which an event may appear and still be found by
+    /// Sets the delay with which an event may appear after its own time to be found by
     /// [`follow`](Self::follow) while the job runs. Default 2 minutes.
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.lateness = lateness;
         self
     }
 
-    /// Time for which [`follow`](Self::follow) goes on after the job has ended and nothing new has
-    /// come. Billing is reported late. Default 30 seconds.
+    /// Sets the time without new events after the end of the job at which [`follow`](Self::follow)
+    /// ends. Billing is reported late. Default 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self
     }
 
-    /// The events that there are now.
+    /// Returns a stream of the existing events.
     #[must_use]
     pub fn stream(self) -> PageStream<Event> {
         stream::rows(self.pages())
@@ -195,16 +195,15 @@ impl Events {
         self.stream()
     }
 
-    /// The first `max` events, and never more: the number is the bound of what this
-    /// takes in memory.
+    /// Returns the first `max` events at most, which bounds the memory that the list takes.
     ///
     /// # Errors
-    /// As the stream.
+    /// Those of the stream.
     pub async fn collect(self, max: usize) -> Result<Vec<Event>, Error> {
         self.stream().take(max).try_collect().await
     }
 
-    /// The pages of the events that there are now.
+    /// Returns a stream of the pages of the existing events.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<Event>> {
         match self.check() {
@@ -213,7 +212,7 @@ impl Events {
         }
     }
 
-    /// The same without the check of the settings: following checks them once.
+    /// Like [`pages`](Self::pages), without the check of the settings: following checks them once.
     fn unchecked_pages(self) -> PageStream<Page<Event>> {
         let options = self.options.clone();
         stream::pages(Arc::new(self), options)

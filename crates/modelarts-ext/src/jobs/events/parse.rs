@@ -1,18 +1,18 @@
-//! Reads the text of an event to its kind.
+//! Parser of the texts of events.
 
 use std::time::Duration;
 
 use crate::jobs::events::kind::EventKind;
 
 impl EventKind {
-    /// Reads the text of an event.
+    /// Parses the text of an event.
     #[must_use]
     pub fn parse(message: &str) -> Self {
         parse(message).unwrap_or(Self::Other)
     }
 }
 
-/// The kind of event that a text tells of, if it is known.
+/// Parses the text of an event; `None` for an unknown one.
 fn parse(message: &str) -> Option<EventKind> {
     let Prefix {
         task,
@@ -27,8 +27,8 @@ fn parse(message: &str) -> Option<EventKind> {
     }
 }
 
-/// The brackets before the text: `[worker-0] [Duration: 3] …`,
-/// `[worker-0][time used: 0.296s] …`, `[Pod: name] …`.
+/// The brackets before the text: `[worker-0] [Duration: 3] …`, `[worker-0][time used: 0.296s] …`,
+/// `[Pod: name] …`.
 #[derive(Default)]
 struct Prefix<'a> {
     task: Option<&'a str>,
@@ -52,7 +52,7 @@ impl<'a> Prefix<'a> {
                 Some((key, value)) if is_duration(key) => prefix.took = duration(value),
                 Some((key, value)) => prefix.object = Some((key.trim(), value.trim())),
                 None if prefix.task.is_none() => prefix.task = Some(inside.trim()),
-                // A second plain bracket belongs to the text.
+                // A second plain bracket is part of the text.
                 None => break,
             }
             prefix.text = rest.trim_start();
@@ -66,8 +66,8 @@ fn is_duration(key: &str) -> bool {
     key.eq_ignore_ascii_case("duration") || key.eq_ignore_ascii_case("time used")
 }
 
-/// Reads `12`, `0.296s`, `7 seconds`, `1 hour 30 minutes`, `0:01:05` and `1 day, 0:01:05`.
-/// A number alone is in seconds.
+/// Parses `12`, `0.296s`, `7 seconds`, `1 hour 30 minutes`, `0:01:05` and `1 day, 0:01:05`. A plain
+/// number is in seconds.
 fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total = 0.0;
@@ -114,14 +114,14 @@ fn cluster_event(object: &str, name: &str, text: &str) -> Option<EventKind> {
     })
 }
 
-/// The text after `start`, if it begins with that, in any case.
+/// Removes `start` from the beginning of the text, ignoring case.
 fn strip_start<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     let head = text.get(..start.len())?;
     head.eq_ignore_ascii_case(start)
         .then(|| text[start.len()..].trim())
 }
 
-/// Returns whether the text is this sentence, with or without its full stop.
+/// Returns `true` if the text is this sentence, with or without its full stop.
 fn is_sentence(text: &str, sentence: &str) -> bool {
     strip_start(text, sentence).is_some_and(|rest| rest.is_empty() || rest == ".")
 }
@@ -159,7 +159,7 @@ fn job_event(text: &str) -> Option<EventKind> {
             cause: cause.to_owned(),
         });
     }
-    // These two go on with advice that may change.
+    // These two end with advice whose wording may change.
     if strip_start(text, "Preparations timed out").is_some() {
         return Some(K::PrepareTimedOut);
     }
@@ -186,7 +186,7 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
         return Some(K::PreCheckDone { task, took });
     }
     if let Some(error) = strip_start(text, "Pre-check failed.") {
-        // `Error: …`, and `Exception: …` in a later edition of the guide.
+        // `Error: …`, or `Exception: …` in a later edition of the guide.
         let error = strip_start(error, "Error:")
             .or_else(|| strip_start(error, "Exception:"))
             .unwrap_or(error)
@@ -261,7 +261,7 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
         let exit_code = code.trim_end_matches('.').trim().parse().ok();
         return Some(K::TaskFinished { task, exit_code });
     }
-    // The guide says input and means output.
+    // The guide has "input" where it means an output.
     if is_sentence(text, "The training input is being uploaded")
         || is_sentence(text, "The training output is being uploaded")
     {
@@ -295,7 +295,7 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
     None
 }
 
-/// Reads `<start> (parameter: x) <rest>` and `<start>(parameter name: x) <rest>`.
+/// Parses `<start> (parameter: x) <rest>` and `<start>(parameter name: x) <rest>`.
 fn parameter<'a>(text: &'a str, start: &str) -> Option<(String, &'a str)> {
     let inside = strip_start(text, start)?.strip_prefix('(')?;
     let value =
@@ -304,7 +304,7 @@ fn parameter<'a>(text: &'a str, start: &str) -> Option<(String, &'a str)> {
     Some((name.trim().to_owned(), rest.trim_start()))
 }
 
-/// The files of a list; their names may have blanks.
+/// Parses a list of files, whose names may contain blanks.
 fn files(rest: &str) -> Vec<String> {
     let list = strip_start(rest, "Import the following files:").unwrap_or(rest);
     list.split([',', '\n'])

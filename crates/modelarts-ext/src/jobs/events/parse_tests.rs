@@ -1,4 +1,4 @@
-//! `EventKind` against `x-events` of the description and against `openapi/vectors/events.json`.
+//! Tests of `EventKind` against `x-events` of the description and `openapi/vectors/events.json`.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::jobs::events::kind::EventKind;
 
 /// Variants that are not in the description: `DependenciesFailed` has no documented text, and
-/// `Other` is the rest.
+/// `Other` is any other event.
 const NOT_IN_DESCRIPTION: [&str; 2] = ["DependenciesFailed", "Other"];
 
 fn catalogue() -> Value {
@@ -24,7 +24,7 @@ fn vectors() -> Vec<Value> {
     vectors["cases"].as_array().unwrap().clone()
 }
 
-/// The variant and its fields, under the names of the placeholders, durations in seconds.
+/// The variant and its fields, named as the placeholders, with durations in seconds.
 fn name_and_fields(kind: &EventKind) -> (String, Map<String, Value>) {
     let (name, fields) = match serde_json::to_value(kind).unwrap() {
         Value::String(name) => return (name, Map::new()),
@@ -42,7 +42,7 @@ fn name_and_fields(kind: &EventKind) -> (String, Map<String, Value>) {
     (name, fields.collect())
 }
 
-/// Equal values: a number is equal to another form of it, such as 12 to 12.0.
+/// Compares values; numbers are equal in different forms, such as 12 and 12.0.
 fn assert_fields(fields: &Map<String, Value>, expected: &Map<String, Value>, text: &str) {
     let names = |fields: &Map<String, Value>| fields.keys().cloned().collect::<BTreeSet<_>>();
     assert_eq!(names(fields), names(expected), "{text}");
@@ -53,7 +53,7 @@ fn assert_fields(fields: &Map<String, Value>, expected: &Map<String, Value>, tex
     }
 }
 
-/// Values for the placeholders of the description, each with the one that must be read from it.
+/// Texts for the placeholders of the description, each with its parsed value.
 fn values() -> [Vec<(&'static str, &'static str, Value)>; 2] {
     let first = vec![
         ("task", "worker-0", json!("worker-0")),
@@ -115,7 +115,7 @@ fn every_text_of_the_description_is_read_with_all_its_values() {
                 assert!(!text.contains('{'), "{text}: a placeholder without a value");
                 let parsed = EventKind::parse(&text);
                 let (parsed_name, mut fields) = name_and_fields(&parsed);
-                // Fields that this wording does not say.
+                // Fields that this wording does not state.
                 fields.retain(|field, value| !value.is_null() || expected.contains_key(field));
                 assert_eq!(parsed_name, name, "{text}");
                 assert_fields(&fields, &expected, &text);
@@ -157,7 +157,7 @@ fn the_examples_of_the_description_are_read() {
 
 #[test]
 fn the_kinds_are_those_of_the_description() {
-    // serde lists the variants when it is asked for one that there is not.
+    // serde lists the variants in its error for an unknown one.
     let message = serde_json::from_value::<EventKind>(json!("?"))
         .unwrap_err()
         .to_string();
@@ -184,10 +184,10 @@ fn the_vectors_hold() {
     }
 }
 
-/// True if the text is that of the template with any values.
+/// Returns `true` if the text matches the template with any values.
 fn is_of(template: &str, text: &str) -> bool {
     let mut rest = text;
-    // Names of placeholders stand between the literal parts.
+    // The names of placeholders are between the literal parts.
     for (index, literal) in template.split(['{', '}']).step_by(2).enumerate() {
         match rest.split_once(literal) {
             Some((value, after)) if index > 0 || value.is_empty() => rest = after,
@@ -226,7 +226,7 @@ fn each_text_of_the_description_has_an_exact_vector() {
     }
 }
 
-/// The text is the emulator's own, so it is in neither.
+/// The text is the emulator's own, so it is neither in the description nor in the vectors.
 #[test]
 fn packages_that_cannot_be_installed_have_their_kind() {
     let prefix = "Failed to install Python dependency packages.";

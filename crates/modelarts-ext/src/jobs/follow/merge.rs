@@ -1,4 +1,4 @@
-//! Merges events and the lines of logs in the order of time.
+//! Merge of events and log lines in the order of time.
 
 use std::{
     collections::HashMap,
@@ -17,13 +17,12 @@ use crate::jobs::{
     },
 };
 
-/// Puts what is new in the logs of tasks among events, which are in the order of time.
+/// Merges new log lines into events, which are sorted by time.
 ///
-/// The lines of all tasks come in the order of the times that they begin with, and those
-/// of a task always in their own. Lines whose times have a zone stand where these belong
-/// among the events, and before the end of their task if that is of the same second. All
-/// others stand before the first event that tells the end of their task, and behind all
-/// events if none does.
+/// Lines of all tasks are sorted by the times that they begin with, and keep their order within a
+/// task. Lines with a time zone are placed among the events by their times, before the end of their
+/// task if that is in the same second. All other lines are placed before the first event that ends
+/// their task, or behind all events if there is none.
 pub(super) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<JobUpdate> {
     let mut ends = TaskEnds::from_events(&events);
     let mut placed = Vec::new();
@@ -52,7 +51,7 @@ pub(super) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Ve
     updates
 }
 
-/// The event before which a line of this time belongs.
+/// The index of the first event behind a line of this time.
 fn event_index(events: &[Event], ends: &[usize], time: SystemTime) -> usize {
     let is_before = |event: &Event, late| event.time().is_none_or(|at| at + late <= time);
     let by_time = events.partition_point(|event| is_before(event, Duration::ZERO));
@@ -60,7 +59,7 @@ fn event_index(events: &[Event], ends: &[usize], time: SystemTime) -> usize {
     ends.get(end).map_or(by_time, |end| by_time.min(*end))
 }
 
-/// The events that end tasks, by their indexes.
+/// The indexes of the events that end tasks.
 #[derive(Default)]
 struct TaskEnds {
     tasks: HashMap<String, Vec<usize>>,
@@ -82,7 +81,7 @@ impl TaskEnds {
         ends
     }
 
-    /// In their order.
+    /// The indexes for a task, ascending.
     fn of_task(&mut self, task: &str) -> Vec<usize> {
         let mut ends = self.tasks.remove(task).unwrap_or_default();
         ends.extend(&self.all);
@@ -162,7 +161,7 @@ mod tests {
 
     #[test]
     fn lines_of_all_tasks_come_in_the_order_of_their_times() {
-        // Nobody knows which zone these are of, so they stand where others do.
+        // Without a zone, lines are placed like those without a time.
         assert_eq!(
             merged(
                 vec![event(1, "Training job is running."), event(9, END_0)],
@@ -223,7 +222,7 @@ mod tests {
                         "worker-0",
                         &[
                             "2026-01-15T08:30:01.5Z a",
-                            // The event may be of that moment, or of later in the second.
+                            // The event may be of that moment, or later in the second.
                             "2026-01-15T08:30:03.9Z b",
                             "2026-01-15T16:30:06+08:00 c",
                         ]
@@ -246,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_long_history_is_merged_in_one_go() {
-        // Each event would move all lines if it were looked at by itself: 2 * 10^9 moves.
+        // Moving the lines for each event would take 2 * 10^9 moves.
         let mut events = Vec::new();
         for _ in 0..20_000 {
             events.push(event(1, "[worker-0] training started."));

@@ -1,8 +1,8 @@
-//! Following a whole job: its phases, its events and the logs of all its tasks in one stream.
+//! Follow: the phases, events and log lines of a job in one stream.
 //!
-//! Phases, events and logs come from different operations, each with delays of its own, and the
-//! tasks of a job appear while it runs. [`Job::follow`] polls all of them and brings what they give
-//! into the order of time, so that a program prints what happened as it happened.
+//! Phases, events and logs come from different operations, each with its own delay, and the tasks
+//! of a job appear while it runs. [`Job::follow`] polls all of them and merges the results in the
+//! order of time.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -15,7 +15,7 @@
 //! use futures::TryStreamExt;
 //! use modelarts_ext::{LogItem, jobs::follow::JobUpdate};
 //!
-//! // The service reports late, the emulator does not.
+//! // The emulator reports without delay, unlike the service.
 //! let mut updates = job.follow().quiet(Duration::ZERO).stream();
 //! while let Some(update) = updates.try_next().await? {
 //!     match update {
@@ -30,13 +30,13 @@
 //! ```
 //!
 //! Events that appear more than two minutes after their own time are found only when the job has
-//! ended ([`FollowJob::lateness`]), and following goes on until half a minute after the end has
+//! ended ([`FollowJob::lateness`]), and following continues until half a minute after the end has
 //! brought nothing new ([`FollowJob::quiet`]).
 //! [`Events::follow`](crate::jobs::events::Events::follow) and
-//! [`Logs::follow`](crate::jobs::logs::Logs::follow) follow one of the parts.
+//! [`Logs::follow`](crate::jobs::logs::Logs::follow) follow events or a single log.
 
-// Each round polls the details of the job, then its events, then its logs; `merge` brings what came
-// into the order of time.
+// Each round polls the details of the job, then its events, then its logs; `merge` sorts the
+// results by time.
 
 mod merge;
 mod update;
@@ -63,26 +63,25 @@ use crate::{
     pagination::page::PageStream,
 };
 
-/// The number of logs that are polled at the same time.
+/// The number of logs that are polled concurrently.
 const CONCURRENT_LOGS: usize = 8;
-/// The number of events that one round takes, up to a page more, so that memory is bounded. A
-/// job has some tens.
+/// The number of events of one round, exceeded by one page at most, which bounds the memory. A job
+/// has some tens.
 const MAX_EVENTS: usize = 10_000;
 
-/// Follows a job: its phases, its events, and the logs of all its tasks.
+/// A stream of the phases, events and log lines of a job.
 ///
-/// They are brought into the order of time as far as one poll goes, which takes up to
-/// 10,000 events and 5 MB of each log:
+/// Items are sorted by time within one poll, which takes up to 10,000 events and 5 MB of each log:
 ///
-/// - Events come by their times. One that appears late comes when it appears.
-/// - The lines of a task come in their order, and among those of other tasks by the times
-///   that they begin with, if they do; a line without one comes with the line before it.
-/// - Lines whose times have a zone (`2026-01-15T08:30:07Z …`) come where these belong among
-///   the events. All others come as late as they can: before the event that tells the end
-///   of their task, or else last.
-/// - The phase in which a job ended comes after everything that led to it.
+/// - Events are sorted by their times. A late event comes when it appears.
+/// - Lines of a task keep their order, and are sorted among those of other tasks by the times that
+///   they begin with; a line without a time follows the line before it.
+/// - Lines with a time zone (`2026-01-15T08:30:07Z …`) are placed among the events by their times.
+///   All others are placed as late as possible: before the event that ends their task, or at the
+///   end.
+/// - The final phase of a job comes after all events and lines that precede it.
 ///
-/// Items that a later poll finds come later, whatever times they have.
+/// Items that a later poll finds come later, whatever their times are.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct FollowJob {
@@ -95,7 +94,7 @@ pub struct FollowJob {
 }
 
 impl Job {
-    /// Everything that the job does and says, merged into one stream.
+    /// Follows the phases, events and log lines of the job in one stream.
     pub fn follow(&self) -> FollowJob {
         FollowJob {
             job: self.clone(),
@@ -109,49 +108,49 @@ impl Job {
 }
 
 impl FollowJob {
-    /// How long to wait between two polls. Default 5 seconds.
+    /// Sets the pause between two polls. Default 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
-    /// As [`Events::lateness`](crate::jobs::events::Events::lateness). Default 2 minutes.
+    /// Like [`Events::lateness`](crate::jobs::events::Events::lateness). Default 2 minutes.
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.lateness = lateness;
         self
     }
 
-    /// How long to stay after the job has ended and nothing new has come. Default 30
-    /// seconds.
+    /// Sets the time without new items after the end of the job at which the stream ends. Default
+    /// 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self
     }
 
-    /// Leaves the logs out.
+    /// Excludes the logs.
     pub fn without_logs(mut self) -> Self {
         self.logs = false;
         self
     }
 
-    /// As [`Logs::read_by`](crate::jobs::logs::Logs::read_by).
+    /// Like [`Logs::read_by`](crate::jobs::logs::Logs::read_by).
     pub fn read_logs_by(mut self, access: LogAccess) -> Self {
         self.access = Some(access);
         self
     }
 
-    /// The news that there are, and those that come, until the job has ended and been quiet.
+    /// Returns a stream of the existing and all new items, until the job has ended and been quiet.
     ///
-    /// Answers that fail in passing do not end it, and do not count as quiet. When the
-    /// details of the job, its events or one of its logs bring nothing but such answers for
-    /// 15 minutes, the stream ends with the error, even if the others work.
+    /// Transient errors do not end the stream, and do not count as quiet. If the requests for the
+    /// details of the job, its events or one of its logs fail for 15 minutes, the stream ends with
+    /// the error, even if the others succeed.
     #[must_use]
     pub fn stream(self) -> PageStream<JobUpdate> {
         FollowState::new(self).stream()
     }
 }
 
-/// The new items of a log, and whether there are more.
+/// The new items of a log, and `true` if there are more.
 type Poll<'a> = BoxFuture<'a, Result<(Vec<LogItem>, bool), Error>>;
 
 struct FollowState {
@@ -160,10 +159,10 @@ struct FollowState {
     events: EventFollower,
     logs: Vec<LogFollower>,
     phase: Option<Phase>,
-    /// Events that happened behind lines that were not read yet.
+    /// Events later than lines that were not read yet.
     held_events: Vec<Event>,
     max_events: usize,
-    /// More can be read without waiting.
+    /// `true` if more can be read without a pause.
     skip_pause: bool,
     is_over: bool,
     updates: VecDeque<JobUpdate>,
@@ -208,8 +207,8 @@ impl FollowState {
         Ok(self.updates.pop_front())
     }
 
-    /// Polls the details of the job, then its events, then its logs: what led to something
-    /// that is seen is asked for after it.
+    /// Polls the details of the job, then its events, then its logs, so that causes are requested
+    /// after their effects.
     async fn poll_round(&mut self) -> Result<(), Error> {
         self.end_watch.poll().await?;
         let held_before = self.held_events.len();
@@ -258,7 +257,7 @@ impl FollowState {
         Ok(())
     }
 
-    /// Polls the events. Returns whether more can be read at once.
+    /// Polls the events. Returns `true` if more can be read at once.
     async fn poll_events(&mut self) -> Result<bool, Error> {
         let mut more = true;
         while more && self.held_events.len() < self.max_events {
@@ -276,12 +275,12 @@ impl FollowState {
                 }
             }
         }
-        // Late ones come when they appear, but here among those that appeared with them.
+        // Late events come when they appear, sorted among those of the same poll.
         self.held_events.sort_by_key(Event::time);
         Ok(more)
     }
 
-    /// Polls the logs. Returns the new items by task, and whether there are more.
+    /// Polls the logs. Returns the new items by task, and `true` if there are more.
     async fn poll_logs(&mut self) -> Result<(Vec<(String, Vec<LogItem>)>, bool), Error> {
         let (mut lines, mut any_more) = (Vec::new(), false);
         if !self.follow.logs {
@@ -310,8 +309,8 @@ impl FollowState {
                         lines.push((log.task().to_owned(), items));
                     }
                 }
-                // The details of the job say whether it is gone; the log of a task may
-                // just not be there.
+                // Only the details of the job show that it is gone; the log of a task may just be
+                // missing.
                 Err(error) if error.is_gone() => log.polls.complete(),
                 Err(error) => {
                     let clock = self.follow.job.client().clock();
@@ -325,7 +324,7 @@ impl FollowState {
     }
 }
 
-/// The polls of all sources but the details of the job.
+/// The polls of all sources except the details of the job.
 fn polls<'a>(
     events: &'a mut EventFollower,
     logs: &'a mut [LogFollower],
@@ -334,10 +333,10 @@ fn polls<'a>(
     std::iter::once(&mut events.polls).chain(logs)
 }
 
-/// Adds the name of the task to an error: the operation is the same for the logs of all tasks.
+/// Adds the name of the task to an error: all logs have the same operation.
 fn with_task(task: &str, error: Error) -> Error {
     let kind = match error.kind() {
-        // The words of this kind are those of the service.
+        // A `Service` error shows the service's own message, without the task.
         ErrorKind::Service => ErrorKind::Unexpected,
         kind => kind,
     };
@@ -364,8 +363,8 @@ mod tests {
     use crate::{client::Client, credentials::Credentials};
 
     #[tokio::test]
-    async fn a_history_that_is_taken_in_parts_is_told_whole() {
-        // A day on which there are logs of that day.
+    async fn a_history_that_is_read_in_parts_is_complete() {
+        // A day for which there are logs.
         let clock = ManualClock::at(SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_466_000));
         let emulator = Emulator::builder()
             .clock(Arc::new(clock))
@@ -406,7 +405,7 @@ mod tests {
             other => format!("{other:?}"),
         });
         let mut expected: Vec<String> = (0..45).map(|number| format!("event {number}")).collect();
-        // The lines come with the first part, in which the second one has no place yet.
+        // The lines come in the first part, where the second one has no place yet.
         expected.insert(12, "b".to_owned());
         expected.insert(6, "a".to_owned());
         expected.push("Completed".to_owned());

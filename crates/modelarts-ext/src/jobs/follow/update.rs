@@ -2,17 +2,17 @@
 
 use crate::jobs::{events::event::Event, job::Job, logs::item::LogItem};
 
-/// Something that a followed job did or said.
+/// An update of a followed job.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum JobUpdate {
-    /// The job is in another phase. The job is as it was then.
+    /// The phase changed. Holds the job as of then.
     Phase(Box<Job>),
-    /// Something happened.
+    /// An event.
     Event(Event),
-    /// A task wrote something.
+    /// Output of a task.
     Log {
-        /// Such as `worker-0`.
+        /// The task, such as `worker-0`.
         task: String,
         /// A line of the log, or a gap in it.
         item: LogItem,

@@ -22,25 +22,23 @@ use crate::{
     pagination::page::PageStream,
 };
 
-/// The code for a log that the service has deleted, which it does after 30 days unless logs are
-/// exported.
+/// The code for a deleted log. The service deletes logs after 30 days unless they are exported.
 const LOG_DELETED: &str = "ModelArts.2819";
 
 impl Logs {
-    /// The lines that there are, and those that come, until the job has ended and
-    /// been [`quiet`](Self::quiet). Answers that fail in passing do not end it, and do not
-    /// count as quiet. When the log, or the details of the job, bring nothing but such
-    /// answers for 15 minutes, the stream ends with the error.
+    /// Returns a stream of the existing and all new lines, until the job has ended and been
+    /// [`quiet`](Self::quiet). Transient errors do not end the stream, and do not count as quiet.
+    /// If the requests for the log, or for the details of the job, fail for 15 minutes, the stream
+    /// ends with the error.
     ///
-    /// A log that outgrew the preview between two looks has a [gap](LogItem::Gap); one
-    /// that has lost its oldest lines goes on behind the last line that was given; one
-    /// that began again, because its task did, is read from its beginning; one that the
-    /// service has cleared away after 30 days is nothing but a gap. A line comes
-    /// when it has its end, and the last one when nothing follows any more.
+    /// A log that outgrew the preview between two polls has a [gap](LogItem::Gap); one that lost
+    /// its oldest lines continues behind the last line that was returned; one that was restarted
+    /// with its task is read from its beginning; one that the service deleted after 30 days is only
+    /// a gap. A line is returned when it is complete, the last one at the end.
     ///
-    /// A preview that consists of two or more of the last lines given before is taken for the
-    /// rest of a log that has lost its oldest lines. If the log has begun again with just these
-    /// lines, they do not come again.
+    /// A preview that consists of two or more of the last lines returned is taken for the rest of a
+    /// log that lost its oldest lines. If the log was restarted with exactly these lines, they are
+    /// not returned again.
     #[must_use]
     pub fn follow(self) -> PageStream<LogItem> {
         let state = FollowState {
@@ -91,13 +89,13 @@ impl LineSource for Logs {
     }
 }
 
-/// The repeated polls of a log.
+/// The periodic polls of a log.
 #[derive(Debug)]
 pub(crate) struct LogFollower {
     logs: Logs,
     reader: Reader,
     pub(crate) polls: SourcePolls,
-    /// The service has deleted the log: nothing more comes.
+    /// `true` if the service has deleted the log.
     is_deleted: bool,
 }
 
@@ -127,8 +125,8 @@ impl LogFollower {
         &self.logs.task
     }
 
-    /// Polls once. Returns the new items, and whether more can be read at once. A log that does
-    /// not exist yet has nothing new; one that was deleted has a gap.
+    /// Polls once. Returns the new items, and `true` if more can be read at once. A log that does
+    /// not exist yet has no items; one that was deleted has a gap.
     pub(crate) async fn poll(
         &mut self,
         end_watch: &EndWatch,
@@ -167,8 +165,8 @@ impl LogFollower {
                 items.push(LogItem::Gap { bytes: None });
                 Ok((items, false))
             }
-            // It may look as if the job were gone. Where there were lines before, a 404
-            // that says nothing passes.
+            // The error may suggest that the job is gone. Where there were lines before, a 404
+            // without a code is transient.
             Err(error)
                 if error.is_unknown_operation()
                     && matches!(&self.reader, Reader::Lines(reader) if reader.is_new() || !error.is_404_without_code()) =>
@@ -191,7 +189,7 @@ impl LogFollower {
         Ok((reader.advance(&logs.preview().await?), false))
     }
 
-    /// The last line, if it has no end.
+    /// Returns the last line, if it is incomplete.
     pub(crate) fn finish(&mut self) -> Option<LogItem> {
         match &mut self.reader {
             Reader::Preview(reader) => reader.finish(),
@@ -204,12 +202,12 @@ struct FollowState {
     follower: LogFollower,
     end_watch: EndWatch,
     interval: Duration,
-    /// More can be read without waiting.
+    /// `true` if more can be read without a pause.
     skip_pause: bool,
 }
 
 impl FollowState {
-    /// Polls once. Returns the new items, and whether to poll again.
+    /// Polls once. Returns the new items, and `true` to continue.
     async fn next(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
         let clock = self.end_watch.job.client().clock().clone();
         if !std::mem::take(&mut self.skip_pause) {

@@ -1,28 +1,27 @@
-//! Items of a followed log, and the ways to read one.
+//! Items of a followed log, and the ways of reading a log.
 
-/// A piece of a followed log.
+/// An item of a followed log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogItem {
-    /// A line, without its end. By preview, one that is longer than 1 MiB comes in pieces
-    /// of up to 1 MiB each.
+    /// A line, without its end. In previews, a line that is longer than 1 MiB is split into parts
+    /// of up to 1 MiB.
     Line(String),
-    /// The log grew faster than it was looked at, or the service has thrown a part of it
-    /// away, and this part is not to be had.
+    /// Lost lines: the log grew faster than it was polled, or the service deleted a part of it.
     Gap {
-        /// How many bytes are missing, if the service says how long the log is.
+        /// The number of lost bytes, if the service states the length of the log.
         bytes: Option<u64>,
     },
 }
 
-/// How a log is read that is followed.
+/// The way in which a followed log is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LogAccess {
-    /// By looking at its newest part, of up to 5 MB. Both clouds have that.
+    /// Reads the newest part, of up to 5 MB. Available on both clouds.
     Preview,
-    /// By the numbers of its lines (`ShowTrainingJobLogsFromAom`): small answers, and no gap
-    /// however fast the log grows. Open Telekom Cloud does not have it (`openapi/SOURCES.md`,
+    /// Reads lines by their numbers (`ShowTrainingJobLogsFromAom`): small responses, and no gaps
+    /// however fast the log grows. Not available on Open Telekom Cloud (`openapi/SOURCES.md`,
     /// D-52).
     LineNumbers,
 }

@@ -1,10 +1,10 @@
-//! Reads a log by the numbers of its lines.
+//! Reader of logs by line numbers.
 //!
-//! No source says (SOURCES S, and "Without a number") whether an answer repeats the line that it
-//! goes on from, which word of `order` leads forward, how many lines an answer has at the most, or
-//! which lines come when no number is given. So none of this is relied on: answers are brought into
-//! the order of time, each poll begins with lines that were read before, and goes on until nothing
-//! more comes.
+//! No source states (SOURCES S, and "Without a number") if a response repeats the line that it
+//! continues from, which value of `order` leads forward, how many lines a response has at most, or
+//! which lines are returned without a number. So the reader assumes none of this: it sorts
+//! responses by time, begins each poll with lines that were read before, and continues until no new
+//! lines come.
 
 use std::collections::VecDeque;
 
@@ -18,13 +18,13 @@ use crate::{
     jobs::logs::item::LogItem,
 };
 
-/// The number of lines that are asked for: the most that the service gives.
+/// The requested number of lines: the maximum of the service.
 pub(super) const MAX_LINES: i64 = 500;
 
-/// The size of what one poll reads, so that memory is bounded. As much as a preview has.
+/// The maximum size of one poll, which bounds the memory. The same as that of a preview.
 const MAX_BYTES: usize = 5 << 20;
 
-/// The lines of one log, as the service gives them.
+/// The lines of one log, as the service returns them.
 pub(super) trait LineSource: Sync {
     fn fetch_lines(
         &self,
@@ -33,27 +33,27 @@ pub(super) trait LineSource: Sync {
     ) -> BoxFuture<'_, Result<LogLines, Error>>;
 }
 
-/// A reader of one log: how far it was read, and by which order.
+/// A reader of one log, with its position and the detected order.
 #[derive(Clone, Debug)]
 pub(super) struct LineReader {
-    /// The word of `order` that leads forward, and whether an answer has confirmed that.
+    /// The value of `order` that leads forward, and `true` once a response confirmed it.
     forward: SortOrder,
     forward_confirmed: bool,
-    /// The number and the text of the first line, as long as no other one is complete.
+    /// The number and the text of the first line, until another line is complete.
     first_line: Option<(String, String)>,
-    /// The number of a line that was read. Polls go on from here.
+    /// The number of a line that was read. Polls continue from it.
     base: Option<String>,
-    /// The lines behind it that were given already.
+    /// The lines behind `base` that were returned.
     given_lines: Vec<String>,
-    /// The number of the first of them, unless the answer began with the base.
+    /// The number of the first of them, unless the response began with `base`.
     first_given: Option<String>,
-    /// The last line, while it has no end.
+    /// The last line, while it is incomplete.
     partial_line: Option<String>,
     /// The number of the last line that was read.
     last_number: Option<String>,
-    /// The last poll found other lines than those given before.
+    /// `true` if the last poll found other lines than those returned before.
     has_mismatch: bool,
-    /// The error that ended the last poll after it had brought something.
+    /// The error of the last poll, if that poll returned items before it.
     pending_error: Option<Error>,
 }
 
@@ -75,12 +75,12 @@ impl Default for LineReader {
 }
 
 impl LineReader {
-    /// Returns whether nothing was read yet.
+    /// Returns `true` if nothing was read yet.
     pub(super) fn is_new(&self) -> bool {
         self.base.is_none() && self.first_line.is_none()
     }
 
-    /// Polls once. Returns the new items, and whether more can be read at once.
+    /// Polls once. Returns the new items, and `true` if more can be read at once.
     pub(super) async fn poll(
         &mut self,
         log: &impl LineSource,
@@ -88,9 +88,9 @@ impl LineReader {
         if let Some(error) = self.pending_error.take() {
             return Err(error);
         }
-        // Nothing is kept of a poll that fails before it has brought something. What another
-        // one has brought is kept, and its error comes next: a long log would never be read
-        // to its end where each second answer fails.
+        // A poll that fails before it has items changes no state. One that has items keeps them,
+        // and its error is returned by the next poll: otherwise a long log could not be read to its
+        // end if every second request failed.
         let mut next = self.clone();
         let mut items = Vec::new();
         let more = match next.read(log, &mut items).await {
@@ -104,7 +104,7 @@ impl LineReader {
         Ok((items, more))
     }
 
-    /// The last line, if it has no end.
+    /// Returns the last line, if it is incomplete.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         self.partial_line.take().map(LogItem::Line)
     }
@@ -139,8 +139,7 @@ impl LineReader {
                 return Ok(false);
             }
             if page.ends_partial && page.lines.len() == 1 {
-                // The line that polls go on from has to have a complete line behind it, to
-                // be known by.
+                // `base` needs a complete line behind it, by which it is recognised.
                 if let Some(line) = self.partial_line.take() {
                     self.given_lines.push(line.clone());
                     items.push(LogItem::Line(line));
@@ -153,7 +152,7 @@ impl LineReader {
         }
     }
 
-    /// Takes the new lines of a page. Returns their size in bytes.
+    /// Adds the new lines of a page. Returns their size in bytes.
     fn take_page(&mut self, page: &LinePage, items: &mut Vec<LogItem>) -> usize {
         let mut new = page.lines[self.given_lines.len()..].to_vec();
         if self.given_lines.is_empty() {
@@ -169,7 +168,7 @@ impl LineReader {
         size
     }
 
-    /// Goes on from a line that has others behind it, and so has its end.
+    /// Moves `base` to a line that has others behind it, and is therefore complete.
     fn advance_to(&mut self, last: String, items: &mut Vec<LogItem>) {
         items.extend(self.finish());
         self.base = Some(last);
@@ -177,7 +176,7 @@ impl LineReader {
         self.first_given = None;
     }
 
-    /// Reads the first page, and what is before it. `None`: there is no complete line.
+    /// Reads the first page, and the lines before it. `None` if there is no complete line.
     async fn read_first_page(
         &mut self,
         log: &impl LineSource,
@@ -195,7 +194,7 @@ impl LineReader {
         };
         let before = self.partial_line.take();
         if page.ends_partial && page.lines.len() == 1 {
-            // It may grow, and only lines behind a number can be asked for.
+            // It may grow, and only lines behind a number can be requested.
             self.partial_line = page.lines.pop();
             self.first_line = None;
             let now = self.partial_line.clone().map(LogItem::Line);
@@ -208,7 +207,7 @@ impl LineReader {
         match self.first_line.take() {
             Some(head) if head == (first.clone(), text.clone()) => {}
             head => {
-                // In this order, because what is behind shows which way leads back.
+                // In this order, because the lines behind show which order leads back.
                 let behind = self.fetch_after(log, &first).await?;
                 let mut older = self.fetch_before(log, &first).await?;
                 let oldest = older
@@ -220,7 +219,7 @@ impl LineReader {
                         older.pop_front();
                     }
                     (None, Some(before)) if is_extension(&oldest, &before) => {}
-                    // Another log.
+                    // Lines of another log.
                     (_, before) => items.extend(before.map(LogItem::Line)),
                 }
                 items.extend(older);
@@ -238,7 +237,7 @@ impl LineReader {
         Ok(Some(page))
     }
 
-    /// The lines before a line, in case that the first answer had the newest ones.
+    /// Reads the lines before a line, in case the first response had the newest ones.
     async fn fetch_before(
         &mut self,
         log: &impl LineSource,
@@ -270,7 +269,7 @@ impl LineReader {
         }
     }
 
-    /// The lines behind a line.
+    /// Reads the lines behind a line.
     async fn fetch_after(&mut self, log: &impl LineSource, base: &str) -> Result<LinePage, Error> {
         let page = LinePage::new(log.fetch_lines(Some(base), self.forward).await?);
         if page.goes_beyond(base) {
@@ -294,8 +293,8 @@ impl LineReader {
         Ok(LinePage::default())
     }
 
-    /// Returns whether lines behind the base that were given have gone. Equal lines behind
-    /// them may hide that.
+    /// Returns `true` if lines behind `base` that were returned are lost. Equal lines behind them
+    /// may hide this.
     fn has_lost_lines(&self, page: &LinePage) -> bool {
         if self.given_lines.is_empty() {
             return false;
@@ -308,7 +307,7 @@ impl LineReader {
         }
     }
 
-    /// The number of given lines that have gone, if a page begins with the others.
+    /// The number of returned lines that are lost, if a page begins with the others.
     fn lost_line_count(&self, page: &LinePage) -> Option<usize> {
         let goes_on = |lost: &usize| match self.given_lines.get(*lost..) {
             Some([]) => match (&self.partial_line, page.lines.first()) {
@@ -324,7 +323,7 @@ impl LineReader {
         }
     }
 
-    /// The number of given lines that are before a page. `None`: numbers do not count lines.
+    /// The number of returned lines before a page; `None` if numbers do not count lines.
     fn lines_before(&self, page: &LinePage) -> Option<usize> {
         let number = |text: &Option<String>| text.as_deref()?.parse::<u128>().ok();
         let behind = match &self.first_given {
@@ -342,14 +341,14 @@ impl LineReader {
         usize::try_from(number(&page.first_number)?.checked_sub(behind)?).ok()
     }
 
-    /// Handles a page without the lines that were given. Returns whether to poll again.
+    /// Handles a page without the lines that were returned. Returns `true` to poll again.
     fn handle_mismatch(&mut self, page: LinePage, items: &mut Vec<LogItem>) -> bool {
         let first = page.first_number.as_deref();
         let order = |other: &Option<String>| compare_numbers(first?, other.as_deref()?);
         let (after_base, after_last) = (order(&self.base), order(&self.last_number));
-        // The service has thrown lines away.
+        // The service deleted lines.
         if after_last.is_some_and(|order| order.is_gt()) {
-            // Perhaps also some that were not read, unless no number lies between.
+            // Unread lines may be among them, unless the numbers are consecutive.
             let number = |text: Option<&str>| text?.parse::<u128>().ok();
             let next = number(self.last_number.as_deref()).and_then(|last| last.checked_add(1));
             if self.partial_line.is_some() || next.is_none() || next != number(first) {
@@ -364,13 +363,13 @@ impl LineReader {
         if after_base.is_some_and(|order| order.is_gt())
             && let Some(lost) = self.lost_line_count(&page)
         {
-            // All of them were given before.
+            // All of them were returned before.
             self.given_lines.drain(..lost);
             self.first_given.clone_from(&page.first_number);
             self.take_page(&page, items);
             return true;
         }
-        // One answer may be wrong. Two say that the log began again.
+        // One response may be wrong. Two show that the log was restarted.
         if std::mem::replace(&mut self.has_mismatch, true) {
             items.extend(self.finish());
             *self = Self {
@@ -383,7 +382,7 @@ impl LineReader {
     }
 }
 
-/// Returns whether a line can be the rest of one that had no end.
+/// Returns `true` if a line can be the completion of an incomplete one.
 fn is_extension(line: &LogItem, open: &str) -> bool {
     matches!(line, LogItem::Line(line) if line.starts_with(open))
 }
@@ -395,19 +394,19 @@ fn opposite(order: SortOrder) -> SortOrder {
     }
 }
 
-/// Compares two lines by their numbers, if they are numbers.
+/// Compares the numbers of two lines, if they are numeric.
 fn compare_numbers(one: &str, two: &str) -> Option<std::cmp::Ordering> {
     let number = |text: &str| text.parse::<u128>().ok();
     Some(number(one)?.cmp(&number(two)?))
 }
 
-/// Some lines in the order of time.
+/// Lines in the order of time.
 #[derive(Debug, Default)]
 struct LinePage {
     first_number: Option<String>,
     last_number: Option<String>,
     lines: Vec<String>,
-    /// The last line has no end.
+    /// `true` if the last line is incomplete.
     ends_partial: bool,
 }
 
@@ -421,7 +420,7 @@ impl LinePage {
             .split('\n')
             .map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned())
             .collect();
-        // Where lines are only separated, the last one may be empty.
+        // Where line ends only separate lines, the last line may be empty.
         let count = answer.lines.and_then(|lines| usize::try_from(lines).ok());
         let ends_partial = !content.ends_with('\n') || count == Some(lines.len());
         if !ends_partial {
@@ -444,7 +443,7 @@ impl LinePage {
         }
     }
 
-    /// Returns whether the page has lines behind this one.
+    /// Returns `true` if the page has lines behind this one.
     fn goes_beyond(&self, base: &str) -> bool {
         let last = self
             .last_number
@@ -455,7 +454,7 @@ impl LinePage {
         })
     }
 
-    /// The page without the line that it goes on from.
+    /// The page without the line that it continues from.
     fn without_line(mut self, base: &str) -> Self {
         if self.first_number.as_deref() == Some(base) {
             self.lines.remove(0);

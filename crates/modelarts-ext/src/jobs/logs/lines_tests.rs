@@ -1,4 +1,4 @@
-//! Tests of `LineReader` with logs that grow, lose lines, and begin again while they are read.
+//! Tests of `LineReader` with logs that grow, lose lines, and are restarted while they are read.
 
 use std::sync::Mutex;
 
@@ -19,23 +19,23 @@ use crate::{
     pagination::pager::tests::config,
 };
 
-/// The answers of a service where sources leave them open (SOURCES S, and "Without a number").
+/// The behavior of a service where sources leave it open (SOURCES S, and "Without a number").
 #[derive(Clone, Debug)]
 struct ServiceBehavior {
-    /// An answer begins with the line that it goes on from.
+    /// A response begins with the line that it continues from.
     repeats: bool,
     /// `desc` leads forward, as in the older call.
     swapped: bool,
-    /// The newest lines come when no number is given.
+    /// Without a number, the newest lines are returned.
     newest: bool,
-    /// The most lines of an answer.
+    /// The maximum number of lines of a response.
     max_lines: usize,
-    /// The last line of an answer has an end.
+    /// The last line of a response ends with a line end.
     ends: bool,
-    /// Newer lines come first in answers that lead backward. Of such a service
-    /// only whole lines can be understood.
+    /// Responses that lead backward begin with the newest line. Such a service is supported only
+    /// for complete lines.
     reversed: bool,
-    /// Numbers are times. Then a log does not begin again, it goes on.
+    /// Numbers are times. Then a log is not restarted, it continues.
     times: bool,
 }
 
@@ -49,10 +49,10 @@ const EMULATOR: ServiceBehavior = ServiceBehavior {
     times: false,
 };
 
-/// A log of a service.
+/// A simulated log.
 struct Log {
     behavior: ServiceBehavior,
-    /// Numbers and lines; the last one may be open.
+    /// Numbers and lines; the last line may be incomplete.
     lines: Mutex<Vec<(u64, String)>>,
     next: Mutex<u64>,
     requests: Mutex<Vec<(Option<String>, SortOrder)>>,
@@ -140,7 +140,7 @@ impl LineSource for Log {
     }
 }
 
-/// Looks as long as there is more at once.
+/// Polls as long as more can be read at once.
 fn poll_lines(reader: &mut LineReader, log: &Log) -> Vec<String> {
     let mut lines = Vec::new();
     loop {
@@ -206,7 +206,7 @@ fn lines_that_were_given_and_thrown_away_are_neither_doubled_nor_missed() {
     log.write(" so far\n8\n");
     log.lines.lock().unwrap().drain(..1);
     assert_eq!(poll_lines(&mut reader, &log), ["no end so far", "8"]);
-    // All that was read goes, and the next number is the next line.
+    // All lines that were read are lost, and the next number is the next line.
     log.write("9\n");
     log.lines.lock().unwrap().drain(..3);
     assert_eq!(poll_lines(&mut reader, &log), ["9"]);
@@ -225,15 +225,15 @@ fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
         let mut reader = LineReader::default();
         log.write(&"x\n".repeat(14));
         assert_eq!(poll_lines(&mut reader, &log), ["x"; 14]);
-        // Two of those that were given go, and as many come.
+        // Two of the returned lines are lost, and two are added.
         log.lines.lock().unwrap().drain(..12);
         log.write("x\nx\n");
         assert_eq!(poll_lines(&mut reader, &log), ["x"; 2]);
-        // All that were given go, and of those behind them the first.
+        // All returned lines are lost, and the first of those behind them.
         log.write(&"x\n".repeat(4));
         log.lines.lock().unwrap().drain(..5);
         assert_eq!(poll_lines(&mut reader, &log), ["gap None", "x", "x", "x"]);
-        // All that were given but the one that has no end yet.
+        // All returned lines are lost, except for the incomplete one.
         log.write("x");
         assert_eq!(poll_lines(&mut reader, &log), [""; 0]);
         log.write("\nx\n");
@@ -242,7 +242,7 @@ fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
     }
 }
 
-/// A log of which each third answer fails.
+/// A log for which every third request fails.
 struct Unsteady(Log, Mutex<u32>);
 
 impl LineSource for Unsteady {
@@ -261,7 +261,7 @@ impl LineSource for Unsteady {
 }
 
 #[test]
-fn what_a_look_brought_before_it_failed_is_kept() {
+fn items_of_a_poll_that_failed_later_are_kept() {
     let log = Unsteady(
         Log::new(ServiceBehavior {
             max_lines: 2,
@@ -275,7 +275,7 @@ fn what_a_look_brought_before_it_failed_is_kept() {
             .collect::<String>(),
     );
     let mut reader = LineReader::default();
-    // The first look needs three answers before it brings something.
+    // The first poll needs three responses before it has items.
     assert!(block_on(reader.poll(&log)).is_err());
     let (items, _) = block_on(reader.poll(&log.0)).unwrap();
     assert_eq!(items.len(), 20);
@@ -337,7 +337,7 @@ fn a_long_log_is_read_from_its_start_in_bounded_looks() {
             }
         }
         if newest {
-            // 5 MB back from the newest page; what is before is not read.
+            // 5 MB back from the newest page; earlier lines are not read.
             assert_eq!(numbers[0], "gap");
             assert_eq!(numbers[1], "1000");
             assert_eq!(numbers.len(), 2001);
@@ -403,7 +403,7 @@ fn behaviors() -> impl Strategy<Value = ServiceBehavior> {
 proptest! {
     #![proptest_config(config())]
 
-    /// A log of equal lines that throws away lines that were given gives each line once.
+    /// A log of equal lines that loses lines which were returned yields each line once.
     #[test]
     fn a_random_log_of_equal_lines_gives_each_once(
         steps in prop::collection::vec((0_usize..6, any::<bool>(), 0_usize..6), 1..40),
@@ -423,7 +423,7 @@ proptest! {
                 written.push('x');
             }
             given.extend(poll_lines(&mut reader, &log));
-            // Of what was given two lines are left.
+            // Two of the returned lines are left.
             let mut lines = log.lines.lock().unwrap();
             let max_lines = lines.len().saturating_sub(3);
             lines.drain(..thrown_away.min(max_lines));
@@ -433,14 +433,14 @@ proptest! {
         prop_assert_eq!(given, lines);
     }
 
-    /// Whatever the service does where the documents are silent: each line comes once,
-    /// in order. Of a log that began again the lines are lost that were not looked at.
+    /// With every behavior that the documents admit, each line is returned once, in order. The
+    /// unread lines of a log that was restarted are lost.
     #[test]
     fn a_random_log_gives_each_line_once(behavior in behaviors(), steps in steps()) {
         let log = Log::new(behavior.clone());
         let mut reader = LineReader::default();
         let mut given = Vec::new();
-        // What each run wrote, and how many bytes of it there were at the last look.
+        // The text of each run, and the bytes of it at the last poll.
         let mut runs = vec![(String::new(), 0)];
         for step in steps {
             let run = runs.len() - 1;
@@ -449,7 +449,7 @@ proptest! {
                     if behavior.reversed && !text.is_empty() {
                         text.push('\n');
                     }
-                    // A line says which run it belongs to.
+                    // Lines are marked with their run.
                     let start = |before: &str| before.is_empty() || before.ends_with('\n');
                     for piece in text.split_inclusive('\n') {
                         let piece = match start(&runs[run].0) {

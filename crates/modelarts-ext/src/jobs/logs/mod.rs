@@ -1,8 +1,8 @@
-//! The log of a task: its newest part, or all of it followed as it grows.
+//! Log of a task: its newest part, or all lines followed as they are written.
 //!
-//! The service shows the newest 5 MB of a log, without a position, and one cloud also lines by
-//! their numbers. [`Logs::follow`] makes a stream of lines of either: it finds which lines are new,
-//! and a line that could not be had is a [gap](LogItem::Gap) with its size, never silence.
+//! The service returns the newest 5 MB of a log, without a position, and one cloud also lines by
+//! their numbers. [`Logs::follow`] makes a stream of lines from either: it detects which lines are
+//! new, and reports lines that could not be read as a [gap](LogItem::Gap) with its size.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -15,7 +15,7 @@
 //! use futures::TryStreamExt;
 //! use modelarts_ext::LogItem;
 //!
-//! // The service writes logs late, the emulator does not.
+//! // The emulator writes logs without delay, unlike the service.
 //! let mut lines = job.logs("worker-0").quiet(Duration::ZERO).follow();
 //! while let Some(item) = lines.try_next().await? {
 //!     match item {
@@ -30,9 +30,9 @@
 //!
 //! Logs are read by line numbers where the cloud has them, by preview elsewhere ([`LogAccess`]).
 
-// `follow` polls the log with one of two readers, which find the lines that are new: `preview`
-// compares the newest part of the log with what was read before, `lines` asks for lines by their
-// numbers. Both give the items of `item`. `timestamp` reads the times that lines begin with.
+// `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
+// the newest part of the log with the text read before, `lines` requests lines by their numbers.
+// Both return the items of `item`. `timestamp` parses the times at the beginning of lines.
 
 pub(crate) mod follow;
 pub(crate) mod item;
@@ -62,7 +62,7 @@ pub struct Logs {
 }
 
 impl Job {
-    /// The log of a task, such as `worker-0`.
+    /// Returns the log of a task, such as `worker-0`.
     pub fn logs(&self, task: impl Into<String>) -> Logs {
         Logs {
             job: self.clone(),
@@ -75,31 +75,31 @@ impl Job {
 }
 
 impl Logs {
-    /// How [`follow`](Self::follow) reads the log; by default by the numbers of its lines
-    /// where the [cloud](crate::client::ClientBuilder::cloud) documents that, by preview elsewhere
-    /// and where the service turns out to know no numbers.
+    /// Sets the way in which [`follow`](Self::follow) reads the log. Default: by line numbers where
+    /// the [cloud](crate::client::ClientBuilder::cloud) documents them, by preview elsewhere and
+    /// where the service turns out not to support numbers.
     pub fn read_by(mut self, access: LogAccess) -> Self {
         self.access = Some(access);
         self
     }
 
-    /// How long [`follow`](Self::follow) waits between two looks. Default 5 seconds.
+    /// Sets the pause of [`follow`](Self::follow) between two polls. Default 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
         self
     }
 
-    /// How long [`follow`](Self::follow) stays after the job has ended and nothing
-    /// new has come; the service writes logs with a delay. Default 15 seconds.
+    /// Sets the time without new lines after the end of the job at which [`follow`](Self::follow)
+    /// ends. Logs are written late. Default 15 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self
     }
 
-    /// The newest part of the log, at most 5 MB of it.
+    /// Reads the newest part of the log, at most 5 MB.
     ///
     /// # Errors
-    /// [`Error::is_not_ready`] when there is no log yet.
+    /// [`Error::is_not_ready`] if there is no log yet.
     pub async fn preview(&self) -> Result<LogPreview, Error> {
         let client = self.job.client();
         let answer = client

@@ -1,35 +1,35 @@
-//! Reads a log of which the service shows only the newest part.
+//! Reader of logs by previews, which have only the newest part.
 
 use modelarts_api::types::LogPreview;
 
 use crate::jobs::logs::item::LogItem;
 
-/// The size of the text that is kept to find the place again, where the service gives no
-/// usable length of the log.
+/// The size of the text that is kept for finding the position in the next preview, where the
+/// service states no usable length of the log.
 const OVERLAP: usize = 64 << 10;
 
-/// The longest piece of a line that is kept until its end comes, in bytes. What never ends, such
-/// as a progress bar that goes back to the beginning of its line, would fill the memory.
+/// The maximum length of an incomplete line that is kept, in bytes. Output without line ends, such
+/// as a progress bar, would otherwise fill the memory.
 pub(super) const MAX_LINE: usize = 1 << 20;
 
-/// A reader of one log: how far it was read.
+/// A reader of one log, with its position.
 #[derive(Debug, Default)]
 pub(super) struct PreviewReader {
-    /// How many bytes of the log were read, gaps counted.
+    /// The number of bytes that were read, including gaps.
     read: u64,
-    /// The end of what was read.
+    /// The end of the text that was read.
     end: String,
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of an incomplete line.
     line: String,
 }
 
 impl PreviewReader {
-    /// Takes a preview. Returns the items that it adds.
+    /// Processes a preview. Returns the items that it adds.
     pub(super) fn advance(&mut self, preview: &LogPreview) -> Vec<LogItem> {
         let content = preview
             .content
             .as_deref()
-            // The name that the field had before 2022.
+            // The name of the field before 2022.
             .or(preview.context.as_deref())
             .unwrap_or_default();
         let mut items = Vec::new();
@@ -54,7 +54,7 @@ impl PreviewReader {
         items
     }
 
-    /// Adds to the line, and gives what is too long to be kept.
+    /// Appends to the incomplete line, and returns parts that exceed the maximum length.
     fn append(&mut self, mut text: &str, items: &mut Vec<LogItem>) {
         while self.line.len() + text.len() > MAX_LINE {
             let (fits, rest) = text.split_at(text.floor_char_boundary(MAX_LINE - self.line.len()));
@@ -65,17 +65,17 @@ impl PreviewReader {
         self.line.push_str(text);
     }
 
-    /// The last line, if it has no end.
+    /// Returns the last line, if it is incomplete.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         let line = std::mem::take(&mut self.line);
         (!line.is_empty()).then_some(LogItem::Line(line))
     }
 
-    /// The part of `content` that was not read before.
+    /// The part of `content` that is new.
     fn new_text<'a>(&mut self, content: &'a str, preview: &LogPreview) -> NewText<'a> {
         let trusted = trusted_size(content, preview);
         if trusted.is_none() && content.is_empty() {
-            // Without sizes, that may be an answer that has nothing to tell.
+            // Without sizes, this may be a response without content.
             return NewText::new(content);
         }
         let read = self.read;
@@ -97,14 +97,14 @@ impl PreviewReader {
         }
         if let Some(text) = self.without_overlap(content) {
             let shorter = trusted.is_some_and(|full| full < read);
-            // One line that is left may be the whole of another log.
+            // A single remaining line may be the whole of another log.
             if !(shorter && text.is_empty() && content.lines().count() < 2) {
                 return NewText::new(text);
             }
         }
         self.end.clear();
-        // Not what was read. With sizes it is certain that this is another log: the task
-        // began again, and may have written more than before already.
+        // Not the text read before. With sizes, this is certainly another log: the task was
+        // restarted, and may have written more than before.
         let missing = trusted.map(|full| full - content.len() as u64);
         NewText {
             text: content,
@@ -116,13 +116,13 @@ impl PreviewReader {
         }
     }
 
-    /// The part of `content` that follows on the end of what was read, where that has moved:
-    /// a log of limited size loses its oldest lines.
+    /// The part of `content` behind the end of the text that was read, if that has moved: a log of
+    /// limited size loses its oldest lines.
     ///
-    /// The first line that is not blank must have been read at least; less can be chance.
+    /// At least the first line that is not blank must match; less can be a coincidence.
     fn without_overlap<'a>(&self, content: &'a str) -> Option<&'a str> {
         let end = self.end.as_str();
-        // Only a part of what was read is kept, and then it is too long to be there by chance.
+        // Only the end of the text is kept, which is too long to match by coincidence.
         if end.len() + 4 > OVERLAP
             && let Some(at) = content.rfind(end)
         {
@@ -137,7 +137,7 @@ impl PreviewReader {
         places.find_map(|before| content.strip_prefix(&end[before.len()..]))
     }
 
-    /// Returns whether what was read ends as this text does.
+    /// Returns `true` if the text that was read ends with this text.
     fn ends_like(&self, old: &str) -> bool {
         let (read, old) = (self.end.as_bytes(), old.as_bytes());
         let both = read.len().min(old.len());
@@ -145,17 +145,17 @@ impl PreviewReader {
     }
 }
 
-/// The text that a preview adds.
+/// The new text of a preview.
 struct NewText<'a> {
     text: &'a str,
-    /// The size of what is missing before it, if it is known.
+    /// The size of the gap before it, if there is one and its size is known.
     gap: Option<Option<u64>>,
-    /// It is the text of another log, as when the task began again.
+    /// `true` if it belongs to another log, as after a restart of the task.
     is_other_log: bool,
 }
 
 impl<'a> NewText<'a> {
-    /// Text that follows on what was read.
+    /// Text that continues the text read before.
     fn new(text: &'a str) -> Self {
         Self {
             text,
@@ -165,8 +165,8 @@ impl<'a> NewText<'a> {
     }
 }
 
-/// The length of the whole log, where the sizes of the answer can be true. An example has sizes
-/// that have nothing to do with its text (SOURCES D-79).
+/// The length of the whole log, if the sizes of the response are plausible. An example has sizes
+/// that do not fit its text (SOURCES D-79).
 fn trusted_size(content: &str, preview: &LogPreview) -> Option<u64> {
     let size = |size: Option<i64>| u64::try_from(size?).ok();
     let (current, full) = (size(preview.current_size)?, size(preview.full_size)?);
@@ -193,7 +193,7 @@ mod tests {
         LogItem::Line(text.into())
     }
 
-    /// The newest `window` bytes of a log, as the service would show them.
+    /// The newest `window` bytes of a log, as the service returns them.
     fn window(log: &str, window: usize) -> LogPreview {
         let content = &log[log.len().saturating_sub(window)..];
         preview(content, content.len(), log.len())
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_lines_are_not_taken_for_lines_that_were_seen() {
+    fn equal_lines_are_not_taken_for_lines_that_were_returned() {
         let mut reader = PreviewReader::default();
         assert_eq!(reader.advance(&window("a\na\n", 4)), [line("a"), line("a")]);
         assert_eq!(reader.advance(&window("a\na\na\n", 4)), [line("a")]);
@@ -224,7 +224,7 @@ mod tests {
     fn a_log_that_outgrew_the_window_has_a_gap_of_known_size() {
         let mut reader = PreviewReader::default();
         assert_eq!(reader.advance(&window("aaa\n", 8)), [line("aaa")]);
-        // 4 bytes read, the window begins at 8.
+        // 4 bytes were read, the window begins at 8.
         assert_eq!(
             reader.advance(&window("aaa\nbbb\nccc\nddd\n", 8)),
             [LogItem::Gap { bytes: Some(4) }, line("ccc"), line("ddd")]
@@ -237,19 +237,19 @@ mod tests {
         let mut reader = PreviewReader::default();
         reader.advance(&window("first run\n", 100));
         assert_eq!(reader.advance(&window("again\n", 100)), [line("again")]);
-        // And once more, while a line has no end: that is a line of its own.
+        // Another restart, while a line is incomplete: that is a line of its own.
         assert_eq!(reader.advance(&window("again\nhalf a li", 100)), []);
         assert_eq!(
             reader.advance(&window("on\n", 100)),
             [line("half a li"), line("on")]
         );
-        // And once more, and this time it is longer than before at the next look.
+        // Another restart, with a longer log than before at the next poll.
         let third = "a third run, with more\n";
         assert_eq!(
             reader.advance(&window(third, 100)),
             [line("a third run, with more")]
         );
-        // The same, when not all of it is to be seen any more.
+        // The same, when the preview has only a part of it.
         let fourth = "the fourth run:\nmore and more and more\n";
         assert_eq!(
             reader.advance(&window(fourth, 24)),
@@ -269,9 +269,9 @@ mod tests {
             reader.advance(&window("x\nand more\n", 100)),
             [line("bb"), line("x"), line("and more")]
         );
-        // As far as it was read it may end within a character of the new one.
+        // The position before may be within a character of the new log.
         assert_eq!(reader.advance(&window("ä\nä\nä\nä\nä\n", 100)).len(), 5);
-        // Nor does one of which nothing is there yet.
+        // So may that of a log without its end.
         assert_eq!(reader.advance(&window("ä\nä\nä\nä\nä\nun", 100)), []);
         assert_eq!(reader.advance(&window("", 100)), [line("un")]);
         assert_eq!(reader.advance(&window("x\n", 100)), [line("x")]);
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(reader.advance(&window(&log, usize::MAX)), []);
         let piece = line(&log);
         log.push_str("\rx");
-        // The line so far; what follows is begun.
+        // The line so far; the rest begins a new one.
         assert_eq!(
             reader.advance(&window(&log, usize::MAX)),
             std::slice::from_ref(&piece)
@@ -296,7 +296,7 @@ mod tests {
             LogItem::Line(line) => line.len(),
             LogItem::Gap { .. } => 0,
         });
-        // No character is cut in two.
+        // No character is split.
         assert_eq!(lengths.collect::<Vec<_>>(), [MAX_LINE, MAX_LINE, 2, 4]);
         assert!(reader.line.is_empty());
         let bytes: String = std::iter::once(&piece)
@@ -326,7 +326,7 @@ mod tests {
         let looks = [
             ("1\n2\n3\n", vec!["1", "2", "3"]),
             ("2\n3\n4\n", vec!["4"]),
-            // As long as before, and the last line is not complete.
+            // As long as before, and the last line is incomplete.
             ("4\n5\nsi", vec!["5"]),
             ("5\nsix\n7\n", vec!["six", "7"]),
             // Nothing new.
@@ -336,7 +336,7 @@ mod tests {
             ("7\n8\n9\n10\n", vec!["9", "10"]),
             // Shorter, and nothing new.
             ("9\n10\n", vec![]),
-            // An answer that has nothing to tell, without sizes; else the log begins again.
+            // A response without content and sizes, or else a restarted log.
             ("9\n10\n11\n", vec!["11"]),
         ];
         for sizes in [true, false] {
@@ -361,7 +361,7 @@ mod tests {
         let mut reader = PreviewReader::default();
         let half = lines.len() / 2;
         assert!(reader.advance(&window(&lines[..half], half)).len() > 10_000);
-        // More than is kept to find it again has gone, or is still there.
+        // More than the kept text is lost, or still there.
         for (start, end) in [(half - 90_000, half + 500), (half - 10_000, half + 900)] {
             let before = lines[..end].lines().count();
             let items = reader.advance(&window(&lines[start..end], half));
@@ -387,15 +387,15 @@ mod tests {
     }
 
     proptest! {
-        // The same cases each time, so that a failure is there again the next time too.
+        // The same cases each time, so that failures are reproducible.
         #![proptest_config(ProptestConfig {
             failure_persistence: None,
             rng_seed: RngSeed::Fixed(20_261_121),
             ..ProptestConfig::default()
         })]
 
-        /// A log that is looked at as it grows, through a window that it outgrows, gives
-        /// each line once, or a gap of exactly what is missing.
+        /// A log that grows and outgrows the window yields each line once, or a gap of exactly the
+        /// lost bytes.
         #[test]
         fn a_random_log_gives_each_byte_once_or_a_gap(
             lines in prop::collection::vec("[a-cä]{0,9}", 1..60),
@@ -413,8 +413,8 @@ mod tests {
                 items.extend(reader.advance(&preview(&log[start..at], at - start, at)));
             }
             items.extend(reader.finish());
-            // Where in the log the items may have come to. A line in front of a gap may
-            // have been cut off.
+            // The positions in the log that the items may have reached. The line before a gap may
+            // be truncated.
             let mut places = BTreeSet::from([(0, false)]);
             for item in &items {
                 places = places
@@ -440,8 +440,8 @@ mod tests {
             prop_assert!(places.contains(&(log.len(), false)), "{:?}", items);
         }
 
-        /// A log of limited size, which loses its oldest lines for new ones, gives each line
-        /// once if a line is left between two looks.
+        /// A log of limited size, which loses its oldest lines, yields each line once if one line
+        /// is left between two polls.
         #[test]
         fn a_random_log_of_limited_size_gives_each_line_once(
             steps in prop::collection::vec((0_usize..6, any::<bool>()), 1..60),
@@ -472,19 +472,19 @@ mod tests {
             prop_assert_eq!(items, expected);
         }
 
-        /// A log that begins again now and then gives each line of what was looked at
-        /// once, and never one that is made of two runs.
+        /// A log that is sometimes restarted yields each line that was in a preview once, and no
+        /// line made of two runs.
         #[test]
         fn a_random_log_that_begins_again_gives_each_line_once(steps in steps()) {
             let mut reader = PreviewReader::default();
             let mut items = Vec::new();
-            // What each run wrote, and how many bytes of it there were at the last look.
+            // The text of each run, and the bytes of it at the last poll.
             let mut runs = vec![(String::new(), 0)];
             for step in steps.into_iter().chain([Step::Look]) {
                 let run = runs.len() - 1;
                 let (log, looked) = &mut runs[run];
                 match step {
-                    // A line says which run it belongs to.
+                    // Lines are marked with their run.
                     Step::Write(text) => for piece in text.split_inclusive('\n') {
                         if log.is_empty() || log.ends_with('\n') {
                             log.push_str(&format!("{run} "));

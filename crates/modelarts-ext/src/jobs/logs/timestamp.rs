@@ -1,4 +1,4 @@
-//! The times that lines of logs begin with.
+//! Times at the beginning of log lines.
 
 use std::time::SystemTime;
 
@@ -6,27 +6,26 @@ use jiff::{Timestamp, civil::DateTime, tz::Offset};
 
 use crate::jobs::logs::item::LogItem;
 
-/// The time that a line begins with.
+/// The time at the beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineTime {
-    /// With its zone.
+    /// A time with a zone.
     Zoned(Timestamp),
-    /// As a clock on the wall of an unknown place shows it.
+    /// A local time in an unknown zone.
     Local(DateTime),
 }
 
 /// The times of the lines of one log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LineTimes {
-    /// Of each item, in their order and never before the one in front of it.
+    /// The time of each item, in their order and never descending.
     pub(crate) times: Vec<Option<SystemTime>>,
-    /// They have a zone, so that they can be compared with other times than those of logs.
+    /// `true` if they have a zone, so that they can be compared with times of events.
     pub(crate) have_zone: bool,
 }
 
-/// Reads the times of lines. A line without a time was written with the one before it; those in
-/// front of the first time, with the one behind them. Where some times have a zone, only these
-/// count.
+/// Parses the times of lines. A line without a time gets that of the line before it; lines before
+/// the first time get that time. If some times have a zone, only those are used.
 pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     let stamps = items.iter().map(|item| match item {
         LogItem::Line(line) => line_time(line),
@@ -39,7 +38,7 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     let time = |stamp: &Option<LineTime>| match (*stamp)? {
         LineTime::Zoned(time) => Some(SystemTime::from(time)),
         LineTime::Local(_) if zoned => None,
-        // Anywhere, as long as it is the same place for all.
+        // Any zone will do, as long as it is the same for all.
         LineTime::Local(time) => Some(Offset::UTC.to_timestamp(time).ok()?.into()),
     };
     let mut last = stamps.iter().find_map(time);
@@ -53,10 +52,9 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     }
 }
 
-/// The time that a line begins with: a date and a time of day of one of the usual kinds,
-/// such as `2026-01-15T16:30:07.123+08:00`, `2026-01-15 16:30:07,123`,
-/// `[ModelArts Service Log][INFO][2021/05/18 14:28:14,207]` or `time="2026-01-15T…"`, as
-/// the platform writes them.
+/// Parses the time at the beginning of a line: a date and a time of day in a common format, such as
+/// `2026-01-15T16:30:07.123+08:00`, `2026-01-15 16:30:07,123`, `[ModelArts Service
+/// Log][INFO][2021/05/18 14:28:14,207]` or `time="2026-01-15T…"`, which the platform writes.
 fn line_time(line: &str) -> Option<LineTime> {
     let mut rest = line.trim_start();
     while let Some(inner) = rest.strip_prefix('[') {
@@ -70,7 +68,7 @@ fn line_time(line: &str) -> Option<LineTime> {
     parse(rest.strip_prefix('"').unwrap_or(rest))
 }
 
-/// A time at the beginning of a text.
+/// Parses a time at the beginning of a text.
 fn parse(text: &str) -> Option<LineTime> {
     let (date, rest) = text.split_at_checked(10)?;
     let rest = rest.strip_prefix(['T', ' ', '-'])?;
@@ -83,7 +81,7 @@ fn parse(text: &str) -> Option<LineTime> {
     let local = format!("{}T{clock}", date.replace('/', "-"));
     let local = match fraction {
         "" => local,
-        // The clock has no finer ones.
+        // Reduced to nanoseconds.
         fraction => format!("{local}.{}", &fraction[..fraction.len().min(9)]),
     };
     let is_offset = |length: &usize| {
@@ -92,7 +90,7 @@ fn parse(text: &str) -> Option<LineTime> {
     };
     let zone = match rest.as_bytes() {
         [b'Z', ..] => 1,
-        // Such as `+08:00` or `+0800`.
+        // An offset, such as `+08:00` or `+0800`.
         [b'+' | b'-', ..] => [6, 5].into_iter().find(is_offset).unwrap_or(0),
         _ => 0,
     };
@@ -164,7 +162,7 @@ mod tests {
                 "2026-01-15 08:30:01 a",
                 "more",
                 "2026-01-15 08:30:02 b",
-                // The order of a log is its own.
+                // The lines of a log keep their order.
                 "2026-01-15 08:30:01 c",
             ]),
             LineTimes {

@@ -1,13 +1,13 @@
-//! Polling backoff: the pauses between requests.
+//! Poll interval: the pauses between requests, with backoff.
 
 use std::time::Duration;
 
-/// The longest pause: a longer one would never end, and cannot be multiplied.
+/// The longest pause. Longer ones could overflow when multiplied.
 const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);
-/// The factor by which each pause is longer than the one before, while nothing happens.
+/// The growth factor of the pauses, while nothing changes.
 const GROWTH: f64 = 1.3;
 
-/// Pauses that are short when something happens, and grow while nothing does.
+/// Pauses that are short after a change, and grow while nothing changes.
 #[derive(Clone, Debug)]
 pub(crate) struct PollInterval {
     shortest: Duration,
@@ -25,19 +25,19 @@ impl PollInterval {
         }
     }
 
-    /// The next pause, plus or minus a tenth: many waits that began together should not
-    /// poll together.
+    /// The next pause, with a jitter of a tenth, so that waits that began together do not poll
+    /// together.
     pub(crate) fn pause(&self) -> Option<Duration> {
         let jitter = 0.9 + 0.2 * fastrand::f64();
         self.pause.map(|pause| pause.mul_f64(jitter))
     }
 
-    /// Something happened.
+    /// Resets the pause after a change.
     pub(crate) fn reset(&mut self) {
         self.pause = Some(self.shortest);
     }
 
-    /// Nothing happened.
+    /// Increases the pause, because nothing changed.
     pub(crate) fn back_off(&mut self) {
         let pause = self.pause.unwrap_or(self.shortest).mul_f64(GROWTH);
         self.pause = Some(pause.min(self.longest));

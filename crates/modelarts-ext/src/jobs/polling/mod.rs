@@ -1,5 +1,5 @@
-//! Polling, as waiting and following do it: the pauses between requests, the errors that they pass
-//! over, and the rounds of polls by which following finds the end.
+//! Polling of waits and followed jobs: pauses between requests, tolerated errors, and rounds of
+//! polls up to the end.
 
 pub(crate) mod interval;
 pub(crate) mod rounds;

@@ -1,5 +1,4 @@
-//! The rounds of polls of a followed job, which go on until it is over and each of its sources
-//! quiet.
+//! Rounds of polls of a followed job, up to its end and until each of its sources is quiet.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,24 +10,23 @@ use crate::{
 
 /// The polls of one source of a followed job: its details, its events or a log.
 ///
-/// Each source has its own, because one that fails must not be hidden by another one that
-/// works, and because its silence means something only after a poll that brought all that
-/// there was.
+/// Each source has its own state, because a failing source must not be hidden by a working one, and
+/// because its silence counts only after a complete poll.
 #[derive(Debug, Default)]
 pub(crate) struct SourcePolls {
     tolerance: ErrorTolerance,
-    /// The start of the poll that is under way, if the job had ended by then.
+    /// The start of the current poll, if the job had ended by then.
     started_at: Option<SystemTime>,
-    /// That poll has brought all that there is.
+    /// `true` if that poll was complete.
     is_complete: bool,
     /// The starts of the first and the last complete poll after the end of the job and after the
-    /// last time that any source had something new.
+    /// last new item of any source.
     quiet_polls: Option<(SystemTime, SystemTime)>,
 }
 
 impl SourcePolls {
-    /// Begins a poll. Returns whether the source has been quiet for long enough if this poll
-    /// brings nothing new.
+    /// Begins a poll. Returns `true` if the source has been quiet for long enough, provided that
+    /// this poll finds nothing new.
     pub(crate) fn begin(&mut self, end_watch: &EndWatch) -> bool {
         self.started_at = end_watch.has_ended.then(|| end_watch.clock().now());
         self.started_at.is_some_and(|started_at| {
@@ -37,18 +35,18 @@ impl SourcePolls {
         })
     }
 
-    /// The poll goes on: a part of it has come.
+    /// Records that a part of the poll succeeded.
     pub(crate) fn progress(&mut self) {
         self.tolerance.reset();
     }
 
-    /// The poll has brought all that there is.
+    /// Records that the poll is complete.
     pub(crate) fn complete(&mut self) {
         self.tolerance.reset();
         self.is_complete = true;
     }
 
-    /// The poll failed. Passes over the error, or gives it back.
+    /// Records that the poll failed. Returns the error if it is not tolerated.
     pub(crate) fn fail(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
         self.tolerance.tolerate(error, clock)
     }
@@ -59,7 +57,7 @@ impl SourcePolls {
             self.quiet_polls = None;
         }
         if !has_ended {
-            // A poll from before the job was started again says nothing of its end.
+            // A poll before the restart of the job does not count for its end.
             self.started_at = None;
         }
         if std::mem::take(&mut self.is_complete)
@@ -67,7 +65,7 @@ impl SourcePolls {
         {
             self.quiet_polls = match self.quiet_polls {
                 Some((first, _)) if first <= started_at => Some((first, started_at)),
-                // The first one, or the clock was set back.
+                // The first poll, or the clock was set back.
                 _ => Some((started_at, started_at)),
             };
         }
@@ -78,20 +76,19 @@ fn time_between(first: SystemTime, last: SystemTime) -> Duration {
     last.duration_since(first).unwrap_or_default()
 }
 
-/// The end of a followed job. It is over when it has ended and each source has been quiet
-/// for a while since, because the service reports late. A job that is started again has
-/// not ended.
+/// The end of a followed job. It is over when it has ended and each source has been quiet for a
+/// while since, because the service reports late. A restarted job has not ended.
 #[derive(Debug)]
 pub(crate) struct EndWatch {
     pub(crate) job: Job,
-    /// The job as the caller gave it.
+    /// The job that the caller passed.
     original: Job,
     quiet_period: Duration,
     /// The polls of the details of the job.
     details: SourcePolls,
     has_ended: bool,
     is_gone: bool,
-    /// Something new has come in this round.
+    /// `true` if this round found something new.
     has_news: bool,
 }
 
@@ -112,8 +109,8 @@ impl EndWatch {
         &**self.job.client().clock()
     }
 
-    /// Polls the details of the job. That comes before the polls of the other sources:
-    /// what the job did before it ended is then found by the round that found the end.
+    /// Polls the details of the job, before the other sources: then the round that finds the end
+    /// also finds everything before it.
     pub(crate) async fn poll(&mut self) -> Result<(), Error> {
         let started_at = self.clock().now();
         match self.job.refresh().await {
@@ -128,7 +125,7 @@ impl EndWatch {
         Ok(())
     }
 
-    /// The pause before the next round: the usual one, or a longer one that a source asked for.
+    /// The pause before the next round: the usual one, or a longer one that a source requires.
     pub(crate) fn pause<'a>(
         &'a mut self,
         usual: Duration,
@@ -138,12 +135,12 @@ impl EndWatch {
         others.fold(usual, |pause, polls| polls.tolerance.pause(pause))
     }
 
-    /// Something new came.
+    /// Records that something new was found.
     pub(crate) fn saw_news(&mut self) {
         self.has_news = true;
     }
 
-    /// The job does not exist any more.
+    /// Records that the job does not exist any more.
     pub(crate) fn mark_gone(&mut self) {
         self.is_gone = true;
     }
@@ -152,7 +149,7 @@ impl EndWatch {
         self.is_gone
     }
 
-    /// Ends a round of polls of the details and these others.
+    /// Ends a round of polls of the details and of these other sources.
     pub(crate) fn end_round<'a>(
         &'a mut self,
         others: impl IntoIterator<Item = &'a mut SourcePolls>,
@@ -180,8 +177,8 @@ impl EndWatch {
 /// The result of a round of polls of a followed job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndStatus {
-    /// Each source was read to its end after the job had ended.
+    /// `true` if each source was read completely after the end of the job.
     pub(crate) all_read: bool,
-    /// Nothing more is expected.
+    /// `true` if no more items are expected.
     pub(crate) is_over: bool,
 }

@@ -1,4 +1,4 @@
-//! Tolerance of errors: a few failed requests do not end a long watch.
+//! Tolerance of transient errors, so that a few failed requests do not end a long watch.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,42 +7,41 @@ use crate::{
     error::{Error, ErrorKind},
 };
 
-/// A watch ends with the error when all requests have failed for this long.
+/// The time after which a watch ends with the error, if all requests failed.
 const MAX_FAILING_TIME: Duration = Duration::from_secs(15 * 60);
 
-/// The longest pause, whatever the service asks for.
+/// The longest pause, whatever `Retry-After` requires.
 const MAX_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Counts errors that may pass by themselves, and gives up when they do not.
+/// Counts transient errors, and fails when they persist.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorTolerance {
     failing_since: Option<SystemTime>,
-    /// How many errors were passed over in all.
+    /// The number of tolerated errors in total.
     pub(crate) errors: u32,
     /// The longest `Retry-After` since the last pause.
     retry_after: Duration,
 }
 
 impl ErrorTolerance {
-    /// A request succeeded.
+    /// Records that a request succeeded.
     pub(crate) fn reset(&mut self) {
         self.failing_since = None;
     }
 
-    /// The pause before the next request: the usual one, or a longer one that the service asked
-    /// for.
+    /// The pause before the next request: the usual one, or the longer one of `Retry-After`.
     pub(crate) fn pause(&mut self, usual: Duration) -> Duration {
         usual.max(std::mem::take(&mut self.retry_after))
     }
 
-    /// Passes over an error, or gives it back.
+    /// Tolerates an error, or returns it.
     pub(crate) fn tolerate(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
         let is_transient = error.is_retryable()
             || error.kind() == ErrorKind::Decode
             // The load balancer may not find the service for a moment.
             || error.is_404_without_code();
         let now = clock.now();
-        // A clock that was set back must not make this last for longer.
+        // A clock that was set back must not extend the time.
         let failing_since = self
             .failing_since
             .map_or(now, |failing_since| failing_since.min(now));
@@ -51,7 +50,7 @@ impl ErrorTolerance {
         {
             return Err(error);
         }
-        tracing::debug!(%error, "passed over");
+        tracing::debug!(%error, "transient error, polling continues");
         self.errors += 1;
         let retry_after = error.retry_after().unwrap_or_default().min(MAX_PAUSE);
         self.retry_after = self.retry_after.max(retry_after);

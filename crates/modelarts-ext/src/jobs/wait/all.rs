@@ -1,4 +1,4 @@
-//! Waiting for the ends of many jobs.
+//! Wait for the ends of several jobs.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -28,9 +28,9 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// The number of jobs that are asked for one by one at the same time.
+/// The number of concurrent requests for single jobs.
 const CONCURRENT_CALLS: usize = 4;
-/// The codes with which the service refuses to search by a key.
+/// The codes with which the service rejects a search key.
 const UNKNOWN_KEY_CODES: [&str; 4] = [
     "ModelArts.2807",
     "ModelArts.2808",
@@ -38,16 +38,15 @@ const UNKNOWN_KEY_CODES: [&str; 4] = [
     "ModelArts.2789",
 ];
 
-/// The service may compare whole seconds only.
+/// The resolution of times that the service may compare by.
 const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
-/// A wait for the ends of many jobs. Await it for all of them, or take each when it
-/// ends from [`stream`](Self::stream).
+/// A wait for the ends of several jobs. Await it for all of them, or take each job from
+/// [`stream`](Self::stream) when it ends.
 ///
-/// A round looks at all jobs of a workspace with one search: up to 10 jobs by their ids, more by
-/// the jobs of their time that have not ended, 50 to a page. Only those that ended are asked
-/// for one by one, up to the [budget](Self::budget) of a round, because their details
-/// tell how.
+/// A round reads all jobs of a workspace with one search: up to 10 jobs by their ids, more by time
+/// range and phase, with 50 jobs a page. Only jobs that have ended are read one by one, for the
+/// details of the end, up to the [budget](Self::budget) of a round.
 #[derive(Clone, Debug)]
 #[must_use = "a wait does nothing unless it is awaited or streamed"]
 pub struct WaitAll {
@@ -59,7 +58,7 @@ pub struct WaitAll {
 }
 
 impl TrainingJobs {
-    /// Waits for the ends of many jobs, with few calls for all of them.
+    /// Waits for the ends of several jobs, with few calls for all of them.
     pub fn wait_all(&self, jobs: impl IntoIterator<Item = Job>) -> WaitAll {
         WaitAll {
             client: self.client().clone(),
@@ -72,29 +71,28 @@ impl TrainingJobs {
 }
 
 impl WaitAll {
-    /// Ends the wait after this long, with [`Outcome::TimedOut`] for all jobs that have
-    /// not ended, even while the service does not answer. Default: never.
+    /// Sets the time limit of the wait. Jobs that have not ended by then get [`Outcome::TimedOut`],
+    /// even while a response is pending. Default: none.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Pause between two rounds: `shortest` after a round in which a job
-    /// ended, and longer from round to round, up to `longest`. Default 5 to 60 seconds;
-    /// both are a day at the most.
+    /// Sets the pause between two rounds: `shortest` after a round in which a job ended, growing up
+    /// to `longest`. Default 5 to 60 seconds; both are limited to a day.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.interval = PollInterval::new(shortest, longest);
         self
     }
 
-    /// Number of jobs that may be read one by one in a round. The next round goes on
-    /// behind them. Default 50, and 1 at the least.
+    /// Sets the number of jobs that may be read one by one in a round; the next round continues
+    /// behind them. Default 50, minimum 1.
     pub fn budget(mut self, calls: usize) -> Self {
         self.budget = calls.max(1);
         self
     }
 
-    /// Each job when it has ended. A job that is given twice comes once.
+    /// Returns a stream of the jobs as they end. A job that was passed twice comes once.
     #[must_use]
     pub fn stream(self) -> PageStream<Waited> {
         let mut handles: HashMap<String, Vec<Job>> = HashMap::new();
@@ -134,16 +132,16 @@ impl IntoFuture for WaitAll {
 /// The state of the wait.
 struct WaitAllState {
     client: Client,
-    /// The jobs that have not ended, as they were seen last.
+    /// The jobs that have not ended, as last read.
     left: BTreeMap<String, Job>,
-    /// All jobs as they were given, by their ids.
+    /// All jobs that the caller passed, by their ids.
     handles: HashMap<String, Vec<Job>>,
     interval: PollInterval,
     deadline: Arc<Deadline>,
     budget: usize,
-    /// The id of the last job that was asked for by itself.
+    /// The id of the last job that was read one by one.
     last_asked: Option<String>,
-    /// The service searches by ids.
+    /// `true` if the service supports searches by ids.
     searches_ids: bool,
     tolerance: ErrorTolerance,
     results: VecDeque<(Job, Outcome)>,
@@ -201,12 +199,12 @@ impl WaitAllState {
         }
     }
 
-    /// Reads all jobs. When the deadline ends it, what it has read is kept.
+    /// Reads all jobs. If the deadline passes meanwhile, the jobs read so far are kept.
     async fn poll_jobs(&mut self) -> Result<(), Error> {
         let found = self.search().await?.into_iter();
         let mut found: HashMap<String, Job> = found.map(|job| (job.id().to_owned(), job)).collect();
-        // Jobs that the search did not bring have ended, or have a phase that is not
-        // known to it, or do not exist any more.
+        // Jobs that the search did not return have ended, have a phase that it does not support, or
+        // do not exist any more.
         let mut missing: Vec<String> = Vec::new();
         for (id, job) in &mut self.left {
             match found.remove(id) {
@@ -214,7 +212,7 @@ impl WaitAllState {
                 None => missing.push(id.clone()),
             }
         }
-        // Each has its turn, or those that stay unknown would keep the others out.
+        // In turns, so that jobs that stay unknown do not block the others.
         let next = |last: &String| missing.partition_point(|id| id <= last);
         let next = self.last_asked.as_ref().map_or(0, next);
         missing.rotate_left(next);
@@ -247,7 +245,8 @@ impl WaitAllState {
         last_error.map_or(Ok(()), Err)
     }
 
-    /// The jobs, or at least those that have not ended. A search is in one workspace.
+    /// Searches for the jobs, or at least for those that have not ended. A search covers one
+    /// workspace.
     async fn search(&mut self) -> Result<Vec<Job>, Error> {
         let mut workspaces: BTreeMap<Option<String>, Vec<Job>> = BTreeMap::new();
         for job in self.left.values() {
@@ -256,7 +255,7 @@ impl WaitAllState {
         }
         let mut found = Vec::new();
         for (workspace, jobs) in workspaces {
-            // Jobs that it does not bring are asked for one by one.
+            // Jobs that it does not return are read one by one.
             let mut list = self.client.training_jobs().list().allow_early_end();
             if let Some(workspace) = workspace {
                 list = list.workspace(workspace);
@@ -266,7 +265,7 @@ impl WaitAllState {
         Ok(found)
     }
 
-    /// The same, for those of one workspace.
+    /// Searches for the jobs of one workspace.
     async fn search_for(&mut self, jobs: &[Job], list: ListJobs) -> Result<Vec<Job>, Error> {
         if self.searches_ids && jobs.len() <= MAX_VALUES {
             let filter = Filter::id().is_in(jobs.iter().map(Job::id));

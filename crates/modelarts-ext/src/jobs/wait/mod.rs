@@ -1,9 +1,9 @@
-//! Waiting for the end of one job or of many.
+//! Wait: waits for the end of one job or of several.
 //!
-//! The service has no call that waits, and the phase of a job alone does not tell how it ended: a
-//! job that a user stopped, one that reached its time limit and one that the platform lost need
-//! different reactions. A [`Wait`] polls with growing pauses, passes over answers that fail, and
-//! ends with an [`Outcome`]; its time limit is an outcome, too, not an error.
+//! The service has no call that waits, and the phase of a job does not show why it ended: a job
+//! stopped by a user, one that reached its time limit and one that the platform lost need different
+//! reactions. A [`Wait`] polls with growing pauses, tolerates transient errors, and ends with an
+//! [`Outcome`]; reaching its time limit is an outcome, not an error.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -27,9 +27,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Job::wait`] is a value: await it, [`observe`](Wait::observe) it as a stream, or let it end [as
-//! soon as something holds](Wait::until). [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all)
-//! waits for hundreds of jobs with one search a round, and gives each when it has ended.
+//! [`Job::wait`] returns a value: await it, [`observe`](Wait::observe) it as a stream, or end it
+//! [on a condition](Wait::until). [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits
+//! for hundreds of jobs with one search a round, and returns each job when it has ended.
 
 mod all;
 mod outcome;
@@ -65,17 +65,17 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Observation {
-    /// The job as it was seen. When it vanished, as it was seen last.
+    /// The job as it was read. If it vanished, as it was last read.
     pub job: Job,
     /// The outcome of the wait, in its last observation.
     pub outcome: Option<Outcome>,
     /// Time of the observation.
     pub at: SystemTime,
-    /// Number of errors that the wait has passed over so far.
+    /// Number of errors that the wait has tolerated so far.
     pub errors: u32,
 }
 
-/// The end of a wait.
+/// The result of a wait.
 #[derive(Clone, Debug)]
 pub struct Waited {
     pub(crate) job: Job,
@@ -90,19 +90,19 @@ impl Waited {
         &self.outcome
     }
 
-    /// True if the job completed.
+    /// Returns `true` if the job completed.
     #[must_use]
     pub fn is_completed(&self) -> bool {
         self.outcome == Outcome::Completed
     }
 
-    /// The job as it was seen last.
+    /// The job as it was last read.
     #[must_use]
     pub fn job(&self) -> &Job {
         &self.job
     }
 
-    /// Number of errors that the wait has passed over.
+    /// Number of errors that the wait has tolerated.
     #[must_use]
     pub fn errors(&self) -> u32 {
         self.errors
@@ -111,21 +111,20 @@ impl Waited {
 
 /// A wait for the end of a job. Await it, or [`observe`](Self::observe) it.
 ///
-/// The first phase that is final ends it. A job that the service restarts by itself,
-/// after a fault or a failure, goes back to `Pending` without one, so the wait goes on.
-/// A job that a user starts again after its end needs a new wait.
+/// It ends at the first final phase. A job that the service restarts by itself, after a fault or a
+/// failure, returns to `Pending` without a final phase, so the wait continues. A job that a user
+/// restarts after its end needs a new wait.
 ///
-/// When the job has ended, the one that the wait was begun from is as [`Waited::job`] is: no
-/// call is needed for [`Job::exit_codes`], [`Job::time_run`] and so on. After any other end of the
-/// wait it is as before; take [`Waited::job`] then, or [refresh](Job::refresh) it.
+/// When the job has ended, the wait updates the job that it was started from to [`Waited::job`], so
+/// that [`Job::exit_codes`], [`Job::time_run`] and so on need no call. After any other end of the
+/// wait it is unchanged; use [`Waited::job`] then, or [refresh](Job::refresh) it.
 ///
-/// Answers that fail in passing are passed over and counted, for up to a quarter of an
-/// hour without a good one.
+/// Transient errors are tolerated and counted, for up to 15 minutes without a successful response.
 #[derive(Clone)]
 #[must_use = "a wait does nothing unless it is awaited or observed"]
 pub struct Wait {
     job: Job,
-    /// The job as the caller gave it.
+    /// The job that the caller passed.
     original: Job,
     interval: PollInterval,
     timeout: Option<Duration>,
@@ -144,7 +143,7 @@ impl fmt::Debug for Wait {
 }
 
 impl Job {
-    /// Waits until the job ends. This job then is as it was at its end.
+    /// Waits until the job ends, and updates this job to its end.
     pub fn wait(&self) -> Wait {
         Wait {
             original: self.clone(),
@@ -157,22 +156,22 @@ impl Job {
 }
 
 impl Wait {
-    /// Ends the wait after this long, with [`Outcome::TimedOut`], even while the service
-    /// does not answer; the job is then as it was seen last. Default: never.
+    /// Sets the time limit of the wait, which then ends with [`Outcome::TimedOut`] and the job as
+    /// last read, even while a response is pending. Default: none.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Pause between two polls: `shortest` after a change of phase, and longer from poll to
-    /// poll, up to `longest`. Default 1 to 30 seconds; both are a day at the most.
+    /// Sets the pause between two polls: `shortest` after a change of phase, growing up to
+    /// `longest`. Default 1 to 30 seconds; both are limited to a day.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.interval = PollInterval::new(shortest, longest);
         self
     }
 
-    /// Ends the wait, with [`Outcome::Reached`], as soon as this holds for the job. When
-    /// the job ends before that, the wait ends as always.
+    /// Ends the wait, with [`Outcome::Reached`], as soon as this condition holds. If the job ends
+    /// before, the wait ends as usual.
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
@@ -190,7 +189,8 @@ impl Wait {
         self
     }
 
-    /// The wait as a stream: the job as it is, each change of its phase, the end.
+    /// Returns the wait as a stream: the current state of the job, each change of its phase, the
+    /// end.
     #[must_use]
     pub fn observe(self) -> PageStream<Observation> {
         let state = WaitState {
@@ -241,7 +241,7 @@ struct WaitState {
 }
 
 impl WaitState {
-    /// Looks until there is something to tell.
+    /// Polls until there is an observation.
     async fn next(&mut self) -> Result<Observation, Error> {
         let clock = self.wait.job.client().clock().clone();
         loop {

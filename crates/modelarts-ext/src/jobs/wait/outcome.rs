@@ -1,4 +1,4 @@
-//! `Outcome`: how a job, or the wait for it, ended.
+//! `Outcome`: the end of a job, or of the wait for it.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// Result of a wait: the outcomes of the waiter `TrainingJobEnded` in the description, with details,
-/// and the ends of the wait itself.
+/// Result of a wait: the outcomes of the waiter `TrainingJobEnded` in the description, with
+/// details, and the ends of the wait itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -19,11 +19,11 @@ pub enum Outcome {
     Completed,
     /// The job's code failed.
     Failed {
-        /// The exit code, if the service says it.
+        /// The exit code, if the service states it.
         exit_code: Option<i64>,
         /// The task that failed first, such as `worker-0`.
         task: Option<String>,
-        /// The message of the service about it.
+        /// The message of the service about the failure.
         message: Option<String>,
     },
     /// The job was stopped.
@@ -31,16 +31,16 @@ pub enum Outcome {
         /// The user or the limit that stopped it.
         by: TerminatedBy,
     },
-    /// The platform failed: the job could not be made, or was lost.
+    /// The platform failed: the job could not be created, or was lost.
     Abnormal {
-        /// The finer state, such as `CreateFailed`.
+        /// The detailed phase, such as `CreateFailed`.
         secondary_phase: Option<SecondaryPhase>,
     },
-    /// The job does not exist any more: it was deleted, while it was waited for or before.
+    /// The job does not exist any more: it was deleted before or during the wait.
     Vanished,
-    /// The job is as [`Wait::until`](crate::jobs::wait::Wait::until) asked for. It goes on.
+    /// The condition of [`Wait::until`](crate::jobs::wait::Wait::until) holds. The job continues.
     Reached,
-    /// The time limit of the wait was reached. The job goes on.
+    /// The time limit of the wait was reached. The job continues.
     TimedOut,
 }
 
@@ -50,23 +50,23 @@ pub enum Outcome {
 pub enum TerminatedBy {
     /// A user.
     User,
-    /// The limit that the job itself set for its duration.
+    /// The time limit that is set in the job.
     AutoStop {
         /// The limit.
         limit: Duration,
     },
-    /// The events do not say.
+    /// Unknown: the events do not state it.
     Unknown,
 }
 
-/// The outcome of a job that has ended. Its events, which say who stopped it, are read until the
+/// The outcome of a job that has ended. Its events, which show who stopped it, are read until the
 /// deadline.
 pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<Outcome> {
     match job.phase() {
         Phase::Completed => Some(Outcome::Completed),
         Phase::Failed => {
-            // The service is known to list only the first task that failed; where it
-            // lists more, one that did not fail is not the reason.
+            // The service is known to list only the first task that failed; if it lists others, one
+            // that did not fail is not the cause.
             let statuses = job.status().map_or(&[][..], |status| &status.task_statuses);
             let first = statuses
                 .iter()
@@ -93,10 +93,10 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<Outcom
     }
 }
 
-/// The status of a job does not say who stopped it; its events do.
+/// Determines from the events who stopped a job, which its status does not show.
 async fn fetch_terminated_by(job: &Job) -> TerminatedBy {
     let mut newest = job.events().newest_first().stream().take(100);
-    // An answer that fails costs this detail, and not the outcome.
+    // A failed request loses this detail, but not the outcome.
     while let Ok(Some(event)) = newest.try_next().await {
         match event.kind() {
             EventKind::AutoStopped { limit } => return TerminatedBy::AutoStop { limit },

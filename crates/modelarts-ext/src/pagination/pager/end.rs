@@ -1,4 +1,4 @@
-//! The end of a list: it is complete, is read again, or fails.
+//! End of a list: decides that it is complete, is read again, or fails.
 
 use crate::pagination::{
     pager::{
@@ -8,16 +8,18 @@ use crate::pagination::{
     position::Position,
 };
 
-/// How far the reading of a list has come.
+/// The progress of reading a list.
 pub(super) struct Progress<'a> {
     /// The rows before the end of the last page.
     pub(super) read: u64,
-    /// The rows that came, those before a resumed position included.
+    /// The rows returned so far, including those before a resumed position.
     pub(super) given: u64,
-    /// The rows that the list must have, by the last page, and by the page that counted fewest.
+    /// The rows that the list must have: the count of the last page, and the lowest count of any
+    /// page.
     pub(super) required: Option<u64>,
     pub(super) least: Option<u64>,
-    /// Rows were read that are not known: by another stream, or very many.
+    /// `true` if rows were read whose keys are unknown: by another stream, or more than the history
+    /// holds.
     pub(super) is_incomplete: bool,
     /// The service changes the order of the rows.
     pub(super) order_changed: bool,
@@ -28,30 +30,30 @@ pub(super) struct Progress<'a> {
 
 /// The decision at the end of a list.
 pub(super) enum End {
-    /// All rows came.
+    /// All rows were returned.
     Complete,
-    /// Rows are missing, or may be; the list is read from its beginning.
+    /// Rows are or may be missing; the list is read again from its beginning.
     Reread {
         times: u32,
         missing: Option<(u64, u64)>,
     },
-    /// The same, and reading it again is of no use.
+    /// Rows are or may be missing, and reading the list again would not help.
     Failed(ListError),
 }
 
-/// A list that is read again from its beginning, since it came to this end.
+/// The state of a list that is read again, from the end that it reached.
 pub(super) struct Reread {
     pub(super) position: Position,
-    /// The number of times that it was reached.
+    /// The number of times that this end was reached.
     pub(super) times: u32,
-    /// The rows that were given then.
+    /// The rows that were returned by then.
     pub(super) given: u64,
-    /// The rows that came, of those that had to come, if some were missing.
+    /// The rows returned and the rows required, if some were missing.
     pub(super) missing: Option<(u64, u64)>,
 }
 
 impl Progress<'_> {
-    /// Decides about a list that has come to its end.
+    /// Decides at the end of the list.
     pub(super) fn end(&self) -> End {
         let missing = self.missing_rows();
         let times = self.reread.map_or(0, |reread| reread.times);
@@ -73,7 +75,7 @@ impl Progress<'_> {
         }
     }
 
-    /// The error of a list that took too many requests. `None`: it came to its end before.
+    /// Returns the error of a list that took too many requests; `None` if it reached an end before.
     pub(super) fn too_many_requests(&self, requests: u64) -> Option<ListError> {
         match self.reread {
             Some(reread) if reread.missing.is_none() && !self.order_changed => None,
@@ -85,13 +87,13 @@ impl Progress<'_> {
         }
     }
 
-    /// The error of a list whose rows would come again if it were read again.
+    /// Returns the error of a list whose rows would be returned twice if it were read again.
     pub(super) fn cannot_reread(&self) -> ListError {
         self.ended_early(self.reread.and_then(|reread| reread.missing))
     }
 
-    /// How many of how many rows came, if some are missing. Rows that were inserted before
-    /// those that were read do not come, so only as many must come as there ever were.
+    /// The rows returned and the rows required, if some are missing. Rows inserted before those
+    /// already read are not required, so the lowest count applies.
     fn missing_rows(&self) -> Option<(u64, u64)> {
         let last = self.required.map(|last| (self.read, last));
         let least = self.least.map(|least| (self.given, least));
@@ -99,7 +101,7 @@ impl Progress<'_> {
         last.into_iter().chain(least).find(|(came, all)| came < all)
     }
 
-    /// The error of a list that ended before all of its rows came, or perhaps before that.
+    /// The error of a list that ended, or may have ended, before all of its rows came.
     fn ended_early(&self, missing: Option<(u64, u64)>) -> ListError {
         match missing {
             Some((came, all)) if !self.order_changed => ListError::Ended { came, all },

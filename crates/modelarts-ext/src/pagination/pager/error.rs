@@ -10,12 +10,12 @@ use crate::{
     },
 };
 
-/// The reason that the rest of a list cannot be read.
+/// The reason why the rest of a list cannot be read.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ListError {
-    /// Nothing of what was read can be found again.
+    /// None of the rows that were read can be found again.
     ChangedTooMuch,
-    /// It could not be found out what the offset counts.
+    /// The unit of offsets could not be detected.
     OffsetUnclear,
     TooManyRequests {
         requests: u64,
@@ -26,19 +26,19 @@ pub(super) enum ListError {
         limit: u32,
         offset: u64,
     },
-    /// Fewer rows came than the service stated.
+    /// Fewer rows came than the service states.
     Ended {
         came: u64,
         all: u64,
     },
-    /// It cannot be said whether all rows came.
+    /// The order changed, so rows may be missing.
     OrderChanged {
         came: u64,
     },
 }
 
 impl ListError {
-    /// The error of the list of this operation, where reading it stopped here.
+    /// Converts it into the error of this operation, at this position.
     pub(super) fn at(self, operation: &str, position: Position) -> Error {
         let text = format!("{operation}: {self}");
         let error = Error::new(ErrorKind::Unexpected, text).with_position(position);

@@ -1,58 +1,58 @@
-//! The rows of a list that were read.
+//! History of the rows of a list that were read.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::RandomState},
     hash::BuildHasher,
 };
 
-/// How many of the last rows are remembered in full: two of the largest windows.
+/// The number of last rows whose keys are stored: two of the largest windows.
 const RECENT_ROWS: usize = 200;
-/// How many rows are remembered by their hash: about 6 MB. A longer list is not read again,
-/// and ends with an error when its rows change places.
+/// The number of rows whose hashes are stored: about 6 MB. A longer list is not read again, and
+/// ends with an error when its rows change places.
 const HASHED_ROWS: usize = 100_000;
 
-/// Of how many rows without an id three quarters have to agree. Runs of equal ones should be
-/// shorter.
+/// The number of rows without an id of which three quarters must match. Runs of equal rows should
+/// be shorter.
 const MIN_AGREEMENT: usize = 6;
 
-/// How many rows before a run of equal ones are looked at besides, because some may have
-/// gone meanwhile.
+/// The rows before a run of equal ones that the overlap includes, because some may be removed.
 const ROWS_BEFORE_RUN: usize = 8;
 
-/// Points for a row that agrees, and what is taken off for one that went away, and for
-/// one that came in: ten that came in together should not look like one that went away.
+/// Scores of the alignment: for a matching row, a removed row, and an inserted row. Ten rows
+/// inserted together must not score like one that was removed.
 const MATCH_SCORE: i32 = 20;
 const DELETION_PENALTY: i32 = 10;
 const INSERTION_PENALTY: i32 = 3;
 
-/// The rows that were read: the last ones by their keys, many more by a hash of it, so that
-/// none comes twice.
+/// The rows that were read: keys of the last ones, hashes of many more, so that no row is returned
+/// twice.
 #[derive(Clone, Debug)]
 pub(super) struct RowHistory {
-    /// No two rows have the same key.
+    /// `true` if no two rows have the same key.
     unique: bool,
     recent: VecDeque<String>,
     counts: HashMap<u64, Count>,
-    /// The rows of the counts, in the order in which they came.
+    /// The hashes in `counts`, in the order in which they came.
     order: VecDeque<u64>,
     hasher: RandomState,
-    /// How many rows were given.
+    /// The number of rows that were returned.
     given: u64,
-    /// How many rows were seen since the last new row, or change of the total.
+    /// The number of rows read since the last new row or change of the total.
     confirmed: u64,
     epoch: u32,
-    /// Rows were read that are not among the recent ones.
+    /// `true` if rows were read whose keys are no longer stored.
     forgotten: bool,
-    /// Rows were read that are not known: by another stream, or very many.
+    /// `true` if rows were read whose hashes are unknown: by another stream, or more than the
+    /// limit.
     incomplete: bool,
 }
 
-/// How often rows with one key came.
+/// The number of rows with one key.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
-    /// How many were given.
+    /// The number of rows that were returned.
     given: u32,
-    /// How many one page held at most, of those in this epoch.
+    /// The largest number on any one page of this epoch.
     confirmed: u32,
     epoch: u32,
 }
@@ -73,8 +73,7 @@ impl RowHistory {
         }
     }
 
-    /// Takes the rows before a saved position as given. `more`: whether there are others before
-    /// these.
+    /// Adds the rows before a saved position as returned. `more`: there are earlier ones.
     pub(super) fn resume(&mut self, last: Vec<String>, more: bool) {
         let hashes = self.hashes(&last);
         self.admit(&hashes, 0);
@@ -83,32 +82,33 @@ impl RowHistory {
         self.incomplete = more;
     }
 
-    /// Returns whether rows were read that are not remembered in full.
+    /// Returns `true` if rows were read whose keys are no longer stored.
     pub(super) fn has_forgotten(&self) -> bool {
         self.forgotten
     }
 
-    /// Returns whether rows were read that are not known: by another stream, or very many.
+    /// Returns `true` if rows were read whose hashes are unknown: by another stream, or more than
+    /// the limit.
     pub(super) fn is_incomplete(&self) -> bool {
         self.incomplete
     }
 
-    /// Returns whether nothing that was read can come as new.
+    /// Returns `true` if no row that was read can be taken for a new one.
     pub(super) fn is_sure(&self) -> bool {
         !self.incomplete && (self.unique || !self.forgotten)
     }
 
-    /// How many rows are remembered in full.
+    /// The number of rows whose keys are stored.
     pub(super) fn len(&self) -> usize {
         self.recent.len()
     }
 
-    /// How many rows were given.
+    /// The number of rows that were returned.
     pub(super) fn given(&self) -> u64 {
         self.given
     }
 
-    /// How many rows were seen since [`confirm`](Self::confirm) began anew.
+    /// The number of rows read in the current epoch of [`confirm`](Self::confirm).
     pub(super) fn confirmed(&self) -> u64 {
         self.confirmed
     }
@@ -121,15 +121,14 @@ impl RowHistory {
         self.counts.get(&hash).is_some_and(|count| count.given > 0)
     }
 
-    /// The last keys, the oldest of them first.
+    /// The last keys, oldest first.
     pub(super) fn last(&self, most: usize) -> Vec<String> {
         let skip = self.recent.len().saturating_sub(most);
         self.recent.iter().skip(skip).cloned().collect()
     }
 
-    /// By how many rows windows should overlap: `usual`, or more when what was read ends
-    /// with rows that are equal, or take turns, and would look the same if they had
-    /// shifted. Up to `most`.
+    /// The number of rows by which windows should overlap: `usual`, or up to `most` if the last
+    /// rows are equal or alternate, because such a sequence looks the same after a shift.
     pub(super) fn overlap(&self, usual: u32, most: u32) -> u32 {
         if self.unique {
             return usual;
@@ -144,8 +143,8 @@ impl RowHistory {
         usual.max(most.min(u32::try_from(run).unwrap_or(most)))
     }
 
-    /// Nothing of what was read is there any more. Rows without an id that come now
-    /// are others, even if they look the same.
+    /// Drops all rows, when none of those that were read exists any more. Rows without an id that
+    /// come later are different rows, even if they are equal.
     pub(super) fn forget_all(&mut self) {
         if !self.unique {
             self.recent.clear();
@@ -154,9 +153,9 @@ impl RowHistory {
         }
     }
 
-    /// Tells for each row of a page if it is given: those with an id that did not come before,
-    /// and of equal rows without an id as many as this page holds more than any before. The rows
-    /// in front of `first` were read, even if they are not known.
+    /// Decides for each row of a page if it is returned: rows with an id that did not come before,
+    /// and of equal rows without an id the excess over the largest number on any earlier page. The
+    /// rows before `first` were read, even if their hashes are unknown.
     pub(super) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
         let mut page: HashMap<u64, u32> = HashMap::new();
         let admitted = hashes.iter().enumerate().map(|(at, hash)| {
@@ -190,8 +189,8 @@ impl RowHistory {
         }
     }
 
-    /// Counts the rows of a page that were not seen in this epoch. `anew`: it begins with
-    /// this page.
+    /// Counts the rows of a page that did not come before in this epoch. `anew`: an epoch begins
+    /// with this page.
     pub(super) fn confirm(&mut self, hashes: &[u64], anew: bool) {
         if anew {
             self.epoch += 1;
@@ -214,7 +213,7 @@ impl RowHistory {
         }
     }
 
-    /// Remembers the last rows in full.
+    /// Stores the keys of the last rows.
     pub(super) fn remember(&mut self, keys: impl IntoIterator<Item = String>) {
         self.recent.extend(keys);
         let old = self.recent.len().saturating_sub(RECENT_ROWS);
@@ -222,10 +221,9 @@ impl RowHistory {
         self.forgotten |= old > 0;
     }
 
-    /// How many rows at the beginning of a window were read, or stand before one that was.
-    /// `overlap` says how many that should be, if the list has not shifted. `None`: not
-    /// one of them is known, though one should be, so rows may be missing between what was
-    /// read and the window.
+    /// The number of rows at the beginning of a window that were read, or precede one that was.
+    /// `overlap`: the expected number, if the list has not shifted. `None`: none of the rows is
+    /// known though one should be, so rows may be missing before the window.
     pub(super) fn split(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         let first = overlap == Some(0);
         if self.unique {
@@ -241,7 +239,7 @@ impl RowHistory {
         }
     }
 
-    /// Returns whether what was read ends with the first `count` rows of the window.
+    /// Returns `true` if the rows that were read end with the first `count` rows of the window.
     fn ends_with(&self, keys: &[String], count: usize) -> bool {
         let start = self.recent.len().checked_sub(count);
         start.is_some_and(|start| {
@@ -249,18 +247,16 @@ impl RowHistory {
         })
     }
 
-    /// Where in a window the new rows begin.
+    /// The index of the first new row of a window.
     ///
-    /// The end of what was read is laid over the beginning of the window so that most
-    /// of it agrees (an alignment as of sequences in biology), with points for a row
-    /// that is in both, and some off for one that came in or went away in between. What
-    /// stands before the first agreement costs next to nothing.
+    /// Aligns the last rows that were read with the beginning of the window (a sequence alignment):
+    /// matching rows score, rows inserted or removed in between cost. Rows before the first match
+    /// cost next to nothing.
     ///
-    /// A few rows agree too easily where some are equal. Then the answer is none as
-    /// long as there may be a better place to look, which is so where something is
-    /// expected.
+    /// Where some rows are equal, a few of them match too easily. Then the result is `None` as long
+    /// as another window may match better, which is the case where an overlap is expected.
     fn align(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
-        // Of equal rows the first ones are those that were read.
+        // Of equal rows, the first ones are those that were read.
         let floor = |at: usize| -INSERTION_PENALTY * at.min(5) as i32;
         let mut row: Vec<i32> = (0..=keys.len()).map(floor).collect();
         for read in &self.recent {
@@ -308,7 +304,7 @@ mod tests {
         known
     }
 
-    /// The rows of a window that are given after these, if it is known where it is.
+    /// The rows of a window that are returned after these, if its place is known.
     fn given(unique: bool, read: &str, window: &str, overlap: Option<usize>) -> Option<String> {
         let mut known = known(unique, read);
         let window = keys(window);
@@ -332,7 +328,7 @@ mod tests {
         assert_eq!(new("cdef", 2).as_deref(), Some(""));
         assert_eq!(new("fghi", 2).as_deref(), Some("ghi"));
         assert_eq!(new("eghi", 2).as_deref(), Some("ghi"));
-        // One came into the middle, one is there twice.
+        // One inserted in the middle, one there twice.
         assert_eq!(new("exfgg", 2).as_deref(), Some("xg"));
         assert_eq!(new("ghij", 2), None);
         assert_eq!(new("", 2), None);
@@ -343,12 +339,12 @@ mod tests {
     fn rows_without_an_id_are_known_by_their_neighbours() {
         let new = |read, window| behind(read, window, Some(4));
         assert_eq!(new("abcdef", "cdefgh").as_deref(), Some("gh"));
-        // Equal rows: what is expected comes first.
+        // Equal rows: the expected overlap is preferred.
         assert_eq!(new("xaaaaa", "aaaaaab").as_deref(), Some("aab"));
-        // Shifted by two to the right, and a row that came into the middle.
+        // Shifted by two to the right, and a row inserted in the middle.
         assert_eq!(new("abcdef", "abcdef").as_deref(), Some(""));
         assert_eq!(new("abcdef", "cdxefg").as_deref(), Some("g"));
-        // Too few agree.
+        // Too few match.
         assert_eq!(new("abcdef", "efghij"), None);
         assert_eq!(new("abcdef", "ghijkl"), None);
         assert_eq!(new("abcdef", ""), None);
@@ -361,7 +357,7 @@ mod tests {
         // Deleted at the end and in the middle.
         assert_eq!(new("abcdef", "cdeghi").as_deref(), Some("ghi"));
         assert_eq!(new("abcdef", "cefghi").as_deref(), Some("ghi"));
-        // One equal row goes, another comes.
+        // One equal row removed, another one inserted.
         assert_eq!(new("abccc", "bccdd").as_deref(), Some("dd"));
         assert_eq!(new("abcde", "bcdxxxxef").as_deref(), Some("f"));
         assert_eq!(new("abcdef", "ghijkl"), None);

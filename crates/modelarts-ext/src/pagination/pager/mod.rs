@@ -1,17 +1,16 @@
-//! Reads a list that changes while it is read.
+//! Pager: reads a list that changes while it is read.
 //!
-//! Each request asks for some rows that were read before, see [`WindowPlan`]. They show
-//! whether the list has shifted: rows that came in before push what was read into
-//! the window, where it is recognised; rows that went away pull unread rows in front
-//! of the window, and then not one of its rows is known. In that case the known rows
-//! are [searched for](Relocation), and reading goes on behind them. So every row that was
-//! there all the time is given once.
+//! Each request includes some rows that were read before, see [`WindowPlan`]. They show whether the
+//! list has shifted: rows inserted before push known rows farther into the window, where they are
+//! recognised; removed rows pull unread rows out of the window, and then none of its rows is known.
+//! In that case the known rows are [searched for](Relocation), and reading continues behind them.
+//! So every row that exists for the whole time is returned once.
 //!
-//! That holds as long as the service keeps the order of the rows. Where a page shows that
-//! it does not ([`OrderCheck`]), or fewer rows came than the service counts, the list is
-//! read again from its beginning, page by page, and what did not come yet is given. It
-//! ends without an error when, from one request on, no row was new, the total did not
-//! change, and as many rows were seen as it says.
+//! This holds as long as the service keeps the order of the rows. Where a page shows that it does
+//! not ([`OrderCheck`]), or fewer rows came than the service counts, the list is read again from
+//! its beginning, page by page, and rows that are missing so far are returned. It ends without an
+//! error when, since some request, no row was new, the total did not change, and as many rows came
+//! as it states.
 
 mod bounds;
 mod end;
@@ -55,20 +54,19 @@ use crate::{
     },
 };
 
-/// Overlaps. Where rows have an id, one known row is enough; three, because the last
-/// ones may just have been deleted. Rows without an id are told apart by their
-/// neighbours.
+/// Rows of overlap. Where rows have an id, one known row is enough; three allow for the removal of
+/// the last ones. Rows without an id are distinguished by their neighbours.
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
 
-/// The number of keys that a saved position holds.
+/// The keys in a saved position.
 const SAVED_KEYS: u32 = 30;
-/// The number of keys that a saved position holds when they end with a run of equal ones.
+/// The keys in a saved position if the last rows are a run of equal ones.
 const SAVED_KEYS_IN_RUN: u32 = 75;
 
 type Answer<T> = Result<(Window, RawPage<T>), Error>;
 
-/// Reads the pages of a list.
+/// The reader of a list.
 pub(crate) struct Pager<S: Source + ?Sized> {
     source: Arc<S>,
     plan: WindowPlan,
@@ -77,46 +75,47 @@ pub(crate) struct Pager<S: Source + ?Sized> {
     in_flight: usize,
     /// The requests under way, in the order of their windows.
     pending: FuturesOrdered<BoxFuture<'static, Answer<S::Item>>>,
-    /// Half of the rows of the shortest page, where pages are shorter than asked for.
+    /// Half of the rows of the shortest page, where pages are shorter than requested.
     half_page: Option<u32>,
-    /// The requests that were sent since the list was begun, or begun again.
+    /// The requests sent since the list was started or restarted.
     requests: u64,
     /// The rows before the end of the last page.
     read: u64,
-    /// The same, once all that was asked for has come as expected.
+    /// The rows before the end of the last window, assuming that all responses come as expected.
     planned: u64,
-    /// The rows that there are, as the service counts.
+    /// The number of rows of the list, as the service counts.
     total: Option<u64>,
-    /// The rows that the list must have, by the last page, and by the page that counted fewest.
+    /// The rows that the list must have: the count of the last page, and the lowest count of any
+    /// page.
     required: Option<u64>,
     least: Option<u64>,
-    /// The largest number of rows that the service said.
+    /// The largest count that the service stated.
     largest: u64,
     meaning: Meaning,
     relocation: Option<Relocation>,
-    /// The rows before the end of the farthest page that a relocation asked for.
+    /// The rows before the end of the farthest page that a relocation requested.
     farthest: u64,
     /// The relocations since the last new row.
     relocations: u32,
-    /// The pages in a row that were not full and led no further.
+    /// The consecutive pages that were not full and brought nothing new.
     idle_pages: u32,
-    /// The rows before the position that was resumed that are not known.
+    /// The rows before the resumed position whose keys are unknown.
     unknown_before: u64,
-    /// The rows that could not be read, since the list was begun, or begun again. One of them
-    /// on two pages is counted twice.
+    /// The rows that could not be decoded since the list was started or restarted. A row on two
+    /// pages counts twice.
     unreadable: u64,
-    /// The rows in a row that were known.
+    /// The consecutive rows that were known.
     known_run: u64,
     /// The service changes the order of the rows.
     order_changed: bool,
     /// The service may have changed the order of the rows.
     order_unclear: bool,
-    /// The end that the list came to, once it is read again.
+    /// The end that the list reached before it was read again.
     reread: Option<Reread>,
     first: bool,
-    /// All rows come in one answer.
+    /// `true` if all rows come in one response.
     is_single_page: bool,
-    /// The list may end before all rows came.
+    /// `true` if the list may end before all rows came.
     allow_early_end: bool,
     failure: Option<Error>,
     done: bool,
@@ -183,7 +182,7 @@ impl<S: Source + ?Sized> Pager<S> {
         }
     }
 
-    /// The next page that has something to tell. The first one always has.
+    /// Returns the next page that has new rows. The first page is always returned.
     pub(crate) async fn next(&mut self) -> Result<Option<Page<S::Item>>, Error> {
         while self.failure.is_none() && !self.done {
             if self.requests > self.max_requests() {
@@ -228,14 +227,14 @@ impl<S: Source + ?Sized> Pager<S> {
         bounds::max_requests(rows, new, self.farthest, self.plan.max)
     }
 
-    /// How many rows came, those before a resumed position included.
+    /// The number of rows returned, including those before a resumed position.
     fn given_rows(&self) -> u64 {
         self.unknown_before + self.history.given() + self.unreadable
     }
 
-    /// Asks for what is expected to come next.
+    /// Sends the requests for the next windows.
     fn request_ahead(&mut self) {
-        // One page tells whether there are more, and what the offset counts.
+        // The first page shows whether there are more, and the unit of offsets.
         let most = if self.first || !self.meaning.is_known() {
             1
         } else {
@@ -256,15 +255,15 @@ impl<S: Source + ?Sized> Pager<S> {
         }
     }
 
-    /// The window behind what was read that begins with rows by which a shift is seen.
+    /// The window behind the rows that were read, with an overlap that reveals a shift.
     fn safe_window(&self, read: u64) -> Window {
         let usual = self.plan.overlap.min(self.plan.max / 2);
         let mut plan = self.plan;
         if self.meaning.is_in_doubt() {
-            // Small pages did not settle what the offset counts.
+            // Small pages did not settle the unit of offsets.
             plan.size = plan.max;
         }
-        // Where pages are shorter than they say, a longer overlap could fill them.
+        // Where pages are shorter than requested, a longer overlap could fill them.
         if plan.overlap < OVERLAP_OF_ROWS {
             return plan.after(read);
         }
@@ -273,8 +272,8 @@ impl<S: Source + ?Sized> Pager<S> {
         plan.overlapping(read, overlap)
     }
 
-    /// Returns whether all rows that the service counts were seen since it last said how many there
-    /// are, and none of them was new.
+    /// Returns `true` if all the rows that the service counts came since the last change of the
+    /// total, and none of them was new.
     fn is_confirmed(&self) -> bool {
         let confirmed = self.history.confirmed() + self.unreadable;
         self.required.is_some_and(|all| confirmed >= all)
@@ -293,7 +292,7 @@ impl<S: Source + ?Sized> Pager<S> {
         }
     }
 
-    /// Ends the list, or begins it again.
+    /// Ends the list, or restarts it.
     fn finish(&mut self) {
         if self.is_single_page || self.allow_early_end {
             return;
@@ -323,24 +322,24 @@ impl<S: Source + ?Sized> Pager<S> {
         error.at(self.source.operation(), self.position())
     }
 
-    /// Begins the list again.
+    /// Restarts the list.
     fn restart(&mut self) {
         self.continue_from(0);
-        // Rows that cannot be read are not known, so they are counted again.
+        // Rows that cannot be decoded have no key, so they are counted again.
         self.unreadable = 0;
         if !self.history.is_incomplete() {
             self.unknown_before = 0;
         }
     }
 
-    /// Forgets what is in flight and goes on behind the first `read` rows.
+    /// Drops the requests in flight and continues behind the first `read` rows.
     fn continue_from(&mut self, read: u64) {
         self.pending = FuturesOrdered::new();
         self.read = read;
         self.planned = read;
     }
 
-    /// Takes an answer. `None`: it has to be asked for something else.
+    /// Processes a response. `None`: another request is needed first.
     fn take(
         &mut self,
         mut window: Window,
@@ -357,7 +356,7 @@ impl<S: Source + ?Sized> Pager<S> {
                 offset: window.offset,
             }));
         }
-        // The service may have a smaller idea of the largest page.
+        // The largest page of the service may be smaller than documented.
         let used = page.limit.and_then(|used| u32::try_from(used).ok());
         let used = used.filter(|used| (1..window.limit).contains(used) && rows <= u64::from(*used));
         if let Some(used) = used {
@@ -403,19 +402,19 @@ impl<S: Source + ?Sized> Pager<S> {
             .order
             .explains(&hashes, window.start, bounds.all, known);
         if (self.order_changed || self.reread.is_some()) && self.history.is_incomplete() {
-            // Rows that are not known would come again.
+            // Unknown rows would be returned twice.
             return Err(self.error(self.progress().cannot_reread()));
         }
-        // In a search, and where rows are missing in between, nothing is expected.
+        // In a search, and where rows are missing in between, no overlap is expected.
         let overlap = match self.relocation {
             None => self.read.checked_sub(window.start),
             Some(_) => None,
         };
         let overlap = overlap.and_then(|overlap| usize::try_from(overlap).ok());
-        // After a search the end of what was read may have gone for good.
+        // After a search, the last rows that were read may have been removed.
         let expected = overlap.filter(|overlap| self.relocations == 0 || *overlap == 0);
         let split = match self.order_changed || self.reread.is_some() {
-            // Known rows say nothing about the place of the others.
+            // Known rows do not show the place of the others.
             true => Some(0),
             false => self.history.split(&keys, expected),
         };
@@ -459,7 +458,7 @@ impl<S: Source + ?Sized> Pager<S> {
         if !full {
             self.done = !more || self.idle_pages > bounds::MAX_IDLE_PAGES;
             if more {
-                // Pages are shorter than they say; the overlap must not fill them.
+                // Pages are shorter than requested; the overlap must not fill them.
                 let half = u32::try_from(rows / 2).unwrap_or(u32::MAX).max(1);
                 self.plan.overlap = self.plan.overlap.min(half);
                 self.half_page = Some(self.half_page.map_or(half, |least| least.min(half)));
@@ -484,8 +483,8 @@ impl<S: Source + ?Sized> Pager<S> {
         }))
     }
 
-    /// Finds out what the offset counts, where that is disputed. Returns whether the page
-    /// is what was asked for.
+    /// Detects the unit of offsets where it is disputed. Returns `true` if the page is the
+    /// requested one.
     fn settle_meaning(
         &mut self,
         window: &Window,
@@ -529,9 +528,9 @@ impl<S: Source + ?Sized> Pager<S> {
         Ok(false)
     }
 
-    /// Returns whether the same rows come again and again, because the service does not know so
-    /// large an offset: more of them in a row than can come of rows that moved in before
-    /// what was read, which is as many as were read.
+    /// Returns `true` if the same rows come repeatedly, because the service does not support so
+    /// large an offset: more consecutive ones than rows inserted before the position can explain,
+    /// which are as many as were read.
     fn goes_in_circles(&mut self, rows: usize, new: usize) -> Result<bool, Error> {
         self.known_run = if new == 0 {
             self.known_run + rows as u64
@@ -548,7 +547,7 @@ impl<S: Source + ?Sized> Pager<S> {
         }
     }
 
-    /// None of the rows is known.
+    /// Starts or continues a search after a window without known rows.
     fn relocate(&mut self, window: &Window, rows: u64, more: bool) -> Result<(), Error> {
         let Some(relocation) = self.relocation.take() else {
             self.continue_from(self.read);
@@ -556,20 +555,20 @@ impl<S: Source + ?Sized> Pager<S> {
             if self.relocations > bounds::MAX_RELOCATIONS {
                 return Err(self.error(ListError::ChangedTooMuch));
             }
-            // Earlier by half a window: as much that is known as what is not.
+            // Earlier by half a window: half of its rows are known ones, if nothing has shifted.
             let half = u64::from(self.plan.max / 2);
             self.relocation = Some(Relocation::new(window.start.saturating_sub(half)));
             return Ok(());
         };
-        // Windows overlap by half, so that what is searched for is whole in one. A window
+        // Windows overlap by half, so that one of them has all the rows searched for. A window
         // without rows lies behind the end of the list.
         let max = u64::from(self.plan.max);
         let step = if rows == 0 { max } else { rows.min(max) } / 2;
         self.farthest = self.farthest.max(window.start + rows);
         self.relocation = relocation.next(window.start, step, more && rows > 0);
         if self.relocation.is_none() {
-            // Nothing of what was read is there any more. If that is certain, then
-            // everything that is there has not been read.
+            // None of the rows that were read exists any more. If that is certain, every row of the
+            // list is unread.
             if !self.history.is_sure() {
                 return Err(self.error(ListError::ChangedTooMuch));
             }

@@ -1,20 +1,20 @@
-//! Decides what the offset of a list counts, where the documents disagree.
+//! Detection of the unit of offsets, where sources disagree.
 
 use modelarts_api::Offset;
 
 use crate::pagination::pager::window::Window;
 
-/// How sure it is what the offset counts.
+/// The certainty about the unit of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// It is documented, said by the caller, or was found out.
+    /// Documented, set by the caller, or detected.
     Known,
-    /// The documents disagree. The number of pages that did not settle it.
+    /// Disputed, with the number of pages that did not settle it.
     Disputed(u32),
 }
 
-/// The pages that may leave open what the offset counts. Each is followed by the first
-/// page, where both meanings agree.
+/// The pages that may leave the unit undecided. Each is followed by a request for the first page,
+/// which is the same in both units.
 const MAX_DOUBTS: u32 = 6;
 
 impl Meaning {
@@ -22,13 +22,12 @@ impl Meaning {
         self == Self::Known
     }
 
-    /// Returns whether a page did not settle it.
+    /// Returns `true` if a page did not settle it.
     pub(super) fn is_in_doubt(self) -> bool {
         matches!(self, Self::Disputed(1..))
     }
 
-    /// The meaning after one more page that did not settle it; `None` when there were too
-    /// many of them.
+    /// The state after one more page that did not settle it; `None` after too many.
     pub(super) fn with_doubt(self) -> Option<Self> {
         match self {
             Self::Disputed(doubts) if doubts < MAX_DOUBTS => Some(Self::Disputed(doubts + 1)),
@@ -37,7 +36,7 @@ impl Meaning {
     }
 }
 
-/// The other one of the two meanings that are disputed.
+/// The other one of the two disputed units.
 pub(super) fn other_meaning(meaning: Offset) -> Offset {
     match meaning {
         Offset::PageIndex => Offset::Record,
@@ -45,38 +44,37 @@ pub(super) fn other_meaning(meaning: Offset) -> Offset {
     }
 }
 
-/// The answer of a page to the question if the meaning by which it was asked for is right.
+/// The verdict of a page on the assumed unit of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The offset counts what it was taken to count.
+    /// The assumed unit is right.
     Confirmed,
-    /// It counts the other.
+    /// The other unit is right.
     Disproved,
-    /// The list has changed too much to tell.
+    /// The page does not settle it.
     Open,
 }
 
-/// A page that was asked for by one meaning, and the page before.
+/// A page requested in one unit, and the page before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence<'a> {
     pub(super) meaning: Offset,
     pub(super) window: &'a Window,
-    /// How many rows came.
+    /// The number of rows of the page.
     pub(super) rows: u64,
-    /// How many the service says there are.
+    /// The number of rows of the list, as the service counts.
     pub(super) total: Option<u64>,
-    /// The rows that came.
+    /// The rows of the page.
     pub(super) page: &'a [u64],
     /// The rows of the page before, which began at row `start`.
     pub(super) previous: &'a [u64],
     pub(super) start: u64,
-    /// The list has as many rows as it had then.
+    /// `true` if the list has as many rows as for the page before.
     pub(super) unmoved: bool,
 }
 
 impl Evidence<'_> {
-    /// Compares the rows that came with those that each meaning lets expect, or their number,
-    /// where none came.
+    /// Compares the rows with those expected in each unit, or their number if the page is empty.
     pub(super) fn verdict(&self) -> Verdict {
         let (this, other) = self.starts();
         if self.rows == 0 {
@@ -88,12 +86,12 @@ impl Evidence<'_> {
             };
         }
         match (self.agrees(this), self.agrees(other)) {
-            // Equal rows may only look like rows that have moved, and nothing moved.
+            // Equal rows only look like shifted ones, because nothing was inserted or removed.
             (true, false) if self.unmoved && !self.is_exact() => Verdict::Open,
             (true, false) => Verdict::Confirmed,
             (false, true) => Verdict::Disproved,
             (false, false) => Verdict::Open,
-            // Many rows are equal to others.
+            // Many rows are equal.
             (true, true) => match (self.expected(this), self.expected(other)) {
                 (Some(here), Some(there)) if here != self.rows && there == self.rows => {
                     Verdict::Disproved
@@ -109,7 +107,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// The number of the first row by this meaning, and by the other.
+    /// The number of the first row in this unit, and in the other.
     fn starts(&self) -> (u64, u64) {
         let other = match self.meaning {
             Offset::PageIndex => self.window.offset,
@@ -118,27 +116,26 @@ impl Evidence<'_> {
         (self.window.start, other)
     }
 
-    /// How many rows a page that begins there has, as the service counts.
+    /// The expected number of rows of a page that begins with row `start`.
     fn expected(&self, start: u64) -> Option<u64> {
         let rows = self.total?.saturating_sub(start);
         Some(rows.min(u64::from(self.window.limit)))
     }
 
-    /// Where row 0 of the page before is on this page if this one begins with row `start`.
+    /// The index on this page of row 0 of the page before, if this page begins with row `start`.
     fn shift(&self, start: u64) -> i64 {
         self.start.cast_signed() - start.cast_signed()
     }
 
-    /// Returns whether all rows of the page before that must be on this page by this meaning are in
-    /// their places.
+    /// Returns `true` if all rows shared with the page before in this unit are in their places.
     fn is_exact(&self) -> bool {
         let (this, _) = self.starts();
         self.equal_at(self.shift(this))
             .is_none_or(|(equal, all)| equal == all)
     }
 
-    /// How many rows of the page before are on this one, moved by `shift`, and how many there
-    /// can be; `None` if there can be none.
+    /// The number of rows of the page before that are on this one, moved by `shift`, and the number
+    /// of possible ones; `None` if there are none.
     fn equal_at(&self, shift: i64) -> Option<(usize, usize)> {
         let first = usize::try_from(-shift).unwrap_or(0);
         let skipped = usize::try_from(shift).unwrap_or(0);
@@ -150,8 +147,8 @@ impl Evidence<'_> {
         (all > 0).then_some((equal, all))
     }
 
-    /// Returns whether the page can begin with row `start`: half of the rows that it then has in
-    /// common with the page before are there, moved by a few places at most.
+    /// Returns `true` if the page can begin with row `start`: half of the rows that it then shares
+    /// with the page before match, moved by a few places at most.
     fn agrees(&self, start: u64) -> bool {
         if self.expected(start) == Some(0) {
             return false;

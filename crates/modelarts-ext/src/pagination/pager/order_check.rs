@@ -1,24 +1,23 @@
-//! Finds out that a list does not keep the order of its rows.
+//! Detection of lists whose order changes while they are read.
 
 use std::collections::{HashMap, HashSet};
 
 /// Compares each page with the page before.
 ///
-/// Rows that are inserted or removed leave the order of the others as it is. So two rows
-/// that change places, and a row that was read earlier and stands behind the end of the
-/// page before, mean that the order itself changed, as it does among rows with equal
-/// times where the service sorts by nothing else.
+/// Inserting and removing rows keeps the order of the others. So two rows that change places, or a
+/// row of an earlier page behind the end of the page before, mean that the order itself changed.
+/// The service does this to rows with equal times, where it sorts by nothing else.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OrderCheck {
     /// The rows of the page before, in their order.
     previous: Vec<u64>,
-    /// The number of the first of them, and how many rows there were then.
+    /// The number of the first of them, and the number of rows of the list at that time.
     start: u64,
     total: Option<u64>,
-    /// Rows of earlier pages that were not on the page after. They may have been pushed
-    /// farther, or that page may have been made earlier, as requests overtake each other.
+    /// Rows of earlier pages that were missing on the next page: pushed farther, or that page was
+    /// made earlier, because concurrent requests can overtake each other.
     pending: HashSet<u64>,
-    /// No known row lies behind the page before, except those that are pending.
+    /// `true` if no known row lies behind the page before, except pending ones.
     at_end: bool,
 }
 
@@ -33,13 +32,13 @@ impl OrderCheck {
         self.start
     }
 
-    /// How many rows there were then, if the service said so.
+    /// The number of rows of the list at that time, if the service stated it.
     pub(super) fn total(&self) -> Option<u64> {
         self.total
     }
 
-    /// Returns whether a page contradicts the order of the one before. `is_known` tells which rows
-    /// came earlier.
+    /// Returns `true` if a page contradicts the order of the page before. `is_known`: the row was
+    /// on an earlier page.
     pub(super) fn is_broken_by(&self, rows: &[u64], is_known: impl Fn(u64) -> bool) -> bool {
         let (before, now) = (positions(&self.previous), positions(rows));
         let common: Vec<usize> = rows
@@ -54,10 +53,9 @@ impl OrderCheck {
         inverted || self.at_end && first.is_some_and(|first| rows[first..].iter().any(returned))
     }
 
-    /// Returns whether the rows of a page that begins with row `start` are where they must be if,
-    /// since the page before, rows were inserted or removed in one place: as far away as the
-    /// total has changed, or where they were, and without a new row before them. In other
-    /// cases rows may have changed places as well.
+    /// Returns `true` if insertions or removals in one place since the page before explain the rows
+    /// of a page that begins with row `start`: they moved by the change of the total or not at all,
+    /// and no new row precedes them. Otherwise rows may have changed places as well.
     pub(super) fn explains(
         &self,
         rows: &[u64],
@@ -80,7 +78,7 @@ impl OrderCheck {
         !new && common.all(|moved| moved == 0 || moved == changed)
     }
 
-    /// Takes the page that the next one is compared with.
+    /// Stores the page for the comparison with the next one.
     pub(super) fn take(&mut self, rows: Vec<u64>, start: u64, total: Option<u64>) {
         let now: HashSet<u64> = rows.iter().copied().collect();
         let first = self.previous.iter().position(|row| now.contains(row));
@@ -98,7 +96,7 @@ impl OrderCheck {
     }
 }
 
-/// Where each row is, if it is there once.
+/// The index of each row; `None` for a row that is there more than once.
 fn positions(rows: &[u64]) -> HashMap<u64, Option<usize>> {
     let mut positions = HashMap::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
@@ -114,7 +112,7 @@ fn positions(rows: &[u64]) -> HashMap<u64, Option<usize>> {
 mod tests {
     use super::*;
 
-    /// Returns whether the order of the last of these pages contradicts those before.
+    /// Returns `true` if the order of the last of these pages contradicts those before.
     fn changed(pages: &[&[u64]]) -> bool {
         let mut known = HashSet::new();
         let mut check = OrderCheck::default();
@@ -146,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_change_places_are_seen() {
+    fn rows_that_change_places_are_detected() {
         assert!(changed(&[&[1, 2, 3, 4, 5], &[4, 3, 5, 6]]));
-        // 1 was read, and stands behind what was read after it.
+        // 1 was read, and comes again behind rows that were read after it.
         assert!(changed(&[&[1, 2, 3], &[2, 3, 4, 5], &[4, 5, 1, 6]]));
     }
 
     #[test]
-    fn rows_move_by_what_the_total_tells() {
+    fn rows_move_by_the_change_of_the_total() {
         let explains = |page: &[u64], start, total| {
             let mut check = OrderCheck::default();
             check.take(vec![1, 2, 3, 4], 10, Some(20));

@@ -1,4 +1,4 @@
-//! Lists whose order, total or offset cannot be relied on.
+//! Tests of lists whose order, total or offset is unreliable.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,7 +23,7 @@ use crate::{
 
 const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
 
-/// The rows that came before the end of the list or an error, the error, and the list.
+/// Reads a list: the rows before its end or an error, the error, and the list afterwards.
 fn read<const UNIQUE: bool>(setting: &Setting) -> (Vec<u32>, Option<Error>, Table) {
     let (pages, table) = setting.pages::<UNIQUE>();
     let mut rows = stream::rows(pages);
@@ -39,7 +39,7 @@ fn read<const UNIQUE: bool>(setting: &Setting) -> (Vec<u32>, Option<Error>, Tabl
     (given, error, table)
 }
 
-/// These changes before each of so many requests.
+/// Applies the same changes before each of the requests.
 fn always(requests: usize, changes: impl Fn(u64) -> Vec<Change>) -> Vec<Vec<Change>> {
     (0..requests)
         .map(|request| changes(request as u64))
@@ -76,10 +76,10 @@ fn a_row_that_comes_in_while_the_offset_is_found_out_ends_no_list() {
     }
 }
 
-/// Equal rows that are not neighbours say little about where a page begins, and nothing about
-/// the order.
+/// Equal rows that are not neighbours neither locate the beginning of a page nor show a changed
+/// order.
 #[test]
-fn equal_rows_with_others_between_them_are_read_whole() {
+fn equal_rows_with_others_between_them_are_read_completely() {
     let rows: Vec<u32> = (6..60)
         .flat_map(|row| [3 * row, 3 * (row - 6) + 1])
         .collect();
@@ -164,7 +164,7 @@ fn a_list_that_ends_below_its_total_says_so_after_its_rows() {
         );
         assert!(table.asked.len() <= 10, "{:?}", table.asked);
     }
-    // A total that is too small ends nothing.
+    // A total that is too small does not end the list.
     let setting = Setting {
         total_error: -7,
         ..Setting::of(60)
@@ -198,7 +198,7 @@ fn rows_that_could_not_be_read_are_counted_once_when_a_list_is_read_again() {
     }
 }
 
-/// The position counts them, and so does the list when it is read again from its beginning.
+/// The position counts unreadable rows, and so does a reread of the list.
 #[test]
 fn rows_that_could_not_be_read_before_a_position_are_counted_once() {
     let setting = Setting {
@@ -239,7 +239,7 @@ fn the_largest_total_is_a_number_like_others() {
     }
 }
 
-/// The total may count rows that the conditions exclude, and the count those of a page.
+/// The total may include rows that the conditions exclude, and the count only those of a page.
 #[test]
 fn a_list_may_have_fewer_rows_than_a_total_that_is_not_its_own() {
     for (filtered, count, others, cap) in [
@@ -265,7 +265,7 @@ fn a_list_may_have_fewer_rows_than_a_total_that_is_not_its_own() {
             assert!(table.asked.len() <= 12, "{what}: {:?}", table.asked);
         }
     }
-    // Without conditions it is its own.
+    // Without conditions, the total is that of the list.
     let setting = Setting {
         count: Some(Count::OfPage),
         total_error: 7,
@@ -275,7 +275,7 @@ fn a_list_may_have_fewer_rows_than_a_total_that_is_not_its_own() {
 }
 
 #[test]
-fn a_page_longer_than_asked_for_is_an_error_or_the_whole_list() {
+fn a_page_longer_than_requested_is_an_error_or_the_whole_list() {
     let setting = Setting {
         ignores_limit: true,
         ..Setting::of(5000)
@@ -311,7 +311,7 @@ fn counts(rows: impl IntoIterator<Item = u32>) -> HashMap<u32, usize> {
     counts
 }
 
-/// Rows come in and go away anywhere, and those of one time change places.
+/// Insertions and removals anywhere, and changes of place among rows with equal times.
 fn history() -> impl Strategy<Value = Setting> {
     let change = (
         prop_oneof![Just(0), Just(1000), 0..=1000_usize],
@@ -364,7 +364,7 @@ fn check(setting: &Setting, result: (Vec<u32>, Option<Error>, Table)) -> Result<
     for (row, count) in counts(rows.iter().copied()) {
         prop_assert_eq!(count, 1, "{} came twice", row);
     }
-    // Read once, and again.
+    // One reading and one reread.
     let most = 2 * (64 + 4 * (table.came.len() + 20));
     prop_assert!(table.asked.len() <= most, "{} requests", table.asked.len());
     if error.is_none() && setting.total && setting.total_error >= 0 {

@@ -1,14 +1,14 @@
-//! Finds the rows that were read last in a list that has shifted.
+//! Search for the last rows that were read, in a list that has shifted.
 
 use crate::pagination::pager::window::{Window, WindowPlan};
 
-/// Looks at the place where they should be, then before and behind it in turns,
-/// farther and farther.
+/// The search: at the expected place first, then before and behind it in turns, at growing
+/// distance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relocation {
-    /// The row to look at.
+    /// The row that the next window includes.
     row: u64,
-    /// The first and the last row that was looked at, while there is more beyond.
+    /// The first and the last row that were searched, while there are more beyond.
     before: Option<u64>,
     behind: Option<u64>,
     backwards: bool,
@@ -28,9 +28,9 @@ impl Relocation {
         plan.around(self.row)
     }
 
-    /// Where to look after the window that begins with row `start`, which was in vain:
-    /// `step` rows farther. `more`: whether there are rows behind it. `None`: everything
-    /// has been looked at.
+    /// The next step after the window that begins with row `start` was searched in vain: `step`
+    /// rows farther. `more`: the list has rows behind the window. `None`: the whole list was
+    /// searched.
     pub(super) fn next(self, start: u64, step: u64, more: bool) -> Option<Self> {
         let step = step.max(1);
         let before = self
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_list_is_looked_at_from_the_inside_out() {
+    fn the_whole_list_is_searched_from_the_expected_place_outwards() {
         assert_eq!(rows(12, 40), [12, 7, 17, 2, 22, 0, 27, 32]);
         assert_eq!(rows(12, 12), [12, 7, 2, 0]);
         assert_eq!(rows(0, 21), [0, 5, 10, 15]);

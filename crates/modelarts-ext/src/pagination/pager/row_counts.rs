@@ -1,7 +1,7 @@
-//! How many rows a list has, as the service says.
+//! Counts of rows that the service states.
 
-/// The two numbers of an answer. The documents say that `total` counts all rows and `count`
-/// those that match the conditions; some services count only the rows of the page in it.
+/// The two counts of a response. As documented, `total` counts all rows and `count` those that
+/// match the conditions; some services count only the rows of the page in `count`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowCounts {
     pub(super) total: Option<u64>,
@@ -17,12 +17,12 @@ impl RowCounts {
         }
     }
 
-    /// The numbers of a page with so many rows. `only`: it is short, and the first one.
+    /// The bounds from a page with this number of rows. `only`: it is the first page, and short.
     pub(super) fn of_page(self, rows: u64, only: bool, filtered: bool) -> Bounds {
         let matching = self
             .count
             .filter(|count| *count > rows || *count == rows && only);
-        // The total may count more than the conditions admit.
+        // The total may include rows that the conditions exclude.
         let total = self.total.filter(|_| !filtered);
         let all = match (matching, self.count) {
             (Some(matching), _) => Some(matching),
@@ -37,13 +37,13 @@ impl RowCounts {
     }
 }
 
-/// How many rows a list has, as far as a page tells.
+/// The bounds on the number of rows of a list, from one page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// The rows that match the conditions, where they are counted.
+    /// The rows that match the conditions, where the service counts them.
     pub(super) matching: Option<u64>,
     /// The rows that the list must have.
     pub(super) all: Option<u64>,
-    /// The rows that it may have.
+    /// The rows that it may have at most.
     pub(super) most: Option<u64>,
 }

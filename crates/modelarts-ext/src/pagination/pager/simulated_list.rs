@@ -19,27 +19,27 @@ use crate::{
     },
 };
 
-/// What happens to a list between two requests.
+/// A change of the list between two requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
-    /// So many rows come in at this part (of 1000) of the list.
+    /// Inserts rows at this part (of 1000) of the list: part, number.
     Insert(usize, usize),
-    /// So many rows go away from there.
+    /// Removes rows from there: part, number.
     Delete(usize, usize),
-    /// So many rows from there change places, in a way that this number decides.
+    /// Shuffles rows there: part, number, seed.
     Shuffle(usize, usize, u64),
 }
 
-/// The rows that the second number of a service counts.
+/// The rows that `count` counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Count {
-    /// The rows of the list.
+    /// The rows of the list that match.
     Matching,
-    /// Those of the page.
+    /// The rows of the page.
     OfPage,
 }
 
-/// Rows, shown by their number.
+/// Rows, printed by their numbers.
 #[derive(Clone)]
 pub(crate) struct Rows(pub(crate) Vec<u32>);
 
@@ -49,37 +49,37 @@ impl std::fmt::Debug for Rows {
     }
 }
 
-/// What a list is like.
+/// The properties of a simulated list.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
-    /// The rows; equal ones next to each other.
+    /// The rows; equal ones are neighbours.
     pub(crate) rows: Rows,
-    /// How many rows without an id are equal.
+    /// The number of equal rows in a run, for rows without an id.
     pub(crate) run: u32,
     pub(crate) meaning: Offset,
     pub(crate) documented: Offset,
     pub(crate) disputed: bool,
     pub(crate) max: u32,
-    /// The largest page that the service really makes, and whether it says so.
+    /// The actual largest page of the service, and `true` if the response states it.
     pub(crate) cap: Option<(u32, bool)>,
-    /// The largest offset that the service knows; it takes larger ones for this.
+    /// The largest supported offset; larger ones are treated like it.
     pub(crate) last_offset: Option<i64>,
     pub(crate) total: bool,
-    /// The rows that the second number counts, if there is one.
+    /// The meaning of `count`, if the response has it.
     pub(crate) count: Option<Count>,
-    /// The list has conditions.
+    /// `true` if the list has conditions.
     pub(crate) filtered: bool,
-    /// Rows that come, but cannot be read.
+    /// The rows that cannot be decoded.
     pub(crate) unreadable: Vec<u32>,
-    /// By how much the service states the total wrongly.
+    /// The error of the stated total.
     pub(crate) total_error: i64,
-    /// The service gives all rows from the offset on, whatever the limit is.
+    /// `true` if the service returns all rows from the offset on, ignoring the limit.
     pub(crate) ignores_limit: bool,
     pub(crate) size: u32,
     pub(crate) in_flight: usize,
-    /// Before each request.
+    /// The changes before each request.
     pub(crate) changes: Vec<Vec<Change>>,
-    /// How many times a request is polled before it is executed.
+    /// The number of polls before each request is executed.
     pub(crate) delays: Vec<u8>,
 }
 
@@ -158,7 +158,7 @@ impl Setting {
 }
 
 impl Setting {
-    /// How reading it ends, and after how many requests.
+    /// The result of reading the list, and the number of requests.
     pub(crate) fn end<const UNIQUE: bool>(&self) -> (Result<Vec<u32>, String>, usize) {
         let (pages, table) = self.pages::<UNIQUE>();
         let rows: Result<Vec<u32>, Error> = block_on(stream::rows(pages).try_collect());
@@ -170,9 +170,9 @@ impl Setting {
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) rows: Vec<u32>,
-    /// Those that were there all the time.
+    /// The rows that existed for the whole time.
     pub(crate) stayed: HashSet<u32>,
-    /// All that ever were there.
+    /// All rows that ever existed.
     pub(crate) came: Vec<u32>,
     pub(crate) next: u32,
     pub(crate) asked: Vec<(i64, u32)>,

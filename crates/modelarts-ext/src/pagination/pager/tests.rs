@@ -1,4 +1,4 @@
-//! Lists that change while they are read.
+//! Tests of lists that change while they are read.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -48,12 +48,12 @@ fn a_list_that_fits_one_page_costs_one_request() {
             assert_eq!(setting.read::<true>().1.asked, [(0, 50)]);
         }
     }
-    // Full pages do not say that they are the last; the total does not either.
+    // A full page may be the last one; without a total, one more request is needed.
     assert_eq!(Setting::of(50).read::<true>().1.asked, [(0, 50), (47, 50)]);
 }
 
 #[test]
-fn a_service_that_takes_no_offset_is_not_asked_for_ever() {
+fn a_service_that_ignores_offsets_does_not_cause_endless_requests() {
     for meaning in MEANINGS {
         for (last, in_flight, disputed) in
             [(0, 1, false), (0, 4, false), (0, 1, true), (2, 4, false)]
@@ -84,7 +84,7 @@ fn a_service_that_takes_no_offset_is_not_asked_for_ever() {
                 assert!(asked < 40, "{what}: {asked}");
             }
         }
-        // Everything is on the first page, which is full.
+        // All rows are on the first page, which is full.
         let setting = Setting {
             meaning,
             documented: meaning,
@@ -98,7 +98,7 @@ fn a_service_that_takes_no_offset_is_not_asked_for_ever() {
 }
 
 #[test]
-fn what_is_in_flight_is_bounded() {
+fn requests_in_flight_are_bounded() {
     for in_flight in [1, 2, 7] {
         let setting = Setting {
             in_flight,
@@ -108,13 +108,13 @@ fn what_is_in_flight_is_bounded() {
         let (rows, table) = setting.read::<true>();
         assert_eq!(rows, (0..2000).collect::<Vec<_>>());
         assert_eq!(table.most_running, in_flight);
-        // Nothing is asked for beyond the total.
+        // No request goes beyond the total.
         assert_eq!(table.asked.len(), 43);
     }
 }
 
 #[test]
-fn nothing_is_asked_for_when_nobody_wants_it() {
+fn nothing_is_requested_without_a_poll() {
     let setting = Setting {
         in_flight: 4,
         ..Setting::of(1000)
@@ -131,7 +131,7 @@ fn nothing_is_asked_for_when_nobody_wants_it() {
 }
 
 #[test]
-fn dropping_the_stream_cancels_what_is_in_flight() {
+fn dropping_the_stream_cancels_the_requests_in_flight() {
     let setting = Setting {
         in_flight: 4,
         delays: vec![200, 0, 200, 200, 200],
@@ -143,7 +143,7 @@ fn dropping_the_stream_cancels_what_is_in_flight() {
         assert!(pages.try_next().now_or_never().is_none());
     }
     drop(pages);
-    // Futures that are dropped do not count down.
+    // Dropped futures do not decrement the count.
     assert_eq!(table.lock().unwrap().running, 4);
     assert_eq!(Arc::strong_count(&table), 1);
 }
@@ -152,7 +152,7 @@ fn dropping_the_stream_cancels_what_is_in_flight() {
 fn disputed_offsets_are_found_out() {
     for (meaning, asked) in [
         (Offset::Record, vec![(0, 20), (4, 36), (24, 36), (44, 36)]),
-        // One request in vain.
+        // One request in a wrong unit.
         (Offset::PageIndex, vec![(0, 20), (4, 36), (0, 50), (1, 34)]),
     ] {
         let setting = Setting {
@@ -168,7 +168,7 @@ fn disputed_offsets_are_found_out() {
 }
 
 #[test]
-fn a_client_remembers_what_it_found_out() {
+fn a_client_stores_the_detected_unit_of_offsets() {
     let setting = Setting {
         meaning: Offset::PageIndex,
         disputed: true,
@@ -279,8 +279,8 @@ fn a_position_with_a_row_number_that_no_list_reaches_is_refused() {
     }
 }
 
-/// All rows go away while a list is read, and those that come instead are others, even if
-/// some look the same.
+/// All rows are removed while the list is read, and the rows inserted instead are new, even if some
+/// are equal.
 #[test]
 fn rows_that_look_like_deleted_ones_are_given() {
     let setting = Setting {
@@ -297,7 +297,7 @@ fn rows_that_look_like_deleted_ones_are_given() {
     assert_eq!(rows, now);
 }
 
-/// Late rows that push what was read behind the window: found by the properties below.
+/// A regression of the properties below: late rows push rows that were read behind the window.
 #[test]
 fn rows_that_late_ones_push_behind_the_window_are_not_given_again() {
     use Change::{Delete, Insert};
@@ -314,7 +314,7 @@ fn rows_that_late_ones_push_behind_the_window_are_not_given_again() {
         delays: vec![1, 0],
         ..Setting::of(34)
     };
-    // They come in between rows that are equal.
+    // Inserted between equal rows.
     let split = Setting {
         changes: at(&[
             (0, Delete(0, 2)),
@@ -342,16 +342,16 @@ fn rows_that_late_ones_push_behind_the_window_are_not_given_again() {
     }
 }
 
-/// How a list may change.
+/// The bounds of the changes of a list.
 #[derive(Clone, Copy)]
 struct Course {
-    /// How many rows at the most in one place,
+    /// The largest number of rows in one place,
     rows: usize,
-    /// in how many places,
+    /// the number of places,
     places: usize,
-    /// and whether rows go away in the middle.
+    /// and `true` for removals in the middle.
     anywhere: bool,
-    /// The smallest page that the service makes of larger ones.
+    /// The smallest page that the service returns for a larger limit.
     least_cap: u32,
 }
 
@@ -386,11 +386,11 @@ fn settings(course: Course) -> impl Strategy<Value = Setting> {
     (list, reading, changes).prop_map(
         |((rows, meaning, disputed, cap, total), (size, in_flight), (changes, delays))| Setting {
             meaning,
-            // A service that makes pages smaller without saying so is only to be
-            // understood where offsets count records.
+            // A service that returns smaller pages without stating it is supported only where
+            // offsets count records.
             cap: cap.map(|(cap, says)| (cap, says || meaning == Offset::PageIndex)),
             total: total || cap.is_some(),
-            // What is disputed is found out as long as the list holds still.
+            // A disputed unit is detected only while the list does not change.
             documented: if disputed && changes.is_empty() {
                 Offset::Record
             } else {
@@ -414,8 +414,8 @@ fn counts(rows: impl IntoIterator<Item = u32>) -> HashMap<u32, usize> {
     counts
 }
 
-/// The same cases each time, so that a failure is there again the next time too. With
-/// `PROPTEST_CASES` that many others, for whoever looks for more.
+/// Runs the same cases each time, so that failures are reproducible; with `PROPTEST_CASES`, that
+/// many random ones.
 pub(crate) fn config() -> ProptestConfig {
     let more = std::env::var("PROPTEST_CASES").ok();
     let more: Option<u32> = more.and_then(|cases| cases.parse().ok());
@@ -449,8 +449,8 @@ proptest! {
         }
     }
 
-    /// Equal rows are told apart by their neighbours. Events come at the end, or late, and
-    /// go at the beginning.
+    /// Equal rows are distinguished by their neighbours. Events are inserted at the end, or late,
+    /// and removed at the beginning.
     #[test]
     fn rows_without_an_id_are_neither_lost_nor_doubled(setting in settings(Course {
             rows: 2,
@@ -461,9 +461,8 @@ proptest! {
         check_rows_without_an_id(&setting)?;
     }
 
-    /// The same, with so many equal ones in a row that they fill what pages overlap by.
-    /// Late rows come in before or behind them all; one in the middle of a long run, right
-    /// where a page ends, can still be misjudged.
+    /// Runs of equal rows that fill the overlap. Late rows are inserted before or behind the run;
+    /// one in the middle of a long run, exactly at the end of a page, can still be misjudged.
     #[test]
     fn long_runs_of_equal_rows_are_neither_lost_nor_doubled(
         setting in settings(Course {
@@ -474,7 +473,7 @@ proptest! {
         }),
         run in 4..=LONGEST_RUN,
     ) {
-        // Pages begin at multiples of their size, so not all overlaps can be had.
+        // Pages begin at multiples of their size, so that only some overlaps are possible.
         let most = if setting.meaning == Offset::PageIndex { 30 } else { LONGEST_RUN };
         let run = run.min(most);
         let mut setting = setting;
@@ -488,7 +487,7 @@ proptest! {
     }
 }
 
-/// So many equal events in a row are told apart in pages of 100 rows.
+/// The longest run of equal events that is read correctly in pages of 100 rows.
 const LONGEST_RUN: u32 = 60;
 
 fn check_rows_without_an_id(setting: &Setting) -> Result<(), TestCaseError> {

@@ -1,11 +1,11 @@
-//! Which rows a request asks for, so that it overlaps with what was read.
+//! Windows: the rows of each request, which overlap with those already read.
 
 use modelarts_api::Offset;
 
-/// The rows that one request asks for.
+/// The rows of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    /// The value of `offset`, in the meaning of the service.
+    /// The value of `offset`, in the unit of the service.
     pub(super) offset: u64,
     /// The value of `limit`.
     pub(super) limit: u32,
@@ -24,22 +24,22 @@ impl Window {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowPlan {
     pub(super) meaning: Offset,
-    /// How many new rows a window should bring.
+    /// The number of new rows of a window.
     pub(super) size: u32,
-    /// The largest window that the service makes.
+    /// The largest window that the service supports.
     pub(super) max: u32,
-    /// How many rows that were read a window should begin with. They show whether
-    /// the list has shifted since.
+    /// The number of known rows at the beginning of a window. They show whether the list has
+    /// shifted.
     pub(super) overlap: u32,
 }
 
 impl WindowPlan {
-    /// The window that brings what comes after the first `read` rows.
+    /// The window behind the first `read` rows.
     pub(super) fn after(&self, read: u64) -> Window {
         self.overlapping(read, self.overlap.min(self.max / 2))
     }
 
-    /// The same, with another overlap.
+    /// Like [`after`](Self::after), with another overlap.
     pub(super) fn overlapping(&self, read: u64, overlap: u32) -> Window {
         let overlap = u64::from(overlap).min(read);
         match self.meaning {
@@ -55,9 +55,9 @@ impl WindowPlan {
         }
     }
 
-    /// Pages begin at multiples of their size, so only some sizes overlap: of those
-    /// that begin at least `overlap` rows before the end of what was read, the one
-    /// that brings the most, and of these the smallest.
+    /// The window where offsets count pages. Pages begin at multiples of their size, so that only
+    /// some sizes overlap: of those that begin at least `overlap` rows before the end of the rows
+    /// read, the one that adds the most rows, and of these the smallest.
     fn page_after(&self, read: u64, overlap: u64) -> Option<Window> {
         let pages = (1..=self.max).map(|limit| {
             let offset = (read - overlap) / u64::from(limit);
@@ -73,7 +73,7 @@ impl WindowPlan {
         })
     }
 
-    /// The largest window that holds this row.
+    /// The largest window that includes this row.
     pub(super) fn around(&self, row: u64) -> Window {
         let limit = u64::from(self.max.max(1));
         let (offset, start) = match self.meaning {
@@ -114,13 +114,13 @@ mod tests {
                 read = window.end();
                 windows += 1;
             }
-            // 200 would do without any overlap.
+            // Without any overlap it would be 200.
             assert!(windows <= 260, "{meaning:?} {windows}");
         }
     }
 
     #[test]
-    fn small_pages_bring_what_was_asked_for() {
+    fn small_pages_have_the_requested_rows() {
         let sizes = |meaning| {
             let mut read = 0;
             let windows = (0..5).map(move |_| {

@@ -38,7 +38,7 @@ enum Relation {
 }
 
 impl Assertion {
-    /// Says what is wrong, if something is.
+    /// Checks the assertion; the error describes the difference.
     pub fn holds(&self, answer: &Value, scenario: &Scenario) -> Result<(), String> {
         let found = json_path::all(answer, &self.path);
         let holds = match self.is {
@@ -90,7 +90,7 @@ impl Assertion {
     }
 }
 
-/// Equality in which 2 is 2.0: types of numbers may be of either kind.
+/// Compares values; 2 equals 2.0, because numbers may be of either type.
 fn are_equal(one: &Value, other: &Value) -> bool {
     one == other
         || one

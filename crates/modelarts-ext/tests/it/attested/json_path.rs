@@ -20,7 +20,7 @@ fn steps(path: &str) -> impl Iterator<Item = Step<'_>> {
     })
 }
 
-/// All values at a path; one without `[*]` has one at most.
+/// All values at a path; at most one for a path without `[*]`.
 pub fn all<'a>(root: &'a Value, path: &str) -> Vec<&'a Value> {
     steps(path).fold(vec![root], |found, step| {
         let next = |value: &'a Value| match step {
@@ -63,7 +63,7 @@ pub fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// The paths of `expected` at which `actual` has another value or none.
+/// The paths of `expected` at which `actual` has a different value or none.
 pub fn missing(expected: &Value, actual: &Value) -> Vec<String> {
     fn collect(at: String, expected: &Value, actual: Option<&Value>, found: &mut Vec<String>) {
         match expected {

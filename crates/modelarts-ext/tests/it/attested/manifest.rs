@@ -12,7 +12,7 @@ pub struct Manifest {
     pub entries: Vec<Entry>,
 }
 
-/// One request.
+/// A request.
 #[derive(Deserialize)]
 pub struct Entry {
     pub name: String,
@@ -28,7 +28,7 @@ pub struct Entry {
     pub substitute: Vec<Substitute>,
     #[serde(default)]
     pub set_up: SetUp,
-    /// The operation whose answer has the asserted attributes, in words.
+    /// The operation whose response has the asserted attributes, in words.
     pub asserted_in: String,
     #[serde(default)]
     pub asserts: Vec<Assertion>,
@@ -47,7 +47,7 @@ pub enum Parameter {
     From { from: String, take: String },
 }
 
-/// A value of the body that comes from the service.
+/// A value of the body that the service assigns.
 #[derive(Deserialize)]
 pub struct Substitute {
     pub path: String,
@@ -55,7 +55,7 @@ pub struct Substitute {
     pub take: String,
 }
 
-/// The state that the request needs.
+/// The state that a request requires.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct SetUp {
@@ -87,7 +87,7 @@ impl Manifest {
 }
 
 impl Entry {
-    /// The body as it is stored, with the values of another project.
+    /// The stored body, with the values of another project.
     pub fn body(&self) -> Option<Value> {
         let text = fs::read_to_string(attested().join(self.file.as_ref()?)).unwrap();
         Some(serde_json::from_str(&text).unwrap())
@@ -98,7 +98,7 @@ impl ExpectedError {
     pub fn differences(&self, body: &Value) -> impl Iterator<Item = String> {
         let code = (body["error_code"] != self.code.as_str())
             .then(|| format!("{} instead of {}", body["error_code"], self.code));
-        // A quoted text may lack the words around it.
+        // A quoted text may be an excerpt.
         let text = body["error_msg"].as_str().unwrap_or_default().to_owned();
         let part = |message: &String| message.trim_matches(['.', ' ']).to_owned();
         let message = self.message.as_ref().map(part);

@@ -1,7 +1,7 @@
 //! Bodies that the live service is known to accept, sent to the emulator.
 //!
-//! `openapi/attested/manifest.json` has them with their sources and with what the tests that ran
-//! on the service asserted of the answers.
+//! `openapi/attested/manifest.json` lists them with their sources, and with the assertions of the
+//! tests on the live service.
 
 mod assertion;
 mod json_path;
@@ -15,7 +15,7 @@ use modelarts_ext::{Client, Credentials, config::Cloud};
 use scenario::Scenario;
 use serde_json::Value;
 
-/// Entries whose refusal has a cause that the source does not tell apart from others.
+/// Entries whose rejection has several possible causes in the source.
 const CAUSE_UNKNOWN: [&str; 1] = ["qt-refused-image-with-registry"];
 
 #[tokio::test]
@@ -106,7 +106,7 @@ fn jobs_that_the_service_took_pass_the_check_and_lose_nothing() {
     assert_eq!(jobs, 20);
 }
 
-/// The two forms of an answer: as it came, and as the generated types keep it.
+/// The two forms of a response: as received, and after decoding into the generated types.
 fn forms(schema: &str, answer: Value) -> [(&'static str, Value); 2] {
     let (kept, _) = types::of(schema)(answer.to_string().as_bytes()).unwrap();
     [("on the wire", answer), ("in the types", kept)]

@@ -1,4 +1,4 @@
-//! The requests one after the other, on one emulator.
+//! Scenario: the requests in order, on one emulator.
 
 use std::{
     collections::HashMap,
@@ -25,15 +25,15 @@ use super::{
 
 const TOKEN: &str = "token";
 const WORKSPACE: &str = "b2c85d3e9f1047a6a5e3d7c1f0926b48";
-/// How often the clock is moved on before a state counts as never reached.
+/// The number of clock steps after which a state counts as unreachable.
 const STEPS: usize = 200;
 
 pub struct Scenario {
     emulator: Emulator,
     datasets: tempfile::TempDir,
-    /// The answers by entry.
+    /// The responses by entry.
     answers: HashMap<String, Value>,
-    /// The ids that `(the job)` and its like stand for.
+    /// The ids that placeholders such as `(the job)` refer to.
     current: HashMap<&'static str, Value>,
 }
 
@@ -75,7 +75,7 @@ impl Scenario {
         }
     }
 
-    /// Brings about the state that an entry needs.
+    /// Creates the state that an entry requires.
     pub async fn set_up(&mut self, entry: &Entry) {
         for object in &entry.set_up.objects {
             let path = self.emulator.obs_root().join(object);
@@ -103,7 +103,7 @@ impl Scenario {
         }
     }
 
-    /// The body with the values of this emulator.
+    /// The body, with the values of this emulator.
     pub fn body(&mut self, entry: &Entry) -> Option<Value> {
         let mut body = entry.body()?;
         for substitute in &entry.substitute {
@@ -113,7 +113,7 @@ impl Scenario {
                     Pool::Cpu => "pool-heron-3c7e".into(),
                     Pool::Gpu => "pool-gpu".into(),
                 },
-                // The emulator takes any.
+                // The emulator accepts any value.
                 "a key pair" | "a data set" | "a model asset" => continue,
                 name => {
                     let value = Value::from(self.text(name, &substitute.take));
@@ -165,7 +165,7 @@ impl Scenario {
         answer
     }
 
-    /// The answer that has the asserted attributes, on the wire and in the generated types.
+    /// The response with the asserted attributes, as received and decoded.
     pub async fn read(&mut self, entry: &Entry, answer: Answer) -> [(&'static str, Value); 2] {
         let id = |name| match entry.path_parameters.get(name) {
             Some(parameter) => self.parameter(parameter),
@@ -243,12 +243,12 @@ impl Scenario {
         forms(schema, answer.body)
     }
 
-    /// The answer to the request of an earlier entry.
+    /// The response to an earlier entry.
     pub fn answer(&self, entry: &str) -> &Value {
         &self.answers[entry]
     }
 
-    /// The value that an assertion names; none for one that only says that all are the same.
+    /// The value of an assertion; `None` for one that only states that all are equal.
     pub fn resolve(&self, value: &Value) -> Option<Value> {
         match value.as_str() {
             Some("(the workspace)" | "(the workspace, in every row)") => Some(WORKSPACE.into()),
@@ -295,7 +295,8 @@ impl Scenario {
         Answer { status, body }
     }
 
-    /// Moves the clock on until a GET answers so; if it never does, the next request shows it.
+    /// Advances the clock until a GET returns the expected response; a state that is not reached
+    /// fails the next request.
     async fn until(&self, path: &str, reached: impl Fn(&Answer) -> bool) {
         let mut last = self.ask(Method::GET, path, None).await;
         for _ in 0..STEPS {
@@ -309,7 +310,7 @@ impl Scenario {
     }
 }
 
-/// How assertions name what an entry makes.
+/// The term of assertions for the object that an entry creates.
 fn kind(entry: &str) -> &'static str {
     if entry.starts_with("algorithm") {
         "(the algorithm)"

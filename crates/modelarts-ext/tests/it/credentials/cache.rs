@@ -1,4 +1,4 @@
-//! Credentials that expire and are renewed.
+//! Cache of credentials that expire and are renewed.
 
 use std::{
     sync::{
@@ -48,12 +48,12 @@ async fn the_old_token_is_used_while_iam_fails() {
     for _ in 0..10 {
         assert_eq!(day.token().await, "TK-s3cr3t-1");
     }
-    // One try, and the next a minute later.
+    // One attempt, and the next one a minute later.
     assert_eq!(day.asked(), 2);
     day.bench.clock.advance(minutes(1));
     assert_eq!(day.token().await, "TK-s3cr3t-1");
     assert_eq!(day.asked(), 3);
-    // Until it ends.
+    // Until it expires.
     day.bench.clock.advance(minutes(19));
     let error = day.bench.fails().await;
     assert_eq!(
@@ -81,7 +81,7 @@ async fn a_hundred_tasks_ask_once() {
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 100);
     assert_eq!(iam.asked().len(), 1);
 
-    // So they do when it fails, and each is told.
+    // A failed renewal is also shared, and all calls get the error.
     let iam = FakeServer::closed(|_| reply(503, "down")).await;
     let bench = ProviderBench::new(password(&iam.url).into_provider());
     let tasks = join_all((0..100).map(|_| bench.fails()));
@@ -111,7 +111,7 @@ async fn a_hundred_threads_ask_once() {
 }
 
 #[tokio::test]
-async fn whoever_asks_first_may_be_dropped() {
+async fn the_first_of_several_calls_may_be_dropped() {
     let iam = FakeServer::closed(|_| token("TK-s3cr3t-1", start())).await;
     let bench = Arc::new(ProviderBench::new(password(&iam.url).into_provider()));
     let spawn = || {
@@ -128,7 +128,7 @@ async fn whoever_asks_first_may_be_dropped() {
     assert!(second.await.unwrap());
     assert_eq!(iam.asked().len(), 1);
 
-    // When nobody is left, the next asks anew.
+    // After all calls are dropped, the next one sends a new request.
     let iam = FakeServer::closed(|_| token("TK-s3cr3t-1", start())).await;
     let bench = Arc::new(ProviderBench::new(password(&iam.url).into_provider()));
     let only = {
@@ -169,7 +169,7 @@ async fn while_one_renews_the_others_go_on() {
     };
     iam.arrived(2).await;
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
-    // Also when it would be time for the next try.
+    // Also at the time of the next attempt.
     clock.advance(Duration::from_secs(8));
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
     iam.pass(1);
@@ -184,11 +184,11 @@ async fn a_refused_token_is_given_no_more() {
     let first = day.bench.get().await.unwrap();
     assert!(day.bench.provider.renew(&first));
     assert_eq!(day.token().await, "TK-s3cr3t-2");
-    // Somebody else was refused with the first one too, and is late.
+    // A late call reports the rejection of the first token as well.
     assert!(day.bench.provider.renew(&first));
     assert_eq!(day.token().await, "TK-s3cr3t-2");
     assert_eq!(day.asked(), 2);
-    // It is not used again either when IAM fails.
+    // The rejected token is not used again, even if IAM fails.
     let second = day.bench.get().await.unwrap();
     day.set_down(503);
     assert!(day.bench.provider.renew(&second));
@@ -211,7 +211,7 @@ async fn a_wrong_password_is_not_tried_again_and_again() {
     day.bench.clock.advance(minutes(5));
     day.set_down(None);
     assert_eq!(day.token().await, "TK-s3cr3t-1");
-    // A password that was changed does not end the token that is still valid.
+    // A changed password does not invalidate a token that is still valid.
     day.bench.clock.advance(hours(23) + minutes(40));
     day.set_down(401);
     assert_eq!(day.token().await, "TK-s3cr3t-1");
@@ -237,7 +237,7 @@ async fn short_lives_are_renewed_in_their_last_quarter() {
 
 #[tokio::test]
 async fn a_clock_that_is_off_does_not_shorten_a_token() {
-    // IAM is six hours behind; the token lives for a day all the same.
+    // The clock of IAM is six hours behind; the token is valid for a day nevertheless.
     let iam = FakeServer::start(|_| token("TK-s3cr3t-1", start() - hours(6))).await;
     let bench = ProviderBench::new(password(&iam.url).into_provider());
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
@@ -246,10 +246,10 @@ async fn a_clock_that_is_off_does_not_shorten_a_token() {
     assert_eq!(iam.asked().len(), 1);
 }
 
-/// A service and an IAM in one, by the clock: who comes when gets what.
+/// A service and its IAM with a schedule of outages and withdrawn tokens.
 struct Weekend {
     clock: ManualClock,
-    /// Tokens that were given, with their ends.
+    /// The tokens that were issued, with their expiry.
     tokens: Mutex<Vec<(String, SystemTime)>>,
 }
 
@@ -261,8 +261,8 @@ impl Weekend {
 
     fn iam(&self) -> FakeReply {
         let hour = self.hour();
-        // Through the last half hour of the first token; after the second is withdrawn;
-        // through the end of the third, and on.
+        // In the last half hour of the first token; after the second is withdrawn; around the
+        // expiry of the third.
         if (23.4..23.8).contains(&hour) {
             return reply(503, "<html>maintenance</html>");
         }
@@ -348,8 +348,8 @@ async fn a_wait_of_72_hours_ends_right() {
     assert_eq!(waited.outcome(), &Outcome::Completed);
     let hour = weekend.hour();
     assert!((72.0..72.1).contains(&hour), "{hour}");
-    // Two outages of the service and two in which no token was left were passed over;
-    // the one of IAM with a good token was not even noticed.
+    // The wait tolerated two outages of the service, and two without a valid token; the outage of
+    // IAM during a valid token caused no error.
     assert!(waited.errors() >= 4, "{}", waited.errors());
     let begun: Vec<f64> = weekend
         .tokens
@@ -365,7 +365,7 @@ async fn a_wait_of_72_hours_ends_right() {
     for (begin, expected) in begun.iter().zip([0.0, 23.8, 40.2, 64.4]) {
         assert!((expected..expected + 0.1).contains(begin), "{begun:?}");
     }
-    // IAM was not stormed: at most one try a minute, or one with each attempt.
+    // IAM got at most one request a minute, or one with each attempt.
     let logins = cloud
         .lines()
         .iter()

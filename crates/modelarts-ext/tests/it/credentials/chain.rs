@@ -1,4 +1,4 @@
-//! The provider chain: its sources and their order.
+//! Chain of sources, and their order.
 
 use modelarts_ext::Client;
 
@@ -83,7 +83,7 @@ fn nothing_found_lists_every_place() {
 }
 
 #[test]
-fn variables_that_are_not_good_are_told() {
+fn invalid_variables_are_reported() {
     let with = |variables: &[(&str, &str)]| {
         let place = TestEnvironment::new().file(
             "home/.huaweicloud/credentials",
@@ -189,7 +189,7 @@ fn variables_that_are_not_good_are_told() {
         assert_eq!(with(variables), text);
     }
     assert_eq!(with(&[alice, word, domain, iam]), "found");
-    // A token needs a project, whose name may be that of the region.
+    // A token needs a project, which may have the name of the region.
     let place = [alice, word, domain, iam]
         .iter()
         .fold(TestEnvironment::new(), |place, (name, value)| {
@@ -210,7 +210,7 @@ fn variables_that_are_not_good_are_told() {
 }
 
 #[test]
-fn what_is_set_in_code_wins() {
+fn settings_in_code_take_precedence() {
     let broken = TestEnvironment::new()
         .variable("HUAWEICLOUD_SDK_AK", "half")
         .variable("MODELARTS_REGION", "eu-de")

@@ -1,4 +1,4 @@
-//! The files that credentials are read from.
+//! Files with credentials.
 
 use modelarts_ext::Client;
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::support::{environment::TestEnvironment, fake_server::FakeServer, serv
 
 #[tokio::test]
 async fn the_profile_is_read_as_it_is_written() {
-    // Nothing is put in for `%`, and neither `#` nor `;` nor quotes mean anything.
+    // `%` is not expanded, and `#`, `;` and quotes have no special meaning in values.
     let text = "\u{feff}# mine\n[global]\nak = other\n\n[basic]\n; keys\nAK : AK%%#1\n\
                 sk = \"SK-s3cr3t%(x)s;#\"\nsecurity_token=ST-s3cr3t=\n\
                 project_id = 0123456789abcdef\niam_endpoint = URL\n";
@@ -20,7 +20,7 @@ async fn the_profile_is_read_as_it_is_written() {
     assert_eq!(asked, "AK%%#1");
     let client = builder_in(&place).build().unwrap();
     assert_eq!(client.project_id(), "0123456789abcdef");
-    // Another file, and its IAM.
+    // Another file, with its own IAM.
     let iam = projects(&[("eu-de", "p9")]).await;
     let text = format!("[basic]\nak=AK\nsk=SK-s3cr3t\niam_endpoint={}\n", iam.url);
     let place = TestEnvironment::new().file("mine", text);
@@ -31,7 +31,7 @@ async fn the_profile_is_read_as_it_is_written() {
 }
 
 #[test]
-fn a_profile_that_is_not_good_is_told() {
+fn an_invalid_profile_is_reported() {
     let with = |text: &str| {
         outcome_in(&TestEnvironment::new().file("home/.huaweicloud/credentials", text))
     };
@@ -86,7 +86,7 @@ async fn clouds_are_read_from_all_their_places() {
     let cloud =
         |name: &str| format!("clouds:\n  {name}: {{auth: {{ak: AK-{name}, sk: SK-s3cr3t}}}}\n");
     let mut place = TestEnvironment::new();
-    // The identity is asked for without /etc, so that is looked at apart.
+    // `identity_in` does not use /etc, so that is tested separately.
     place = place.file("etc/openstack/clouds.yaml", cloud("system"));
     assert_eq!(outcome_in(&place), "found");
     place = place.file("home/.config/openstack/clouds.yml", cloud("user"));
@@ -109,7 +109,7 @@ async fn a_cloud_has_a_password_or_a_token_and_a_secure_part() {
     let clouds = "clouds:\n  otc:\n    profile: otc\n    region_name: eu-de\n    auth:\n      \
                   auth_url: URL/v3\n      username: alice\n      user_domain_name: OTC01\n      \
                   project_name: eu-de_team\n  other: {auth: {token: TK-s3cr3t-9}}\n";
-    // Digits are a password too.
+    // A password may consist of digits.
     let secure = "clouds:\n  otc: {auth: {password: 0123}}\n";
     let place = TestEnvironment::new()
         .file("here/clouds.yaml", clouds)
@@ -140,7 +140,7 @@ async fn a_cloud_has_a_password_or_a_token_and_a_secure_part() {
 }
 
 #[test]
-fn a_cloud_that_is_not_good_is_told() {
+fn an_invalid_cloud_is_reported() {
     let with = |text: &str| {
         let place = TestEnvironment::new().file("here/clouds.yaml", text);
         outcome_in(&place.variable("OS_CLOUD", "a"))

@@ -1,4 +1,4 @@
-//! Providers, clients and the IAM that they ask.
+//! Providers, clients, and a simulated IAM.
 
 use std::{
     sync::{
@@ -25,7 +25,7 @@ use crate::support::{
     server::PROJECT,
 };
 
-/// No secret may be seen anywhere; each has this in it.
+/// The part that all secrets have in common, which must not be shown anywhere.
 pub(super) const SECRET_MARK: &str = "s3cr3t";
 
 pub(super) fn password(iam: &str) -> Password {
@@ -61,7 +61,7 @@ pub(super) async fn sent(credentials: impl ProvideCredentials) -> FakeRequest {
     service.asked().remove(0)
 }
 
-/// The token that is got, or the security token.
+/// The token that the provider returns, or the security token.
 pub(super) async fn got<P: ProvideCredentials>(bench: &ProviderBench<P>) -> String {
     let asked = sent(bench.get().await.unwrap()).await;
     let header = |name| asked.header(name).map(str::to_owned);
@@ -70,14 +70,14 @@ pub(super) async fn got<P: ProvideCredentials>(bench: &ProviderBench<P>) -> Stri
         .unwrap()
 }
 
-/// All that is shown of an error has no secret in it.
+/// The message of an error, after checking that all its forms are free of secrets.
 pub(super) fn safe_message(error: &Error) -> String {
     let all = format!("{error} {error:?} {error:#?}");
     assert!(!all.contains(SECRET_MARK), "{all}");
     error.to_string()
 }
 
-/// The answer of IAM to a login, with a token that lives for a day.
+/// The response of IAM to a login, with a token that is valid for a day.
 pub(super) fn token(text: &str, now: SystemTime) -> FakeReply {
     reply(
         201,
@@ -92,7 +92,7 @@ pub(super) fn token(text: &str, now: SystemTime) -> FakeReply {
     .with("X-Subject-Token", text)
 }
 
-/// The answer of IAM to a wrong password.
+/// The response of IAM to a wrong password.
 pub(super) fn wrong_password() -> FakeReply {
     let message = "The username or password is wrong.";
     reply(
@@ -102,7 +102,7 @@ pub(super) fn wrong_password() -> FakeReply {
     .with("X-IAM-Trace-Id", "token_eu-de_null_1")
 }
 
-/// A provider, a clock and what it needs; what is got is shown as text.
+/// A provider with its clock and context. Credentials are shown as text.
 pub(super) struct ProviderBench<P> {
     pub(super) provider: P,
     pub(super) clock: ManualClock,
@@ -135,7 +135,7 @@ pub(super) fn builder_in(place: &TestEnvironment) -> ClientBuilder {
         .clock(ManualClock::still())
 }
 
-/// `found` when a client can be built in this environment, or the error.
+/// `found` if a client can be built in this environment, or the error.
 pub(super) fn outcome_in(place: &TestEnvironment) -> String {
     let builder = builder_in(place).project_id(PROJECT);
     match builder.build() {
@@ -144,7 +144,7 @@ pub(super) fn outcome_in(place: &TestEnvironment) -> String {
     }
 }
 
-/// The access key, or token, that requests carry.
+/// The access key or token of requests.
 pub(super) async fn identity_in(place: &TestEnvironment) -> String {
     let service = FakeServer::start(|asked| match asked.target.as_str() {
         "/v5/agencies/assume-with-oidc" => reply(
@@ -189,7 +189,7 @@ pub(super) async fn identity_in(place: &TestEnvironment) -> String {
     }
 }
 
-/// IAM with projects, which it filters by their names.
+/// A simulated IAM with projects, which it filters by name.
 pub(super) async fn projects(list: &'static [(&'static str, &'static str)]) -> FakeServer {
     FakeServer::start(move |asked| {
         let name = asked.target.strip_prefix("/v3/projects?name=");
@@ -215,7 +215,7 @@ pub(super) fn in_region(iam: &FakeServer) -> ClientBuilder {
         .clock(ManualClock::still())
 }
 
-/// IAM that gives `TK-s3cr3t-1`, then `TK-s3cr3t-2`, and so on, unless it is down.
+/// A simulated IAM that issues `TK-s3cr3t-1`, then `TK-s3cr3t-2`, and so on, unless it is down.
 async fn counting(clock: &ManualClock, down: &Arc<Mutex<Option<u16>>>) -> FakeServer {
     let (clock, down, count) = (clock.clone(), Arc::clone(down), AtomicUsize::new(0));
     FakeServer::start(move |_| match *down.lock().unwrap() {
@@ -238,7 +238,7 @@ pub(super) struct Day {
 impl Day {
     pub(super) async fn new() -> Self {
         let down = Arc::default();
-        // The login needs the address, and IAM the clock of the login.
+        // The login needs the address of IAM, which needs the clock of the login.
         let clock = ManualClock::still();
         let iam = counting(&clock, &down).await;
         let mut bench = ProviderBench::new(password(&iam.url).into_provider());

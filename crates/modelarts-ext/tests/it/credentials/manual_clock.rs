@@ -1,4 +1,4 @@
-//! A clock that a test moves.
+//! Clock that a test advances.
 
 use std::{
     fmt,
@@ -9,11 +9,11 @@ use futures::future::BoxFuture;
 use modelarts_ext::clock::Clock;
 use tokio::sync::watch;
 
-/// A clock that only moves when it is told to, except that pauses may end at once.
+/// A clock that moves only when it is advanced; pauses may end at once.
 #[derive(Clone)]
 pub(crate) struct ManualClock {
     now: watch::Sender<SystemTime>,
-    /// Which sleeps are pauses, and not the time limits of something else.
+    /// Returns `true` for sleeps that are pauses, not time limits.
     pause: fn(Duration) -> bool,
 }
 
@@ -25,7 +25,7 @@ impl ManualClock {
         }
     }
 
-    /// Everything takes as long as it takes.
+    /// A clock on which every sleep takes its time.
     pub(crate) fn still() -> Self {
         Self::new(|_| false)
     }
@@ -35,7 +35,7 @@ impl ManualClock {
     }
 }
 
-/// When all tests begin: 2026-01-15T08:30:45Z.
+/// The time at which all tests begin: 2026-01-15T08:30:45Z.
 pub(crate) fn start() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_465_845)
 }
@@ -75,7 +75,7 @@ pub(crate) const fn hours(hours: u64) -> Duration {
     minutes(hours * 60)
 }
 
-/// A time as services write it.
+/// A time in the format of services.
 pub(crate) fn timestamp(time: SystemTime) -> String {
     let elapsed = time.duration_since(SystemTime::UNIX_EPOCH).unwrap();
     let days = elapsed.as_secs() / 86_400;

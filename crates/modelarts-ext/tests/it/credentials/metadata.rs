@@ -16,7 +16,7 @@ use super::{
 use crate::support::fake_server::{FakeServer, reply};
 
 #[tokio::test]
-async fn metadata_are_asked_in_a_session() {
+async fn metadata_are_requested_in_a_session() {
     let service = FakeServer::start(|asked| match asked.line().as_str() {
         "PUT /meta-data/latest/api/token" => reply(200, "SE-s3cr3t\n"),
         _ => reply(
@@ -72,7 +72,7 @@ async fn metadata_without_sessions_and_with_ended_ones_are_read() {
 }
 
 #[tokio::test]
-async fn metadata_that_are_not_given_are_told() {
+async fn missing_metadata_are_reported() {
     let fails = async |session, status, text: &'static str| {
         let service = FakeServer::start(move |asked| match asked.method.as_str() {
             "PUT" => reply(session, "S"),

@@ -1,4 +1,4 @@
-//! Credentials: their sources, their renewal, and the errors when there are none.
+//! Credentials: sources, renewal, and errors if there are none.
 
 mod cache;
 mod chain;

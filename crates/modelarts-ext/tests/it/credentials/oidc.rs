@@ -65,7 +65,7 @@ async fn an_identity_token_becomes_keys_and_its_file_is_read_each_time() {
 }
 
 #[tokio::test]
-async fn what_sts_says_is_told() {
+async fn messages_of_sts_are_reported() {
     let place = TestEnvironment::new()
         .file("token", "ID-s3cr3t")
         .file("empty", " \n");

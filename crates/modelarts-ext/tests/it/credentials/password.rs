@@ -1,4 +1,4 @@
-//! A token for a user and a password.
+//! Tokens for a user and a password.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ async fn a_password_becomes_a_token_for_a_project() {
 }
 
 #[tokio::test]
-async fn what_iam_says_is_told() {
+async fn messages_of_iam_are_reported() {
     type Case = (fn() -> FakeReply, &'static str, bool);
     let cases: [Case; 10] = [
         (
@@ -141,7 +141,7 @@ async fn what_iam_says_is_told() {
 }
 
 #[tokio::test]
-async fn iam_that_is_not_there_is_told() {
+async fn an_unreachable_iam_is_reported() {
     let address = closed_address();
     let error = ProviderBench::new(password(&address).into_provider())
         .fails()
@@ -168,7 +168,7 @@ async fn iam_that_is_not_there_is_told() {
 }
 
 #[test]
-fn a_login_must_be_whole() {
+fn a_login_must_be_complete() {
     let problem = |login: Password| safe_message(&login.into_provider().check().unwrap_err());
     let iam = "https://iam.test";
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The project that is looked up.
+//! Look-up of projects.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -42,11 +42,11 @@ async fn the_project_of_the_region_is_looked_up() {
     let asked = iam.asked().remove(2);
     assert_eq!(asked.header("x-auth-token"), Some("TK-s3cr3t"));
     assert_eq!(asked.header("authorization"), None);
-    // What is known is not asked for.
+    // A known id is not looked up.
     let client = in_region(&iam).project_id("p3").connect().await.unwrap();
     assert_eq!(client.project_id(), "p3");
     assert_eq!(iam.asked().len(), 3);
-    // Without a region the only project is taken.
+    // Without a region, the only project is used.
     let one = projects(&[("cn-north-4", "p4")]).await;
     let client = Client::builder()
         .endpoint(&one.url)
@@ -77,7 +77,7 @@ async fn a_clock_that_is_off_is_corrected_once() {
 }
 
 #[tokio::test]
-async fn a_project_that_cannot_be_told_is_an_error() {
+async fn a_project_that_cannot_be_determined_is_an_error() {
     let fails = async |iam: &FakeServer, builder: ClientBuilder| {
         safe_message(&builder.connect().await.unwrap_err()).replace(&iam.url, "URL")
     };

@@ -1,4 +1,4 @@
-//! Calls while IAM answers with `Retry-After`, or not at all.
+//! Calls while IAM responds with `Retry-After`, or not at all.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -18,8 +18,8 @@ use crate::support::{
     server::PROJECT,
 };
 
-/// IAM that refuses with this status and `Retry-After` until it has been asked so often,
-/// and gives a token then.
+/// A simulated IAM that responds with this status and `Retry-After` to the first requests, then
+/// with a token.
 async fn asking_to_wait(status: u16, retry_after: &'static str, times: usize) -> FakeServer {
     let count = AtomicUsize::new(0);
     FakeServer::start(move |asked| {
@@ -54,7 +54,7 @@ async fn a_call_waits_as_long_as_iam_asks() {
 }
 
 #[tokio::test]
-async fn nobody_asks_iam_before_the_time_that_it_gave() {
+async fn iam_gets_no_request_before_its_retry_after() {
     let iam = asking_to_wait(503, "100", 1).await;
     let bench = ProviderBench::new(password(&iam.url).into_provider());
     for (passed, left) in [(0, 100), (30, 70), (69, 1)] {
@@ -66,7 +66,7 @@ async fn nobody_asks_iam_before_the_time_that_it_gave() {
     }
     bench.clock.advance(Duration::from_secs(1));
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
-    // Who asks for a week gets five minutes.
+    // A week is reduced to five minutes.
     let iam = asking_to_wait(503, "604800", 1).await;
     let bench = ProviderBench::new(password(&iam.url).into_provider());
     bench.fails().await;
@@ -119,10 +119,10 @@ async fn a_call_does_not_end_with_a_renewal_that_hangs() {
     })
     .await;
     assert_eq!(token, "TK-s3cr3t-1");
-    // The next try is a minute later.
+    // The next attempt is a minute later.
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
     assert_eq!(iam.asked().len(), 2);
-    // Without anything that is valid there is nothing to do but to wait.
+    // Without valid credentials, calls have to wait.
     clock.advance(minutes(20));
     let (token, ()) = join(got(&bench), async {
         iam.arrived(3).await;
@@ -152,7 +152,7 @@ async fn a_call_that_ends_before_it_is_sent_is_known_not_to_be_executed() {
         .custom_image("image")
         .command("true")
         .flavor("flavor")
-        // One call, the one that ends.
+        // A single call, which ends.
         .without_look_up()
         .submit();
     let (job, ()) = join(job, async {
@@ -176,7 +176,7 @@ async fn a_look_up_waits_as_long_as_iam_asks() {
     let client = in_region(&iam).clock(patient.clone()).connect().await;
     assert_eq!(client.unwrap().project_id(), "p1");
     assert_eq!(patient.now(), start() + Duration::from_secs(14));
-    // Longer than calls are tried nobody waits.
+    // Delays that exceed the retry time of calls are not waited for.
     for retry_after in ["90", "99999999999999999999999"] {
         let (iam, patient) = (asking_to_wait(429, retry_after, 2).await, clock());
         let error = in_region(&iam).clock(patient.clone()).connect().await;

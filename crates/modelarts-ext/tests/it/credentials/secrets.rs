@@ -66,7 +66,7 @@ async fn nothing_shows_a_secret() {
     assert!(!fetchers.contains(SECRET_MARK), "{fetchers}");
 }
 
-/// A provider may wrap another.
+/// Providers can be wrapped.
 #[tokio::test]
 async fn providers_can_be_wrapped() {
     let day = Day::new().await;
@@ -77,15 +77,15 @@ async fn providers_can_be_wrapped() {
     );
     assert_eq!(shared.project_id().as_deref(), Some(PROJECT));
     shared.check().unwrap();
-    // They share what they have.
+    // Clones share the token.
     assert_eq!(day.token().await, "TK-s3cr3t-1");
     assert!(shared.renew(&Credentials::token("other")));
     assert_eq!(day.asked(), 1);
 }
 
-/// Secrets that IAM, STS and the metadata service repeat from a request are masked.
+/// Secrets that IAM, STS and the metadata service echo are masked.
 #[tokio::test]
-async fn what_a_service_says_again_is_masked() {
+async fn secrets_that_a_service_echoes_are_masked() {
     type Echo = fn(&str) -> FakeReply;
     let echoes: [Echo; 8] = [
         |text| reply(401, json!({"error": {"code": text, "message": text}})),
@@ -108,7 +108,7 @@ async fn what_a_service_says_again_is_masked() {
         },
     ];
     for echo in echoes {
-        // The password, the identity token, a token, keys.
+        // Password, identity token, token, keys.
         let cloud = FakeServer::start(move |asked| {
             let header = |name: &str| asked.header(name).map(str::to_owned);
             let signature = header("authorization")

@@ -1,4 +1,4 @@
-//! Errors: their messages, the shapes of their bodies, and the secrets that they do not show.
+//! Errors: messages, shapes of bodies, and masking of secrets.
 
 mod messages;
 mod redaction;

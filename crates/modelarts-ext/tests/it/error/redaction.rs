@@ -1,4 +1,4 @@
-//! Secrets of requests and answers, which neither `Debug` nor errors show. For logs see
+//! Secrets of requests and responses, which neither `Debug` nor errors show. For logs see
 //! `process/logging.rs`.
 
 use std::fmt::Debug;
@@ -27,7 +27,7 @@ fn clean_debug(value: &impl Debug) {
     clean(&format!("{value:#?}"));
 }
 
-/// An error in every form in which programs print errors.
+/// Checks every form in which programs print errors.
 fn clean_error(error: &Error) {
     clean_debug(error);
     clean(&error.to_string());
@@ -76,7 +76,7 @@ async fn nothing_shows_secrets() {
         let token = endpoints.jupyter_lab.as_ref().unwrap().token.as_ref();
         assert_eq!(token.unwrap().expose(), JUPYTER_TOKEN);
     }
-    // The request did carry them.
+    // The request carried the secrets.
     let server = Server::start([job_answer("Running")]).await;
     let client = server.client(&TestClock::new()).credentials(keys());
     client
@@ -93,7 +93,7 @@ async fn nothing_shows_secrets() {
 
 #[tokio::test]
 async fn a_refused_signature_shows_no_secret() {
-    // The gateway gives back what it was to sign, security token and all.
+    // The gateway echoes the canonical request, including the security token.
     let site = Site::start().await;
     let access_key = site.emulator.access_key();
     let credentials = Credentials::temporary_keys(access_key, SECRET_KEY, SECURITY_TOKEN);
@@ -117,7 +117,7 @@ async fn a_refused_token_shows_no_secret() {
     clean_error(&error);
 }
 
-/// An error of a client with all secrets, for one answer.
+/// The error of a client with all secrets, for one response.
 async fn error_of(reply: Reply) -> Error {
     let server = Server::start([reply]).await;
     let client = server.client(&TestClock::new()).credentials(keys());
@@ -139,12 +139,12 @@ async fn a_redirect_shows_no_secret() {
     clean_error(&error);
 }
 
-/// Answers that hold a secret and cannot be understood.
+/// Responses with a secret that cannot be decoded.
 fn bodies() -> [String; 4] {
     [
-        // Cut off.
+        // Truncated.
         format!(r#"{{"endpoints":{{"jupyter_lab":{{"token":"{JUPYTER_TOKEN}"}}"#),
-        // Of another shape, here and there.
+        // Of another shape, at different depths.
         format!(r#"{{"endpoints":{{"jupyter_lab":{{"token":"{JUPYTER_TOKEN}"}}}},"status":7}}"#),
         format!(r#"{{"endpoints":{{"jupyter_lab":"{JUPYTER_TOKEN}"}}}}"#),
         format!(r#"{{"endpoints":"{JUPYTER_TOKEN}"}}"#),
@@ -156,14 +156,14 @@ async fn debug_of_an_answer_that_is_not_understood_shows_no_secret() {
     for body in bodies() {
         let error = error_of(json_answer("200 OK", "", &body)).await;
         assert_eq!(error.kind(), modelarts_ext::ErrorKind::Decode);
-        // The accessor gives the whole text.
+        // The accessor returns the whole text.
         assert_eq!(error.body(), Some(body.as_str()));
         clean_error(&error);
     }
 }
 
 #[tokio::test]
-async fn what_is_not_understood_is_not_quoted() {
+async fn bodies_that_cannot_be_decoded_are_not_quoted() {
     for body in bodies() {
         let error = error_of(json_answer("200 OK", "", &body)).await;
         clean(&error.to_string());
@@ -171,7 +171,7 @@ async fn what_is_not_understood_is_not_quoted() {
 }
 
 #[tokio::test]
-async fn what_is_left_out_of_a_list_is_not_quoted() {
+async fn items_that_are_left_out_of_a_list_are_not_quoted() {
     let good = r#"{"kind":"job","metadata":{"id":"some-job","name":"n"}}"#;
     for (bad, why) in [
         (
@@ -267,7 +267,7 @@ async fn what_is_left_out_of_a_list_shows_no_secret_of_the_client() {
 
 #[tokio::test]
 async fn an_error_that_is_cut_does_not_end_with_the_beginning_of_a_secret() {
-    // Error answers are cut after 64 KiB: here, within the token.
+    // Error responses are truncated after 64 KiB: here, within the token.
     let mut body = " ".repeat((64 << 10) - 100);
     body.push_str(&format!("{:<94}{TOKEN}{}", "said", " ".repeat(200)));
     let network = move |_: &reqwest::Request| {

@@ -1,4 +1,5 @@
-//! The error bodies of `openapi/vectors/errors.json`, which clients in every language read alike.
+//! The error bodies of `openapi/vectors/errors.json`, which are the same for clients in every
+//! language.
 
 use std::{
     collections::BTreeMap,
@@ -46,7 +47,7 @@ struct Expected {
     retry: String,
 }
 
-/// Gives the answer of a case to every request.
+/// Returns the response of a case for every request.
 #[derive(Debug)]
 struct Answer(Case);
 
@@ -82,7 +83,7 @@ impl ProvideCredentials for Tokens {
     }
 }
 
-/// The error of the call, and how often a new token was asked for.
+/// The error of the call, and the number of renewals.
 async fn error(case: &Case) -> (Error, usize) {
     let tokens = Tokens::default();
     let client = Client::builder()
@@ -114,7 +115,7 @@ async fn error(case: &Case) -> (Error, usize) {
             });
             refused(call.await)
         }
-        // The preview of a log is one of the calls that answer 204.
+        // The preview of a log is one of the operations that respond with 204.
         _ => {
             let call = client.call(|api| {
                 api.show_training_job_logs_preview()
@@ -129,7 +130,7 @@ async fn error(case: &Case) -> (Error, usize) {
     (error, tokens.0.load(Ordering::Relaxed))
 }
 
-/// The retry that the client's answers amount to.
+/// The retry class of the client's error and behavior.
 fn retry(error: &Error, effect: &str, renewals: usize) -> &'static str {
     let may_be_executed = effect == "create" && error.is_uncertain();
     match error.is_retryable() && !may_be_executed {

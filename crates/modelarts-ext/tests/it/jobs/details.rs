@@ -19,7 +19,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn a_job_tells_what_people_look_for() {
+async fn a_job_has_accessors_for_common_values() {
     let server = Server::start([
         json_answer(
             "200 OK",
@@ -63,7 +63,7 @@ async fn a_job_tells_what_people_look_for() {
     assert_eq!(job.exit_codes().collect::<Vec<_>>(), [("worker-1", 127)]);
     let dirs = ["obs://bucket/logs/", "obs://bucket/w/"];
     assert_eq!(job.log_dirs().collect::<Vec<_>>(), dirs);
-    // In the directory of the task's role; in the job's own where that has none.
+    // In the directory of the task's role, or that of the job if there is none.
     for (task, dir) in [("worker-1", "w"), ("server-0", "logs"), ("other", "logs")] {
         assert_eq!(
             job.log_object(task),
@@ -85,7 +85,7 @@ async fn a_job_tells_what_people_look_for() {
     assert_eq!(new.log_dirs().collect::<Vec<_>>(), ["obs://bucket/w"]);
 }
 
-/// The facts of a job that ended.
+/// Phase, exit codes and times of a job that ended.
 fn facts(job: &Job) -> (Phase, Vec<(String, i64)>, bool, bool) {
     let codes = job.exit_codes();
     (
@@ -135,7 +135,7 @@ async fn the_job_that_was_waited_for_is_as_it_ended() {
             assert_eq!(facts(job), ended, "{way}");
         }
         let error = job.metrics("worker-0").await.unwrap_err();
-        // There are none of so short a job; nothing had to be asked for its start.
+        // So short a job has no metrics; its start is known without another call.
         assert_eq!(error.operation(), Some("ShowTrainingJobMetrics"), "{way}");
         assert_eq!(site.count(SHOW).0, shown, "{way}");
     }
@@ -188,13 +188,13 @@ async fn metrics_are_series_from_the_start_of_the_job() {
 }
 
 #[tokio::test]
-async fn a_job_asks_for_its_start_itself_and_seen_ones_stay_as_they_were() {
+async fn metrics_read_the_start_of_the_job_and_keep_the_handle() {
     let site = Site::start().await;
     let barrier = ScriptBarrier::new().await;
     let job = site.script("runs", &barrier.script("", "")).submit().await;
     let job = job.unwrap();
     let waiting = barrier.reached().await;
-    // It was made, and has begun to run since.
+    // Read before its start; it is running by now.
     let shown = site.count(SHOW).0;
     let error = job.metrics("worker-0").await.unwrap_err();
     assert_eq!(error.operation(), Some("ShowTrainingJobMetrics"));

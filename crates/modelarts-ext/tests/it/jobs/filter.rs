@@ -67,7 +67,7 @@ async fn a_condition_holds_here_as_it_does_there() {
 }
 
 #[tokio::test]
-async fn what_a_job_does_not_tell_is_not_guessed() {
+async fn a_missing_field_of_a_job_is_not_guessed() {
     let body = json!({
         "kind": "hetero_job",
         "metadata": {"id": "j", "name": "n", "user_name": "ann", "create_time": 1000,
@@ -124,7 +124,7 @@ async fn what_a_job_does_not_tell_is_not_guessed() {
     );
 }
 
-/// What tags and hosts leave is narrowed by conditions as here.
+/// Conditions apply to the results of searches by tags and hosts as well.
 #[tokio::test]
 async fn conditions_hold_beside_tags_and_hosts() {
     let site = Site::start().await;

@@ -1,4 +1,4 @@
-//! Whole jobs that are followed: their states, events and logs.
+//! Followed jobs: phases, events and logs.
 
 use std::{sync::Arc, time::Duration};
 
@@ -130,7 +130,7 @@ async fn answers_that_fail_in_passing_do_not_end_it() {
 }
 
 #[tokio::test]
-async fn a_job_whose_log_was_cleared_away_is_followed_nonetheless() {
+async fn a_job_whose_log_was_deleted_is_followed() {
     let site = Site::start().await;
     // Logs are kept for 30 days.
     let seeds = json!({"jobs": [{

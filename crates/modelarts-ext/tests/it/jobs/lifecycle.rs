@@ -1,4 +1,4 @@
-//! The life of a job, from its creation to its end.
+//! Lifecycle of a job, from its creation to its end.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ async fn a_job_is_made_and_read() {
         job.created_at(),
         Some(modelarts_ext::clock::Clock::now(&site.clock))
     );
-    // The service writes OBS paths without their scheme.
+    // The service returns OBS paths without their scheme.
     assert_eq!(
         job.outputs().collect::<Vec<_>>(),
         [("train_url", "/bucket/out/")]
@@ -60,7 +60,7 @@ async fn a_job_is_made_and_read() {
         read.details().metadata.as_ref().unwrap().description,
         Some("The first".into())
     );
-    // A handle that was read before does not change by itself.
+    // A handle that was read before does not change.
     let mut old = job;
     assert_eq!(old.phase(), Phase::Creating);
     old.refresh().await.unwrap();
@@ -214,7 +214,7 @@ async fn a_job_is_changed_and_many_are_deleted() {
         json!({"jobs": [{"kind": "job", "metadata": {"id": "j"}}]})
     );
 
-    // Nothing is sent that must be refused.
+    // Invalid requests are not sent.
     let message = |error: modelarts_ext::Error| error.to_string();
     assert_eq!(
         message(job.set_priority(4).await.unwrap_err()),

@@ -9,7 +9,7 @@ use crate::support::{
     site::Site,
 };
 
-/// Five jobs, made in this order: bert-0, bert-1 (fails), bert-2, resnet-0, resnet-1 (fails).
+/// Creates five jobs in this order: bert-0, bert-1 (fails), bert-2, resnet-0, resnet-1 (fails).
 async fn five(site: &Site) {
     for name in ["bert-0", "bert-1", "bert-2", "resnet-0", "resnet-1"] {
         let script = if name.ends_with('1') { "exit(1)" } else { "" };
@@ -92,7 +92,7 @@ async fn lists_are_read_page_by_page() {
     );
     assert_eq!(asked() - before, 3);
 
-    // Nothing is asked for that nobody wants.
+    // No page is requested that is not read.
     let before = asked();
     let two = list().collect(2).await.unwrap();
     assert_eq!(

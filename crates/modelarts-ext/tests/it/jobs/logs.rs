@@ -104,7 +104,7 @@ async fn a_log_is_followed_across_restarts_of_its_task() {
     assert_eq!(server.left(), 0);
 }
 
-/// A job of Huawei Cloud.
+/// A job on Huawei Cloud.
 async fn huawei(replies: impl IntoIterator<Item = Reply>) -> (Server, Job) {
     let server = Server::start(std::iter::once(details("Running")).chain(replies)).await;
     let client = server
@@ -128,7 +128,7 @@ fn no_such_route() -> Reply {
     json_answer("404 Not Found", "", &body.to_string())
 }
 
-/// The paths of the requests for logs, behind `/logs/`.
+/// The paths of the requests for logs, after `/logs/`.
 fn asked(server: &Server) -> Vec<String> {
     let requests = server.requests();
     let paths = requests.iter().filter_map(|request| {
@@ -175,7 +175,7 @@ async fn a_log_is_read_by_preview_where_the_service_has_no_line_numbers() {
     assert_eq!(items, ["one", "two"].map(|line| LogItem::Line(line.into())));
     assert_eq!(asked(&server), ["worker-0?lines=500&order=asc", "preview"]);
 
-    // A caller that wants line numbers gets this error, and not that the job is gone.
+    // With line numbers required, this error is returned, not the absence of the job.
     let (_server, job) = huawei(answers()).await;
     let log = job
         .logs("worker-0")
@@ -188,7 +188,7 @@ async fn a_log_is_read_by_preview_where_the_service_has_no_line_numbers() {
     );
     assert!(!error.is_not_found());
 
-    // Elsewhere nobody asks for them.
+    // On other clouds, line numbers are not requested.
     let (server, _, job) = scripted([details("Completed"), preview("one\n")]).await;
     let log = job.logs("worker-0").quiet(Duration::ZERO).follow();
     assert_eq!(log.try_collect::<Vec<_>>().await.unwrap().len(), 1);
@@ -206,7 +206,7 @@ async fn a_long_log_is_the_same_in_both_ways() {
         let lines = (0..1234).map(|number| (number % 7).to_string());
         let lines = lines.chain(["no end".to_owned()]).map(LogItem::Line);
         assert_eq!(items, lines.collect::<Vec<_>>(), "{access:?}");
-        // And all of it comes before the end of its task.
+        // All lines come before the end of their task.
         let follow = job.follow().read_logs_by(access).quiet(Duration::ZERO);
         let news: Vec<_> = follow.stream().try_collect().await.unwrap();
         let lines = update_lines(&news, job.id());

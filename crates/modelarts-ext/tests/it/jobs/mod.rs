@@ -1,4 +1,4 @@
-//! Jobs and what is done with them.
+//! Jobs: creation, changes, waits, events and logs.
 
 mod create;
 mod details;

@@ -17,7 +17,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn a_wait_ends_where_it_is_told_to() {
+async fn a_wait_ends_on_its_condition() {
     let mut timing = Timing::instant();
     timing.queuing = seconds(100);
     let site = Site::with(|builder| builder.timing(timing)).await;
@@ -41,7 +41,7 @@ async fn a_wait_ends_where_it_is_told_to() {
     assert_eq!(end.job().phase(), Phase::Running);
     assert_eq!(site.clock.slept().len(), 1);
 
-    // A job that ends without ever being so ends the wait as always.
+    // A job that ends without meeting the condition ends the wait as usual.
     let waiting = barrier.reached().await;
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
@@ -93,7 +93,7 @@ async fn the_time_limit_of_a_wait_is_kept_while_the_service_does_not_answer() {
     let client = server.client(&clock).timeout(seconds(7200));
     let client = client.build().unwrap();
     let job = client.training_jobs().get("slow").await.unwrap();
-    // At the first look, and at a later one.
+    // At the first poll, and at a later one.
     for looks in [2, 4] {
         let end = job.wait().timeout(seconds(1000)).await.unwrap();
         assert_eq!(*end.outcome(), Outcome::TimedOut);
@@ -136,7 +136,7 @@ async fn a_wait_is_observed() {
             site.clock.clone(),
             job.id().to_owned(),
         );
-        // A look that sees nothing new in between tells nothing.
+        // A poll without a change yields no observation.
         site.clock.step(async {});
         site.clock.step(async move {
             clock.advance(seconds(100));
@@ -191,10 +191,10 @@ async fn a_job_vanishes_while_it_is_waited_for() {
     let end = job.wait().await.unwrap();
     drop(waiting);
     assert_eq!(*end.outcome(), Outcome::Vanished);
-    // As it was seen last.
+    // As last read.
     assert_eq!(end.job().phase(), Phase::Running);
 
-    // Nor is it there for those who wait now: it was, or nobody would have it.
+    // A new wait also ends with `Vanished`: the handle shows that the job existed.
     assert_eq!(*job.wait().await.unwrap().outcome(), Outcome::Vanished);
     let all = site.client.training_jobs().wait_all([job.clone()]);
     assert_eq!(*all.await.unwrap()[0].outcome(), Outcome::Vanished);
@@ -224,7 +224,7 @@ async fn a_wait_that_takes_too_long_is_no_error() {
     let end = job.wait().timeout(seconds(100)).await.unwrap();
     assert_eq!(*end.outcome(), Outcome::TimedOut);
     assert_eq!(end.job().phase(), Phase::Running);
-    // Exactly that long; the pauses grow from a second, give or take a tenth.
+    // Exactly the time limit; the pauses grow from a second, with a jitter of a tenth.
     let slept = site.clock.slept();
     assert_eq!(slept.iter().sum::<Duration>(), seconds(100));
     assert!((0.9..=1.1).contains(&slept[0].as_secs_f64()), "{slept:?}");

@@ -19,7 +19,7 @@ use crate::support::{
     site::Site,
 };
 
-/// How each job ended, by its name.
+/// The outcome of each job, by its name.
 fn ends(ends: Vec<Waited>) -> BTreeMap<String, String> {
     let ends = ends.iter().map(|end| {
         let outcome = match end.outcome() {
@@ -53,7 +53,7 @@ async fn many_jobs_end_in_many_ways() {
         jobs.push(job.submit().await.unwrap());
         waiting.push(barrier.reached().await);
     }
-    // It may be given twice.
+    // A job may be passed twice.
     jobs.push(jobs[0].clone());
     let (emulator, stopped) = (Arc::clone(&site.emulator), jobs[2].clone());
     site.clock.step(async move {
@@ -114,7 +114,7 @@ async fn many_jobs_end_in_many_ways() {
             .map(|(name, end)| (name.to_owned(), end))
         )
     );
-    // Only the deleted one had to be asked for by itself.
+    // Only the deleted job was read one by one.
     assert_eq!(site.count(SHOW).0 - before.1, 1);
     assert!(site.count(LIST).0 - before.0 < 70);
     drop(waiting);
@@ -134,7 +134,7 @@ async fn hundreds_of_jobs_share_a_budget_of_calls() {
                 .unwrap(),
         );
     }
-    // One that nobody waits for.
+    // A job that is not waited for.
     site.script("other", "").submit().await.unwrap();
     for job in &jobs {
         site.emulator.wait_for(job.id(), "Pending").await.unwrap();
@@ -181,7 +181,7 @@ async fn hundreds_of_jobs_share_a_budget_of_calls() {
             ("TimedOut".to_owned(), 3),
         ])
     );
-    // Three rounds with three pages each find the first ends, and each is looked at.
+    // Three rounds with three pages each find the first ends, and each job is read.
     assert_eq!(calls[0], (9, 3));
     // Then 60 in one round of one page, and 44 in the next.
     assert_eq!(calls[3], (10, 63));
@@ -223,7 +223,7 @@ async fn each_workspace_is_searched_once_in_a_round() {
         ends(all),
         BTreeMap::from(["a", "b", "c", "d"].map(|name| (name.into(), "Completed".into())))
     );
-    // All were found, so none was asked for by itself.
+    // The search returned all jobs, so none was read one by one.
     assert_eq!(site.count(LIST).0 - before.0, 3);
     assert_eq!(site.count(SHOW).0 - before.1, 0);
 }
@@ -241,7 +241,7 @@ fn nothing_found() -> Reply {
     json_answer("200 OK", "", &body.to_string())
 }
 
-/// Of each request, the last word of its path.
+/// The last segment of the path of each request.
 fn asked(server: &Server) -> Vec<String> {
     let requests = server.requests();
     let words = requests.iter().map(|request| {
@@ -252,7 +252,7 @@ fn asked(server: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn jobs_in_phases_that_nobody_knows_do_not_keep_others_from_being_asked_for() {
+async fn jobs_in_unknown_phases_do_not_block_others() {
     let refusal = json!({"error_code": "ModelArts.2807", "error_msg": "unsupported key"});
     let server = Server::start([
         details_of("a", "Running"),

@@ -1,5 +1,5 @@
-//! `x-waiters` of the description and `openapi/vectors/waiters.json` against each other, and the
-//! waits of the SDK against both.
+//! Comparison of `x-waiters` in the description with `openapi/vectors/waiters.json`, and of the
+//! SDK's waits with both.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::support::{
     server::{Reply, Server, json_answer},
 };
 
-/// The job of the cases.
+/// The id of the job in the cases.
 const JOB: &str = "c1b7e5de-0f43-4a57-9d0e-6a2f1f8f2b11";
 
 fn waiters() -> Vec<Value> {
@@ -29,7 +29,7 @@ fn cases() -> Vec<Value> {
     vectors["cases"].as_array().unwrap().clone()
 }
 
-/// The outcome by the description alone, as a client of any language finds it.
+/// The outcome by the description alone, as in a client of any language.
 fn outcome<'a>(waiter: &'a Value, status: u64, body: &Value) -> &'a str {
     let is_error = status >= 400;
     let (key, found) = if is_error {
@@ -60,7 +60,7 @@ fn the_description_gives_the_outcome_of_each_case() {
         let value = case["body"]["status"]["phase"].as_str().unwrap_or_default();
         tested.insert((name.to_owned(), value.to_owned()));
     }
-    // A phase that joins the description needs a case.
+    // A phase that is added to the description needs a case.
     for waiter in waiters
         .iter()
         .filter(|waiter| waiter["field"] == "status.phase")
@@ -80,7 +80,7 @@ fn the_description_gives_the_outcome_of_each_case() {
     assert_eq!(tested, names.collect());
 }
 
-/// The answer of a case.
+/// The response of a case.
 fn answer(case: &Value) -> Reply {
     let body = match &case["text"] {
         Value::String(text) => text.clone(),
@@ -105,7 +105,7 @@ async fn waits_end_with_the_outcome_of_each_case() {
             }
             let end = wait.await;
             let outcome = match &end {
-                // The job is gone in the answer after that of the case: the wait went on.
+                // The next response says that the job is gone, so the wait continued.
                 Ok(end) if server.left() == 0 && *end.outcome() == Outcome::Vanished => {
                     if end.errors() == 0 { "wait" } else { "error" }
                 }

@@ -1,5 +1,5 @@
-//! The ways to watch a job (a wait, a wait for many, and each way to follow), in the same situations:
-//! restarts, deletions, failing answers.
+//! All ways to watch a job (a wait, a wait for several, and each kind of following), in the same
+//! situations: restarts, deletions, failing responses.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::support::{errors::message, script_barrier::ScriptBarrier, site::Site}
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// The ways to watch a job.
+/// A way to watch a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Wait,
@@ -43,13 +43,13 @@ const WAYS: [Way; 6] = [
     Way::Follow,
 ];
 
-/// The result of a watch, as far as this way of watching has it.
+/// The result of a watch, as far as this way has it.
 #[derive(Debug, Default, PartialEq)]
 struct WatchResult {
     outcome: Option<Outcome>,
     events: Option<Vec<String>>,
     lines: Option<Vec<String>>,
-    /// The last news, if it was a phase, or that the job is gone.
+    /// The last update, if it was a phase, or that the job is gone.
     last: Option<String>,
 }
 
@@ -99,7 +99,7 @@ async fn watch(way: Way, client: &Client, job: &Job) -> Result<WatchResult, Erro
     Ok(result)
 }
 
-/// Logs in, and keeps the token for good.
+/// A provider that logs in once, and never renews the token.
 #[derive(Debug)]
 struct Once {
     login: CachedProvider,
@@ -131,7 +131,7 @@ impl Scene {
         }
     }
 
-    /// A job that says something, and waits at a barrier.
+    /// A job that writes a line, and waits at a barrier.
     async fn job(&self, way: Way, set: impl FnOnce(CreateJob) -> CreateJob) -> Job {
         let script = self
             .barrier
@@ -141,7 +141,7 @@ impl Scene {
     }
 }
 
-/// The events of a job that has ended, as a list gives them.
+/// The events of a job that has ended, as a list returns them.
 async fn listed(job: &Job) -> Vec<String> {
     let events = job.events().collect(1000).await.unwrap();
     events.iter().map(ToString::to_string).collect()
@@ -167,7 +167,8 @@ async fn a_job_that_restarts() {
             Arc::clone(&scene.site.emulator),
             job.id().to_owned(),
         );
-        // A look sees the first run, the next one the second, the third the end.
+        // The first poll finds the first run, the second poll the second run, the third one the
+        // end.
         let (sender, receiver) = tokio::sync::oneshot::channel();
         scene.site.clock.step(async move {
             first.release().await;
@@ -260,7 +261,7 @@ async fn a_job_that_is_deleted() {
             assert_eq!(outcome, Outcome::Vanished, "{way:?}");
         }
         if let Some(mut result) = result.events {
-            // Within one second, events have no known order.
+            // Events within one second have no defined order.
             result.sort();
             events.sort();
             assert_eq!(result, events, "{way:?}");
@@ -312,15 +313,15 @@ async fn a_token_that_expires_in_between() {
         if let Some(lines) = result.lines {
             assert_eq!(lines, ["before", "after"], "{way:?}");
         }
-        // Nobody can go on with a token that has expired, and that is said.
+        // An expired token that cannot be renewed ends the watch with an error.
         let error = watch(way, &bound, &fixed).await.unwrap_err();
         assert!(error.is_auth(), "{way:?}: {error}");
         assert_eq!(error.status(), Some(401));
     }
 }
 
-/// A job that has ended. Whoever waits for all does not know it yet, as one that is known
-/// to have ended is not asked for.
+/// A job that has ended. For `wait_all`, the handle is older, because jobs that are known to have
+/// ended are not requested.
 async fn ended(way: Way, site: &Site, client: &Client) -> Job {
     let job = site.script("there", "print('x')").submit().await.unwrap();
     site.emulator.wait_until_settled(job.id()).await;
@@ -343,7 +344,7 @@ async fn a_page_of_a_load_balancer_does_not_end_a_watch() {
             "ShowTrainingJobLogsPreview",
             "ShowTrainingJobLogsFromAom",
         ] {
-            // Who insists on numbers of lines is told that there may be none.
+            // With line numbers required, an unsupported operation is an error.
             if operation == "ShowTrainingJobLogsFromAom" && [Way::Lines, Way::Follow].contains(&way)
             {
                 continue;
@@ -413,7 +414,7 @@ async fn a_service_that_wants_to_be_left_alone_is() {
 
 const EVENTS: &str = "ListTrainingJobEvents";
 const DETAILS: &str = "ShowTrainingJobDetails";
-/// The ways to follow a job, each with the calls that bring what is followed.
+/// The ways to follow a job, each with its operations.
 const FOLLOWED: [(Way, &[&str]); 4] = [
     (Way::Events, &[EVENTS]),
     (Way::Preview, &["ShowTrainingJobLogsPreview"]),
@@ -430,7 +431,7 @@ fn unavailable() -> Fault {
     }
 }
 
-/// A job that ended with this many events, one every second, and lines.
+/// A job that ended with this number of events, one every second, and of lines.
 async fn long_job(site: &Site, client: &Client, events: u32, lines: u32) -> Job {
     let event = |number: u32| {
         json!({"time": format!("2026-01-15T08:{:02}:{:02}Z", number / 60, number % 60),
@@ -453,7 +454,7 @@ fn lines(count: u32) -> Vec<String> {
     (0..count).map(|number| format!("line {number}")).collect()
 }
 
-/// All that this way brings of a job that completed.
+/// All items that this way returns for a job that completed.
 fn all_of(way: Way, events: &[String], lines: &[String]) -> WatchResult {
     let whole = way == Way::Follow;
     WatchResult {
@@ -472,7 +473,7 @@ async fn looks_that_fail_after_the_end_are_not_quiet_ones() {
             let site = Site::start().await;
             let job = long_job(&site, &site.client, 10, 3).await;
             let all = listed(&job).await;
-            // Six looks of five requests each are longer than the quiet time.
+            // Six polls of five requests each take longer than the quiet time.
             site.fault(34, operation, unavailable());
             let result = watch(way, &site.client, &job).await.unwrap();
             assert_eq!(site.emulator.faults().list(), [], "{what}");
@@ -490,7 +491,7 @@ async fn a_source_that_fails_for_good_ends_it_with_an_error() {
             let site = Site::start().await;
             let client = site.client().retry(RetryPolicy::none()).build().unwrap();
             let job = long_job(&site, &client, 10, 3).await;
-            // The other calls work all the time.
+            // The other operations keep working.
             site.fault(1000, operation, unavailable());
             let error = watch(way, &client, &job).await.unwrap_err();
             assert_eq!(error.status(), Some(503), "{what}");
@@ -511,7 +512,7 @@ async fn a_source_that_fails_for_good_ends_it_with_an_error() {
     }
 }
 
-/// Lets so many of the next answers go wrong, in ways that pass.
+/// Makes a share of the next responses fail, with transient errors.
 fn bad_answers(site: &Site, seed: u64, percent: u32) {
     let faults = [
         unavailable(),
@@ -531,7 +532,7 @@ fn bad_answers(site: &Site, seed: u64, percent: u32) {
     }
 }
 
-/// Watches a job while answers go wrong.
+/// Watches a job while responses fail.
 async fn watch_badly(site: &Site, (way, percent, seed): (Way, u32, u64), job: &Job) -> WatchResult {
     let client = site.client().retry(RetryPolicy::none()).build().unwrap();
     let job = client.training_jobs().get(job.id()).await.unwrap();

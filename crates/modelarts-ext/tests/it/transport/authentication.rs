@@ -31,7 +31,7 @@ async fn a_clock_that_is_off_is_corrected_in_all_calls_that_are_under_way() {
         let (mut two, _) = listener.accept().await.unwrap();
         let mut dates = Vec::new();
         for (status, body) in [("401 Unauthorized", OFF), ("200 OK", JOB)] {
-            // Neither is answered before both are there.
+            // Neither request gets a response before both have arrived.
             let requests = [
                 read_request(&mut one).await.unwrap(),
                 read_request(&mut two).await.unwrap(),
@@ -60,7 +60,7 @@ async fn a_clock_that_is_off_is_corrected_in_all_calls_that_are_under_way() {
     assert_eq!(dates, [wrong, wrong, right, right]);
 }
 
-/// Has a token at hand, until that is refused.
+/// Has a cached token, until that is rejected.
 #[derive(Debug, Default)]
 struct AtHand {
     refused: AtomicBool,
@@ -150,7 +150,7 @@ async fn a_clock_that_is_off_is_corrected_once() {
         .await
         .unwrap();
     assert_eq!(answer.attempts(), 2);
-    // From then on it is known.
+    // The skew is known from then on.
     client.training_jobs().list().collect(1).await.unwrap();
     assert_eq!(site.count(LIST), (2, 2));
     assert_eq!(clock.slept(), []);

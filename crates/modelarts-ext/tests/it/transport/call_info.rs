@@ -36,7 +36,7 @@ async fn what_is_known_about_a_call_is_kept_with_what_it_brought() {
     let page = pages.try_next().await.unwrap().unwrap();
     assert_eq!((page.request_id(), page.attempts()), (Some("r2"), 1));
     assert_eq!(page.raw(), list.as_bytes());
-    // The page is not kept in memory for one of its rows.
+    // A row does not keep the body of its page in memory.
     assert_eq!(page.items[0].request_id(), Some("r2"));
     assert_eq!(page.items[0].raw(), b"");
 }

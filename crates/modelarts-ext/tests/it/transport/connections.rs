@@ -1,4 +1,4 @@
-//! Connections: reused, refused, replaced.
+//! Connections: reuse, refusal, replacement.
 
 use std::{
     collections::VecDeque,
@@ -32,13 +32,13 @@ async fn connections_are_used_again() {
     let client = client.build().unwrap();
     let calls = async {
         let first = client.training_jobs().get("j").await.unwrap();
-        // Clones and those with another time limit have them in common.
+        // Clones and clients with another time limit share connections.
         let other = client.with_timeout(Duration::from_secs(7200));
         other.training_jobs().get("j").await.unwrap();
         other.clone().training_jobs().get("j").await.unwrap();
         first
     };
-    // A second connection would never be answered.
+    // The server accepts no second connection.
     let ((), first) = tokio::join!(server, calls);
     assert_eq!(first.phase(), Phase::Running);
 }
@@ -59,7 +59,7 @@ async fn another_time_limit_is_kept() {
     assert_eq!(error.attempts(), 1);
 }
 
-/// Linux drops what comes to a full queue; other systems refuse it.
+/// Linux drops connections to a full queue; other systems refuse them.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_connection_that_is_not_made_in_time_has_an_error_of_its_own() {
@@ -89,8 +89,8 @@ async fn a_connection_that_is_not_made_in_time_has_an_error_of_its_own() {
     assert!(error.is_retryable());
 }
 
-/// A service behind a proxy that mixes up answers: it gives these, in order, on connections
-/// that stay open. Of each request it keeps the number of its connection, and its path.
+/// A service behind a proxy that mixes up responses: it returns these, in order, on connections
+/// that stay open. It records the connection and the path of each request.
 async fn mixing(answers: &[&str]) -> (String, Arc<Mutex<Vec<(usize, String)>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -190,7 +190,7 @@ async fn the_answer_to_another_request_is_an_error_and_the_connection_is_replace
     job.terminate().await.unwrap();
     same(&seen, &[(0, "B"), (0, "actions"), (1, "actions")]);
 
-    // A create is looked for.
+    // The job of the create is searched for.
     let page = format!(r#"{{"total":1,"items":[{B}]}}"#);
     let (url, seen) = mixing(&[A, A, &page]).await;
     let client = scripted.client(&clock).endpoint(url).build().unwrap();
@@ -202,7 +202,7 @@ async fn the_answer_to_another_request_is_an_error_and_the_connection_is_replace
         &[(0, "a"), (0, "training-jobs"), (1, "training-job-searches")],
     );
 
-    // A wait goes on.
+    // The wait continues.
     let done = B.replace("Running", "Completed");
     let (url, seen) = mixing(&[B, A, &done]).await;
     let client = scripted.client(&clock).endpoint(url).build().unwrap();

@@ -1,4 +1,4 @@
-//! Answers, and headers of requests.
+//! Responses, and headers of requests.
 
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 
@@ -15,7 +15,7 @@ pub(super) fn unavailable() -> Reply {
     json_answer("503 Service Unavailable", "", "{}")
 }
 
-/// The value of a header, in small letters.
+/// The value of a header in a request, by its lower-case name.
 pub(super) fn header<'a>(request: &'a str, name: &str) -> Option<&'a str> {
     let (head, _) = request.split_once("\r\n\r\n").unwrap();
     head.lines().find_map(|line| {
@@ -24,7 +24,7 @@ pub(super) fn header<'a>(request: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// Sends an answer that leaves the connection open.
+/// Sends a response that leaves the connection open.
 pub(super) async fn keep_alive(stream: &mut TcpStream, status: &str, body: &str) {
     let answer = format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",

@@ -1,4 +1,4 @@
-//! Stops and deletions whose answers are lost.
+//! Stops and deletes whose responses are lost.
 
 use modelarts_emulator::faults::Fault;
 use modelarts_ext::types::Phase;
@@ -45,7 +45,7 @@ async fn a_stop_whose_answer_was_lost_has_worked() {
     let waiting = barrier.reached().await;
     site.fault(1, STOP, Fault::LostAnswer);
     let stopping = job.terminate().await.unwrap();
-    // The second one is refused, because the first was executed.
+    // The second stop is rejected, because the first was executed.
     assert_eq!(site.count(STOP), (2, 1));
     assert_eq!(stopping.id(), job.id());
     let phase = stopping.phase();
@@ -56,7 +56,7 @@ async fn a_stop_whose_answer_was_lost_has_worked() {
     site.emulator.wait_until_settled(job.id()).await;
     drop(waiting);
 
-    // Nothing was lost here: the job had ended before.
+    // No response was lost: the job had ended before.
     assert!(refused(job.terminate().await).is_conflict());
     assert_eq!(site.count(STOP), (3, 1));
 }
@@ -92,14 +92,14 @@ async fn a_delete_whose_answer_was_lost_has_worked() {
     let gone = r#"{"error_code":"ModelArts.2775","error_msg":"no such job"}"#;
     let gone = || json_answer("400 Bad Request", "", gone);
     let lost = || Reply::Reset(Vec::new());
-    // An answer of a load balancer is not one of the service.
+    // The response of a load balancer, not of the service.
     let stray = json_answer("404 Not Found", "", "<html></html>");
     let replies = [job(), lost(), gone(), gone(), lost(), stray];
     let server = Server::start(replies).await;
     let client = server.client(&TestClock::new()).build().unwrap();
     let job = client.training_jobs().get("j").await.unwrap();
     job.delete().await.unwrap();
-    // Nothing was lost here: the job was gone before.
+    // No response was lost: the job was deleted before.
     assert!(refused(job.delete().await).is_not_found());
     assert_eq!(refused(job.delete().await).status(), Some(404));
     assert_eq!(server.left(), 0);

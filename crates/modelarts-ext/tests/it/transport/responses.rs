@@ -1,5 +1,5 @@
-//! Responses that the service does not send: redirects, and bodies that are cut, late, compressed or
-//! of another type than requested.
+//! Responses that the service itself does not send: redirects, and bodies that are truncated, late,
+//! compressed or of another type than requested.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -130,7 +130,7 @@ async fn a_page_where_json_is_expected() {
     assert_eq!(error.kind(), ErrorKind::Decode);
     assert_eq!(error.body(), Some(page));
 
-    // JSON is JSON, whatever its content type says.
+    // JSON is decoded whatever the content type is.
     let answer = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: \
          close\r\n\r\n{EMPTY}",
@@ -317,7 +317,7 @@ async fn a_connection_that_breaks_off_for_good() {
     assert_eq!(error.kind(), ErrorKind::Connection);
 }
 
-/// Goes on by a second whenever it is looked at; nothing takes time otherwise.
+/// A clock that advances by a second whenever it is read, and at no other time.
 #[derive(Debug, Default)]
 struct Ticking(AtomicU64);
 

@@ -1,4 +1,4 @@
-//! Retries: of what, after how long, how often.
+//! Retries: conditions, delays, and number of attempts.
 
 use std::time::Duration;
 

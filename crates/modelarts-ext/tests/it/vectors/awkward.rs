@@ -1,4 +1,4 @@
-//! Awkward answers, and the values that the SDK reads of them.
+//! Unusual responses, and the values that the SDK decodes from them.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ struct Expected {
     values: Vec<Value>,
 }
 
-/// A body that may be null, as opposed to none.
+/// A body that may be null, as distinct from a missing one.
 fn any<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -54,7 +54,7 @@ impl Case {
     }
 }
 
-/// Calls an operation of the generated client: the status and the answer as JSON.
+/// Calls an operation of the generated client; returns the status and the response as JSON.
 macro_rules! call {
     ($client:expr, $operation:ident $(, $parameter:ident = $value:expr)*) => {{
         let project = $client.project_id();
@@ -105,8 +105,7 @@ async fn call(client: &Client, operation: &str) -> Result<(u16, Value), Error> {
     }
 }
 
-/// The value at a path such as `events.0.source` or `events.length`. Null stands for what is not
-/// there.
+/// The value at a path such as `events.0.source` or `events.length`; null if there is none.
 fn value_at(answer: &Value, path: &str) -> Value {
     let mut value = answer;
     for step in path.split('.') {
@@ -124,7 +123,7 @@ fn value_at(answer: &Value, path: &str) -> Value {
     value.clone()
 }
 
-/// -1 is the same as -1.0.
+/// Compares values; -1 equals -1.0.
 fn is_same(one: &Value, other: &Value) -> bool {
     one == other
         || (one.is_f64() || other.is_f64())

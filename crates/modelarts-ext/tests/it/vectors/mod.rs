@@ -1,4 +1,4 @@
-//! The vectors of `openapi/vectors` that need a server. Those of the signer are in its unit tests.
+//! Vectors of `openapi/vectors` that need a server. Those of signing are in its unit tests.
 
 mod awkward;
 mod pagination;
@@ -8,13 +8,13 @@ use std::{fs, path::Path};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// A file.
+/// Reads a file of vectors.
 fn file<T: DeserializeOwned>(name: &str) -> T {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi/vectors");
     serde_json::from_slice(&fs::read(directory.join(name)).unwrap()).unwrap()
 }
 
-/// The cases of a file.
+/// Reads the cases of a file.
 fn cases<T: DeserializeOwned>(name: &str) -> Vec<T> {
     let mut file: Value = file(name);
     serde_json::from_value(file["cases"].take()).unwrap()

@@ -1,4 +1,4 @@
-//! Lists that change while they are read: each row comes once, in order.
+//! Lists that change while they are read: each row is returned once, in order.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,11 +15,11 @@ use crate::support::{
     server::PROJECT,
 };
 
-/// The rows that must come.
+/// The rows that are required.
 #[derive(Deserialize)]
 struct Expectation {
     expected: Vec<String>,
-    /// Rows that may come besides.
+    /// Rows that are admitted as well.
     #[serde(default)]
     optional: Vec<String>,
     end: End,
@@ -29,11 +29,11 @@ struct Expectation {
 #[serde(rename_all = "kebab-case")]
 enum End {
     Complete,
-    /// The list ends, or fails with an error.
+    /// The list may end, or fail with an error.
     Doubtful,
 }
 
-/// Offset and limit, which are in the query or in the body.
+/// Offset and limit of a request, which are in its query or body.
 fn window(request: &FakeRequest) -> (u64, u64) {
     let url = Url::parse(&format!("http://localhost{}", request.target)).unwrap();
     let of = |name: &str| {
@@ -63,7 +63,7 @@ async fn serve(number: usize) -> FakeServer {
     .await
 }
 
-/// Reads a list: the rows that came, and the error at its end.
+/// Reads a list: the rows, and the error at its end.
 async fn read(client: &Client, operation: &str, limit: u32) -> (Vec<String>, Option<Error>) {
     let jobs = client.training_jobs();
     let mut rows = match operation {

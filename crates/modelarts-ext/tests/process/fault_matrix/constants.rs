@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
-/// How long the body of an error is that nobody wants to read.
+/// The length of an error body that must not be read completely.
 pub(super) const FLOOD: usize = 50 << 20;
-/// Longer than any good answer may be.
+/// A length that exceeds that of any valid response.
 pub(super) const TOO_LONG: usize = 65 << 20;
 pub(super) const JSON: &str = "application/json";
 pub(super) const ACCESS_KEY: &str = "ak-hidden-0";

@@ -1,9 +1,9 @@
-//! The fault matrix: each fault of an answer, for each effect that a call can have; and then
-//! everything printed and logged is searched for secrets.
+//! Fault matrix: each fault of a response, for each effect of a call. All output is searched for
+//! secrets.
 //!
-//! The server keeps jobs. A fault strikes before or after it has executed a request,
-//! once or always, and only the operation of the column; the searches with which
-//! `submit()` looks for a lost create are answered from the jobs there are.
+//! The server keeps jobs. A fault strikes before or after it has executed a request, once or
+//! always, and only the operation of the column; searches for a lost create return the existing
+//! jobs.
 
 mod constants;
 mod row;
@@ -68,7 +68,7 @@ async fn the_matrix() {
                 let expected = row.cell(effect);
                 complain(format!("{cell:?}\n  instead of {expected:?}"));
             }
-            // A job that exists was made once, and the caller has it; and the other way.
+            // A job that exists was created once, and the caller has it; and vice versa.
             if effect == Effect::Create {
                 let reported = usize::from(happened.result.is_ok());
                 if (happened.made, happened.executed) != (reported, reported) {
@@ -93,7 +93,7 @@ async fn the_matrix() {
                     complain(format!("paused for {pauses:?} instead of {seconds:?}"));
                 }
             } else if effect != Effect::Create {
-                // Full jitter below ceilings that double; one before each further attempt.
+                // Full jitter below ceilings that double; one pause before each retry.
                 let refused = match row.fault {
                     Fault::Refused if row.strikes == OnceBefore => 1,
                     Fault::Refused => 5,
@@ -133,7 +133,7 @@ async fn the_matrix() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The credentials that are sent again after a rejection.
+/// Checks the credentials that are sent after a rejection.
 fn check_second_chance(row: &Row, happened: &Happened) {
     if row.fault == EXPIRED && row.who == Who::Token {
         let tokens = header(&happened.requests, "x-auth-token");
@@ -181,7 +181,7 @@ async fn no_row_shows_a_secret() {
     }
     assert!(errors > 100, "{errors}");
 
-    // The requests did carry them.
+    // The requests carried the secrets.
     assert!(header(&requests, "x-security-token").contains(&SECURITY_TOKEN.to_owned()));
     let signed = header(&requests, "authorization");
     assert!(signed.iter().all(|value| value.contains(ACCESS_KEY)));

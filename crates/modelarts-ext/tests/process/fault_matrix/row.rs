@@ -1,10 +1,10 @@
-//! Rows of the fault matrix, and the results that they expect.
+//! Rows of the fault matrix, with the expected results.
 
 use std::fmt::Debug;
 
 use modelarts_ext::ErrorKind;
 
-/// The columns.
+/// The effects of calls: the columns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Effect {
     Read,
@@ -12,41 +12,41 @@ pub(super) enum Effect {
     Create,
 }
 
-/// The rows: what comes instead of an answer.
+/// The faults in place of a response: the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fault {
     /// No server listens.
     Refused,
-    /// A reset instead of an answer.
+    /// A reset in place of a response.
     Reset,
-    /// A reset after half of the answer.
+    /// A reset after half of the response.
     ResetMidway,
-    /// Half of the answer, and nothing more for an hour.
+    /// Half of the response, and nothing more for an hour.
     Slow,
-    /// Nothing for an hour.
+    /// No response for an hour.
     Silent,
-    /// An answer that is complete by its length, and a document that is not.
+    /// A complete response with a truncated document.
     Cut,
-    /// The good answer under another status and content type.
+    /// The correct response with another status and content type.
     Good(&'static str, &'static str),
-    /// This answer: status, headers, body.
+    /// This response: status, headers, body.
     Answer(&'static str, &'static str, &'static str),
     /// A redirect to another host.
     Redirect(&'static str),
-    /// An answer with this status and a body of so many bytes.
+    /// A response with this status and a body of this length.
     Flood(&'static str, usize),
 }
 
-/// When the fault strikes.
+/// The requests that the fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Strikes {
-    /// The first request, which is not executed.
+    /// The first request, before it is executed.
     OnceBefore,
-    /// The first request, which is executed.
+    /// The first request, after it is executed.
     OnceAfter,
-    /// Every request; none is executed.
+    /// Every request, before it is executed.
     AlwaysBefore,
-    /// Every request, after it was executed.
+    /// Every request, after it is executed.
     AlwaysAfter,
 }
 
@@ -55,11 +55,11 @@ pub(super) enum Strikes {
 pub(super) enum Who {
     /// Temporary keys.
     Keys,
-    /// A provider of tokens that gets a new one when the old one is refused.
+    /// A provider of tokens, which gets a new one when the service rejects the old one.
     Token,
 }
 
-/// How a call ends.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum End {
     Done,
@@ -74,9 +74,9 @@ pub(super) enum End {
 /// The expected result of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cell {
-    /// How many requests of the operation the server saw.
+    /// The number of requests of the operation that the server received.
     pub(super) seen: usize,
-    /// How many of them it executed.
+    /// The number of requests that it executed.
     pub(super) executed: usize,
     pub(super) end: End,
 }
@@ -114,16 +114,16 @@ pub(super) struct Row {
     pub(super) who: Who,
     pub(super) fault: Fault,
     pub(super) strikes: Strikes,
-    /// The fault of all later answers, before execution.
+    /// The fault of all later responses, before execution.
     pub(super) then: Option<Fault>,
-    /// The workspace that a new job is made in, if it says one.
+    /// The workspace of a new job, if it is set.
     pub(super) workspace: Option<&'static str>,
-    /// How many searches do not find a new job yet.
+    /// The number of searches that do not return a new job yet.
     pub(super) unlisted: usize,
     pub(super) read: Cell,
     pub(super) stop: Cell,
     pub(super) create: Cell,
-    /// The exact pauses, in seconds, of each cell, where they are not random.
+    /// The exact pauses of each cell in seconds, where they are not random.
     pub(super) pauses: Option<&'static [u64]>,
 }
 
@@ -156,13 +156,13 @@ impl Row {
         self
     }
 
-    /// A new job is not listed at first.
+    /// Makes the first searches return no new job.
     pub(super) const fn unlisted(mut self, searches: usize) -> Self {
         self.unlisted = searches;
         self
     }
 
-    /// The new job is in a workspace of its own.
+    /// Puts the new job into a workspace of its own.
     pub(super) const fn workspace(mut self, workspace: &'static str) -> Self {
         self.workspace = Some(workspace);
         self

@@ -28,7 +28,7 @@ use crate::support::{
     server::{PROJECT, Server},
 };
 
-/// Gives `tk-hidden-3-1`, then `tk-hidden-3-2`, and so on.
+/// A provider that issues `tk-hidden-3-1`, then `tk-hidden-3-2`, and so on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tokens(Arc<AtomicUsize>);
 
@@ -45,20 +45,20 @@ pub(super) struct Happened {
     pub(super) seen: usize,
     pub(super) executed: usize,
     pub(super) result: Result<String, Error>,
-    /// The jobs named `new` in the end.
+    /// The number of jobs named `new` at the end.
     pub(super) made: usize,
     pub(super) requests: Vec<String>,
     pub(super) pauses: Vec<Duration>,
     pub(super) flooded: usize,
-    /// Requests at the host that was redirected to.
+    /// The requests to the host of the redirect.
     pub(super) led_astray: usize,
-    /// How many tokens were asked for.
+    /// The number of tokens that were requested.
     pub(super) tokens: usize,
-    /// Everything there was, printed in every way.
+    /// All results, printed in every form.
     pub(super) printed: String,
 }
 
-/// Ends a server with the cell.
+/// A server that ends with the cell.
 pub(super) struct Task(JoinHandle<()>);
 
 impl Drop for Task {
@@ -84,7 +84,7 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
         }),
         flooded: AtomicUsize::new(0),
     });
-    // Bound, nobody else can have the port; but connections are refused.
+    // The port is bound, so that it stays free of listeners and refuses connections.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let address = socket.local_addr().unwrap();
@@ -111,7 +111,7 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
         .project_id(PROJECT)
         .clock(clock.clone())
         .timeout(HOUR)
-        // A create that took all of the time of its call is looked for.
+        // A create that used up the time limit of its call is followed by searches.
         .overall_timeout(2 * HOUR);
     let builder = match who {
         Who::Keys => {
@@ -133,7 +133,7 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
     let named = |job: modelarts_ext::Job| job.name().to_owned();
     let result = match effect {
         Effect::Read => jobs.get("id-of-old").await.map(named),
-        // With a job in hand, if it can be asked for.
+        // Needs a job, if one can be read.
         Effect::Stop if row.fault != Fault::Refused => {
             let old = jobs.get("id-of-old").await.unwrap();
             cloud.state.lock().unwrap().requests.clear();
@@ -166,7 +166,7 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
                 None => create,
             };
             print(&mut printed, &create);
-            // One call, as with the other effects.
+            // A single call, as for the other effects.
             create.without_look_up().submit().await.map(named)
         }
     };
@@ -193,7 +193,7 @@ pub(super) fn print(into: &mut String, value: &impl Debug) {
     writeln!(into, "{value:?}\n{value:#?}").unwrap();
 }
 
-/// An error in every form in which programs print errors.
+/// Prints an error in every form that programs use.
 pub(super) fn print_error(into: &mut String, error: &Error) {
     print(into, error);
     writeln!(into, "{error}\n{error:#}").unwrap();

@@ -1,4 +1,4 @@
-//! A service that keeps jobs, and fails as a row says.
+//! Simulated service that keeps jobs, and fails as a row specifies.
 
 use std::sync::{
     Arc, Mutex,
@@ -23,7 +23,7 @@ use crate::support::{
     server::{PROJECT, read_request},
 };
 
-/// The service.
+/// The simulated service.
 pub(super) struct Cloud {
     pub(super) clock: TestClock,
     pub(super) elsewhere: String,
@@ -33,22 +33,22 @@ pub(super) struct Cloud {
     pub(super) strikes: Strikes,
     pub(super) then: Option<Fault>,
     pub(super) state: Mutex<State>,
-    /// The most that one connection took of the flood.
+    /// The maximum number of bytes that one connection read of a flood.
     pub(super) flooded: AtomicUsize,
 }
 
 #[derive(Default)]
 pub(super) struct State {
-    /// All requests, whatever they were for.
+    /// All requests, of any operation.
     pub(super) requests: Vec<String>,
-    /// How many requests of the struck operation came, and how many were executed.
+    /// The number of requests of the struck operation: received and executed.
     pub(super) seen: usize,
     pub(super) executed: usize,
-    /// The jobs that there are: their names and workspaces.
+    /// The existing jobs: names and workspaces.
     pub(super) jobs: Vec<(String, String)>,
-    /// True when the old job was stopped.
+    /// `true` if the old job was stopped.
     pub(super) stopped: bool,
-    /// How many searches do not find new ones yet.
+    /// The number of searches that do not return new jobs yet.
     pub(super) unlisted: usize,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn whole(status: &str, content_type: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A job, with JupyterLab beside it.
+/// A job with `JupyterLab`.
 pub(super) fn job(name: &str, phase: &str) -> String {
     format!(
         r#"{{"kind":"job","metadata":{{"id":"id-of-{name}","name":"{name}"}},"status":{{"phase":"{phase}"}},"endpoints":{{"jupyter_lab":{{"url":"https://jl.test/","token":"{JUPYTER_TOKEN}"}}}}}}"#
@@ -86,7 +86,7 @@ pub(super) fn operation(request: &str) -> Option<Effect> {
     }
 }
 
-/// The workspace that the body of a request names, or the default (SOURCES D-109).
+/// The workspace in the body of a request, or the default (SOURCES D-109).
 fn workspace(request: &str, pointer: &str) -> String {
     let body: serde_json::Value = serde_json::from_str(body(request.as_bytes())).unwrap();
     let named = body.pointer(pointer).and_then(serde_json::Value::as_str);
@@ -94,8 +94,8 @@ fn workspace(request: &str, pointer: &str) -> String {
 }
 
 impl Cloud {
-    /// Does what was asked for; gives back the answer, and whether it was done. Searches
-    /// do not count.
+    /// Executes a request; returns the response, and `true` if it was executed. Searches do not
+    /// count.
     pub(super) fn execute(
         state: &mut State,
         operation: Option<Effect>,
@@ -163,7 +163,7 @@ impl Cloud {
             let operation = operation(&request);
             state.requests.push(request.clone());
             let struck = operation == Some(self.struck);
-            // A search or so that settles is not what is counted.
+            // Later searches are not counted.
             let first = struck && state.seen == 0;
             if struck {
                 state.seen += 1;
@@ -183,7 +183,7 @@ impl Cloud {
                 _ => (self.fault, after),
             };
             let good = if strikes && !after {
-                // What it would have been.
+                // The response that would have been sent.
                 Self::execute(&mut State::default(), operation, &request).1
             } else {
                 let (done, answer) = Self::execute(&mut state, operation, &request);
@@ -193,7 +193,7 @@ impl Cloud {
             (strikes.then_some(fault), good)
         };
         let half = &good[..good.len() - 60];
-        // A client may stop to read whenever it likes, so errors are none.
+        // Clients may stop reading at any time, so errors are ignored.
         match fault {
             None => close(&mut stream, &good).await,
             Some(Fault::Refused) => panic!("nobody was to listen"),
@@ -213,7 +213,7 @@ impl Cloud {
             }
             Some(Fault::Cut) => {
                 let body = body(&good);
-                // The end is in the middle of a secret.
+                // The response ends in the middle of a secret.
                 let end = body.find(JUPYTER_TOKEN).unwrap() + JUPYTER_TOKEN.len() - 1;
                 close(&mut stream, &json(&body[..end])).await;
             }
@@ -258,7 +258,7 @@ impl Cloud {
 pub(super) async fn close(stream: &mut TcpStream, bytes: &[u8]) {
     let _ = stream.write_all(bytes).await;
     let _ = stream.shutdown().await;
-    // Closing before the client has would turn the end into a reset.
+    // Closing before the client would turn the end into a reset.
     let _ = stream.read(&mut [0]).await;
 }
 

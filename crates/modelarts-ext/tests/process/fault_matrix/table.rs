@@ -22,7 +22,7 @@ pub(super) const BUSY: &str =
     r#"{"error_code":"ModelArts.2799","error_msg":"services too many requests"}"#;
 pub(super) const SECONDS: Fault =
     Fault::Answer("429 Too Many Requests", "retry-after: 7\r\n", BUSY);
-/// Seven seconds after the time at which the clock begins.
+/// Seven seconds after the start of the clock.
 pub(super) const DATE: Fault = Fault::Answer(
     "429 Too Many Requests",
     "retry-after: Thu, 15 Jan 2026 08:30:52 GMT\r\n",
@@ -31,7 +31,7 @@ pub(super) const DATE: Fault = Fault::Answer(
 
 pub(super) const NO_WORD: Fault = Fault::Answer("429 Too Many Requests", "", BUSY);
 pub(super) const UNAVAILABLE: Fault = Fault::Answer("503 Service Unavailable", "", "{}");
-/// The gateway gives back what it was to sign, security token and all.
+/// The gateway echoes the canonical request, including the security token.
 pub(super) const SIGNATURE: Fault = Fault::Answer(
     "401 Unauthorized",
     "",
@@ -56,7 +56,7 @@ pub(super) const ACCEPTED: Fault = Fault::Answer("202 Accepted", "", "");
 pub(super) const UNIMPLEMENTED: Fault = Fault::Answer("501 Not Implemented", "", "{}");
 pub(super) const CONNECTION_5: Cell = fails(5, 0, ErrorKind::Connection, None, 5);
 pub(super) const CONNECTION_5_EXECUTED: Cell = fails(5, 5, ErrorKind::Connection, None, 5);
-/// Stopped the first time, and refused from then on, if anybody heard it.
+/// Stopped by the first request, whose response is lost; later ones are rejected.
 pub(super) const CONNECTION_5_STOPPED: Cell = fails(5, 1, ErrorKind::Connection, None, 5);
 pub(super) const LATE: Cell = fails(1, 0, ErrorKind::Timeout, None, 1);
 pub(super) const LATE_EXECUTED: Cell = fails(1, 1, ErrorKind::Timeout, None, 1);
@@ -65,12 +65,12 @@ pub(super) const fn service(seen: usize, executed: usize, status: u16, attempts:
     fails(seen, executed, ErrorKind::Service, Some(status), attempts)
 }
 
-/// An answer that says "later" with a status of its own, five times.
+/// A response that asks for a later call with a status of its own, five times.
 pub(super) const fn service_5(executed: usize, status: u16) -> Cell {
     service(5, executed, status, 5)
 }
 
-/// An answer that cannot be decoded.
+/// A response that cannot be decoded.
 pub(super) const fn garbled(executed: usize, status: u16) -> Cell {
     fails(1, executed, ErrorKind::Decode, Some(status), 1)
 }
@@ -83,7 +83,7 @@ pub(super) const fn not_ready(executed: usize) -> Cell {
     fails(1, executed, ErrorKind::NotReady, Some(204), 1)
 }
 
-/// Each line: the fault; then for a read, for a stop, and for a create what happens.
+/// The fault of each row, and the results for a read, a stop and a create.
 #[rustfmt::skip]
 pub(super) const TABLE: &[Row] = &[
     row("connection refused", Fault::Refused, OnceBefore, done(1, 1), done(1, 1), done(1, 1)),
@@ -106,7 +106,7 @@ pub(super) const TABLE: &[Row] = &[
     row("reset in the answer", Fault::ResetMidway, AlwaysAfter,
         CONNECTION_5_EXECUTED, CONNECTION_5_STOPPED, done(1, 1)),
 
-    // An hour is all that a call has, so nothing is sent again; a create is looked for.
+    // A call may take an hour, so it is not repeated; the job of a create is searched for.
     row("slow body", Fault::Slow, AlwaysBefore, LATE, LATE, LATE),
     row("slow body", Fault::Slow, AlwaysAfter, LATE_EXECUTED, LATE_EXECUTED, done(1, 1)),
     row("timeout", Fault::Silent, AlwaysBefore, LATE, LATE, LATE),
@@ -125,7 +125,7 @@ pub(super) const TABLE: &[Row] = &[
     row("empty 500", EMPTY, AlwaysBefore, service_5(0, 500), service_5(0, 500), service(5, 0, 500, 1)),
     row("empty 500", EMPTY, AlwaysAfter, service_5(5, 500), service_5(1, 500), done(1, 1)),
 
-    // The gateway refuses before the service sees it, so creates are sent again too.
+    // The gateway rejects requests before they reach the service, so creates are repeated, too.
     row("429 with seconds", SECONDS, OnceBefore, done(2, 1), done(2, 1), done(2, 1)).pausing(&[7]),
     row("429 with seconds", SECONDS, AlwaysBefore, service_5(0, 429), service_5(0, 429), service_5(0, 429))
         .pausing(&[7, 7, 7, 7]),
@@ -146,7 +146,7 @@ pub(super) const TABLE: &[Row] = &[
     row("401 for the token", EXPIRED, AlwaysBefore,
         service(2, 0, 401, 2), service(2, 0, 401, 2), service(2, 0, 401, 2))
         .by(Who::Token).pausing(&[]),
-    // Keys that nobody can renew.
+    // Keys that cannot be renewed.
     row("401 for the token", EXPIRED, AlwaysBefore,
         service(1, 0, 401, 1), service(1, 0, 401, 1), service(1, 0, 401, 1)).pausing(&[]),
     row("401 for the clock", CLOCK, OnceBefore, done(2, 1), done(2, 1), done(2, 1)).pausing(&[]),
@@ -184,9 +184,9 @@ pub(super) const TABLE: &[Row] = &[
         fails(1, 1, ErrorKind::Unexpected, Some(200), 1),
         fails(1, 1, ErrorKind::Unexpected, Some(200), 1), done(1, 1)),
 
-    // The three searches after the first create find nothing; the second is a duplicate.
+    // The three searches after the first create find nothing; the second create is a duplicate.
     row("lost and listed late", Fault::Reset, OnceAfter, done(2, 2), done(2, 1), done(2, 1)).unlisted(3),
-    // The second is refused for another reason; all the same, the first was executed.
+    // The second create is rejected for another reason; the first was executed nevertheless.
     row("lost and listed late, then 429", Fault::Reset, OnceAfter,
         service_5(1, 429), service_5(1, 429), done(6, 1)).unlisted(3).then(NO_WORD),
 

@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 #[test]
-fn the_builder_says_what_is_sent() {
+fn the_body_of_the_builder_is_sent() {
     let body = json!({
         "kind": "job",
         "metadata": {
@@ -142,9 +142,9 @@ fn the_builder_says_what_is_sent() {
     let job = everything();
     assert_eq!(job.body(), body);
     assert_eq!(job.check().violations, []);
-    // The generated type carries all of it.
+    // The generated type has all of its fields.
     assert_eq!(serde_json::to_value(job.request().unwrap()).unwrap(), body);
-    // And it reads as it was written.
+    // Reading the body gives the same body.
     assert_eq!(create_job::job(&body).body(), body);
     let text = body.to_string();
     assert_eq!(
@@ -166,7 +166,7 @@ fn the_other_forms_of_a_job() {
         json!({
             "kind": "job", "metadata": {"name": "a"}, "algorithm": {"id": "id"},
             "spec": {
-                // The default is said, because Huawei Cloud demands it.
+                // The default is sent, because Huawei Cloud requires the field.
                 "resource": {"flavor_id": "f", "node_count": 1},
                 "schedule_policy": {"required_affinity": {"affinity_type": "cabinet"}},
             },
@@ -190,7 +190,7 @@ fn the_other_forms_of_a_job() {
         body["algorithm"],
         json!({"engine": {"image_url": "org/image:1"}, "command": "run"})
     );
-    // One way of naming an engine takes the place of the other.
+    // A later engine replaces an earlier one.
     let body = create().preset_image("a", "b").preset_engine("c").body();
     assert_eq!(body["algorithm"]["engine"], json!({"engine_id": "c"}));
     let body = create().preset_engine("c").preset_image("a", "b").body();
@@ -228,7 +228,7 @@ fn the_other_forms_of_a_job() {
 }
 
 #[test]
-fn what_is_said_again_takes_the_place_of_what_was_said() {
+fn later_settings_replace_earlier_ones() {
     let job = job(&plain())
         .parameter("a", 1)
         .parameter("b", 2)
@@ -263,7 +263,7 @@ fn what_is_said_again_takes_the_place_of_what_was_said() {
     assert_eq!(body["algorithm"]["inputs"], json!([]));
     assert_eq!(body["algorithm"]["outputs"], json!([]));
     assert_eq!(body["spec"].get("volumes"), None);
-    // Taking away what is not there leaves nothing behind.
+    // Removing missing fields leaves no empty objects.
     let bare = client()
         .training_jobs()
         .create("a")

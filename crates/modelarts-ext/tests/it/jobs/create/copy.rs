@@ -56,7 +56,7 @@ async fn a_job_is_copied_and_changed() {
     assert_eq!(second.name(), "second");
 }
 
-/// A job as a service may show it, with all that a request can say and more.
+/// The details of a job with all fields of requests, and others.
 fn shown() -> Value {
     let mut shown = everything().body();
     let more = json!({
@@ -100,14 +100,14 @@ async fn nothing_that_a_create_can_carry_is_lost_in_a_copy() {
     let copy = copied(&shown()).await;
     let mut expected = everything().body();
     expected["metadata"]["name"] = "again".into();
-    // The service added it, and a create can carry it.
+    // The service added it, and a request may have it.
     expected["metadata"]["annotations"]["key_task"] = "worker".into();
     assert_eq!(copy.body(), expected);
     assert_eq!(copy.check().violations, []);
 }
 
 #[tokio::test]
-async fn what_the_service_shows_is_sent_again() {
+async fn details_of_the_service_are_sent_again() {
     // Code and engine beside the id of an algorithm may be the job's own.
     let details = json!({
         "kind": "job",
@@ -138,7 +138,7 @@ async fn what_the_service_shows_is_sent_again() {
         })
     );
     assert_eq!(copy.check().violations, []);
-    // An engine that is named three times.
+    // An engine that is named in three ways.
     let mut details = details;
     details["algorithm"]["id"] = "".into();
     let copy = copied(&details).await;
@@ -147,7 +147,7 @@ async fn what_the_service_shows_is_sent_again() {
         json!({"engine_id": "e", "engine_name": "E", "engine_version": "1"})
     );
     assert_eq!(copy.check().violations, []);
-    // An image of one's own has a user.
+    // A custom image has a user.
     details["algorithm"]["engine"] =
         json!({"engine_id": "", "image_url": "o/i:1", "run_user": "1000"});
     details["algorithm"]["command"] = "run".into();
@@ -168,7 +168,7 @@ async fn what_the_service_shows_is_sent_again() {
 const FINE_TUNING: &str =
     include_str!("../../../../../../openapi/attested/bodies/job-fine-tuning.json");
 
-/// The details of that job: answers have no `train_type` and no `spec.asset_id`.
+/// The details of that job: responses have no `train_type` and no `spec.asset_id`.
 fn shown_fine_tuning() -> Value {
     let answer = json!({
         "metadata": {"id": "j"},
@@ -200,7 +200,8 @@ fn take(object: &mut Value, name: &str) {
     object.as_object_mut().unwrap().remove(name).unwrap();
 }
 
-/// The request that `from_json` and `from_yaml` make of these details, which `copy_as` makes too.
+/// Compares the request that `from_json` and `from_yaml` make of these details with that of
+/// `copy_as`.
 async fn assert_read_as_copied(details: &Value) {
     let mut copy = copied(details).await.body();
     copy["metadata"]["name"] = details["metadata"]["name"].clone();
@@ -231,7 +232,7 @@ async fn details_in_a_document_become_the_request_that_a_copy_is() {
         "ftjob_config": {"train_process": 0, "ft_job_uuid": ""},
     });
     assert_read_as_copied(&plain).await;
-    // A request that somebody wrote is sent as it is written.
+    // A request is sent as it is written.
     let mut written = plain;
     take(&mut written, "status");
     take(&mut written["metadata"], "id");
@@ -239,7 +240,7 @@ async fn details_in_a_document_become_the_request_that_a_copy_is() {
     assert_eq!(job.body(), written);
 }
 
-/// Fields that no document names, at every level, as a newer service may show them.
+/// Undocumented fields at every level, as a newer service may return them.
 const NEW: &str = r#"{
     "kind": "job", "billing_mode": {"plan": "monthly", "note": null},
     "metadata": {"id": "j", "name": "a", "labels": ["x", "y"]},
@@ -264,7 +265,7 @@ const NEW: &str = r#"{
 }"#;
 
 #[tokio::test]
-async fn what_no_document_names_is_kept_and_sent() {
+async fn undocumented_fields_are_kept_and_sent() {
     let answer = json_answer("200 OK", "", NEW);
     let made = json!({"kind": "job", "metadata": {"id": "k", "name": "again"}}).to_string();
     let server = Server::start([
@@ -324,7 +325,7 @@ async fn what_no_document_names_is_kept_and_sent() {
         report.warnings[6].to_string(),
         "billing_mode: no document names this field; it is sent as it is"
     );
-    // It goes out as it is shown.
+    // It is sent as returned.
     copy.clone().unchecked().submit().await.unwrap();
     let request = server.requests().pop().unwrap();
     let sent: Value = serde_json::from_str(request.split("\r\n\r\n").nth(1).unwrap()).unwrap();

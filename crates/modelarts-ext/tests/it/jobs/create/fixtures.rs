@@ -3,7 +3,7 @@
 use modelarts_ext::Client;
 use serde_json::json;
 
-/// A create that asks for nothing before, and the answer that lists the job that it made.
+/// A create that makes no other calls, and the response that lists its job.
 pub(super) fn minimal_create(client: &Client) -> (modelarts_ext::CreateJob, String) {
     let job = json!({"kind": "job", "metadata":
         {"id": "its-id", "name": "lost", "create_time": 1_768_465_845_000_u64}});

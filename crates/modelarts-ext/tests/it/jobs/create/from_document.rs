@@ -1,4 +1,4 @@
-//! Jobs that are read from YAML and JSON.
+//! Jobs from YAML and JSON documents.
 
 use modelarts_ext::ErrorKind;
 use serde_json::json;

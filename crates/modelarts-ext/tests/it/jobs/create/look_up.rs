@@ -13,7 +13,7 @@ use crate::support::{
     site::Site,
 };
 
-/// How often was asked about algorithms and flavors, and how often a job was made.
+/// The number of requests for algorithms, for flavors, and for creates.
 fn counts(site: &Site) -> (u64, u64, u64) {
     let received = |operation| site.count(operation).0;
     (
@@ -35,12 +35,12 @@ async fn submit_asks_about_the_flavor() {
     assert_eq!(error.violations().len(), 1);
     assert_eq!(error.violations()[0].to_string(), message);
     assert_eq!(counts(&site), (0, 1, 0));
-    // The service says the same.
+    // The service rejects it for the same reason.
     let error = refused(job.clone().without_look_up().submit().await);
     assert_eq!(error.code(), Some("ModelArts.2793"));
     assert_eq!(counts(&site), (0, 1, 1));
 
-    // Specs are not looked up again until the job names another flavor.
+    // Specs are not looked up again until the flavor changes.
     let job = job.nodes(1).look_up().await.unwrap();
     assert_eq!(counts(&site), (0, 2, 1));
     let job = job.look_up().await.unwrap();
@@ -86,7 +86,7 @@ async fn wrong_keys_are_tried_once() {
     assert_eq!(counts(&site), (0, 1, 0));
 }
 
-/// An algorithm on the emulator; its id.
+/// Creates an algorithm on the emulator; returns its id.
 async fn stored(site: &Site) -> String {
     site.put("bucket/algorithm/train.py", "");
     site.put("bucket/images/1", "");
@@ -162,7 +162,7 @@ async fn submit_asks_about_the_algorithm() {
 }
 
 #[tokio::test]
-async fn a_list_of_flavors_that_is_not_whole_forbids_none() {
+async fn an_incomplete_list_of_flavors_excludes_none() {
     for answer in [
         json!({"total_count": 0, "flavors": []}),
         json!({"total_count": 2, "flavors": [{"flavor_id": "modelarts.vm.cpu.2u"}]}),

@@ -1,4 +1,4 @@
-//! Creates whose answers are lost: made once, and reported as they are.
+//! Creates whose responses are lost: executed once, and reported correctly.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn a_lost_create_is_looked_for_in_its_workspace() {
 
 #[tokio::test]
 async fn a_create_that_may_have_been_executed_is_looked_for() {
-    // Executed or not: in the end it was executed once.
+    // Executed before or not, in the end it was executed once.
     for (fault, sent) in [
         (Fault::LostAnswer, 1),
         (Fault::ResetMidBody, 1),
@@ -47,7 +47,7 @@ async fn a_create_that_may_have_been_executed_is_looked_for() {
         assert_eq!(site.count(CREATE), (sent, 1));
         let jobs = site.list().await.unwrap();
         assert_eq!(jobs.iter().map(Job::id).collect::<Vec<_>>(), [job.id()]);
-        // A job that is not there may only not be listed yet.
+        // A job that is not found may not be listed yet.
         let looks = [Duration::from_secs(1), Duration::from_secs(3)];
         assert_eq!(site.clock.slept(), &looks[..if sent == 2 { 2 } else { 0 }]);
         site.emulator.wait_until_settled(job.id()).await;
@@ -110,11 +110,11 @@ async fn a_create_is_sent_again_when_the_service_says() {
     site.fault(1, CREATE, status(503, Some(20)));
     let job = site.script("later", "").submit().await.unwrap();
     assert_eq!(job.name(), "later");
-    // The searches take a part of it.
+    // The searches take a part of the delay.
     assert_eq!(site.clock.slept(), [1, 3, 16].map(Duration::from_secs));
     assert_eq!(site.count(CREATE), (2, 1));
 
-    // That would be longer than the policy admits.
+    // Longer than the policy admits.
     site.fault(1, CREATE, status(503, Some(90)));
     let error = refused(site.script("never", "").submit().await);
     assert_eq!(
@@ -141,7 +141,7 @@ async fn a_create_that_is_sent_again_is_paid_like_a_retry() {
 
 #[tokio::test]
 async fn a_lost_create_is_looked_for_among_new_jobs() {
-    // The time of the service, by which a job of the answers is older than the create.
+    // By the clock of the service, the job of the responses is older than the create.
     const OLD: u64 = 1_768_465_845_000 - 61_000;
     let job = |name: &str, time: u64| json!({"kind": "job", "metadata": {"id": name, "name": name, "create_time": time}});
     let old: Vec<_> = (0..50)
@@ -150,7 +150,7 @@ async fn a_lost_create_is_looked_for_among_new_jobs() {
     let page = json!({"total": 1000, "count": 1000, "limit": 50, "items": old}).to_string();
     let page = || json_answer("200 OK", "", &page);
     let made = json_answer("200 OK", "", &job("lost", OLD + 62_000).to_string());
-    // No second page is asked for.
+    // No second page is requested.
     let replies = [Reply::Reset(Vec::new()), page(), page(), page(), made];
     let server = Server::start(replies).await;
     let client = server.client(&TestClock::new()).build().unwrap();
@@ -171,7 +171,7 @@ async fn a_lost_create_is_found_by_the_time_of_the_service() {
     let clock = TestClock::new();
     clock.advance(Duration::from_secs(7200));
     site.client = site.client().clock(clock).build().unwrap();
-    // It finds out about its clock here.
+    // This call detects the skew of the clock.
     assert_eq!(site.list().await.unwrap().len(), 0);
     site.fault(1, CREATE, Fault::LostAnswer);
     let job = site.script("hours", "").submit().await.unwrap();
@@ -191,7 +191,7 @@ fn lines(server: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_create_whose_answer_is_neither_a_job_nor_a_refusal_is_looked_for() {
+async fn a_create_whose_answer_is_neither_a_job_nor_a_rejection_is_searched_for() {
     let page = "<html><title>Nothing here</title></html>";
     for (status, headers, body) in [
         (
@@ -288,7 +288,7 @@ async fn a_refusal_after_a_lost_create_leaves_open_whether_the_job_exists() {
     ] {
         let refusal = json!({"error_code": code, "error_msg": "m"}).to_string();
         let refusal = json_answer(status, "", &refusal);
-        // The job may be listed even later than it is looked for.
+        // The job may be listed after the last search.
         let lost = Reply::Reset(Vec::new());
         let replies = [
             lost,
@@ -317,7 +317,7 @@ async fn a_refusal_after_a_lost_create_leaves_open_whether_the_job_exists() {
 }
 
 #[tokio::test]
-async fn an_old_job_of_the_same_name_is_seen_behind_newer_ones() {
+async fn an_old_job_of_the_same_name_is_found_behind_newer_ones() {
     const OLD: u64 = 1_768_465_845_000 - 61_000;
     let job = |name: &str, time: u64| json!({"metadata": {"id": name, "name": name, "create_time": time}});
     let rows = [job("lost-2", OLD), job("lost", OLD - 1000)];

@@ -1,4 +1,4 @@
-//! Creating jobs.
+//! Creation of jobs.
 
 mod builder;
 mod copy;

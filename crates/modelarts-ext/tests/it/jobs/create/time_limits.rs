@@ -1,4 +1,4 @@
-//! Time limits of a create, and of other calls that send several requests.
+//! Time limits of a create, and of other methods that send several requests.
 
 use std::{
     future::pending,
@@ -25,7 +25,7 @@ use crate::support::{
     server::PROJECT,
 };
 
-/// A client of a made-up network.
+/// A client of a simulated network.
 fn within(
     clock: &TestClock,
     network: impl Fn(&str, &Value) -> Option<NetworkReply> + Send + Sync + 'static,
@@ -54,7 +54,7 @@ async fn a_search_without_end_does_not_hang_a_create() {
         if line == "POST training-jobs" {
             return Some(Err(ConnectorError::Lost("cut".into())));
         }
-        // Each page takes ten seconds, and there is always one more.
+        // Each page takes ten seconds, and there is always another one.
         time.advance(Duration::from_secs(10));
         let page = count.fetch_add(1, Ordering::Relaxed);
         assert!(page < 100, "this does not end");
@@ -69,8 +69,8 @@ async fn a_search_without_end_does_not_hang_a_create() {
     let error = refused(minimal_create(&client).0.submit().await);
     assert_eq!(
         error.to_string(),
-        "CreateTrainingJob: not finished within 300s: time ran out while a job was looked for whose \
-         create had been lost; the job may exist all the same: look for a job named \"lost\" before \
+        "CreateTrainingJob: not finished within 300s: time ran out while the job of a lost \
+         create was being searched for; the job may exist all the same: look for a job named \"lost\" before \
          sending it again"
     );
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
@@ -99,7 +99,7 @@ async fn a_create_that_is_not_answered_ends_and_may_have_been_executed() {
     assert!(error.is_uncertain());
 }
 
-/// Credentials that never come.
+/// Credentials that never become available.
 #[derive(Debug)]
 struct Never(TestClock);
 
@@ -129,7 +129,7 @@ async fn a_create_without_credentials_ends_and_was_not_sent() {
 }
 
 #[tokio::test]
-async fn what_makes_several_calls_has_one_time_limit() {
+async fn methods_that_make_several_calls_have_one_time_limit() {
     let clock = TestClock::new();
     let time = clock.clone();
     let shown = AtomicU64::new(0);
@@ -160,7 +160,7 @@ async fn what_makes_several_calls_has_one_time_limit() {
         ),
         (
             refused(job.metrics("worker-0").await),
-            timed_out("metrics were being asked for"),
+            timed_out("metrics were being requested"),
             false,
         ),
         (
