@@ -2,33 +2,33 @@
 
 use std::{fmt, io};
 
-/// Why the state in a data directory, `state.sqlite3`, cannot be used.
+/// Reasons why the state in a data directory, `state.sqlite3`, cannot be opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DatabaseError {
-    /// Another emulator runs on the directory.
+    /// Another emulator uses the directory.
     InUse,
-    /// It was written by a newer version of the emulator, or one before layout 1.
+    /// The layout is that of a newer version of the emulator, or older than layout 1.
     Version {
-        /// The number of its layout.
+        /// The layout of the file.
         found: i64,
-        /// The number of this emulator's layout.
+        /// The layout of this version of the emulator.
         expected: i64,
     },
-    /// It has an earlier layout and cannot be given that of this emulator. It is as it was.
+    /// The migration from an earlier layout failed. The file is unchanged.
     Migration {
-        /// The number of the layout that cannot be changed.
+        /// The layout before the failed step.
         from: i64,
-        /// The number of the layout that it was to get.
+        /// The layout after the failed step.
         to: i64,
-        /// Why not.
+        /// The error of the step.
         error: rusqlite::Error,
     },
-    /// Parts of it cannot be read. The text says which, in SQLite's words.
+    /// Parts of the file cannot be read, with the message of SQLite.
     Damaged(String),
-    /// The file cannot be made.
+    /// The file cannot be created.
     File(io::Error),
-    /// SQLite refuses it.
+    /// SQLite reports an error.
     Sqlite(rusqlite::Error),
 }
 

@@ -1,22 +1,22 @@
-//! Errors of the start of an emulator, and of waiting for a job.
+//! Errors of starting an emulator and of waiting for a job.
 
 use std::{fmt, io, net::SocketAddr, path::PathBuf};
 
 use crate::{database::error::DatabaseError, execution::seeds::SeedError};
 
-/// Why an emulator did not start.
+/// Reasons why an emulator did not start.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// It was to listen on an address that others can reach.
+    /// The address is not a loopback address.
     NotLoopback(SocketAddr),
-    /// The address cannot be had.
+    /// The address is not available.
     Listen(SocketAddr, io::Error),
-    /// A directory cannot be made.
+    /// A directory cannot be created.
     Directory(PathBuf, io::Error),
     /// The state in the data directory cannot be used.
     Database(DatabaseError),
-    /// Jobs cannot be put there.
+    /// The seeds cannot be created.
     Seeds(SeedError),
 }
 
@@ -50,15 +50,15 @@ impl std::error::Error for StartError {
     }
 }
 
-/// Why [`Emulator::wait_for`](crate::emulator::Emulator::wait_for) gave up.
+/// Reasons why [`Emulator::wait_for`](crate::emulator::Emulator::wait_for) failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitError {
-    /// There is no such job.
+    /// The job does not exist.
     NoSuchJob,
-    /// The job has ended in another phase.
+    /// The job ended in another phase.
     Ended {
-        /// That phase.
+        /// The phase in which it ended.
         phase: &'static str,
     },
 }
