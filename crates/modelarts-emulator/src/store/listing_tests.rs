@@ -1,4 +1,4 @@
-//! Lists against a plain look at all jobs.
+//! Lists compared with a plain filter over all jobs.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Numbers that look random and are the same in each run.
+/// Pseudo-random numbers that are the same in each run.
 struct Dice(u64);
 
 impl Dice {
@@ -33,7 +33,7 @@ impl Dice {
     }
 
     fn moment(&mut self) -> Timestamp {
-        // Within milliseconds, seconds, hours and decades of each other.
+        // Differences of milliseconds, seconds, hours and decades.
         let spread = self.one_of(&[5, 3_000, 9_000_000, 1_500_000_000_000]);
         let sum = 1_600_000_000_000 + self.below(spread);
         Timestamp::from_millis(i64::try_from(sum).unwrap())
@@ -48,7 +48,7 @@ const STATES: [JobState; 4] = [
 ];
 const PARTS: [&str; 5] = ["bert", "Bert", "re", "s-net", "x"];
 
-/// A job as the expected list has it.
+/// A job of the expected list.
 struct Plain {
     id: String,
     name: String,
@@ -60,11 +60,11 @@ struct Plain {
     state: JobState,
     tags: BTreeMap<String, String>,
     nodes: u32,
-    /// It has been on its nodes.
+    /// The job has been on its nodes.
     ran: bool,
 }
 
-/// The id of a job: few beginnings, so that some have the same network.
+/// The id of a job, with few prefixes, so that some share a network.
 fn id(number: u64) -> String {
     format!("{:02x}{:02x}-{number}", number % 2, number % 3)
 }
@@ -182,7 +182,7 @@ fn random_test(dice: &mut Dice, number: u64) -> (Key, Test) {
     (key, test)
 }
 
-/// Looks for tags or hosts, now and then.
+/// Adds tags or hosts to some selections.
 fn narrow(dice: &mut Dice, selection: &mut Selection) {
     if dice.below(4) == 0 {
         for key in ["a", "b"]
@@ -202,7 +202,7 @@ fn narrow(dice: &mut Dice, selection: &mut Selection) {
     }
 }
 
-/// A store with jobs that came, changed and went, and what a plain look finds there: in order.
+/// A store whose jobs were created, changed and deleted, and the expected jobs in order.
 fn filled(dice: &mut Dice) -> (JobStore, Vec<Plain>) {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
     let mut plain: Vec<Plain> = Vec::new();
@@ -212,12 +212,12 @@ fn filled(dice: &mut Dice) -> (JobStore, Vec<Plain>) {
         plain.push(job);
         change(dice, &store, &mut plain);
     }
-    // A stable sort: those of one millisecond stay in their order.
+    // A stable sort: jobs of the same millisecond stay in their order.
     plain.sort_by_key(|job| job.created);
     (store, plain)
 }
 
-/// Removes a job, or changes one, or does nothing.
+/// Deletes a job, changes one, or does nothing.
 fn change(dice: &mut Dice, store: &JobStore, plain: &mut Vec<Plain>) {
     let other = usize::try_from(dice.below(plain.len() as u64)).unwrap();
     match dice.below(8) {
@@ -241,7 +241,7 @@ fn change(dice: &mut Dice, store: &JobStore, plain: &mut Vec<Plain>) {
     }
 }
 
-/// Lists over jobs that came, changed and went are what a look at all jobs gives.
+/// Lists of jobs that were created, changed and deleted equal a filter over all jobs.
 #[test]
 fn lists_are_right_whatever_is_asked() {
     let mut dice = Dice(7);
@@ -286,7 +286,7 @@ fn lists_are_right_whatever_is_asked() {
     assert_eq!(store.list("other", &Selection::default()).unwrap().total, 0);
 }
 
-/// Counts that are remembered follow the jobs that come, change and go.
+/// Cached counts follow jobs that are created, changed and deleted.
 #[test]
 fn what_is_asked_for_again_is_right_again() {
     let mut dice = Dice(11);
@@ -338,7 +338,7 @@ fn what_is_asked_for_again_is_right_again() {
     assert!(known > 300, "only {known} of the counts were remembered");
 }
 
-/// Counts that are made in advance go away with the jobs.
+/// Creation counts are removed with the jobs.
 #[test]
 fn nothing_is_left_of_jobs_that_have_gone() {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));

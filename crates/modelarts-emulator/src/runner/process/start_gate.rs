@@ -1,5 +1,6 @@
-//! The code starts when its process group is on record: a shell waits for the word, and becomes the
-//! code. If the emulator dies before it says the word, the pipe ends, and so does the shell.
+//! Delayed start of the code, until its process group is recorded: a shell waits for a line, and
+//! then replaces itself with the code. If the emulator is killed before, the pipe ends, and so does
+//! the shell.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
@@ -8,11 +9,11 @@ use tokio::process::Command;
 /// The line that the shell waits for.
 pub(super) const GO: &[u8] = b"go\n";
 
-/// Variables that the shell sets by itself, and the one that it reads the word into.
+/// Variables that the shell sets itself, and the one that it reads the line into.
 const SHELL_VARIABLES: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];
 
-/// A command that becomes `program` with just these variables once it has read the word. The
-/// shell's own are not for the job, unless it has some of these names: those are set again.
+/// A command that replaces itself with `program`, with just these variables, once it has read the
+/// line. The shell's own variables are removed, and set again if they are in `variables`.
 pub(crate) fn command(
     program: impl Into<OsString>,
     arguments: impl IntoIterator<Item = OsString>,
@@ -48,7 +49,7 @@ mod tests {
 
     use super::*;
 
-    /// The output of `program`, after the shell was told `word` and the emulator had died.
+    /// The output of `program`, after the shell has read `word` and the pipe has been closed.
     async fn output_of(
         word: &[u8],
         program: &[&str],

@@ -1,8 +1,8 @@
-//! Bodies that break one rule each, and bodies at the limit that break none.
+//! Bodies that break one rule each, and bodies at the limit that are valid.
 
 use serde_json::{Value, json};
 
-/// A body that breaks nothing.
+/// A valid body.
 pub(crate) fn sound() -> Value {
     json!({
         "kind": "job",
@@ -16,7 +16,7 @@ pub(crate) fn sound() -> Value {
     })
 }
 
-/// Another body that breaks nothing, with a custom image in a pool.
+/// A valid body with a custom image in a pool.
 pub(crate) fn image() -> Value {
     json!({
         "kind": "job",
@@ -26,7 +26,7 @@ pub(crate) fn image() -> Value {
     })
 }
 
-/// A third, from a stored algorithm.
+/// A valid body with a stored algorithm.
 pub(crate) fn stored() -> Value {
     json!({
         "kind": "job",
@@ -39,7 +39,7 @@ pub(crate) fn stored() -> Value {
     })
 }
 
-/// A role of a heterogeneous job that breaks nothing.
+/// A valid role of a heterogeneous job.
 fn role() -> Value {
     json!({
         "role": "learner",
@@ -48,7 +48,7 @@ fn role() -> Value {
     })
 }
 
-/// `body` with members set, by pointer; null takes a member away.
+/// `body` with members set, by pointer; null removes a member.
 pub(crate) fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
     for (pointer, value) in changes {
         let mut here = &mut body;
@@ -66,10 +66,10 @@ pub(crate) fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
     body
 }
 
-/// The status, the code and a part of the message that a case is refused with.
+/// The status, the code and a part of the message of the expected error.
 pub(super) type Break = (u16, u16, &'static str);
 
-/// Rule, body, break or none.
+/// Rule, body, and the expected error, if any.
 #[rustfmt::skip]
 pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
     let s = |changes: &[(&str, Value)]| with(sound(), changes);
