@@ -1,4 +1,4 @@
-//! What an emulator of this service must show, point by point, and the test that shows it.
+//! Acceptance points of the emulator, and the test that covers each.
 //!
 //! The facts behind the points have rows in `openapi/SOURCES.md`; those of jobs are under
 //! "Behaviour".
@@ -108,7 +108,8 @@ async fn few_file_systems_and_not_everywhere() {
     }
 }
 
-/// Two nodes: one runs, one is free; who asks for two waits, and who asks for one behind it, too.
+/// A pool of two nodes, of which one is in use: a job with two nodes waits, and so does a job with
+/// one node behind it.
 #[tokio::test]
 async fn the_head_of_the_queue_blocks_smaller_jobs() {
     let script = Script::from_json(r#"{"default": [{"seconds": 60}]}"#).unwrap();
@@ -126,7 +127,7 @@ async fn the_head_of_the_queue_blocks_smaller_jobs() {
         job["spec"]["resource"] = json!({"pool_id": "two", "node_count": nodes});
         ids.push(site.create(&job).await);
     }
-    // The third could run from the beginning, and does not.
+    // The third job would fit from the beginning.
     for (seconds, expected) in [
         (30, ["Running", "Pending", "Pending"]),
         (60, ["Completed", "Running", "Pending"]),
@@ -163,7 +164,7 @@ async fn the_clouds_differ() {
         let reply = site.client.post("/training-jobs", &job).await;
         assert_eq!(reply.error(), (expected.0, expected.1.to_owned()), "{job}");
     }
-    // The project that a login asks for has the name of the region.
+    // A login names the project by the region.
     let otc = Site::with(|builder| builder.password("p").cloud(Cloud::Otc)).await;
     let huawei = Site::with(|builder| builder.password("p")).await;
     for (site, project, status) in [
@@ -189,7 +190,7 @@ async fn the_clouds_differ() {
     }
 }
 
-/// Nulls, empty objects and bodies that are none, as in examples (SOURCES D-06, D-31, D-32).
+/// Nulls, empty objects and responses without a body, as in examples (SOURCES D-06, D-31, D-32).
 #[tokio::test]
 async fn nothing_is_written_as_documented() {
     let site = Site::start().await;

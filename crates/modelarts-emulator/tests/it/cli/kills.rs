@@ -1,11 +1,11 @@
-//! The program is killed at a hundred random moments under load, and nothing that it has told
-//! anybody is lost.
+//! Durability of the program: it is killed at a hundred random moments under load, and no
+//! acknowledged change is lost.
 //!
-//! Three clients create, change, look at and delete jobs. The moment of a kill is a random number
-//! of answers; requests are on their way then. After the next start each client looks for
-//! everything that it was told before: jobs, descriptions, deletions, events, lines of logs. A
-//! part of the jobs runs until the end of the test: each of their processes must have gone when
-//! the next start is ready, and they must run again.
+//! Three clients create, change, read and delete jobs. The moment of a kill is a random number of
+//! responses; further requests are in flight then. After the next start, each client checks
+//! everything that was acknowledged: jobs, descriptions, deletions, events, log lines. Some jobs
+//! run until the end of the test: each of their processes must have ended when the next start is
+//! ready, and they must run again.
 
 use std::{
     collections::BTreeMap,
@@ -34,12 +34,12 @@ use crate::support::{
 const SEED: u64 = 20_260_115;
 const KILLS: usize = 100;
 const CLIENTS: usize = 3;
-/// A kill comes after at most so many answers.
+/// Most responses before a kill.
 const ANSWERS: usize = 20;
-/// More than these a client does not keep.
+/// Most jobs of a client.
 const JOBS: usize = 5;
 
-/// Numbers that look random and are the same in each run.
+/// Pseudo-random numbers that are the same in each run.
 struct Dice(u64);
 
 impl Dice {
@@ -52,7 +52,7 @@ impl Dice {
     }
 }
 
-/// What a client was told about a job.
+/// The acknowledged state of a job.
 #[derive(Debug)]
 struct Known {
     id: String,
@@ -61,7 +61,7 @@ struct Known {
     log: String,
 }
 
-/// What a client has asked for and not been answered.
+/// A request without a response.
 #[derive(Debug)]
 enum Asked {
     Create { name: String },
@@ -69,22 +69,22 @@ enum Asked {
     Delete { at: usize },
 }
 
-/// One client and what it knows.
+/// A client and its acknowledged state.
 struct Witness {
     name: usize,
     dice: Dice,
     jobs: Vec<Known>,
-    /// Their deletions were acknowledged.
+    /// Jobs whose deletion was acknowledged.
     deleted: Vec<String>,
     asked: Option<Asked>,
     made: usize,
-    /// How many times a job was seen to have been interrupted by a kill.
+    /// Number of jobs interrupted by a kill.
     interrupted: usize,
-    /// The port of the gate that some jobs wait at.
+    /// The port of the gate at which some jobs wait.
     gate: u16,
 }
 
-/// Counts answers, and tells when there are enough.
+/// A counter of responses that signals when the kill is due.
 struct Moment {
     left: AtomicUsize,
     come: Notify,
@@ -105,7 +105,7 @@ impl Moment {
     }
 }
 
-/// An answer, or nothing if the program has gone.
+/// Sends a request; returns `None` if the program has ended.
 async fn send(
     client: &Client,
     method: Method,
@@ -125,7 +125,7 @@ async fn send(
     Some((status, serde_json::from_str(&text).unwrap_or(Value::Null)))
 }
 
-/// The program, whose messages are taken and thrown away.
+/// Starts the program, and discards its messages.
 pub(crate) async fn start(place: &Path, flags: &[&str]) -> Program {
     let mut program = serve_with(place, flags).await;
     let mut messages = program.child.stderr.take().unwrap();
@@ -154,7 +154,7 @@ impl Witness {
     fn request(&mut self) -> (String, Value) {
         self.made += 1;
         let name = format!("job-{}-{}", self.name, self.made);
-        // Two of three end by themselves, the third says whose child it is and waits.
+        // Two of three jobs end by themselves; the third reports its parent process and waits.
         let command = if self.dice.below(3) > 0 {
             "for i in 1 2 3; do echo line $i; done".to_owned()
         } else {
@@ -172,7 +172,7 @@ impl Witness {
         (name, job)
     }
 
-    /// Asks for this and that until the program has gone.
+    /// Sends random requests until the program has ended.
     async fn load(&mut self, client: &Client, moment: &Moment) {
         while self.step(client).await.is_some() {
             moment.answered();
@@ -237,7 +237,7 @@ impl Witness {
         Some(())
     }
 
-    /// What was seen before is still there, in its place.
+    /// Checks that events seen before are still in their places.
     async fn see_events(&mut self, client: &Client, at: usize) -> Option<()> {
         let known = &mut self.jobs[at];
         let mut events = Vec::new();
@@ -280,8 +280,8 @@ impl Witness {
         Some(())
     }
 
-    /// After a start: what was asked for without an answer has happened or not, and all else is
-    /// as it was told.
+    /// After a start, checks that unacknowledged requests took effect entirely or not at all, and
+    /// that acknowledged state is unchanged.
     async fn verify(&mut self, client: &Client) {
         let mut maybe = BTreeMap::new();
         let mut deleted = None;
@@ -324,7 +324,7 @@ impl Witness {
                 self.see_log(client, at).await.unwrap();
             }
         }
-        // It may be on its way out already: then it will go, as those whose deletion was
+        // The deletion may be in progress: the job is then checked like those whose deletion was
         // acknowledged.
         if let Some(at) = deleted {
             let id = self.jobs.remove(at).id;
@@ -341,7 +341,7 @@ impl Witness {
             .unwrap()
     }
 
-    /// All that were deleted go, all others come to their end.
+    /// Waits until deleted jobs are gone and all others have ended.
     async fn all_end(&self, client: &Client) -> Vec<Value> {
         for id in &self.deleted {
             while self.show(client, id).await.0 != 400 {}
@@ -363,7 +363,7 @@ impl Witness {
     }
 }
 
-/// Where jobs wait: all that have come, by the emulator whose children they are.
+/// A gate at which jobs wait, with the emulator whose children they are.
 #[derive(Clone, Default)]
 struct Gate {
     waiting: Arc<Mutex<Waiting>>,
@@ -377,7 +377,7 @@ struct Waiting {
 }
 
 impl Gate {
-    /// Lets nobody through until it is opened. Gives the port.
+    /// Starts the gate, which stays closed until it is opened. Returns the port.
     async fn start(&self) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -389,7 +389,7 @@ impl Gate {
                 tokio::spawn(async move {
                     let mut stream = BufReader::new(stream);
                     let mut parent = String::new();
-                    // Nothing, if it was killed on its way here.
+                    // Empty if the process was killed before it wrote the line.
                     let said = stream.read_line(&mut parent).await;
                     let mut waiting = gate.waiting.lock();
                     if said.is_ok() && !waiting.open {
@@ -419,7 +419,7 @@ impl Gate {
         }
     }
 
-    /// Waits until all children of others than `url` have gone. Gives how many there were.
+    /// Waits until all children of other emulators have ended. Returns their number.
     async fn only_children_of(&self, url: &str) -> usize {
         let all = std::mem::take(&mut self.waiting.lock().connections);
         let (own, mut others): (Vec<_>, Vec<_>) =
@@ -440,7 +440,7 @@ impl Gate {
     }
 }
 
-/// Simulated jobs write their logs when somebody asks for them: what was shown must be there again.
+/// Simulated jobs write their logs when they are requested: lines shown before must be there again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kills_lose_nothing_of_simulated_jobs() {
     let place = tempfile::tempdir().unwrap();
@@ -504,7 +504,7 @@ async fn a_hundred_kills_lose_nothing() {
         let child = &mut program.child;
         let kill = async {
             moment.come.notified().await;
-            // Every other time, when jobs have begun to run.
+            // In every other round, when jobs have begun to run.
             if round % 2 == 1 {
                 gate.reached(&client.url).await;
             }
@@ -538,7 +538,7 @@ async fn a_hundred_kills_lose_nothing() {
         "{kept} jobs kept, {deleted} deleted, {interrupted} interruptions seen, {unanswered} requests without an answer, {left} processes left"
     );
     println!("{told}");
-    // The load was one: otherwise the test would show nothing.
+    // Guards against a load that is too light to show anything.
     let load = kept > 0 && deleted > 20 && interrupted > 20 && unanswered > 50 && left > 20;
     assert!(load, "{told}");
 }

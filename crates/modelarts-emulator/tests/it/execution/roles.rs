@@ -51,7 +51,7 @@ async fn log(site: &Site, id: &str, task: &str) -> String {
     reply.json()["content"].as_str().unwrap().to_owned()
 }
 
-/// Prints what the container is told, and writes it to the output.
+/// Prints the environment of the container, and writes it to the output.
 const TELLS: &str = r#"
 import os, sys
 names = ["MA_TASK_NAME", "VC_TASK_INDEX", "MA_NUM_HOSTS", "MA_NUM_GPUS", "VC_LEARNER_NUM", "VC_WORKER_NUM", "MODE"]
@@ -357,7 +357,7 @@ async fn roles_are_held_against_the_rules_for_jobs() {
     let reply = site.client.post("/training-jobs", &both).await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
 
-    // Elements without a role, or of one role, have one row of tasks.
+    // Elements without a role, or with the same role, share one sequence of tasks.
     let mut nameless = sound();
     nameless.as_object_mut().unwrap().remove("role");
     let tasks = json!([nameless, with("/role", "".into()), sound()]);
@@ -436,7 +436,7 @@ async fn the_whole_job_ends_and_waits_as_its_spec_says() {
     assert_eq!(put(&site, &path, change.clone()).await.status, 200);
     let policy = |details: Value| details["spec"]["schedule_policy"].clone();
     assert_eq!(policy(site.details(&id).await), json!({"priority": 2}));
-    // A job without a `spec` has one then.
+    // Without `spec` in the request, the response has one.
     job.as_object_mut().unwrap().remove("spec");
     job["metadata"]["name"] = "bare".into();
     let bare = site.create(&job).await;

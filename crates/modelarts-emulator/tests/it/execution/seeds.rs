@@ -1,4 +1,4 @@
-//! Jobs that were put there, with a past.
+//! Seeded jobs with an invented past.
 
 use std::{
     sync::Arc,
@@ -84,7 +84,7 @@ async fn a_job_has_the_past_that_it_was_given() {
         tags.json()["tags"],
         json!([{"key": "team", "value": "blue"}])
     );
-    // Three years ago: its log has been cleared away.
+    // The log is three years old, beyond its retention.
     let path = format!("/training-jobs/{id}/tasks/worker-0/logs/preview");
     let log = site.client.get(&path).await;
     assert_eq!(log.error(), (400, "ModelArts.2819".to_owned()));
@@ -162,7 +162,7 @@ async fn many_are_put_there_for_any_user_and_are_there_again_after_a_restart() {
         let mut site = start().await;
         let own = site.client.post("/training-job-searches", &json!({})).await;
         assert_eq!(own.json()["total"], 0);
-        // The other user's keys are not known here, and need not be: a token is as good.
+        // The test has no keys of the other user, and uses a token.
         site.client.project_id = "b".into();
         let url = format!("{}/_emulator/health", site.emulator.url());
         let health = Reply::of(site.client.http.get(url).send().await.unwrap()).await;
@@ -245,7 +245,7 @@ async fn what_cannot_be_is_refused_and_nothing_is_put_there() {
         let said = reply.json()["error_msg"].as_str().unwrap().to_owned();
         assert!(said.contains(sentence), "{seeded}: {said}");
     }
-    // Seen only when the first is there already: it is taken away again.
+    // The conflict is found when the first job exists already: it is removed again.
     let reply = seed(&site, json!([{"name": "b"}, {"name": "taken"}])).await;
     assert_eq!(reply.status, 400, "{}", reply.text);
     let list = site.client.post("/training-job-searches", &json!({})).await;
@@ -256,7 +256,7 @@ async fn what_cannot_be_is_refused_and_nothing_is_put_there() {
     assert!(matches!(error, StartError::Seeds(_)), "{error}");
 }
 
-/// The second of three has a file in the place of its directory.
+/// The directory of the second of three jobs is a file.
 #[tokio::test]
 async fn a_log_that_cannot_be_written_takes_all_with_it() {
     let site = Site::start().await;

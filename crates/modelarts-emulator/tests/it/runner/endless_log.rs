@@ -1,4 +1,4 @@
-//! A job whose log has no end.
+//! A job with an endless log.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::Site;
 
-/// It writes faster than anybody reads. The timeout is there for the case that nobody answers.
+/// The log grows faster than it is read. The timeout covers a request without a response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_that_never_stops_talking_is_previewed_and_stopped() {
     let site = Site::with(|builder| builder.log_cap(1000)).await;

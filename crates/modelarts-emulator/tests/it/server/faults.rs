@@ -1,4 +1,4 @@
-//! Answers that go wrong on purpose.
+//! Injected faults.
 
 use modelarts_emulator::{
     faults::{Fault, FaultRule},
@@ -148,7 +148,7 @@ async fn statuses_and_pages_replace_the_answer() {
     );
     assert_eq!(reply.headers["x-request-id"].len(), 32);
 
-    // Nothing was executed, and the next answer is right again.
+    // The operation was not executed, and the next response is normal again.
     assert_eq!(counts(&site, "CreateTrainingJob"), (3, 0));
     site.create(&job).await;
     assert_eq!(counts(&site, "CreateTrainingJob"), (4, 1));
@@ -182,7 +182,7 @@ async fn connections_are_reset_before_the_answer() {
         );
         assert_eq!(counts(&site, "CreateTrainingJob").1, executed, "{fault:?}");
     }
-    // The job whose answer was lost is there.
+    // The job whose response was lost exists.
     assert_eq!(
         Reply::of(send().await.unwrap()).await.error(),
         (400, "ModelArts.2751".to_owned())
@@ -360,7 +360,7 @@ async fn what_was_asked_can_be_read_without_its_credentials() {
     assert!(last.iter().all(|request| request.path.ends_with("/y")));
 }
 
-/// Variables and credentials are not for whoever reads the last requests, unless that is asked for.
+/// The last requests show variables and credentials only if enabled.
 #[tokio::test]
 async fn secrets_of_requests_are_masked_unless_asked_for() {
     let body = json!({
