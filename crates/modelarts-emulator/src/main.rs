@@ -68,7 +68,7 @@ async fn serve(arguments: Serve) -> Result<(), Failure> {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    tracing::info!("ending, with all jobs");
+    tracing::info!("ending with all jobs");
     emulator.shutdown().await;
     Ok(())
 }

@@ -119,7 +119,7 @@ impl User {
     pub fn list_from_json(text: &str) -> Result<Vec<Self>, String> {
         let users: Vec<Self> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if users.is_empty() {
-            return Err("there is no user in it".into());
+            return Err("it must have at least one user".into());
         }
         Ok(users)
     }

@@ -204,7 +204,7 @@ impl ApiError {
             StatusCode::REQUEST_TIMEOUT,
             "Emulator.0408",
             format!(
-                "The body of a request must be there within {} s after its head.",
+                "The body of a request must arrive within {} s after its head.",
                 maximum.as_secs()
             ),
         )
@@ -235,7 +235,7 @@ impl ApiError {
         Self::new(
             StatusCode::NOT_FOUND,
             "Emulator.0404",
-            format!("There is no job with the id {id:?}; creations and lists give ids."),
+            format!("There is no job with the id {id:?}; creations and lists return ids."),
         )
     }
 

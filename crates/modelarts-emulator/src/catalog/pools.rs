@@ -55,9 +55,7 @@ impl Pool {
             None | Some("cpu") => PoolKind::Cpu,
             Some("gpu") => PoolKind::Gpu,
             Some(kind) => {
-                return Err(format!(
-                    "`{kind}` is no kind of pool; there are cpu and gpu"
-                ));
+                return Err(format!("`{kind}` must be a kind of pool, cpu or gpu"));
             }
         };
         if parts.next().is_some() {

@@ -103,9 +103,9 @@ impl Quirks {
     /// # Errors
     /// A sentence, if the switch or the value does not exist.
     pub fn set(&mut self, setting: &str) -> Result<(), String> {
-        let (name, value) = setting
-            .split_once('=')
-            .ok_or_else(|| format!("`{setting}` is not like events-offset=page"))?;
+        let (name, value) = setting.split_once('=').ok_or_else(|| {
+            format!("`{setting}` must have the form name=value, for example events-offset=page")
+        })?;
         let mut all = serde_json::to_value(*self).map_err(|error| error.to_string())?;
         all[name] = value.into();
         *self = serde_json::from_value(all).map_err(|error| error.to_string())?;

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_manual_clock_wakes_those_whose_time_has_come() {
+    async fn a_manual_clock_wakes_due_sleepers() {
         let clock = ManualClock::at(UNIX_EPOCH);
         let soon = clock.sleep(Duration::from_secs(1));
         let mut later = clock.sleep(Duration::from_secs(10));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manual_clock_forgets_who_no_longer_sleeps() {
+    fn a_manual_clock_removes_dropped_sleepers() {
         let clock = ManualClock::at(UNIX_EPOCH);
         let short = clock.sleep(Duration::from_secs(1));
         let _long = clock.sleep(Duration::from_secs(2));

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_times_are_refused() {
         for text in ["", "yesterday", "99999999999999999999", "-5", "2022-11-26"] {
             assert_eq!(Timestamp::parse(text), None, "{text:?}");
         }

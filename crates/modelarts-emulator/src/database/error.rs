@@ -50,15 +50,15 @@ impl fmt::Display for DatabaseError {
             ),
             Self::Version { found, expected } => write!(
                 f,
-                "it has the layout {found}, from which no way leads to the layout {expected} of this emulator: it must be 1 or more. Delete it, choose another data directory, or use the version of the emulator that has written it"
+                "it has the layout {found}, which cannot be migrated to the layout {expected} of this emulator: it must be 1 or more. Delete it, choose another data directory, or use the version of the emulator that has written it"
             ),
             Self::Migration { from, to, error } => write!(
                 f,
-                "it cannot be changed from the layout {from} to the layout {to}, and is as it was: {error}. Choose another data directory, or use the version of the emulator that has written it"
+                "the migration from the layout {from} to the layout {to} failed, and the file is unchanged: {error}. Choose another data directory, or use the version of the emulator that has written it"
             ),
             Self::Damaged(damage) => write!(
                 f,
-                "it is damaged: {damage}. Put a copy of it in its place, or delete it and lose the jobs in it"
+                "it is damaged: {damage}. Restore a backup, or delete it and lose the jobs in it"
             ),
             Self::File(error) => error.fmt(f),
             Self::Sqlite(error) => error.fmt(f),

@@ -422,7 +422,7 @@ mod tests {
                     .unwrap_err()
                     .to_string(),
                 format!(
-                    "it has the layout {found}, from which no way leads to the layout 3 of this emulator: it must be 1 or more. Delete it, choose another data directory, or use the version of the emulator that has written it"
+                    "it has the layout {found}, which cannot be migrated to the layout 3 of this emulator: it must be 1 or more. Delete it, choose another data directory, or use the version of the emulator that has written it"
                 )
             );
         }
@@ -470,7 +470,7 @@ mod tests {
         let text = error.to_string();
         assert!(text.starts_with("it is damaged: "), "{text}");
         assert!(
-            text.ends_with(". Put a copy of it in its place, or delete it and lose the jobs in it"),
+            text.ends_with(". Restore a backup, or delete it and lose the jobs in it"),
             "{text}"
         );
         assert!(
@@ -522,7 +522,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_can_read_the_tokens() {
+    fn only_the_user_can_read_the_tokens() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.sqlite3");

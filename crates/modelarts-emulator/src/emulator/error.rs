@@ -27,7 +27,7 @@ impl fmt::Display for StartError {
                 f,
                 "cannot listen on {address}: the emulator executes what it is sent, so it listens on loopback addresses only, for example 127.0.0.1:0"
             ),
-            Self::Seeds(error) => write!(f, "cannot put jobs there: {error}"),
+            Self::Seeds(error) => write!(f, "cannot create the jobs of the seeds: {error}"),
             Self::Database(error) => {
                 write!(f, "cannot use state.sqlite3 in the data directory: {error}")
             }

@@ -116,7 +116,7 @@ impl Driver {
     pub(crate) async fn clear_scratch(&self) {
         for worker in &self.workers {
             if let Err(error) = self.state.runner.clear_scratch(worker.clone()).await {
-                tracing::warn!(job = self.id, %error, "a scratch directory is not emptied");
+                tracing::warn!(job = self.id, %error, "a scratch directory cannot be emptied");
             }
         }
     }

@@ -188,11 +188,7 @@ impl Driver {
     async fn wait_for_nodes(&mut self, requeued: bool) -> Result<bool, StopReason> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
         if !self.state.scheduler.has_pool(pool) {
-            tracing::warn!(
-                job = self.id,
-                pool,
-                "its pool has gone since the last start"
-            );
+            tracing::warn!(job = self.id, pool, "its pool no longer exists");
             return Ok(false);
         }
         if self.slot.is_none() {

@@ -96,7 +96,7 @@ impl TryFrom<Value> for SeedTime {
             Value::String(text) => Timestamp::parse(text),
             value => value.as_i64().and_then(Timestamp::in_range),
         };
-        let sentence = || format!("a time is RFC 3339 or milliseconds, not {value}");
+        let sentence = || format!("a time must be RFC 3339 or milliseconds, not {value}");
         moment.map(Self).ok_or_else(sentence)
     }
 }
@@ -163,7 +163,7 @@ impl Seeds {
             }
             let marked = seed.name.as_ref().is_some_and(|name| name.contains("{n}"));
             if count > 1 && (seed.id.is_some() || !marked) {
-                let sentence = ": several jobs need the mark {n} in `name`, and no `id`";
+                let sentence = ": several jobs need the placeholder {n} in `name`, and no `id`";
                 return Err(seed_error(at, sentence));
             }
             for n in [0, count - 1] {
@@ -367,7 +367,7 @@ impl Seed {
                 return Err(format!(".{name} must not be in the future"));
             }
             if least.is_some_and(|least| time < least) {
-                return Err(format!(".{name} must not be before what comes before it"));
+                return Err(format!(".{name} must not be before the preceding time"));
             }
         }
         Ok(SeedTimes {
@@ -386,7 +386,9 @@ impl Seed {
         for (member, task) in named {
             if !known.contains(task) {
                 let known = known.join(", ");
-                return Err(format!(".{member}: {task} is no task of the job: {known}"));
+                return Err(format!(
+                    ".{member}: {task} is not a task of the job: {known}"
+                ));
             }
         }
         for (task, series) in &self.metrics {
@@ -474,6 +476,6 @@ impl Seed {
         // The table of phases above matches the state machine.
         reached
             .then_some(())
-            .ok_or_else(|| format!(".phase: no way leads to {phase}"))
+            .ok_or_else(|| format!(".phase: {phase} cannot be reached"))
     }
 }

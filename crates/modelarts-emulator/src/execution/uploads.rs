@@ -50,10 +50,10 @@ impl Driver {
                     }),
                     // The catalogue of events has no text for this.
                     Err(error) => {
-                        tracing::warn!(job = self.id, output = parameter, %error, "an output is not uploaded");
+                        tracing::warn!(job = self.id, output = parameter, %error, "an output cannot be uploaded");
                         if interrupt.is_cancelled() {
                             let line = format!(
-                                "[ModelArts Service Log] output {parameter}: not all uploaded, because the job was stopped and the upload took longer than the grace\n"
+                                "[ModelArts Service Log] output {parameter}: incomplete, because the job was stopped and the upload took longer than the grace period\n"
                             );
                             // Reported above.
                             let _ = runner.write_log(worker.clone(), line).await;
@@ -75,7 +75,7 @@ impl Driver {
             match export.await {
                 // The log is still empty.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => tracing::warn!(job = self.id, %error, "a log is not exported"),
+                Err(error) => tracing::warn!(job = self.id, %error, "a log cannot be exported"),
                 Ok(()) => {}
             }
         }

@@ -90,7 +90,7 @@ impl ConfinedDir {
         if path.is_dir() {
             Ok(path)
         } else {
-            Err(path_error(requested, "is in the way and no directory"))
+            Err(path_error(requested, "exists and is not a directory"))
         }
     }
 

@@ -98,8 +98,8 @@ impl ApiCall<'_> {
     pub(crate) fn read<R>(&self, look: impl FnOnce(&Job) -> R) -> Result<R, ApiError> {
         let id = self.job_id();
         let own = |job: &Job| (job.project == self.user.project_id).then(|| look(job));
-        let seen = self.state.store.read(id, own).flatten();
-        seen.ok_or_else(|| ApiError::job_not_found(id))
+        let value = self.state.store.read(id, own).flatten();
+        value.ok_or_else(|| ApiError::job_not_found(id))
     }
 
     /// Changes a job of the user's project.

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_left_for_the_next_time() {
+    fn lines_that_do_not_fit_are_in_the_next_page() {
         let log = b"123456789\nabc\ndef\n";
         let found = |ascending, base, max_bytes| {
             let query = LineQuery {

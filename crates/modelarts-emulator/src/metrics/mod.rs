@@ -90,7 +90,7 @@ impl Metrics {
             Ok(())
         });
         if let Err(error) = added {
-            tracing::error!(pod, %error, "a sample is not stored");
+            tracing::error!(pod, %error, "a sample cannot be stored");
         }
     }
 
@@ -154,7 +154,7 @@ impl Metrics {
             Ok(())
         });
         if let Err(error) = removed {
-            tracing::error!(pod, %error, "the metrics of a pod are left");
+            tracing::error!(pod, %error, "the metrics of a pod cannot be removed");
         }
     }
 }

@@ -46,7 +46,7 @@ impl Metrics {
             })
         });
         if let Err(error) = given {
-            tracing::error!(pod, %error, "values are not stored");
+            tracing::error!(pod, %error, "metrics cannot be stored");
         }
     }
 

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reading_that_has_begun_after_the_question_is_shared() {
+    fn a_reading_started_after_the_call_is_shared() {
         let meter = Meter::default();
         // A reading that starts after the call and finds no process.
         meter.0.lock().begun = Instant::now().checked_add(Duration::from_secs(3600));

@@ -178,7 +178,7 @@ impl WorkerFiles {
         if let Err(error) = fs::remove_dir_all(self.job_directory(job_id))
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(job = job_id, %error, "the job's directory is left");
+            tracing::warn!(job = job_id, %error, "the job's directory cannot be removed");
         }
     }
 

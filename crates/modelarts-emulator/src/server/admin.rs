@@ -156,7 +156,7 @@ async fn move_clock(State(state): State<Arc<EmulatorState>>, request: Request) -
         return show_time(State(state)).await;
     }
     reply(Err(ApiError::bad_control_request(
-        "This emulator runs on the clock on the wall; start it with --clock manual.",
+        "This emulator runs on the system clock; start it with --clock manual.",
     )))
 }
 

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_origin_is_its_own() {
+    fn only_the_emulators_own_origin_is_accepted() {
         for origin in [
             "http://127.0.0.1:8080",
             "http://localhost:8080",

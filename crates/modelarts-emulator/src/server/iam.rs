@@ -144,9 +144,9 @@ async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request
     // A value that is not valid text is compared as sent, and matches no project.
     let wanted = wanted.map(|name| decode(name).unwrap_or_else(|| name.to_owned()));
     let user = state.accounts.user(at);
-    let mut seen = BTreeSet::new();
+    let mut listed = BTreeSet::new();
     let own = state.accounts.users().iter().filter(|other| {
-        other.name == user.name && other.domain == user.domain && seen.insert(&other.project_id)
+        other.name == user.name && other.domain == user.domain && listed.insert(&other.project_id)
     });
     let projects: Vec<Value> = own
         .filter(|other| {

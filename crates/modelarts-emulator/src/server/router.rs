@@ -94,7 +94,7 @@ async fn refuse_web_pages(
     match host_guard::check(request.uri(), request.headers(), state.address.port()) {
         Ok(()) => next.run(request).await,
         Err(refusal) => {
-            tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: not from this machine's programs");
+            tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: foreign Host or Origin");
             reply(Err(refusal))
         }
     }

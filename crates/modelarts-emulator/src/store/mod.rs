@@ -127,7 +127,7 @@ impl JobStore {
             .database
             .write(|connection| job_table::save(connection, row, job, &tags));
         if let Err(error) = written {
-            tracing::error!(job = id, %error, "a change is not stored");
+            tracing::error!(job = id, %error, "a change cannot be stored");
         }
         drop(count_cache);
         if !entry.job.settled {
@@ -148,7 +148,7 @@ impl JobStore {
             count_cache.subtract(&job);
         }
         if let Err(error) = self.database.write(|c| job_table::remove(c, id)) {
-            tracing::error!(job = id, %error, "a deletion is not stored");
+            tracing::error!(job = id, %error, "a deletion cannot be stored");
         }
         drop(count_cache);
         drop(live);
@@ -252,16 +252,20 @@ impl JobStore {
         mut look: impl FnMut(Option<&Job>) -> Option<R>,
     ) -> R {
         let mut signal = self.signals.subscribe(id);
-        let seen = loop {
+        let value = loop {
             let there = self.read(id, |job| look(Some(job)));
             match there.unwrap_or_else(|| look(None)) {
-                Some(seen) => break seen,
+                Some(value) => break value,
                 None => signal.changed().await,
             }
         };
         if let Err(error) = self.database.committed().await {
-            tracing::error!(job = id, ?error, "what was waited for is not stored");
+            tracing::error!(
+                job = id,
+                ?error,
+                "a change that was waited for cannot be stored"
+            );
         }
-        seen
+        value
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn kind_of_cloud(creation: &Creation<'_>) -> Result<(), ApiError> {
 
 pub(super) fn tasks_or_spec(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.has_tasks() && creation.at("/spec").is_some() {
-        return rule_broken("tasks must not stand beside spec".into());
+        return rule_broken("tasks must not be set together with spec".into());
     }
     Ok(())
 }

@@ -17,14 +17,14 @@ pub(super) fn subscription_and_version(creation: &Creation<'_>) -> Result<(), Ap
     if creation.has("/algorithm/subscription_id") == creation.has("/algorithm/item_version_id") {
         return Ok(());
     }
-    rule_broken("algorithm.subscription_id and algorithm.item_version_id must come together")
+    rule_broken("algorithm.subscription_id and algorithm.item_version_id must be set together")
 }
 
 /// A job has at most one stored algorithm. If it names two, `id` takes precedence over the
 /// subscription.
 pub(super) fn one_stored_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.has("/algorithm/id") && creation.has("/algorithm/subscription_id") {
-        return rule_broken("algorithm.id must not stand beside algorithm.subscription_id");
+        return rule_broken("algorithm.id must not be set together with algorithm.subscription_id");
     }
     Ok(())
 }
@@ -53,7 +53,7 @@ fn beside_stored(creation: &Creation<'_>, own: [&str; 2]) -> Result<(), ApiError
     });
     match own {
         Some(name) => rule_broken(&format!(
-            "algorithm.{name} must not stand beside a stored algorithm"
+            "algorithm.{name} must not be set together with a stored algorithm"
         )),
         None => Ok(()),
     }
@@ -96,7 +96,7 @@ pub(super) fn boot_file_needs_code_dir(creation: &Creation<'_>) -> Result<(), Ap
 
 pub(super) fn command_or_boot_file(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.has("/algorithm/boot_file") && creation.has("/algorithm/command") {
-        return rule_broken("algorithm.command must not stand beside algorithm.boot_file");
+        return rule_broken("algorithm.command must not be set together with algorithm.boot_file");
     }
     Ok(())
 }
@@ -154,7 +154,7 @@ pub(super) fn engine_name_and_version(creation: &Creation<'_>) -> Result<(), Api
 
 pub(super) fn engine_id_beside_image(creation: &Creation<'_>) -> Result<(), ApiError> {
     if engine_has(creation, "engine_id") && engine_has(creation, "image_url") {
-        return rule_broken("algorithm.engine.engine_id must not stand beside image_url");
+        return rule_broken("algorithm.engine.engine_id must not be set together with image_url");
     }
     Ok(())
 }
@@ -212,7 +212,7 @@ pub(super) fn sys_packages_need_image(creation: &Creation<'_>) -> Result<(), Api
         .all(|name| engine_has(creation, name));
     if requested && !all {
         return rule_broken(
-            "algorithm.engine.install_sys_packages must stand beside engine_name, engine_version and image_url",
+            "algorithm.engine.install_sys_packages must be set together with engine_name, engine_version and image_url",
         );
     }
     Ok(())
@@ -276,7 +276,7 @@ pub(crate) fn local_code_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
             && (RESERVED_DIRS.contains(&path) || RESERVED_TREES.iter().any(below))
         {
             return Err(ApiError::local_code_dir(
-                "it must not be a directory that the service keeps for itself",
+                "it must not be a directory reserved by the service",
             ));
         }
     }
@@ -301,7 +301,7 @@ pub(crate) fn working_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// The working directory lies below `/home`. Others do not exist in the emulator (501).
+/// The working directory is a plain absolute path. The emulator does not have others (501).
 pub(super) fn working_dir_plain(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.text("/algorithm/working_dir") {
         Some(path) if has_effect(creation) && path.starts_with('/') => {

@@ -160,7 +160,8 @@ pub(super) fn search_algorithms(creation: &Creation<'_>) -> Result<(), ApiError>
         let name = text_of(algorithm, "/name").unwrap_or_default();
         if !SEARCHES.contains(&name) {
             return Err(ApiError::invalid_parameter(format!(
-                "algorithm.policies.auto_search.algo_configs: {name} is not a search algorithm"
+                "algorithm.policies.auto_search.algo_configs: {name} must be one of [{}]",
+                SEARCHES.join(" ")
             )));
         }
     }

@@ -90,9 +90,7 @@ fn has_nfs(creation: &Creation<'_>) -> bool {
 
 pub(super) fn nfs_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
     if has_nfs(creation) && !creation.has_tasks() && !creation.has_pool() {
-        return rule_broken(
-            ": nfs must run in a dedicated pool, spec.resource.pool_id is required",
-        );
+        return rule_broken(": nfs must be mounted in a dedicated pool: set spec.resource.pool_id");
     }
     Ok(())
 }

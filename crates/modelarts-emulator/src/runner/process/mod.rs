@@ -531,7 +531,7 @@ impl Runner for ProcessRunner {
                 Ok(())
             });
             if let Err(error) = removal.await {
-                tracing::warn!(%error, "a job's directory is left");
+                tracing::warn!(%error, "a job's directory cannot be removed");
             }
         })
     }

@@ -38,10 +38,7 @@ impl OrphanRecord {
                 && !recorded.is_empty()
                 && started(group).as_deref() == Some(recorded.as_str())
             {
-                tracing::warn!(
-                    ?group,
-                    "an earlier emulator has left it running: it is ended"
-                );
+                tracing::warn!(?group, "ending a process group of an earlier emulator");
                 // The group may have ended in the meantime.
                 let _ = process_group::signal(group, Signal::KILL);
             }
@@ -55,7 +52,7 @@ impl OrphanRecord {
     pub(super) fn add(&self, group: Pid) {
         let start_time = started(group).unwrap_or_default();
         if let Err(error) = fs::write(self.path(group), start_time) {
-            tracing::warn!(%error, "a process group is not on record");
+            tracing::warn!(%error, "a process group cannot be recorded");
         }
     }
 
@@ -109,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_tell_when_a_process_started() {
+    fn both_sources_report_the_start_of_a_process() {
         let place = tempfile::tempdir().unwrap();
         let mut child = sleeping(place.path());
         let process = Pid::from_child(&child);
@@ -124,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_without_a_record_is_ended_and_nothing_else() {
+    fn unrecorded_processes_are_ended_and_no_others() {
         let own = tempfile::tempdir().unwrap();
         let other = tempfile::tempdir().unwrap();
         let mut left = sleeping(own.path());

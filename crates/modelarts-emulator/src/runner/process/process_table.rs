@@ -159,7 +159,7 @@ impl ProcessTable {
                 return;
             }
             if start.elapsed() > KILL_TIMEOUT {
-                tracing::warn!(?group, ?left, "killed processes still live");
+                tracing::warn!(?group, ?left, "processes survive SIGKILL");
                 return;
             }
             end_all(left);
@@ -176,7 +176,7 @@ impl ProcessTable {
             if strays.is_empty() {
                 return;
             }
-            tracing::warn!(?strays, "an earlier emulator has left them: they are ended");
+            tracing::warn!(?strays, "ending processes of an earlier emulator");
             end_all(strays);
         }
         tracing::warn!("processes of an earlier emulator still run");
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn all_who_ask_at_the_same_time_share_a_scan() {
+    async fn concurrent_callers_share_a_scan() {
         let place = tempfile::tempdir().unwrap();
         let table = ProcessTable::new(place.path());
         for number in 1..=3 {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stat_is_read_behind_the_name() {
+    fn a_stat_is_parsed_after_the_name() {
         let own = Pid::from_raw(i32::try_from(std::process::id()).unwrap()).unwrap();
         let stat = Stat::of(own).unwrap();
         assert_eq!(

@@ -132,6 +132,6 @@ async fn run(command: &mut Command, watchdog: &Watchdog) -> io::Result<String> {
         .rev()
         .find(|line| line.starts_with("ERROR"))
         .or_else(|| error.lines().last())
-        .unwrap_or("it said nothing");
+        .unwrap_or("no output");
     Err(io::Error::other(message.trim().to_owned()))
 }

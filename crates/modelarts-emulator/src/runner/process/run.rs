@@ -105,7 +105,7 @@ impl ProcessRun {
                 .code()
                 .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
             Err(error) => {
-                tracing::warn!(%error, "the exit code of a job is lost");
+                tracing::warn!(%error, "the exit code of a job is unknown");
                 EXIT_CODE_LOST
             }
         }

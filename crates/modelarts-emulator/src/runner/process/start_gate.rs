@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_starts_before_the_word() {
+    async fn nothing_starts_before_the_line() {
         for (word, output) in [(GO, "one two\n"), (b"go", ""), (b"", "")] {
             let output_of = output_of(word, &["/bin/echo", "one two"], &BTreeMap::new()).await;
             assert_eq!(output_of, (output.to_owned(), !output.is_empty()));
@@ -87,11 +87,11 @@ mod tests {
                 .iter()
                 .map(|(name, value)| (name.into(), value.into()));
             let (text, ended) = output_of(GO, &["/usr/bin/env", "-0"], &variables.collect()).await;
-            let mut seen: Vec<&str> = text.split_terminator('\0').collect();
-            seen.sort_unstable();
+            let mut actual: Vec<&str> = text.split_terminator('\0').collect();
+            actual.sort_unstable();
             let expected: Vec<String> = given.iter().map(|(n, v)| format!("{n}={v}")).collect();
             assert_eq!(
-                (seen, ended),
+                (actual, ended),
                 (expected.iter().map(String::as_str).collect(), true)
             );
         }

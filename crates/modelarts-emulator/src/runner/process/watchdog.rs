@@ -118,7 +118,7 @@ impl Watchdog {
             Ok(helper)
         });
         helper.inspect_err(|error| {
-            tracing::warn!(%error, "no watchdog: what this process leaves stays if it is killed");
+            tracing::warn!(%error, "no watchdog: processes and temporary files stay if this process is killed");
         })
         .ok()
     }

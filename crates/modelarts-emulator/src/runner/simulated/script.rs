@@ -136,7 +136,7 @@ impl Script {
         }
         for (job_at, job) in self.jobs.iter().enumerate() {
             if job.runs.is_empty() {
-                return Err(format!("jobs[{job_at}].runs must have a run"));
+                return Err(format!("jobs[{job_at}].runs must have at least one run"));
             }
             for (at, run) in job.runs.iter().enumerate() {
                 run.check(&format!("jobs[{job_at}].runs[{at}]"), None)?;
@@ -242,16 +242,14 @@ impl ScriptedRun {
             let Some(every) = line.every else { continue };
             if !every.is_finite() || every * MAX_LINES < lasts.unwrap_or(0.0).max(0.001) {
                 return Err(format!(
-                    "{path}.{name}.every must be so large that the line comes at most {MAX_LINES} times"
+                    "{path}.{name}.every must be large enough that the line is repeated at most {MAX_LINES} times"
                 ));
             }
         }
         for (series, values) in self.metrics.iter().flatten() {
             if !SERIES.contains(&series.as_str()) {
                 let known = SERIES.join(", ");
-                return Err(format!(
-                    "{path}.metrics.{series} is no series; there are {known}"
-                ));
+                return Err(format!("{path}.metrics.{series} must be one of {known}"));
             }
             if !values.0.iter().all(|value| (-1.0..=100.0).contains(value)) {
                 return Err(format!(
@@ -332,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_is_named() {
+    fn errors_name_the_invalid_member() {
         for (script, sentence) in [
             (r#"{"default": {}}"#, "expected a sequence"),
             (r#"{"defaults": []}"#, "unknown field `defaults`"),
@@ -343,7 +341,7 @@ mod tests {
             ),
             (
                 r#"{"jobs": [{"name": "a", "runs": []}]}"#,
-                "jobs[0].runs must have a run",
+                "jobs[0].runs must have at least one run",
             ),
             (
                 r#"{"jobs": [{"runs": [{"exit_code": 256}]}]}"#,

@@ -256,7 +256,7 @@ fn rules_behind_the_table_of_fields() {
 
 /// A body that breaks only advice is accepted.
 #[test]
-fn advice_refuses_nothing() {
+fn a_body_that_breaks_only_advice_is_accepted() {
     let fixture = fixture(Cloud::Otc);
     let is_advice = |name: &str| {
         let rule = RULES.iter().find(|rule| rule.name == name).unwrap();

@@ -53,9 +53,9 @@ async fn a_password_gives_a_token_for_a_day() {
         .to_str()
         .unwrap()
         .to_owned();
-    let said = reply.json()["token"].clone();
-    assert_eq!(said["project"]["id"], site.emulator.project_id());
-    let expires = said["expires_at"].as_str().unwrap().to_owned();
+    let body = reply.json()["token"].clone();
+    assert_eq!(body["project"]["id"], site.emulator.project_id());
+    let expires = body["expires_at"].as_str().unwrap().to_owned();
     assert!(
         expires.len() == 27 && expires.ends_with("000Z"),
         "{expires}"

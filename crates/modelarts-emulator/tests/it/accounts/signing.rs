@@ -270,7 +270,7 @@ fn every_signing_vector_is_refused_after_one_changed_byte() {
 }
 
 #[test]
-fn a_wrong_signature_is_told_the_canonical_request() {
+fn the_error_of_a_wrong_signature_has_the_canonical_request() {
     for vector in &vectors() {
         let mut sent = vector.sent();
         sent.path = vector.path.clone().into_bytes();
@@ -280,9 +280,9 @@ fn a_wrong_signature_is_told_the_canonical_request() {
         let canonical_request = vector.canonical_request.replace('\n', "|");
         match vector.verify(&sent) {
             Err(SignatureError::Mismatch {
-                canonical_request: told,
+                canonical_request: received,
             }) if !vector.name.contains("int-list") => {
-                assert_eq!(told, canonical_request, "{}", vector.name);
+                assert_eq!(received, canonical_request, "{}", vector.name);
             }
             // The signer sorted numbers as numbers; the verifier sees them as text.
             Err(SignatureError::Mismatch { .. }) => {}
@@ -330,7 +330,7 @@ fn the_clock_may_be_off_by_a_quarter_of_an_hour() {
 }
 
 #[tokio::test]
-async fn the_gateway_refuses_what_is_not_signed_rightly() {
+async fn the_gateway_refuses_wrong_signatures() {
     let mut site = Site::start().await;
     let refusal = |reply: &Reply| {
         assert_eq!(reply.error(), (401, "APIGW.0301".to_owned()));

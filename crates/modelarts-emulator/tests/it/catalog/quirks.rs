@@ -177,12 +177,13 @@ async fn jobs_that_write_to_the_same_place() {
         assert_eq!(reply.status, status, "{}", reply.text);
         if refuses {
             assert_eq!(reply.error().1, "ModelArts.2788");
-            let said = &reply.json()["error_msg"];
+            let error_message = &reply.json()["error_msg"];
             assert!(
-                said.as_str()
+                error_message
+                    .as_str()
                     .unwrap()
                     .contains("Other running job contain train_url"),
-                "{said}"
+                "{error_message}"
             );
         }
         // Only active jobs conflict.

@@ -39,7 +39,7 @@ async fn a_preparation_that_takes_too_long_is_ended() {
 /// A job with a failed pre-check moves to another node, as often as it may run again. Other jobs
 /// have no pre-check.
 #[tokio::test]
-async fn a_pre_check_that_fails_costs_the_retries() {
+async fn a_failed_pre_check_uses_up_the_retries() {
     let site = Site::with(|builder| builder.least_disk(u64::MAX)).await;
     let mut job = site.script("checked", "");
     job["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "2"});

@@ -187,7 +187,7 @@ async fn the_exit_code_decides_and_outputs_come_back_also_after_a_failure() {
 }
 
 #[tokio::test]
-async fn what_python_and_bash_say_is_in_the_log() {
+async fn output_of_python_and_bash_is_in_the_log() {
     let site = Site::start().await;
     let gate = Gate::new().await;
     let job = site.script("raises", "raise ValueError('bad data')");
@@ -229,7 +229,7 @@ async fn what_python_and_bash_say_is_in_the_log() {
 }
 
 #[tokio::test]
-async fn a_boot_file_that_vanishes_is_pythons_to_complain_about() {
+async fn a_missing_boot_file_is_reported_by_python() {
     let mut timing = Timing::instant();
     timing.creating = Duration::from_secs(1);
     let clock = std::sync::Arc::new(ManualClock::at(SystemTime::now()));

@@ -70,7 +70,7 @@ async fn terminate_ends_the_whole_process_group() {
 }
 
 #[tokio::test]
-async fn a_job_that_does_not_listen_is_killed_after_the_grace() {
+async fn a_job_that_ignores_sigterm_is_killed_after_the_grace_period() {
     let clock = std::sync::Arc::new(ManualClock::at(SystemTime::now()));
     let site = Site::with(|builder| builder.clock(std::sync::Arc::clone(&clock) as _)).await;
     let gate = Gate::new().await;
@@ -92,7 +92,7 @@ async fn a_job_that_does_not_listen_is_killed_after_the_grace() {
 }
 
 #[tokio::test]
-async fn what_a_job_leaves_behind_is_swept_up() {
+async fn processes_left_by_a_job_are_ended() {
     let site = Site::start().await;
     let script = "import subprocess\np = subprocess.Popen(['sleep', '600'])\nprint(p.pid)\n";
     let id = site.run(&site.script("leaves", script)).await;
@@ -125,7 +125,7 @@ async fn jobs_can_be_ended_before_they_run() {
 
 /// See `openapi/SOURCES.md`, D-150.
 #[tokio::test]
-async fn a_stop_leaves_the_node_counts_that_there_are() {
+async fn a_stop_keeps_the_node_counts() {
     // Requests are signed with the system clock.
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let second = now.unwrap().as_secs();

@@ -199,7 +199,7 @@ async fn another_project_is_a_404() {
 }
 
 #[tokio::test]
-async fn what_is_not_modelled_is_a_501_with_a_sentence() {
+async fn unimplemented_operations_are_a_501_with_a_message() {
     let site = Site::start().await;
     let id = site.create(&site.script("model", "")).await;
     for (method, path) in [

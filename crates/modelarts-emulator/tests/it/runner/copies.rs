@@ -181,7 +181,7 @@ async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
         assert_eq!(names(&out), ["a"]);
         assert_eq!(
             site.log(&id).await,
-            "[ModelArts Service Log] output train_url: not all uploaded, because the job was stopped and the upload took longer than the grace\n"
+            "[ModelArts Service Log] output train_url: incomplete, because the job was stopped and the upload took longer than the grace period\n"
         );
     }
 }
@@ -213,7 +213,7 @@ async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {
     assert_eq!(names(&out), ["a"]);
     assert_eq!(
         site.log(&id).await,
-        "[ModelArts Service Log] output train_url: not all uploaded, because the job was stopped and the upload took longer than the grace\n"
+        "[ModelArts Service Log] output train_url: incomplete, because the job was stopped and the upload took longer than the grace period\n"
     );
 }
 

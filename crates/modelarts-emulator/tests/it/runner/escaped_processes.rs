@@ -57,7 +57,7 @@ async fn gone(process: Waiting) {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_run_away_ends_with_its_job() {
+async fn an_escaped_process_ends_with_its_job() {
     let site = Site::start().await;
     let (id, leader, daemon) = started(&site, "completed").await;
     leader.let_through().await;
@@ -91,7 +91,7 @@ async fn a_run_away_ends_with_its_job() {
 /// Build programs of packages may start daemons as well.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_run_away_of_an_installation_ends_with_it() {
+async fn an_escaped_process_of_an_installation_ends_with_it() {
     let site = Site::start().await;
     let started = async |name: &str| {
         let (home, away) = (Gate::new().await, Gate::new().await);
@@ -130,7 +130,7 @@ async fn a_run_away_of_an_installation_ends_with_it() {
 /// The end of a job does not affect another one that runs.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_run_away_of_another_job_is_left_alone() {
+async fn an_escaped_process_of_another_job_keeps_running() {
     let site = Site::start().await;
     let (other, other_leader, other_daemon) = started(&site, "other").await;
     let (id, leader, daemon) = started(&site, "ends").await;
@@ -146,7 +146,7 @@ async fn a_run_away_of_another_job_is_left_alone() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn run_aways_end_with_the_emulator() {
+async fn escaped_processes_end_with_the_emulator() {
     for orderly in [true, false] {
         let site = Site::start().await;
         let (_, leader, daemon) = started(&site, "embedded").await;
@@ -162,7 +162,7 @@ async fn run_aways_end_with_the_emulator() {
 
 #[cfg(all(feature = "cli", target_os = "linux"))]
 #[tokio::test]
-async fn run_aways_end_with_the_program() {
+async fn escaped_processes_end_with_the_program() {
     for signal in ["TERM", "KILL"] {
         let place = tempfile::tempdir().unwrap();
         let mut program = serve_in(place.path()).await;

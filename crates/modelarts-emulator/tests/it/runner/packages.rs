@@ -51,7 +51,7 @@ async fn a_local_wheel_is_installed_for_boot_files() {
 }
 
 #[tokio::test]
-async fn a_package_that_cannot_be_had_is_an_event_and_the_job_goes_on() {
+async fn a_missing_package_is_an_event_and_the_job_continues() {
     let (site, _clock) = Site::standing_still().await;
     let job = site.script("missing", "print('on we go')");
     site.put("bucket/missing/code/requirements.txt", "./none.whl\n");

@@ -125,7 +125,7 @@ fn with_cards(mut job: Value, annotations: Value) -> Value {
 }
 
 #[tokio::test]
-async fn everything_happens_at_its_own_time_however_far_the_clock_is_moved() {
+async fn everything_happens_at_its_own_time_in_any_move_of_the_clock() {
     let log = json!([
         "lr={parameter.lr} mode={environment.MODE} {other}",
         {"at": 600, "every": 1200, "line": "{task} run {run} step {n}"},
@@ -246,7 +246,7 @@ async fn each_run_of_each_task_has_its_part_of_the_script() {
 }
 
 #[tokio::test]
-async fn a_node_that_dies_costs_a_retry_or_the_job() {
+async fn a_node_fault_uses_a_retry_or_fails_the_job() {
     let fault = json!({"seconds": 60, "fault": {"node_fault": 20}});
     let script = json!({"default": [fault, {"seconds": 60}]});
     // An exit code would not restart the job.
@@ -282,7 +282,7 @@ async fn a_node_that_dies_costs_a_retry_or_the_job() {
 }
 
 #[tokio::test]
-async fn a_job_that_hangs_is_told_of_and_started_again_in_its_place() {
+async fn a_job_that_hangs_is_reported_and_restarted_in_place() {
     let script = json!({"default": [
         {"seconds": 7200, "log": ["{run}"], "fault": {"hang": 600}},
         {"seconds": 7200, "log": ["{run}"]},
@@ -293,7 +293,9 @@ async fn a_job_that_hangs_is_told_of_and_started_again_in_its_place() {
     let again = simulation
         .create(&with_cards(job("again"), annotations))
         .await;
-    let told = simulation.create(&with_cards(job("told"), json!({}))).await;
+    let id = simulation
+        .create(&with_cards(job("reported"), json!({})))
+        .await;
     simulation.pass(6 * 3600).await;
     let hint = "The system detects that your training job may be suspended. Go to the job details page to view the cause and handle the issue.";
     let at = |events: &[(String, String)]| {
@@ -303,7 +305,7 @@ async fn a_job_that_hangs_is_told_of_and_started_again_in_its_place() {
     // Checked each half hour: active in the first, not in the second.
     let hour = Some("2022-11-26T17:00:13+08:00".to_owned());
     assert_eq!(at(&simulation.events(&again).await), hour);
-    assert_eq!(at(&simulation.events(&told).await), hour);
+    assert_eq!(at(&simulation.events(&id).await), hour);
     let status = simulation.status(&again).await;
     assert_eq!(status["phase"], "Completed");
     assert_eq!(status["running_records"][1]["start_type"], "restarted");
@@ -312,17 +314,13 @@ async fn a_job_that_hangs_is_told_of_and_started_again_in_its_place() {
         "1\n2\n"
     );
     // It would hang without end.
-    assert_eq!(simulation.status(&told).await["phase"], "Running");
+    assert_eq!(simulation.status(&id).await["phase"], "Running");
     let stop = json!({"action_type": "terminate"});
     simulation
-        .ask(
-            Method::POST,
-            &format!("/training-jobs/{told}/actions"),
-            stop,
-        )
+        .ask(Method::POST, &format!("/training-jobs/{id}/actions"), stop)
         .await;
     simulation.pass(60).await;
-    let status = simulation.status(&told).await;
+    let status = simulation.status(&id).await;
     assert_eq!(status["phase"], "Terminated");
     assert_eq!(status["running_records"][0]["end_reason"], "exit with 143");
 }
@@ -346,7 +344,7 @@ async fn a_job_that_ignores_signals_ends_after_the_grace() {
 }
 
 #[tokio::test]
-async fn code_that_does_not_arrive_is_the_end_before_the_start() {
+async fn a_failed_code_download_fails_the_job() {
     let script = json!({"default": [{"download_seconds": 5, "download_error": "no such key"}]});
     let simulation = Simulation::of(script).await;
     let mut coded = job("coded");
@@ -368,7 +366,7 @@ async fn code_that_does_not_arrive_is_the_end_before_the_start() {
 }
 
 #[tokio::test]
-async fn nodes_are_handed_over_in_the_moment_they_become_free() {
+async fn nodes_are_assigned_as_soon_as_they_are_free() {
     let script = json!({"default": [{"seconds": 100}]});
     let simulation = Simulation::with(script, |builder| {
         builder.pool(Pool::new("pool", PoolKind::Cpu, 1))
@@ -543,8 +541,8 @@ async fn jobs_fail_before_they_run() {
         assert_eq!(status["secondary_phase"], "CreateFailed", "{failure}");
         assert_eq!(status["start_time"], 0, "{failure}");
         let messages = site.messages(&id).await;
-        let told = messages.iter().filter(|message| message.contains(event));
-        assert!(told.count() > 0, "{failure}: {messages:?}");
+        let mut matching = messages.iter().filter(|message| message.contains(event));
+        assert!(matching.next().is_some(), "{failure}: {messages:?}");
         let queued = messages.iter().any(|message| message.contains("queuing"));
         assert_eq!(
             queued,

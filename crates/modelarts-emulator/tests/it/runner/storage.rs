@@ -189,7 +189,7 @@ gate()
 }
 
 #[tokio::test]
-async fn a_volume_does_not_hide_what_is_there() {
+async fn a_volume_does_not_replace_a_directory() {
     let site = Site::start().await;
     site.put("bucket/data/x", "");
     let mut job = site.script("hidden", "print('never')");
@@ -201,12 +201,12 @@ async fn a_volume_does_not_hide_what_is_there() {
     let id = site.run(&job).await;
     assert_eq!(site.phase(&id).await, "Failed");
     let log = site.log(&id).await;
-    let said = "a volume cannot be mounted at /home/ma-user/here: File exists";
-    assert!(log.contains(said), "{log}");
+    let error_message = "a volume cannot be mounted at /home/ma-user/here: File exists";
+    assert!(log.contains(error_message), "{log}");
 }
 
 #[tokio::test]
-async fn three_workers_of_the_example_meet_and_add_up() {
+async fn three_workers_of_the_example_sum_their_values() {
     let site = Site::start().await;
     let mut job = site.script(
         "reduce",

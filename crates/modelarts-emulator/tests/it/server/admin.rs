@@ -46,7 +46,7 @@ async fn a_manual_clock_is_moved_over_http() {
 }
 
 #[tokio::test]
-async fn a_reset_leaves_nothing() {
+async fn a_reset_deletes_everything() {
     let site = Site::start().await;
     let gate = Gate::new().await;
     let done = site.run(&site.script("done", "")).await;
@@ -79,7 +79,7 @@ async fn a_reset_leaves_nothing() {
 /// Processes that a reset would wait for on a clock that stands still: a grace period, started or
 /// not, and running code.
 #[tokio::test]
-async fn a_reset_waits_for_no_clock() {
+async fn a_reset_does_not_wait_for_the_clock() {
     let reset = async |site: &Site| {
         let answer = post(site, "/_emulator/reset", json!({}));
         let answer = tokio::time::timeout(Duration::from_secs(20), answer).await;
@@ -137,7 +137,7 @@ async fn bodies_of_control_routes_may_have_twelve_megabytes() {
 /// On Linux, all of 127.0.0.0/8 is this machine.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn links_lead_to_where_it_listens() {
+async fn links_have_the_address_of_the_emulator() {
     let address = "127.0.0.2:0".parse().unwrap();
     let site = Site::with(|builder| builder.listen(address).token("t")).await;
     let own = site.emulator.url();

@@ -237,7 +237,7 @@ async fn a_request_that_does_not_arrive_ends_after_30_seconds() {
 
 /// A client that is still sending its body can read the response that refuses it.
 #[tokio::test]
-async fn a_large_body_does_not_cost_the_answer_that_refuses_it() {
+async fn a_refused_large_body_gets_its_response() {
     let emulator = with_token().await;
     let body = "x".repeat(8 << 20);
     for _ in 0..10 {
@@ -430,7 +430,7 @@ fn search(site: &Site, job: &str, parameter: &str) -> Value {
 }
 
 #[tokio::test]
-async fn pictures_of_a_search_do_not_leave_the_root() {
+async fn charts_of_a_search_do_not_leave_the_root() {
     let site = Site::start().await;
     let outside = tempfile::tempdir().unwrap();
     let absolute = outside.path().join("x");

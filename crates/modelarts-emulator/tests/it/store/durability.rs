@@ -25,7 +25,7 @@ async fn again(site: Site, data: &Path) -> Site {
 }
 
 #[tokio::test]
-async fn jobs_go_on_where_the_last_emulator_left_them() {
+async fn jobs_continue_after_a_restart_of_the_emulator() {
     let data = tempfile::tempdir().unwrap();
     let obs = tempfile::tempdir().unwrap();
     let first = Site::with(|builder| builder.data_dir(data.path()).obs_root(obs.path())).await;
@@ -97,12 +97,12 @@ async fn data_directories_of_earlier_layouts_are_read() {
         let list = list.json();
         let jobs = list["items"].as_array().unwrap();
         let text = |job: &Value, place: &str| job.pointer(place).unwrap().to_string();
-        let told: Vec<[String; 2]> = jobs
+        let names_and_phases: Vec<[String; 2]> = jobs
             .iter()
             .map(|job| [text(job, "/metadata/name"), text(job, "/status/phase")])
             .collect();
         assert_eq!(
-            told,
+            names_and_phases,
             [
                 [r#""waits""#, r#""Pending""#],
                 [r#""search""#, r#""Completed""#],
@@ -218,7 +218,7 @@ async fn everything_else_is_kept_too() {
 }
 
 #[tokio::test]
-async fn a_directory_in_use_is_refused_and_nothing_in_it_is_touched() {
+async fn a_directory_in_use_is_refused_and_unchanged() {
     let data = tempfile::tempdir().unwrap();
     let first = Site::with(|builder| builder.data_dir(data.path())).await;
     let gate = Gate::new().await;

@@ -25,7 +25,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::support::traffic::{DESCRIPTION, Verdict, Watch};
+use crate::support::traffic::{DESCRIPTION, DeviationCheck, Deviations};
 
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -37,7 +37,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
 pub(crate) struct Site {
     pub(crate) emulator: Emulator,
     pub(crate) client: Client,
-    _watch: Verdict,
+    _watch: DeviationCheck,
 }
 
 impl Site {
@@ -50,7 +50,7 @@ impl Site {
             Emulator::python3().await.is_some(),
             "these tests run jobs: python3 is required on the PATH"
         );
-        let watch = Watch::default();
+        let watch = Deviations::default();
         let (builder, verdict) = (
             set(Emulator::builder().timing(Timing::instant())),
             watch.verdict(),

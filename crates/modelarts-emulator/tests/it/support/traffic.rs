@@ -3,14 +3,14 @@
 //! Each [`Site`](crate::support::Site) collects deviations and fails at its end; a client of the
 //! program fails at once. The rules:
 //!
-//! - An answer has a status that its operation declares, and a body that is what it declares there;
-//!   members that no schema names are none. Also if the request was wrong on purpose.
-//! - A request that was accepted fits too: path, query and body. Names of the query that are not
-//!   declared are ignored, like blank values: an example of the vendor has one (`?limit=1` of a
-//!   search). Where the description is stricter on purpose, [`STRICTER`] says so.
-//! - `""` and `null` are how the service writes that there is no body.
-//! - What the description does not know is refused.
-//! - Exempt are answers that a fault has made: that they are wrong is their purpose.
+//! - Every response has a status that its operation declares, and a body that matches the schema
+//!   of that status, without further members. This includes responses to invalid requests.
+//! - Every accepted request matches the description: path, query and body. Undeclared parameters
+//!   and blank values of the query are ignored, because an example of the vendor has one
+//!   (`?limit=1` of a search). [`STRICTER`] lists where the description is stricter on purpose.
+//! - `""` and `null` stand for an absent body, as on the service.
+//! - Requests outside of the description are refused.
+//! - Responses that a fault has changed are exempt.
 
 use std::{
     collections::HashMap,
@@ -354,15 +354,15 @@ pub(crate) fn resolve<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
 
 /// The deviations in the traffic of one site.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Watch(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Deviations(Arc<Mutex<Vec<String>>>);
 
 /// Fails a test at its end if there are deviations, unless it has failed already.
 #[derive(Debug)]
-pub(crate) struct Verdict(Watch);
+pub(crate) struct DeviationCheck(Deviations);
 
-impl Watch {
-    pub(crate) fn verdict(&self) -> Verdict {
-        Verdict(self.clone())
+impl Deviations {
+    pub(crate) fn verdict(&self) -> DeviationCheck {
+        DeviationCheck(self.clone())
     }
 
     pub(crate) fn look(&self, exchange: &Exchange<'_>) {
@@ -371,7 +371,7 @@ impl Watch {
     }
 }
 
-impl Drop for Verdict {
+impl Drop for DeviationCheck {
     fn drop(&mut self) {
         let wrong = self.0.0.lock().unwrap();
         if !std::thread::panicking() {
@@ -381,7 +381,7 @@ impl Drop for Verdict {
 }
 
 #[test]
-fn what_does_not_fit_is_found() {
+fn deviations_are_found() {
     let check = |method, path, query, request: &str, status, answer: &str| {
         let path = format!("/v2/0f{path}");
         let (request, answer) = (request.as_bytes(), (status, answer.as_bytes()));

@@ -97,8 +97,11 @@ async fn values_that_no_document_lists_are_ignored_or_not_modelled() {
         *job.pointer_mut(pointer).unwrap() = value;
         let reply = site.client.post("/training-jobs", &job).await;
         assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
-        let said = reply.json()["error_msg"].as_str().unwrap().to_owned();
-        assert!(said.contains(&format!(" {field}, so ")), "{said}");
+        let error_message = reply.json()["error_msg"].as_str().unwrap().to_owned();
+        assert!(
+            error_message.contains(&format!(" {field}, so ")),
+            "{error_message}"
+        );
     };
     let unit = json!({"time_unit": "DAYS", "duration": 1});
     not_modelled(
@@ -118,7 +121,7 @@ async fn values_that_no_document_lists_are_ignored_or_not_modelled() {
 /// A custom image runs its command, and an engine the boot file, even if the job has both.
 /// Responses have both.
 #[tokio::test]
-async fn of_command_and_boot_file_the_one_that_does_not_run_is_named() {
+async fn an_unused_command_or_boot_file_is_named() {
     let site = Site::start().await;
     for (name, engine, log, idle) in [
         (
@@ -220,7 +223,7 @@ async fn directories_that_the_emulator_lacks_are_refused_as_such() {
         job["algorithm"][field] = value;
         let reply = site.client.post("/training-jobs", &job).await;
         assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()), "{field}");
-        let said = reply.json()["error_msg"].as_str().unwrap().to_owned();
-        assert!(said.contains(what), "{said}");
+        let error_message = reply.json()["error_msg"].as_str().unwrap().to_owned();
+        assert!(error_message.contains(what), "{error_message}");
     }
 }

@@ -152,7 +152,7 @@ async fn fields_without_an_effect_are_stored_given_back_and_named() {
     assert_eq!(unknown.error(), (404, "Emulator.0404".to_owned()));
     assert_eq!(
         unknown.json()["error_msg"],
-        "There is no job with the id \"nobody\"; creations and lists give ids."
+        "There is no job with the id \"nobody\"; creations and lists return ids."
     );
 }
 

@@ -385,9 +385,9 @@ async fn a_bad_query_has_an_error_of_its_own() {
 
 /// ListTrainingJobEvents is the only operation with a header for the language.
 #[tokio::test]
-async fn events_are_told_in_the_language_asked_for() {
+async fn events_are_in_the_requested_language() {
     let site = Site::start().await;
-    let id = site.run(&site.script("told", "")).await;
+    let id = site.run(&site.script("language", "")).await;
     let ask = async |language: &str, query: &str| {
         let project = site.emulator.project_id();
         let target = format!("/v2/{project}/training-jobs/{id}/events?source=Job{query}");

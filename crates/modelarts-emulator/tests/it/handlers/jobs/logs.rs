@@ -51,7 +51,7 @@ async fn long_logs_are_given_whole_and_by_line() {
 
 /// A response has at most as many bytes as a preview: the lines that fit, or the beginning of one.
 #[tokio::test]
-async fn lines_that_do_not_fit_come_the_next_time() {
+async fn lines_that_do_not_fit_are_in_the_next_page() {
     const MOST: usize = 5 * 1024 * 1024;
     let site = Site::start().await;
     let script = "print('short')\nprint('x' * (6 << 20))\nprint('end')\n";

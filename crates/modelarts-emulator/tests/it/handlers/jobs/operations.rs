@@ -295,7 +295,7 @@ async fn metrics_are_measured() {
 }
 
 #[tokio::test]
-async fn what_the_service_has_is_listed() {
+async fn the_offer_of_the_service_is_listed() {
     let site = Site::start().await;
     let get = async |path: &str| site.client.get(path).await.json();
     let flavors = get("/training-job-flavors").await;
@@ -349,7 +349,7 @@ async fn what_the_service_has_is_listed() {
 }
 
 #[tokio::test]
-async fn a_quota_ends_creations() {
+async fn a_full_quota_refuses_creations() {
     let site = Site::with(|builder| builder.job_quota(1)).await;
     site.run(&site.script("one", "")).await;
     let reply = site

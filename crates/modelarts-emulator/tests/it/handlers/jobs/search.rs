@@ -253,7 +253,7 @@ async fn offset_is_the_number_of_a_page() {
 }
 
 #[tokio::test]
-async fn what_the_service_does_not_know_is_refused() {
+async fn invalid_searches_are_refused() {
     let site = Site::start().await;
     for (search, code, message) in [
         (
