@@ -106,7 +106,7 @@ mod tests {
             ("", "has no id"),
             ("a", "has no number of nodes"),
             ("a:0", "has no number of nodes"),
-            ("a:4:tpu", "`tpu` is no kind"),
+            ("a:4:tpu", "`tpu` must be a kind of pool"),
             ("a:4:cpu:x", "too many parts"),
         ] {
             assert!(Pool::parse(text).unwrap_err().contains(sentence), "{text}");

@@ -127,7 +127,7 @@ mod tests {
             (EventsOffset::Page, RepeatedStop::Accepts, JobsOffset::Page)
         );
         for (setting, sentence) in [
-            ("events-offset", "is not like"),
+            ("events-offset", "must have the form name=value"),
             ("event-offset=page", "unknown field `event-offset`"),
             ("events-offset=line", "unknown variant `line`"),
         ] {

@@ -439,11 +439,11 @@ mod tests {
         let error = Database::open_with(Some(&path), &[MIGRATIONS[0], first, second]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "it cannot be changed from the layout 3 to the layout 4, and is as it was: no such table: jobs. Choose another data directory, or use the version of the emulator that has written it"
+            "the migration from the layout 3 to the layout 4 failed, and the file is unchanged: no such table: jobs. Choose another data directory, or use the version of the emulator that has written it"
         );
         assert!(
             before == std::fs::read(&path).unwrap(),
-            "the file is another"
+            "the file has changed"
         );
         let database = Database::open_with(Some(&path), &MIGRATIONS[..1]).unwrap();
         assert_eq!(names(&database), ["plain", "search", "waits"]);
@@ -475,7 +475,7 @@ mod tests {
         );
         assert!(
             bytes == std::fs::read(&path).unwrap(),
-            "the file is another"
+            "the file has changed"
         );
     }
 

@@ -395,7 +395,7 @@ impl Seed {
             for (name, values) in series {
                 if !SERIES.contains(&name.as_str()) {
                     let known = SERIES.join(", ");
-                    return Err(format!(".metrics.{task}.{name} is no series: {known}"));
+                    return Err(format!(".metrics.{task}.{name} must be one of {known}"));
                 }
                 if !values.iter().all(|value| (-1.0..=100.0).contains(value)) {
                     return Err(format!(".metrics.{task}.{name} must be percent, or -1"));

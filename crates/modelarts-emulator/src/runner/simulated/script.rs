@@ -365,7 +365,7 @@ mod tests {
             ),
             (
                 r#"{"default": [{"metrics": {"cpu": 1}}]}"#,
-                "default[0].metrics.cpu is no series",
+                "default[0].metrics.cpu must be one of cpuUsage",
             ),
             (
                 r#"{"default": [{"metrics": {"cpuUsage": 101}}]}"#,

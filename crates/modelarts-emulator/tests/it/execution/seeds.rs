@@ -229,7 +229,7 @@ async fn invalid_seeds_are_refused_and_create_nothing() {
         ),
         (
             json!({"name": "a", "metrics": {"worker-0": {"cpu": [1]}}}),
-            "jobs[0].metrics.worker-0.cpu is no series",
+            "jobs[0].metrics.worker-0.cpu must be one of cpuUsage",
         ),
         (
             json!({"name": "a", "events": [{"time": 2, "message": ""}, {"time": 1, "message": ""}]}),

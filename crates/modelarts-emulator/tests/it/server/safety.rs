@@ -225,7 +225,7 @@ async fn a_request_that_does_not_arrive_ends_after_30_seconds() {
             body,
             json!({
                 "error_code": "Emulator.0408",
-                "error_msg": "The body of a request must be there within 30 s after its head.",
+                "error_msg": "The body of a request must arrive within 30 s after its head.",
             })
         );
         assert_eq!(after.as_secs(), 30, "{path}");
