@@ -93,7 +93,7 @@ pub(crate) struct Serve {
     /// Directory of NFS exports: server:/path is the directory server/path in it.
     #[arg(long, value_name = "DIR")]
     nfs_root: Option<PathBuf>,
-    /// Largest size of a log.
+    /// Maximum size of a log.
     #[arg(long, default_value_t = 1 << 30, value_name = "BYTES")]
     log_cap: u64,
     /// Free bytes required by the pre-check of jobs with fault-tolerance/job-retry-num.
@@ -102,7 +102,7 @@ pub(crate) struct Serve {
     /// Failures after which jobs with fault-tolerance/job-retry-num run again.
     #[arg(long, value_enum, default_value_t = RestartName::AnyFailure)]
     restart_on: RestartName,
-    /// Most jobs of a project.
+    /// Maximum number of jobs of a project.
     #[arg(long, default_value_t = 10_000, value_name = "JOBS")]
     job_quota: u32,
     /// Clock of all delays, limits and dates; POST /_emulator/clock moves a manual one.

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::catalog::engines::Engine;
 
-/// Most workers of a job whose flavor has no limit, because all of them run on one machine.
+/// Maximum number of workers of a job whose flavor has no limit, because all of them run on one
+/// machine.
 const MAX_NODES: u32 = 16;
 
 /// A flavor.
@@ -169,7 +170,7 @@ impl Flavor {
     }
 }
 
-/// Most nodes of a job with this flavor.
+/// Maximum number of nodes of a job with this flavor.
 pub(crate) fn max_nodes(flavor: Option<&Flavor>) -> u32 {
     flavor.map_or(MAX_NODES, |flavor| flavor.max_nodes)
 }

@@ -324,7 +324,7 @@ impl Builder {
         self
     }
 
-    /// Largest size of a log, in bytes; later output is dropped, and a last line says so. Default:
+    /// Maximum size of a log, in bytes; later output is dropped, and a last line says so. Default:
     /// 1 GiB, as on the service.
     pub fn log_cap(mut self, bytes: u64) -> Self {
         self.log_cap = bytes;

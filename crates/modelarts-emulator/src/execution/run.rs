@@ -21,7 +21,7 @@ use crate::{
 
 /// Period of the export of logs, from a line of the service's own logs.
 const LOG_PERIOD: Duration = Duration::from_secs(5);
-/// Most consecutive restarts in place of a job that hangs.
+/// Maximum number of consecutive restarts in place of a job that hangs.
 const HANG_RESTARTS: u32 = 3;
 
 /// The end of a run of the workers.

@@ -113,7 +113,7 @@ impl fmt::Display for SeedError {
 
 impl std::error::Error for SeedError {}
 
-/// Most jobs of one seed.
+/// Maximum number of jobs of one seed.
 const MAX_COUNT: u32 = 1_000_000;
 /// Number of jobs created between two commits.
 const COMMIT_BATCH: usize = 1000;

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 /// Addresses in a row: the last byte is 1 to 254.
 const ROW_LENGTH: u32 = 254;
-/// Most rows of addresses of a job: enough for two thousand workers.
+/// Maximum number of rows of addresses of a job: enough for two thousand workers.
 const MAX_ROWS: u8 = 8;
 
 /// The address of a worker. Each worker has one, so that all can listen on the same port. On Linux

@@ -103,8 +103,8 @@ pub(crate) enum LogExport {
 /// The restarts requested by the annotations `fault-tolerance/…`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Retry {
-    /// Most restarts after a failure. Other than 0, it also requests a pre-check of the
-    /// environment.
+    /// Maximum number of restarts after a failure. Other than 0, it also requests a pre-check of
+    /// the environment.
     pub(crate) times: u32,
     /// Any failure restarts the job, three times in a row.
     pub(crate) unconditional: bool,

@@ -17,13 +17,13 @@ use crate::logs::{
 /// Block size in bytes: the unit in which line ends are counted. A page reads at most one block
 /// beyond its own lines.
 const BLOCK: usize = 64 << 10;
-/// Most blocks of a log, 256 KiB of memory; beyond that, the block size doubles. Even.
+/// Maximum number of blocks of a log, 256 KiB of memory; beyond that, the block size doubles. Even.
 const MAX_BLOCKS: usize = 1 << 15;
 /// Number of last counted bytes that are kept to detect a rewritten log.
 const MARK_LENGTH: usize = 256;
-/// Most logs with an index.
+/// Maximum number of logs with an index.
 const MAX_LOGS: usize = 4096;
-/// Most blocks of all logs together, 16 MiB of memory.
+/// Maximum number of blocks of all logs together, 16 MiB of memory.
 const MAX_ENTRIES: usize = 1 << 21;
 
 /// The indexes of recently used logs, the most recent one last.

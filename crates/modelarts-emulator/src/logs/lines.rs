@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// The lines of a request. Numbers start from 1; the base line itself is not included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineQuery {
-    /// Most lines to return; at least 1.
+    /// Maximum number of lines to return; at least 1.
     pub(crate) count: usize,
     /// The lines after the base line instead of those before it.
     pub(crate) ascending: bool,
@@ -37,7 +37,7 @@ impl LineQuery {
 #[derive(Debug)]
 pub(super) struct LineFinder {
     query: LineQuery,
-    /// Most bytes of the lines.
+    /// Maximum size in bytes of the lines.
     max_bytes: u64,
     /// Positions of the last line starts, at most as many as requested.
     line_starts: VecDeque<u64>,

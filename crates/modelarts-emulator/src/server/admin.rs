@@ -130,7 +130,7 @@ async fn show_time(State(state): State<Arc<EmulatorState>>) -> Response {
     reply(Ok(ApiResponse::json(StatusCode::OK, body)))
 }
 
-/// Most seconds of one move of the clock: ten years.
+/// Maximum number of seconds of one move of the clock: ten years.
 const MAX_ADVANCE: f64 = 315_360_000.0;
 
 /// Moves a manual clock, `{"advance_seconds": 60}`. Responds when all work that was due is done.

@@ -11,9 +11,9 @@ use crate::{
     store::selection::{Key, Selection, Test},
 };
 
-/// Most counts in the cache.
+/// Maximum number of counts in the cache.
 const MAX_ENTRIES: usize = 32;
-/// Most bytes of a key, to bound the memory. Longer ones are not cached.
+/// Maximum size in bytes of a key, to bound the memory. Longer ones are not cached.
 const MAX_KEY_LENGTH: usize = 4096;
 
 /// The selection of a count, without its page.

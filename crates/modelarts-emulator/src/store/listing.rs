@@ -309,7 +309,7 @@ fn has_index(tests: &[&(Key, Test)]) -> bool {
     tests.iter().any(by_id) || phrase(tests).is_some()
 }
 
-/// Most characters that are looked up in the index; the rest is compared.
+/// Maximum number of characters that are looked up in the index; the rest is compared.
 const MAX_PHRASE_LENGTH: usize = 64;
 
 /// The longest requested part of a name, in the syntax of the index.

@@ -9,7 +9,7 @@ use crate::store::{
     top_n::{SortKey, sort_key},
 };
 
-/// Most groups of a scan, each of which needs a statement of its own.
+/// Maximum number of groups of a scan, each of which needs a statement of its own.
 const MAX_GROUPS: usize = 64;
 
 impl Selection {

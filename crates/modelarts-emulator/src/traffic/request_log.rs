@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Number of requests that are kept.
 const MAX_ENTRIES: usize = 256;
-/// Most bytes of a body that is kept.
+/// Maximum size in bytes of a body that is kept.
 const MAX_BODY: usize = 64 << 10;
 
 /// Replaces a value that is not shown.

@@ -14,7 +14,7 @@ use crate::{
 pub(crate) struct Annotations;
 
 impl Annotations {
-    /// Most restarts of a failed job.
+    /// Maximum number of restarts of a failed job.
     pub(crate) const RETRIES: &'static str = "fault-tolerance/job-retry-num";
     /// Any failure restarts the job.
     pub(crate) const UNCONDITIONAL: &'static str = "fault-tolerance/job-unconditional-retry";

@@ -15,7 +15,7 @@ const KINDS: [(&str, &str); 3] = [
     ("pfs", "pfs_path"),
     ("obs", "obs_path"),
 ];
-/// Most volumes of a job: the user guide calls them disks (SOURCES F3).
+/// Maximum number of volumes of a job: the user guide calls them disks (SOURCES F3).
 const MAX_VOLUMES: usize = 8;
 
 fn rule_broken(what: impl std::fmt::Display) -> Result<(), ApiError> {

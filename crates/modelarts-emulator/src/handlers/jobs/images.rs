@@ -14,7 +14,7 @@ use crate::{
     job::{Job, SavedImage, state::JobState},
 };
 
-/// Most characters of a name and of a tag.
+/// Maximum number of characters of a name and of a tag.
 const MAX_NAME: usize = 512;
 const MAX_TAG: usize = 64;
 

@@ -13,7 +13,7 @@ use crate::{
     runner::LogTail,
 };
 
-/// Most bytes of a log preview: 5 MB.
+/// Maximum size in bytes of a log preview: 5 MB.
 const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
 /// Retention of a log that is not exported: 30 days.
 const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);

@@ -44,7 +44,7 @@ use crate::{
     },
 };
 
-/// Most jobs of one batch deletion.
+/// Maximum number of jobs of one batch deletion.
 const MAX_BATCH: usize = 100;
 
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {

@@ -13,8 +13,8 @@ use crate::{
 
 /// The only documented kind of report (SOURCES S, P).
 const TRAINING_EVENT: &str = "training-event";
-/// Most characters of a reported type. Sources have no limit (SOURCES S, P); this one keeps events
-/// small.
+/// Maximum number of characters of a reported type. Sources have no limit (SOURCES S, P); this one
+/// keeps events small.
 const MAX_TYPE_LENGTH: usize = 256;
 
 /// Adds a reported event to those of the job. Its text, the task and the type, is the emulator's

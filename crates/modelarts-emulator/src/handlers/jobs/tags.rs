@@ -11,7 +11,7 @@ use crate::{
     store::tags::TagQuery,
 };
 
-/// Most tags of a request, and most values of a tag in a search.
+/// Maximum number of tags of a request, and of values of a tag in a search.
 const MAX_TAGS: usize = 10;
 
 /// Reads `tags` of a body: keys of 1 to 128 characters, with the members that `values` reads.

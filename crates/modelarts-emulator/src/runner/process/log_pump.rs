@@ -18,7 +18,7 @@ use crate::runner::worker_files::append_capped;
 /// process that has left its group may keep the pipe open.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Most bytes in a pipe of an unprivileged process (`pipe-max-size` of Linux).
+/// Maximum number of bytes in a pipe of an unprivileged process (`pipe-max-size` of Linux).
 const MAX_PIPE_LENGTH: u64 = 1 << 20;
 
 /// The reader of one worker's pipe.
@@ -29,7 +29,7 @@ pub(super) struct Pump(Arc<Mutex<PumpState>>);
 struct PumpState {
     pipe: PipeReader,
     logs: Vec<Log>,
-    /// Most bytes of a log.
+    /// Maximum size in bytes of a log.
     cap: u64,
     ended: bool,
 }

@@ -86,7 +86,7 @@ pub(crate) struct Settings {
     pub(crate) nfs: PathBuf,
     /// URL of the emulator: `MA_APIGW_ENDPOINT`.
     pub(crate) url: String,
-    /// Most bytes of a log.
+    /// Maximum size in bytes of a log.
     pub(crate) log_cap: u64,
     /// Free bytes that the pre-check requires.
     pub(crate) least_disk: u64,

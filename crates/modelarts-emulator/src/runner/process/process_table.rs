@@ -31,7 +31,7 @@ pub(super) const RUN_VARIABLE: &str = "MODELARTS_EMULATOR_RUN";
 const SCAN_PAUSE: Duration = Duration::from_millis(5);
 /// Time to wait after SIGKILL. A process that survives it hangs in the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
-/// Most scans for processes that start others while they are being ended.
+/// Maximum number of scans for processes that start others while they are being ended.
 const MAX_SCANS: u32 = 100;
 
 /// A live process.

@@ -50,7 +50,7 @@ struct Shared {
     files: WorkerFiles,
     obs: ConfinedDir,
     metrics: Arc<Metrics>,
-    /// Most bytes of a log.
+    /// Maximum size in bytes of a log.
     log_cap: u64,
     /// Running workers, by the name of their log.
     running: Mutex<HashMap<String, Arc<RunState>>>,

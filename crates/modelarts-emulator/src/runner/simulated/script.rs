@@ -115,7 +115,7 @@ impl std::error::Error for ScriptError {}
 
 /// Longest time in a script, in seconds: a year.
 const MAX_SECONDS: f64 = 31_536_000.0;
-/// Most repetitions of a line in a run.
+/// Maximum number of repetitions of a line in a run.
 const MAX_LINES: f64 = 1_000_000.0;
 
 impl Script {

@@ -17,7 +17,7 @@ use crate::{
 
 /// The header with the paths, in the response to a creation.
 pub(crate) const HEADER: &str = "x-emulator-ignored";
-/// Most bytes of the header: servers and clients limit the size of all headers.
+/// Maximum size in bytes of the header: servers and clients limit the size of all headers.
 const MAX_HEADER_LENGTH: usize = 2048;
 /// Replaces the paths beyond the limit.
 const ELLIPSIS: &str = "...";

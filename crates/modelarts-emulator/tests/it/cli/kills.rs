@@ -34,9 +34,9 @@ use crate::support::{
 const SEED: u64 = 20_260_115;
 const KILLS: usize = 100;
 const CLIENTS: usize = 3;
-/// Most responses before a kill.
+/// Maximum number of responses before a kill.
 const ANSWERS: usize = 20;
-/// Most jobs of a client.
+/// Maximum number of jobs of a client.
 const JOBS: usize = 5;
 
 /// Pseudo-random numbers that are the same in each run.
