@@ -62,7 +62,7 @@ pub(crate) struct Serve {
         value_name = "DIR"
     )]
     obs_root: PathBuf,
-    /// Id of the project; random at each start if not given.
+    /// Id of the project; that of the data directory if not given, random in a new one.
     #[arg(long, value_name = "ID")]
     project_id: Option<String>,
     /// Accepted access key; random at each start if not given.

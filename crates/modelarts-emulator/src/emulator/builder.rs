@@ -165,7 +165,7 @@ impl Builder {
         self
     }
 
-    /// The id of the project. Default: random at each start.
+    /// The id of the project. Default: that of the data directory; random in a new one.
     pub fn project_id(mut self, id: impl Into<String>) -> Self {
         self.project_id = Some(id.into());
         self

@@ -461,7 +461,7 @@ mod tests {
         fs::write(&target, "six").unwrap();
         copy_all();
         assert_eq!(fs::read_to_string(&target).unwrap(), "two");
-        // So new that a later change may have the same time.
+        // A file so new that a later change may have the same time.
         write("new", Duration::ZERO);
         copy_all();
         let changed = fs::metadata(&source).unwrap().modified().unwrap();

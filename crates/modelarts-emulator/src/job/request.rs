@@ -50,13 +50,12 @@ pub(crate) struct JobRequest {
     pub(crate) retry: Retry,
     /// The search whose trials run the code.
     pub(crate) tuning: Option<Tuning>,
-    /// Of a heterogeneous job: the request of each element of `tasks`. Code, channels, flavor and
+    /// Requests of the elements of `tasks` of a heterogeneous job. Code, channels, flavor and
     /// logs are then in these, and `node_count` is the total.
     pub(crate) roles: Vec<Arc<JobRequest>>,
-    /// Of an element of `tasks`: its role.
+    /// Role of an element of `tasks`.
     pub(crate) role: Option<String>,
-    /// Of an element of `tasks`: the index of its first task. Earlier elements may have the same
-    /// role.
+    /// Index of the first task of an element of `tasks`. Earlier elements may have the same role.
     pub(crate) first_index: u32,
 }
 
