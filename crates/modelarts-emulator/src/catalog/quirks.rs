@@ -39,35 +39,37 @@ macro_rules! quirks {
 }
 
 quirks! {
-    /// The phase of a job that was stopped after its maximum running duration (SOURCES D-154).
+    /// The phase of a job that was stopped after its maximum running duration
+    /// (`openapi/SOURCES.md`, D-154).
     auto_stopped: AutoStopPhase {
         /// `Terminated`, as after a stop by a user.
         Terminated,
         /// `Failed`, as after a failure.
         Failed,
     }
-    /// The phase of a preemptible job that loses its nodes to another job (SOURCES D-155).
+    /// The phase of a preemptible job that loses its nodes to another job (`openapi/SOURCES.md`,
+    /// D-155).
     preempted: PreemptionPhase {
         /// `Pending`: the job is queued again.
         Pending,
         /// `Failed`: the job ends.
         Failed,
     }
-    /// The effect of DeleteTrainingJob on a job that has not ended (SOURCES D-156).
+    /// The effect of DeleteTrainingJob on a job that has not ended (`openapi/SOURCES.md`, D-156).
     delete_active: DeleteActive {
         /// The job is stopped, then deleted.
         Ends,
         /// The request is refused with 400.
         Refuses,
     }
-    /// The answer of StopTrainingJob while the job is Terminating (SOURCES D-153).
+    /// The answer of StopTrainingJob while the job is Terminating (`openapi/SOURCES.md`, D-153).
     stop_again: RepeatedStop {
         /// 409, as for a job that has ended.
         Refuses,
         /// 202, without an effect.
         Accepts,
     }
-    /// The code for an unknown `action_type` (SOURCES D-127).
+    /// The code for an unknown `action_type` (`openapi/SOURCES.md`, D-127).
     unknown_action: UnknownAction {
         /// ModelArts.2788, as the service answers.
         Seen,
@@ -81,14 +83,14 @@ quirks! {
         /// Pages.
         Page,
     }
-    /// The unit of `offset` of ListTrainingJobs (SOURCES D-57).
+    /// The unit of `offset` of ListTrainingJobs (`openapi/SOURCES.md`, D-57).
     jobs_offset: JobsOffset {
         /// Pages.
         Page,
         /// Jobs.
         Job,
     }
-    /// The jobs that `count` of ListTrainingJobs includes (SOURCES D-157).
+    /// The jobs that `count` of ListTrainingJobs includes (`openapi/SOURCES.md`, D-157).
     jobs_count: JobsCount {
         /// All jobs that match.
         Fitting,

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The delays that the service adds around the run of the code.
 ///
 /// They are added to the real time of runs, copies and downloads. Values come from examples
-/// (SOURCES D-159); **\[i\]** marks estimates without a source.
+/// (`openapi/SOURCES.md`, D-159); **\[i\]** marks estimates without a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timing {

@@ -210,14 +210,14 @@ impl Builder {
         self
     }
 
-    /// Quota of jobs of a project. Default: 10,000 (SOURCES G).
+    /// Quota of jobs of a project. Default: 10,000 (`openapi/SOURCES.md`, G).
     pub fn job_quota(mut self, jobs: u32) -> Self {
         self.quota = Some(jobs);
         self
     }
 
     /// Refuses a job whose output path an active job writes to. Documented only in the guide to an
-    /// old console (SOURCES G). Default: no.
+    /// old console (`openapi/SOURCES.md`, G). Default: no.
     pub fn one_job_per_output(mut self, on: bool) -> Self {
         self.one_job_per_output = on;
         self
