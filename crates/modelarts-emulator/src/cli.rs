@@ -1,4 +1,4 @@
-//! Arguments of the program, and the settings that they stand for.
+//! Arguments of the program, and their translation into settings of the builder.
 
 use std::{
     ffi::OsString,
@@ -24,7 +24,7 @@ use serde_json::Value;
 
 /// The ModelArts training service on your own machine.
 #[derive(Debug, Parser)]
-// Flags of a file come first, so that those of the command line win.
+// Flags of the file come first, so that those of the command line override them.
 #[command(version, args_override_self = true)]
 struct Arguments {
     #[command(subcommand)]
@@ -42,116 +42,116 @@ enum Command {
 #[command(args_override_self = true)]
 pub(crate) struct Serve {
     /// JSON file with flags by name, without their hyphens: {"timing": "instant", "pool": ["a:4"]}.
-    /// Those of the command line win.
+    /// Flags of the command line override it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Loopback address to listen on; port 0 takes a free one.
+    /// Loopback address to listen on; port 0 selects a free port.
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
-    /// Directory of the jobs.
+    /// Directory of jobs and state.
     #[arg(
         long,
         default_value = "modelarts-emulator-data/data",
         value_name = "DIR"
     )]
     data_dir: PathBuf,
-    /// Directory in which obs://bucket/key is bucket/key.
+    /// Directory that holds OBS: obs://bucket/key is the file bucket/key in it.
     #[arg(
         long,
         default_value = "modelarts-emulator-data/obs",
         value_name = "DIR"
     )]
     obs_root: PathBuf,
-    /// Id of the project; another one at each start if not given.
+    /// Id of the project; that of the data directory if not given, random in a new one.
     #[arg(long, value_name = "ID")]
     project_id: Option<String>,
-    /// Access key that is accepted; another one at each start if not given.
+    /// Accepted access key; random at each start if not given.
     #[arg(long, value_name = "KEY")]
     access_key: Option<String>,
-    /// Secret key that is accepted; another one at each start if not given.
+    /// Accepted secret key; random at each start if not given.
     #[arg(long, value_name = "KEY")]
     secret_key: Option<String>,
-    /// Token that is accepted in X-Auth-Token; may be repeated.
+    /// Token accepted in X-Auth-Token; may be repeated.
     #[arg(long, value_name = "TOKEN")]
     token: Vec<String>,
     /// Password of the first user, for POST /v3/auth/tokens.
     #[arg(long, value_name = "PASSWORD")]
     password: Option<String>,
-    /// Let the first user give jobs the priority 3, which takes a permission of its own.
+    /// Let the first user give jobs the priority 3, which the service does not allow by default.
     #[arg(long)]
     high_priority: bool,
     /// JSON file with a list of users: name, password, domain, project_id, project_name,
     /// access_key, secret_key, security_token, may_set_high_priority, authorized, frozen.
     #[arg(long, value_name = "FILE")]
     users: Option<PathBuf>,
-    /// The cloud whose service it is.
+    /// The cloud to emulate.
     #[arg(long, value_enum, default_value_t = CloudName::Huawei)]
     cloud: CloudName,
-    /// Directory in which version v of data set d is d/v.
+    /// Directory of data sets: version v of data set d is the directory d/v in it.
     #[arg(long, value_name = "DIR")]
     datasets: Option<PathBuf>,
-    /// Directory in which what server:/path exports is server/path.
+    /// Directory of NFS exports: server:/path is the directory server/path in it.
     #[arg(long, value_name = "DIR")]
     nfs_root: Option<PathBuf>,
-    /// Most bytes of a log.
+    /// Maximum size of a log.
     #[arg(long, default_value_t = 1 << 30, value_name = "BYTES")]
     log_cap: u64,
-    /// Bytes that must be free, or the pre-check of jobs with fault-tolerance/job-retry-num fails.
+    /// Free bytes required by the pre-check of jobs with fault-tolerance/job-retry-num.
     #[arg(long, default_value_t = 100 << 20, value_name = "BYTES")]
     least_disk: u64,
-    /// After which failures jobs with fault-tolerance/job-retry-num run again.
+    /// Failures after which jobs with fault-tolerance/job-retry-num run again.
     #[arg(long, value_enum, default_value_t = RestartName::AnyFailure)]
     restart_on: RestartName,
-    /// How many jobs a project may have.
+    /// Maximum number of jobs of a project.
     #[arg(long, default_value_t = 10_000, value_name = "JOBS")]
     job_quota: u32,
-    /// The clock of all delays, limits and dates; a manual one is moved by POST /_emulator/clock.
+    /// Clock of all delays, limits and dates; POST /_emulator/clock moves a manual one.
     #[arg(long, value_enum, default_value_t = ClockName::Wall)]
     clock: ClockName,
-    /// How long the steps of a job take, beside the run of its code.
+    /// Duration of the steps of a job, apart from the run of its code.
     #[arg(long, value_enum, default_value_t = TimingName::Quick)]
     timing: TimingName,
-    /// How many times faster than on the service the steps of a job are; instead of --timing.
+    /// Factor by which the steps of a job are faster than on the service; instead of --timing.
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     speed: Option<f64>,
     /// Dedicated pool, instead of pool-cpu:16:cpu and pool-gpu:16:gpu; may be repeated.
     #[arg(long, value_name = "ID:NODES[:cpu|gpu]", value_parser = Pool::parse)]
     pool: Vec<Pool>,
-    /// Nodes for jobs outside of dedicated pools; without it as many as are asked for.
+    /// Nodes for jobs outside of dedicated pools; unlimited if not given.
     #[arg(long, value_name = "NODES")]
     public_nodes: Option<u32>,
-    /// Bucket that counts as encrypted, which jobs cannot use; may be repeated.
+    /// Bucket to treat as encrypted, which jobs cannot use; may be repeated.
     #[arg(long, value_name = "BUCKET")]
     encrypted_bucket: Vec<String>,
-    /// Organization of the image registry that jobs can be saved to, instead of any; may be
-    /// repeated.
+    /// Organization of the image registry that jobs can be saved to; may be repeated. Any name if
+    /// not given.
     #[arg(long, value_name = "NAME")]
     organization: Vec<String>,
-    /// Refuse jobs that write to where an active job writes to.
+    /// Refuse jobs whose output path an active job writes to.
     #[arg(long)]
     one_job_per_output: bool,
-    /// Refuse jobs with documented fields that the emulator does not act on, with 501.
+    /// Refuse jobs with documented fields that the emulator stores without effect, with 501.
     #[arg(long)]
     strict: bool,
     /// Show the values of environment variables and of credentials in /_emulator/requests/last.
     #[arg(long)]
     show_secrets: bool,
-    /// Install no packages from requirements.txt.
+    /// Do not install packages from requirements.txt.
     #[arg(long)]
     no_packages: bool,
-    /// Switch for what no document says, or documents say differently; may be repeated.
+    /// Switch for behaviour on which documents are silent or disagree; may be repeated.
     #[arg(long, value_name = "NAME=VALUE")]
     choose: Vec<String>,
-    /// JSON file with jobs that are to be there at the start; may be repeated.
+    /// JSON file with jobs to create at the start; may be repeated.
     #[arg(long, value_name = "FILE")]
     seed: Vec<PathBuf>,
-    /// How the code of jobs is run.
+    /// Execution of the code of jobs.
     #[arg(long, value_enum, default_value_t = RunnerName::Process)]
     runner: RunnerName,
-    /// JSON file that says what simulated jobs do; without it each ends at once with exit code 0.
+    /// JSON file with the script of simulated jobs; without it each ends at once with exit code 0.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Which texts events get where the documents disagree.
+    /// Wording of events where the documents disagree.
     #[arg(long, value_enum, default_value_t = WordingName::Api)]
     wording: WordingName,
 }
@@ -162,7 +162,7 @@ enum TimingName {
     Instant,
     /// About one and a half seconds in all.
     Quick,
-    /// As long as on the service, about 44 seconds in all.
+    /// The service's own delays, about 44 seconds in all.
     Documented,
 }
 
@@ -176,37 +176,37 @@ enum CloudName {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum RestartName {
-    /// Only when the machine is at fault, never because of an exit code.
+    /// Faults of the machine only, never an exit code.
     Fault,
-    /// Whenever the code fails.
+    /// Any failure of the code.
     AnyFailure,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ClockName {
-    /// The clock on the wall.
+    /// The system clock.
     Wall,
-    /// Stands still until it is moved.
+    /// A clock that stands still until it is moved.
     Manual,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum RunnerName {
-    /// It runs.
+    /// As processes on this machine.
     Process,
-    /// It does not run: jobs do what the script says.
+    /// Not executed: jobs follow the script.
     Simulated,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum WordingName {
-    /// Those seen in the events API.
+    /// Texts seen in the events API.
     Api,
-    /// Those of the events guide.
+    /// Texts of the events guide.
     Guide,
 }
 
-/// The arguments of the command line, after those of the configuration file that it names.
+/// Parses the arguments of the command line, after those of the configuration file that it names.
 pub(crate) fn arguments() -> Result<Serve, Failure> {
     let given: Vec<OsString> = std::env::args_os().collect();
     let Command::Serve(serve) = Arguments::parse_from(&given).command;
@@ -214,7 +214,7 @@ pub(crate) fn arguments() -> Result<Serve, Failure> {
         return Ok(serve);
     };
     let flags = flags(&read(path)?).map_err(|what| Failure::File(path.clone(), what))?;
-    // Behind the name of the program and that of the command.
+    // Inserted after the names of the program and of the command.
     let (command, rest) = given.split_at(2.min(given.len()));
     let all = command
         .iter()
@@ -225,7 +225,7 @@ pub(crate) fn arguments() -> Result<Serve, Failure> {
     Ok(serve)
 }
 
-/// The members of a configuration file as flags of a command line.
+/// Converts the members of a configuration file to flags of a command line.
 fn flags(text: &str) -> Result<Vec<OsString>, String> {
     let members: serde_json::Map<String, Value> =
         serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -263,7 +263,7 @@ fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The settings that the arguments ask for.
+/// Builds the settings from the arguments.
 pub(crate) fn builder(arguments: Serve) -> Result<Builder, Failure> {
     let mut builder = Emulator::builder()
         .listen(arguments.listen)
@@ -383,9 +383,9 @@ fn read(path: &Path) -> Result<String, Failure> {
 #[derive(Debug)]
 pub(crate) enum Failure {
     Start(StartError),
-    /// A file that was named, and why it is of no use.
+    /// A file that cannot be used, with the reason.
     File(PathBuf, String),
-    /// A switch that there is not.
+    /// An unknown switch.
     Choice(String),
     Io(io::Error),
 }

@@ -1,9 +1,9 @@
 //! The ModelArts training service on your own machine, for tests and development without a cloud
 //! account.
 //!
-//! It speaks the API of ModelArts training management (Huawei Cloud, Open Telekom Cloud), moves
-//! jobs through their phases, *runs* their code as processes, and answers with the documented
-//! bodies and errors.
+//! The emulator implements the API of ModelArts training management (Huawei Cloud, Open Telekom
+//! Cloud), moves jobs through their phases, *runs* their code as processes, and responds with the
+//! documented bodies and errors.
 //!
 //! ```
 //! use modelarts_emulator::{Emulator, Timing};
@@ -20,15 +20,16 @@
 //! ```
 //!
 //! [`clock`], [`script`] and [`seeds`] make tests fast, [`faults`] makes responses fail,
-//! [`traffic`] shows what a client has sent, and [`quirks`] switches what the documents leave open.
+//! [`traffic`] records the requests of a client, and [`quirks`] selects behaviour that the
+//! documents leave open.
 //!
-//! Operations that it does not have are answered with 501. Fields of a job without an effect here
-//! are stored, given back and named in a header.
+//! Operations that are not implemented return 501. Fields of a job without an effect here are
+//! stored, returned and named in a header.
 //!
-//! The emulator executes what it is given, as the user who started it: it is no sandbox. Paths of
-//! OBS stay inside its OBS root, and jobs get nothing of its own environment. It listens on
-//! loopback addresses only, and refuses requests with a foreign `Host` or `Origin`.
-//! The README has the fields, limits and operations, and the same as a program.
+//! The emulator is no sandbox: it executes the code of jobs as the user who started it. Paths of
+//! OBS stay inside its OBS root, and jobs inherit nothing of its environment. It listens on
+//! loopback addresses only, and refuses requests with a foreign `Host` or `Origin`. The README
+//! lists fields, limits and operations, and describes the emulator as a program.
 
 mod accounts;
 mod api;
@@ -62,10 +63,10 @@ pub use emulator::{
 };
 
 pub mod events {
-    //! Texts of events, for tests that look for one.
+    //! Texts of events, for tests that search for one.
     //!
-    //! [`EventKind::message`] gives the text that a client of the emulator sees. A test that
-    //! compares with it stays right when the wording of the emulator is switched.
+    //! [`EventKind::message`] returns the text that a client of the emulator sees. A test that
+    //! compares with it does not depend on the wording that the emulator uses.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -91,9 +92,9 @@ pub mod events {
 pub mod faults {
     //! Injected faults: responses that fail on purpose.
     //!
-    //! Error paths of a client need a service that fails at the right moment. Each [`FaultRule`]
-    //! names an operation, how many of its responses fail, and the [`Fault`]; rules are used up in
-    //! order. The same queue is filled by `POST /_emulator/faults`.
+    //! Tests of error handling need a service that fails at the right moment. Each [`FaultRule`]
+    //! names an operation, the number of its responses that fail, and the [`Fault`]; rules apply in
+    //! order. `POST /_emulator/faults` adds to the same queue.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -119,8 +120,8 @@ pub mod faults {
 pub mod jobs {
     //! Jobs as the emulator runs and stores them.
     //!
-    //! A client sees a job through the API. Tests compare that with the stored state,
-    //! [`StoredJob`]; [`RunnerKind`] and [`RestartOn`] choose how the code of jobs is run.
+    //! Tests compare the responses of the API with the stored state, [`StoredJob`]; [`RunnerKind`]
+    //! and [`RestartOn`] select how the code of jobs is run.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -152,8 +153,8 @@ pub mod jobs {
 pub mod pools {
     //! Dedicated resource pools, and the number of their nodes.
     //!
-    //! Queues, priorities and preemption show only where nodes are short. Without pools of a test
-    //! there are `pool-cpu` and `pool-gpu`, with 16 nodes each.
+    //! Queues, priorities and preemption need pools with few nodes. The default pools are
+    //! `pool-cpu` and `pool-gpu`, with 16 nodes each.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -178,8 +179,8 @@ pub mod pools {
 pub mod quirks {
     //! Switches for behaviour on which sources are silent or disagree.
     //!
-    //! A client should bear both sides of each. The defaults are what ran on the service, or
-    //! what most documents say: `openapi/SOURCES.md`, "Behaviour".
+    //! A client should work with every value of each switch. Defaults are the behaviour observed on
+    //! the service, or that of most documents: `openapi/SOURCES.md`, "Behaviour".
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -205,7 +206,7 @@ pub mod quirks {
 }
 
 pub mod script {
-    //! Scripts of simulated jobs: how long they run, their logs, metrics, exit codes and faults.
+    //! Scripts of simulated jobs: their duration, logs, metrics, exit codes and faults.
     //!
     //! Jobs that follow a script start no process, and with a
     //! [`ManualClock`](crate::clock::ManualClock) hours of them pass in one call of
@@ -237,8 +238,8 @@ pub mod script {
 pub mod seeds {
     //! Jobs with an invented past, for tests of lists and details.
     //!
-    //! A list of a thousand jobs, or a job that failed last week, would take long to make by
-    //! running jobs. [`Seeds`] has the format; the same is sent to `POST /_emulator/seeds`.
+    //! A list of a thousand jobs, or a job that failed last week, cannot be created in a test by
+    //! running jobs. [`Seeds`] documents the format, which is also that of `POST /_emulator/seeds`.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -266,9 +267,9 @@ pub mod seeds {
 pub mod signature {
     //! Verification of signatures of the algorithm SDK-HMAC-SHA256.
     //!
-    //! It is written from the description of the algorithm and shares no code with a client: code
-    //! that both sides share can only agree with its own mistakes. A client's tests can hold their
-    //! signatures against [`verify`] without an emulator.
+    //! The verifier is written from the description of the algorithm and shares no code with a
+    //! client, so that an error in one of them shows as a mismatch. A client's tests can check
+    //! signatures with [`verify`] without an emulator.
     //!
     //! ```
     //! use std::time::SystemTime;
@@ -295,7 +296,7 @@ pub mod signature {
     };
 }
 
-/// The examples of the README are compiled.
+/// Compiles the examples of the README as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,7 +1,7 @@
 //! `modelarts-emulator serve`: the emulator as a program.
 //!
-//! Prints one line of JSON on stdout when it is ready, everything else on stderr, and ends with
-//! its jobs on Ctrl-C and SIGTERM.
+//! Prints one line of JSON on stdout when it is ready, and messages on stderr. Ctrl-C and SIGTERM
+//! end it and its jobs.
 
 mod cli;
 
@@ -41,7 +41,8 @@ async fn main() -> ExitCode {
 }
 
 async fn serve(arguments: Serve) -> Result<(), Failure> {
-    // Listening for signals before the ready line: whoever reads it may send one at once.
+    // Registered before the ready line is printed, because the parent may send a signal as soon as
+    // it has read it.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::Io)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(Failure::Io)?;
     let emulator = cli::builder(arguments)?;
@@ -67,7 +68,7 @@ async fn serve(arguments: Serve) -> Result<(), Failure> {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    tracing::info!("ending, with all jobs");
+    tracing::info!("ending with all jobs");
     emulator.shutdown().await;
     Ok(())
 }

@@ -1,9 +1,8 @@
-//! Scheduler: gives the nodes of the pools to jobs.
+//! Scheduler: assigns the nodes of the pools to jobs.
 //!
-//! Strictly first come, first served within a priority: a job at the head that waits for many
-//! nodes holds up those behind it that would need few. Jobs that run again
-//! come before all others. A job of a higher priority takes the nodes of preemptible ones of lower
-//! priority, if that helps it.
+//! Strictly first come, first served within a priority: a job at the head that waits for many nodes
+//! blocks those behind it that need few. Jobs that run again precede all others. A job of a higher
+//! priority preempts preemptible jobs of lower priority if it can then run.
 
 use std::{
     cmp::Reverse,
@@ -17,7 +16,7 @@ use tokio::sync::watch;
 /// The nodes of all pools.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
-    /// How many nodes there are outside of pools.
+    /// Number of nodes outside of pools.
     public: u32,
     state: Mutex<Pools>,
 }
@@ -25,7 +24,7 @@ pub(crate) struct Scheduler {
 #[derive(Debug, Default)]
 struct Pools {
     sizes: HashMap<String, u32>,
-    /// By number.
+    /// Entries by number.
     entries: HashMap<u64, Entry>,
     pools: HashMap<String, Queue>,
     last_number: u64,
@@ -39,7 +38,7 @@ struct Queue {
     held: u32,
 }
 
-/// The order of the queue: those that run again, then the higher priority, then the older.
+/// The order of the queue: jobs that run again, then higher priority, then age.
 type Rank = (Reverse<bool>, Reverse<i64>, u64);
 
 #[derive(Debug)]
@@ -48,16 +47,16 @@ struct Entry {
     slot_state: watch::Sender<SlotState>,
 }
 
-/// The nodes that a job asks for.
+/// The nodes that a job requests.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeRequest {
     pub(crate) job: String,
-    /// Empty outside of pools.
+    /// The id of the pool; empty outside of pools.
     pub(crate) pool: String,
     pub(crate) nodes: u32,
     pub(crate) priority: i64,
     pub(crate) preemptible: bool,
-    /// It ran before and runs again.
+    /// The job ran before and runs again.
     pub(crate) requeued: bool,
 }
 
@@ -72,11 +71,11 @@ impl NodeRequest {
 enum SlotState {
     Waiting,
     Holding,
-    /// Its nodes are wanted by another.
+    /// The nodes are to be given to another job.
     Preempted,
 }
 
-/// A place in the queue, then the nodes. Dropped, it is given up.
+/// A place in the queue, later with its nodes. Dropping it releases both.
 #[derive(Debug)]
 pub(crate) struct QueueSlot {
     scheduler: Arc<Scheduler>,
@@ -85,7 +84,7 @@ pub(crate) struct QueueSlot {
 }
 
 impl Scheduler {
-    /// `sizes` are the nodes by the id of the pool.
+    /// `sizes` are the numbers of nodes by the id of the pool.
     pub(crate) fn new(public: u32, sizes: HashMap<String, u32>) -> Arc<Self> {
         Arc::new(Self {
             public,
@@ -96,12 +95,12 @@ impl Scheduler {
         })
     }
 
-    /// Whether there is such a pool. One that a job was in may have gone since an earlier start.
+    /// True if the pool exists. The pool of a job may be missing after a restart.
     pub(crate) fn has_pool(&self, pool: &str) -> bool {
         pool.is_empty() || self.state.lock().sizes.contains_key(pool)
     }
 
-    /// A place at the end of the queue.
+    /// Adds a job to the end of the queue.
     pub(crate) fn enqueue(self: &Arc<Self>, request: NodeRequest) -> QueueSlot {
         let mut state = self.state.lock();
         state.last_number += 1;
@@ -123,7 +122,7 @@ impl Scheduler {
         }
     }
 
-    /// Moves a waiting job to another priority.
+    /// Changes the priority of a waiting job.
     pub(crate) fn set_priority(&self, job: &str, priority: i64, preemptible: Option<bool>) {
         let mut guard = self.state.lock();
         let state = &mut *guard;
@@ -145,7 +144,7 @@ impl Scheduler {
         self.grant_nodes(state, &pool);
     }
 
-    /// Gives nodes to the first in the queue, as long as there are enough.
+    /// Assigns nodes to the head of the queue as long as there are enough.
     fn grant_nodes(&self, state: &mut Pools, pool: &str) {
         let size = match pool {
             "" => self.public,
@@ -167,7 +166,7 @@ impl Scheduler {
                 first.slot_state.send_replace(SlotState::Holding);
                 continue;
             }
-            // The lowest priority goes first, among equals the youngest.
+            // The lowest priority is preempted first, among equals the youngest.
             let holders = queue.holding.iter();
             let mut victims: Vec<(i64, Reverse<u64>, &Entry)> = holders
                 .filter_map(|number| {
@@ -198,21 +197,21 @@ impl Scheduler {
 }
 
 impl QueueSlot {
-    /// Whether the nodes are there already.
+    /// True if the job has its nodes.
     pub(crate) fn has_nodes(&self) -> bool {
         *self.slot_state.borrow() != SlotState::Waiting
     }
 
     /// Waits for the nodes.
     pub(crate) async fn wait_for_nodes(&mut self) {
-        // The sender lives as long as the place.
+        // The sender lives as long as the slot.
         let _ = self
             .slot_state
             .wait_for(|slot_state| *slot_state != SlotState::Waiting)
             .await;
     }
 
-    /// Waits until the nodes are wanted by another.
+    /// Waits until the job is preempted.
     pub(crate) fn preemption(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut slot_state = self.slot_state.clone();
         async move {

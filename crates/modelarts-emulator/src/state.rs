@@ -1,4 +1,4 @@
-//! Shared state of one emulator: what all requests and all jobs use.
+//! Shared state of one emulator.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -26,17 +26,17 @@ use crate::{
     validation::creation::Offer,
 };
 
-/// The emulator without its socket.
+/// The state of an emulator, without its socket.
 #[derive(Debug)]
 pub(crate) struct EmulatorState {
     pub(crate) accounts: Accounts,
-    /// The address that the emulator listens on: its own origin, and the host of its links.
+    /// The address of the emulator: its own origin, and the host of its links.
     pub(crate) address: SocketAddr,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
     pub(crate) restart_on: RestartOn,
-    /// The offer of the service, which creations are checked against.
+    /// The offer of the service, against which creations are checked.
     pub(crate) offer: Offer,
     pub(crate) store: JobStore,
     pub(crate) algorithms: Documents,
@@ -45,7 +45,7 @@ pub(crate) struct EmulatorState {
     pub(crate) quotas: Quotas,
     pub(crate) log_links: LogLinks,
     pub(crate) log_indexes: LogIndexes,
-    /// True if an output path that an active job writes to is refused.
+    /// Refuses an output path that an active job writes to.
     pub(crate) one_job_per_output: bool,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) metrics: Arc<Metrics>,
@@ -57,15 +57,15 @@ pub(crate) struct EmulatorState {
     pub(crate) ids: Ids,
     pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
-    /// Cancelled when the emulator no longer waits for copies.
+    /// Cancelled when the emulator stops waiting for copies.
     pub(crate) copy_cancellation: CancellationToken,
     tasks: Mutex<JoinSet<()>>,
     idle: IdleTracker,
-    /// Held while the clock is moved: one move at a time.
+    /// Held while the clock is moved, so that moves do not overlap.
     clock_lock: tokio::sync::Mutex<()>,
 }
 
-/// The parts of the state that the builder chooses.
+/// The parts of the state that the builder sets.
 pub(crate) struct StateParts {
     pub(crate) accounts: Accounts,
     pub(crate) quotas: Quotas,
@@ -128,14 +128,14 @@ impl EmulatorState {
         tasks.spawn(self.idle.watch(work));
     }
 
-    /// Makes the clock wait until the guard is dropped.
+    /// Keeps a manual clock from advancing until dropped.
     pub(crate) fn busy_guard(&self) -> BusyGuard {
         self.idle.busy_guard()
     }
 
-    /// Moves the clock forward, if it can be moved, and says whether it can. On the way it stops
-    /// wherever somebody is to be woken, until all jobs have done what there was to do; so
-    /// everything happens at its own time, however far it goes at once.
+    /// Moves the clock forward; returns `false` if it cannot be moved. The clock stops at each due
+    /// time until all work that was due is done, so that everything happens at its own time,
+    /// however long the move is.
     pub(crate) async fn advance(&self, duration: Duration) -> bool {
         let _guard = self.clock_lock.lock().await;
         let clock = self.clock.as_ref();
@@ -158,7 +158,7 @@ impl EmulatorState {
         true
     }
 
-    /// All tasks that still run, for the end of the emulator.
+    /// All tasks that still run, when the emulator ends.
     pub(crate) fn take_tasks(&self) -> JoinSet<()> {
         std::mem::take(&mut self.tasks.lock())
     }

@@ -1,6 +1,5 @@
-//! Authentication of requests, by token or signature. All that the head of a request decides is
-//! decided before its body is read, so that a request for an operation is not buffered without
-//! credentials.
+//! Authentication of requests, by token or by signature. The head of a request is checked before
+//! its body is read, so that no body is buffered for a request without valid credentials.
 
 use std::time::SystemTime;
 
@@ -15,16 +14,16 @@ use crate::{
     clock::timestamp::Timestamp,
 };
 
-/// A request whose head passes authentication.
+/// A request whose head has passed authentication.
 pub(crate) enum CheckedHead<'a> {
-    /// By a token: the number of its user.
+    /// Authenticated by a token: the index of its user.
     User(usize),
-    /// By a signature, which is still to be compared with the body.
+    /// Signed: the signature still has to be compared with the body.
     Signed(Box<SignedRequest<'a>>, KnownKey),
 }
 
-/// Judges the token, or all of the signature that the body has no part in: the key, its lock, the
-/// date, the headers.
+/// Checks the token, or the parts of the signature that do not depend on the body: the key, its
+/// lock, the date and the signed headers.
 pub(crate) fn check_head<'a>(
     accounts: &Accounts,
     now: SystemTime,
@@ -60,7 +59,7 @@ pub(crate) fn check_head<'a>(
 }
 
 impl CheckedHead<'_> {
-    /// The number of the user whose request it is, once its body is there.
+    /// Returns the index of the request's user, once the body has been read.
     pub(crate) fn check_body(
         self,
         accounts: &Accounts,
@@ -73,10 +72,10 @@ impl CheckedHead<'_> {
             Self::Signed(claim, key) => (claim, key),
         };
         let now = Timestamp::from(now);
-        // Others may have tried the key while the body came.
+        // Other requests may have locked the key while the body was read.
         accounts.check_not_locked(claim.access_key(), now)?;
         let verified = claim.check(body);
-        // Only wrong signatures count: a clock that is off does not lock a key.
+        // Only wrong signatures count: an inaccurate client clock does not lock a key.
         match &verified {
             Ok(()) => accounts.record_attempt(claim.access_key(), true, now),
             Err(SignatureError::Mismatch { .. }) => {

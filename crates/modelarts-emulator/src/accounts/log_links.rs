@@ -1,4 +1,4 @@
-//! Links to logs, which need no signature and work for five minutes.
+//! Links to logs, which need no signature and are valid for five minutes.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -9,12 +9,12 @@ use crate::{clock::timestamp::Timestamp, job::worker::Worker};
 
 const LINK_LIFE: Duration = Duration::from_secs(5 * 60);
 
-/// All links that were given out.
+/// All links that have been issued.
 #[derive(Debug, Default)]
 pub(crate) struct LogLinks(Mutex<HashMap<String, (Worker, Timestamp)>>);
 
 impl LogLinks {
-    /// A new link to the log of a worker.
+    /// Creates a link to the log of a worker.
     pub(crate) fn create(&self, worker: Worker, now: Timestamp) -> String {
         let token = Uuid::new_v4().simple().to_string();
         let mut links = self.0.lock();

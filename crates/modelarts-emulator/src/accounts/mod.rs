@@ -1,6 +1,6 @@
 //! Accounts: users with their keys, tokens, and keys that are locked after failures.
 //!
-//! `authenticate` finds the user of a request by its token or its `signature`; `log_links` has the
+//! `authenticate` finds the user of a request by its token or its `signature`; `log_links` issues
 //! links that need neither.
 
 pub(crate) mod authenticate;
@@ -16,55 +16,57 @@ use uuid::Uuid;
 
 use crate::{api::error::ApiError, clock::timestamp::Timestamp, database::Database};
 
-/// How many wrong signatures in a row lock a key, and for how long.
+/// Number of consecutive wrong signatures that lock a key, and the duration of the lock.
 const MAX_FAILURES: u32 = 5;
 const LOCK_TIME: Duration = Duration::from_secs(5 * 60);
-/// How long a token is valid.
+/// Validity of a token.
 const TOKEN_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long an ended token is remembered as one that has ended, in milliseconds. Ours.
+/// Time for which an expired token is still reported as expired, in milliseconds. Chosen by the
+/// emulator.
 const EXPIRED_KEPT_MILLIS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// A user of the emulator, with one project. Several users may share a project.
 ///
-/// In a file, users are a JSON list of objects with these members; only `name` must be there.
+/// In a file, users are a JSON list of objects with these members; only `name` is required.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct User {
     /// `metadata.user_name` of the user's jobs, and the name of token logins.
     pub name: String,
-    /// The id. Default: made from the name.
+    /// The id. Default: derived from the name.
     #[serde(default)]
     pub id: String,
-    /// The password of token logins. Default: none, then nobody can log in so.
+    /// The password of token logins. Default: none; token logins are then refused.
     #[serde(default)]
     pub password: Option<String>,
     /// The domain (account). Default: `emulator`.
     #[serde(default = "default_domain")]
     pub domain: String,
-    /// The project. Default: another one at each start.
+    /// The id of the project. Default: random at each start.
     #[serde(default = "random_id")]
     pub project_id: String,
     /// The name of the project. Default: the region of the cloud.
     #[serde(default)]
     pub project_name: String,
-    /// The access key. Default: another one at each start.
+    /// The access key. Default: random at each start.
     #[serde(default = "random_key")]
     pub access_key: String,
-    /// The secret key. Default: another one at each start.
+    /// The secret key. Default: random at each start.
     #[serde(default = "random_secret")]
     pub secret_key: String,
-    /// If it is there, the key is a temporary one: requests must carry it in `X-Security-Token`.
+    /// The security token of a temporary key, which requests must send in `X-Security-Token`.
+    /// Default: none, the key is a permanent one.
     #[serde(default)]
     pub security_token: Option<String>,
-    /// Lets the user give jobs the priority 3, which the service does not grant by default.
+    /// Lets the user give jobs the priority 3, which the service does not allow by default.
     /// Default: no.
     #[serde(default)]
     pub may_set_high_priority: bool,
-    /// Whether the project has authorised ModelArts; if not, creations are refused. Default: yes.
+    /// The project has authorised ModelArts; otherwise creations are refused. Default: yes.
     #[serde(default = "default_true")]
     pub authorized: bool,
-    /// Whether the account is frozen; then creations are refused. Default: no.
+    /// The account is frozen; creations are then refused. Default: no.
     #[serde(default)]
     pub frozen: bool,
 }
@@ -90,8 +92,8 @@ const fn default_true() -> bool {
 }
 
 impl User {
-    /// A user of this name with a project and keys of its own, which may do everything but set
-    /// the priority 3.
+    /// A user of this name with a project and keys of its own, and all permissions but that for
+    /// priority 3.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -110,21 +112,21 @@ impl User {
         }
     }
 
-    /// The users of a JSON list.
+    /// Reads users from a JSON list.
     ///
     /// # Errors
-    /// A sentence, if the text is no such list or the list is empty.
+    /// A sentence, if the text is not such a list or the list is empty.
     pub fn list_from_json(text: &str) -> Result<Vec<Self>, String> {
         let users: Vec<Self> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if users.is_empty() {
-            return Err("there is no user in it".into());
+            return Err("it must have at least one user".into());
         }
         Ok(users)
     }
 }
 
 impl std::fmt::Debug for User {
-    /// Without its secrets.
+    /// Prints no secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("User")
             .field("name", &self.name)
@@ -136,11 +138,12 @@ impl std::fmt::Debug for User {
 /// All users of an emulator.
 pub(crate) struct Accounts {
     users: Vec<User>,
-    /// Of the first user. They do not end.
+    /// Tokens of the first user that do not expire.
     tokens: Vec<String>,
-    /// Failures in a row, and when the last was, by access key.
+    /// Consecutive failures by access key, with the time of the last one.
     failures: Mutex<HashMap<String, (u32, Timestamp)>>,
-    /// Has what was given out. It names users by what stays the same over a restart.
+    /// Stores issued tokens and keys. Users are identified in it by values that do not change at a
+    /// restart.
     database: Arc<Database>,
 }
 
@@ -155,14 +158,14 @@ impl std::fmt::Debug for Accounts {
 /// The secret and the user of an access key.
 pub(crate) struct KnownKey {
     pub(crate) secret: String,
-    /// What `X-Security-Token` must say.
+    /// Required value of `X-Security-Token`.
     pub(crate) security_token: Option<String>,
     pub(crate) expires: Option<Timestamp>,
     pub(crate) user: usize,
 }
 
 impl Accounts {
-    /// `users` is not empty; `tokens` are those of the first.
+    /// `users` must not be empty; `tokens` are those of the first user.
     pub(crate) fn new(
         mut users: Vec<User>,
         tokens: Vec<String>,
@@ -194,7 +197,7 @@ impl Accounts {
         &self.users[at.min(self.users.len() - 1)]
     }
 
-    /// The user with this name and password in this domain.
+    /// Returns the user with this name and password in this domain.
     pub(crate) fn log_in(&self, name: &str, domain: Option<&str>, password: &str) -> Option<usize> {
         self.users.iter().position(|user| {
             user.name == name
@@ -203,7 +206,7 @@ impl Accounts {
         })
     }
 
-    /// The user that a row names in the columns from `first` on, if it is still one.
+    /// Returns the user that a row names in the columns from `first` on, if the user still exists.
     fn user_of_row(&self, row: &Row<'_>, first: usize) -> rusqlite::Result<Option<usize>> {
         let name = row.get_ref(first)?.as_str()?;
         let domain = row.get_ref(first + 1)?.as_str()?;
@@ -213,7 +216,7 @@ impl Accounts {
         }))
     }
 
-    /// A new token. An earlier one stays valid.
+    /// Issues a token. Earlier tokens stay valid.
     pub(crate) fn issue_token(
         &self,
         user: usize,
@@ -234,7 +237,7 @@ impl Accounts {
         Ok((text, expires))
     }
 
-    /// The user of a token.
+    /// Returns the user of a token.
     pub(crate) fn user_by_token(&self, text: &[u8], now: Timestamp) -> Result<usize, ApiError> {
         if self.tokens.iter().any(|token| token.as_bytes() == text) {
             return Ok(0);
@@ -259,7 +262,7 @@ impl Accounts {
         }
     }
 
-    /// A key pair that ends.
+    /// Issues a temporary key pair.
     pub(crate) fn issue_keys(
         &self,
         user: usize,
@@ -324,7 +327,7 @@ impl Accounts {
         Ok(found.flatten())
     }
 
-    /// Refuses a key that has failed too often.
+    /// Refuses an access key that is locked.
     pub(crate) fn check_not_locked(
         &self,
         access_key: &str,
@@ -338,7 +341,7 @@ impl Accounts {
         }
     }
 
-    /// Notes whether a known key came with its signature.
+    /// Records the result of a signature check for a known key.
     pub(crate) fn record_attempt(&self, access_key: &str, verified: bool, now: Timestamp) {
         let mut failures = self.failures.lock();
         if verified {
@@ -347,7 +350,7 @@ impl Accounts {
         }
         let entry = failures.entry(access_key.to_owned());
         let (count, last) = entry.or_insert((0, now));
-        // After a lock the count begins again.
+        // After a lock, counting starts again.
         if *count >= MAX_FAILURES {
             *count = 0;
         }

@@ -2,8 +2,8 @@
 //! `Access=` with the secret key itself, `Credential=` with a key derived from it for a day, a
 //! region and a service.
 //!
-//! Written from the description, not shared with the client: code that both sides share can only
-//! agree with its own mistakes.
+//! Written from the description of the algorithm and not shared with the client, so that an error
+//! in one of them shows as a mismatch.
 
 use std::{
     fmt,
@@ -19,17 +19,17 @@ use crate::clock::timestamp::Timestamp;
 
 const ALGORITHM: &str = "SDK-HMAC-SHA256";
 
-/// How far the client's clock may be off, in either direction.
+/// Greatest accepted difference between the client's clock and the server's, in either direction.
 pub const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
 
-/// Everything but `A-Z a-z 0-9 - _ . ~` is percent-encoded, in upper case.
+/// Characters to percent-encode, in upper case: all but `A-Z a-z 0-9 - _ . ~`.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
 
-/// A request as it arrived.
+/// A request as it was received.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedRequest<'a> {
     /// The method; its case does not matter.
@@ -44,37 +44,37 @@ pub struct ReceivedRequest<'a> {
     pub body: &'a [u8],
 }
 
-/// The reason why a request is not accepted. The text is that of the gateway where one is known,
-/// else ours.
+/// Reasons for rejecting a signature. Texts are those of the gateway where they are known,
+/// otherwise the emulator's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignatureError {
     /// Neither a signature nor a token.
     NoCredentials,
-    /// The `Authorization` header says something else than this verifier knows, for example a
-    /// derived (`V11-HMAC-SHA256`) signature.
+    /// The `Authorization` header names an algorithm that this verifier does not support, for
+    /// example the derived signature `V11-HMAC-SHA256`.
     UnsupportedAlgorithm {
         /// The first word of the header.
         found: String,
     },
-    /// The `Authorization` header, or `X-Sdk-Date`, cannot be read or does not fit the request.
+    /// The `Authorization` header, or `X-Sdk-Date`, is malformed or does not match the request.
     Malformed {
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
-    /// No such access key.
+    /// The access key does not exist.
     UnknownKey {
         /// The access key.
         access_key: String,
     },
-    /// Signed too long ago, or too far ahead.
+    /// The signing time is too far in the past or in the future.
     Expired {
         /// `X-Sdk-Date` as sent.
         signed: String,
         /// The server's time in the same form.
         server: String,
     },
-    /// The signature is not the one of this request and this key.
+    /// The signature does not match the request and the key.
     Mismatch {
         /// The canonical request as the server sees it, `|` for line ends.
         canonical_request: String,
@@ -106,10 +106,9 @@ impl fmt::Display for SignatureError {
 
 impl std::error::Error for SignatureError {}
 
-/// Accepts a request signed with a known key, and returns that access key.
+/// Verifies a request signed with a known key, and returns that access key.
 ///
-/// `secret_of` gives the secret key of an access key. Nothing else goes in: the same arguments
-/// always give the same answer.
+/// `secret_of` returns the secret key of an access key. The result depends on the arguments only.
 ///
 /// # Errors
 /// The first [`SignatureError`] that applies.
@@ -129,7 +128,7 @@ pub fn verify(
     Ok(claim.access_key().to_owned())
 }
 
-/// A request as it arrived, without its body. The fields are those of [`ReceivedRequest`].
+/// A received request without its body. The fields are those of [`ReceivedRequest`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestHead<'a> {
     pub(crate) method: &'a str,
@@ -138,18 +137,18 @@ pub(crate) struct RequestHead<'a> {
     pub(crate) headers: &'a HeaderMap,
 }
 
-/// A signed request that passes by its head; the signature itself needs the body.
+/// A signed request whose head is valid; checking the signature itself needs the body.
 pub(crate) struct SignedRequest<'a> {
     head: RequestHead<'a>,
     authorization: Authorization<'a>,
     date: &'a str,
     secret: String,
-    /// The canonical ones.
+    /// Canonical headers.
     headers: Vec<u8>,
 }
 
 impl<'a> SignedRequest<'a> {
-    /// Judges all but the body.
+    /// Checks everything that does not depend on the body.
     pub(crate) fn of(
         head: RequestHead<'a>,
         now: SystemTime,
@@ -205,7 +204,7 @@ impl<'a> SignedRequest<'a> {
         self.authorization.access_key
     }
 
-    /// Compares the signature with that of the request with this body.
+    /// Compares the signature with the one computed for this body.
     pub(crate) fn check(&self, body: &[u8]) -> Result<(), SignatureError> {
         let Self {
             head,
@@ -215,7 +214,7 @@ impl<'a> SignedRequest<'a> {
         } = self;
         let scoped = authorization.scope.is_some();
         let body_hash = if scoped && body.is_empty() && head.method.eq_ignore_ascii_case("post") {
-            // The query stands for the body that is not there.
+            // Without a body, the query is hashed in its place.
             hex(&Sha256::digest(head.query))
         } else {
             body_hash(head.headers, body)?
@@ -251,7 +250,7 @@ impl<'a> SignedRequest<'a> {
             let Some(key) = key else { return false };
             let mac = Hmac::<Sha256>::new_from_slice(&key);
             match (&given, mac) {
-                // `verify_slice` takes the same time wherever the first difference is.
+                // `verify_slice` compares in constant time.
                 (Some(given), Ok(mac)) => mac.chain_update(to_sign).verify_slice(given).is_ok(),
                 _ => false,
             }
@@ -268,7 +267,7 @@ impl<'a> SignedRequest<'a> {
     }
 }
 
-/// The access key that a request claims to be signed with.
+/// The access key named in the `Authorization` header.
 #[must_use]
 pub fn access_key(headers: &HeaderMap) -> Option<&str> {
     Authorization::of(headers)
@@ -276,7 +275,8 @@ pub fn access_key(headers: &HeaderMap) -> Option<&str> {
         .map(|authorization| authorization.access_key)
 }
 
-/// The key of the scoped dialect: derived from the secret, the day, the region and the service.
+/// The signing key of the scoped dialect, derived from the secret, the day, the region and the
+/// service.
 fn scoped_key(secret: &str, scope: &str) -> Option<Vec<u8>> {
     let mut key = format!("SDK{secret}").into_bytes();
     for part in scope.split('/') {
@@ -341,7 +341,7 @@ impl<'a> Authorization<'a> {
     }
 }
 
-/// The value of a header that must not be there twice.
+/// The value of a header that must not be repeated.
 fn single_header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -350,8 +350,8 @@ fn single_header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
     }
 }
 
-/// `name:value` lines for the signed headers, which must be sorted, in lower case and all there.
-/// The scoped dialect makes one blank of several.
+/// `name:value` lines of the signed headers, which must be present, sorted and in lower case. The
+/// scoped dialect collapses repeated blanks.
 fn canonical_headers(
     headers: &HeaderMap,
     signed: &[&str],
@@ -383,7 +383,7 @@ fn canonical_headers(
     Ok(lines)
 }
 
-/// Decoded once, split at slashes, encoded again, closed with a slash.
+/// The canonical path: each segment decoded once and encoded again, with a slash at the end.
 fn canonical_path(path: &str) -> String {
     let decoded: Vec<u8> = percent_decode(path.as_bytes()).collect();
     let mut canonical = decoded
@@ -397,8 +397,8 @@ fn canonical_path(path: &str) -> String {
     canonical
 }
 
-/// The pairs sorted by key and value. If a key repeats, also with its values in the order in which
-/// they were sent, because a signer may have sorted them as numbers.
+/// The canonical query: pairs sorted by key and value. If a key repeats, also the variant with its
+/// values in the order in which they were sent, because a signer may have sorted them as numbers.
 fn canonical_queries(query: &str) -> (String, Option<String>) {
     let mut pairs: Vec<(Vec<u8>, Vec<u8>)> = query
         .split('&')
@@ -425,11 +425,11 @@ fn canonical_queries(query: &str) -> (String, Option<String>) {
     (join(&pairs), as_sent)
 }
 
-/// The last line of the canonical request. A hash that the client sends must be the body's.
+/// The last line of the canonical request. A hash sent by the client must match the body.
 fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, SignatureError> {
     let actual = hex(&Sha256::digest(body));
     match single_header(headers, "x-sdk-content-sha256") {
-        // The official signer ignores the header when there is no body.
+        // The official signer ignores the header if there is no body.
         _ if body.is_empty() => Ok(actual),
         None => Ok(actual),
         Some(b"UNSIGNED-PAYLOAD") => Ok("UNSIGNED-PAYLOAD".into()),
@@ -448,7 +448,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Lower case only, as the signature is written.
+/// Accepts lower case only, the form of signatures.
 fn unhex(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2)
         || !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))

@@ -1,21 +1,21 @@
-//! Error answers: one constructor for each documented error that the emulator gives.
+//! Error responses: one constructor for each documented error that the emulator returns.
 //!
 //! Training errors come from the service's own table, see `error_table.rs`. Codes that start with
-//! `Emulator.` are the emulator's own: no service gives them.
+//! `Emulator.` are the emulator's own; the service never returns them.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value};
 
 use crate::api::error_table::Row;
 
-/// An error answer before it becomes bytes.
+/// An error response before serialisation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
     pub(crate) code: String,
     pub(crate) message: String,
     solution: Option<&'static str>,
-    /// The gateway writes the request id into the body, ModelArts itself does not.
+    /// The gateway includes the request id in the body, ModelArts itself does not.
     from_gateway: bool,
 }
 
@@ -41,7 +41,7 @@ impl ApiError {
         error
     }
 
-    /// A row of the service's table; `values` fill its placeholders.
+    /// The error of a row of the service's table; `values` fill its placeholders.
     pub(crate) fn of(number: u16, values: &[&str]) -> Self {
         let Some(row) = Row::of(number) else {
             return Self::internal(format!("No row for ModelArts.{number}."));
@@ -56,13 +56,14 @@ impl ApiError {
         error
     }
 
-    /// The same with another word in its message.
+    /// The same error with a word of its message replaced.
     pub(crate) fn renamed(mut self, from: &str, to: &str) -> Self {
         self.message = self.message.replace(from, to);
         self
     }
 
-    /// Open Telekom Cloud lists it with a placeholder of another form.
+    /// Missing permission. Open Telekom Cloud documents the message with another form of
+    /// placeholder.
     pub(crate) fn no_permission(action: &str) -> Self {
         let mut error = Self::new(
             StatusCode::FORBIDDEN,
@@ -84,7 +85,7 @@ impl ApiError {
         )
     }
 
-    /// The message is that of the gateway's list of error codes.
+    /// The API does not exist. The message is that of the gateway's list of error codes.
     pub(crate) fn no_such_api() -> Self {
         Self::gateway(
             StatusCode::NOT_FOUND,
@@ -93,7 +94,7 @@ impl ApiError {
         )
     }
 
-    // ---- ModelArts, those that are made in several places ----
+    // ---- ModelArts: errors with several callers ----
 
     pub(crate) fn duplicate_name(name: &str) -> Self {
         Self::of(2751, &[name])
@@ -123,7 +124,7 @@ impl ApiError {
         Self::of(2787, &[])
     }
 
-    /// `what` names the field and says what is wrong with it.
+    /// `what` names the field and the rule that it breaks.
     pub(crate) fn invalid_parameter(what: impl std::fmt::Display) -> Self {
         Self::of(2788, &[&what.to_string()])
     }
@@ -176,8 +177,8 @@ impl ApiError {
         Self::of(2859, &[&reason.to_string()])
     }
 
-    /// The events query has an error of its own: eight digits, two fields, no solution
-    /// (SOURCES D-38).
+    /// Invalid query of ListTrainingJobEvents, which has an error of its own: eight digits, two
+    /// fields, no solution (SOURCES D-38).
     pub(crate) fn events_query() -> Self {
         Self::new(
             StatusCode::BAD_REQUEST,
@@ -203,13 +204,13 @@ impl ApiError {
             StatusCode::REQUEST_TIMEOUT,
             "Emulator.0408",
             format!(
-                "The body of a request must be there within {} s after its head.",
+                "The body of a request must arrive within {} s after its head.",
                 maximum.as_secs()
             ),
         )
     }
 
-    /// `what` is the subject of the sentence: an operation, a field and its value.
+    /// `what` is the subject of the message: an operation, or a field and its value.
     pub(crate) fn not_modelled(what: impl std::fmt::Display) -> Self {
         Self::new(
             StatusCode::NOT_IMPLEMENTED,
@@ -224,17 +225,17 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "Emulator.0403", sentence)
     }
 
-    /// For the control routes under `/_emulator`.
+    /// Invalid request to a control route under `/_emulator`.
     pub(crate) fn bad_control_request(sentence: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "Emulator.0400", sentence)
     }
 
-    /// For the control routes of one job.
+    /// Unknown job in a control route.
     pub(crate) fn no_such_job(id: &str) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
             "Emulator.0404",
-            format!("There is no job with the id {id:?}; creations and lists give ids."),
+            format!("There is no job with the id {id:?}; creations and lists return ids."),
         )
     }
 
@@ -242,7 +243,7 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Emulator.0500", sentence)
     }
 
-    /// The body. `request_id` goes into it where the gateway answers.
+    /// The body of the response. `request_id` is included in errors of the gateway.
     pub(crate) fn body(&self, request_id: &str) -> Value {
         let mut body = Map::new();
         body.insert("error_msg".into(), self.message.as_str().into());

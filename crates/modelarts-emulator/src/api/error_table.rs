@@ -1,9 +1,9 @@
-//! The service's table of training errors: the rows that this emulator can answer with.
+//! The rows of the service's table of training errors that this emulator can return.
 //!
 //! Open Telekom Cloud API reference, "Error Codes" (SOURCES E): number of the code
-//! `ModelArts.<number>`, HTTP status, message, solution. `%s` and `%d` stand for values.
+//! `ModelArts.<number>`, HTTP status, message, solution. `%s` and `%d` are placeholders.
 
-/// One row.
+/// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) number: u16,
@@ -27,7 +27,7 @@ impl Row {
         ROWS.iter().find(|row| row.number == number)
     }
 
-    /// The message with its placeholders filled in, from the left.
+    /// The message with its placeholders filled in, from left to right.
     pub(super) fn message_with(&self, values: &[&str]) -> String {
         let mut text = String::new();
         let mut values = values.iter();
@@ -76,7 +76,7 @@ const ROWS: &[Row] = &[
     row(2796, 409, "The job cannot be terminated.", "Check whether the job status is valid."),
     row(2802, 400, "Invalid codeDir path: %s.", "Check the codeDir path."),
     row(2803, 405, "Method not allowed.", "Please confirm that the HTTP Method is correct"),
-    // The message is that of the service (SOURCES K 20); the list has an older one.
+    // The message is that of the service (SOURCES K 20); the documented list has an older one.
     row(2806, 400, "Custom image jobs engine.image_url and command or engine.engine_name cannot be empty.", "Check whether the command and engine.url is valid."),
     row(2807, 400, "Unsupported condition key (%s)", "Check whether the key of search is valid."),
     row(2808, 400, "Unsupported condition operator (%s)", "Check whether the operator of search is valid."),
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::api::error::ApiError;
 
-    /// Codes and statuses of the description's table.
+    /// Codes and statuses in the table of the description.
     fn described() -> BTreeSet<(String, u16)> {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/modelarts.yaml");
         let text = std::fs::read_to_string(file).unwrap();
@@ -146,7 +146,7 @@ mod tests {
             ApiError::events_query(),
             ApiError::body_too_large(),
         ];
-        // The last two are what a fault says that names a status only.
+        // The last two are returned by injected faults that name a status only.
         let answers = ROWS
             .iter()
             .map(|row| (format!("ModelArts.{}", row.number), row.status))

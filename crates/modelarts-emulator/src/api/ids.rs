@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-/// Makes ids: random ones, or from a seed, the same at each start.
+/// Generates ids: random, or from a seed and then the same at each start.
 #[derive(Debug)]
 pub(crate) struct Ids(Option<Mutex<fastrand::Rng>>);
 

@@ -1,7 +1,7 @@
-//! A request body, read field by field, with errors that name the field.
+//! Field-by-field reading of a request body, with errors that name the field.
 //!
-//! Requests are not decoded into structs at one go, because the service has its own status and
-//! code for each broken rule. A `null` counts as absent.
+//! Requests are not decoded into structs as a whole, because the service has its own status and
+//! code for each broken rule. `null` counts as absent.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::{api::error::ApiError, files::container_path::ContainerPath};
 
-/// A place in a request body: a value and the way to it.
+/// A field of a request body: its value and its path.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonField<'a> {
     value: &'a Value,
@@ -25,7 +25,7 @@ impl<'a> JsonField<'a> {
         }
     }
 
-    /// A member of an object, if it is there.
+    /// A member of an object, if present.
     pub(crate) fn get(&self, name: &str) -> Result<Option<JsonField<'a>>, ApiError> {
         let members = self.object()?;
         Ok(members
@@ -37,20 +37,20 @@ impl<'a> JsonField<'a> {
             }))
     }
 
-    /// A member that must be there.
+    /// A required member.
     pub(crate) fn required(&self, name: &str) -> Result<JsonField<'a>, ApiError> {
         self.get(name)?.ok_or_else(|| {
             ApiError::invalid_parameter(format!("{} is required", self.path_to(name)))
         })
     }
 
-    /// A text member. Empty text counts as absent, as examples send it (SOURCES X).
+    /// A text member. Empty text counts as absent, because examples send it (SOURCES X).
     pub(crate) fn text_of(&self, name: &str) -> Result<Option<&'a str>, ApiError> {
         let text = self.get(name)?.map(|field| field.text()).transpose()?;
         Ok(text.filter(|text| !text.is_empty()))
     }
 
-    /// A path in the container, if it is there. The emulator has directories below `/home` only.
+    /// A path in the container, if present. The emulator supports directories below `/home` only.
     pub(crate) fn container_path_of(&self, name: &str) -> Result<Option<ContainerPath>, ApiError> {
         let Some(text) = self.text_of(name)? else {
             return Ok(None);
@@ -64,7 +64,7 @@ impl<'a> JsonField<'a> {
         })
     }
 
-    /// A text member that must be there and not be empty.
+    /// A required text member, not empty.
     pub(crate) fn required_text(&self, name: &str) -> Result<&'a str, ApiError> {
         let text = self.required(name)?.text()?;
         if text.is_empty() {
@@ -99,7 +99,7 @@ impl<'a> JsonField<'a> {
         Ok(text)
     }
 
-    /// A text of at most so many characters.
+    /// A text of at most `maximum` characters.
     pub(crate) fn text_up_to(&self, maximum: usize) -> Result<&'a str, ApiError> {
         let text = self.text()?;
         if text.chars().count() > maximum {
@@ -155,7 +155,7 @@ impl<'a> JsonField<'a> {
         ApiError::invalid_parameter(format!("{self} must {what}"))
     }
 
-    /// The value as it came.
+    /// The value as received.
     pub(crate) fn value(&self) -> &'a Value {
         self.value
     }
@@ -169,7 +169,7 @@ impl<'a> JsonField<'a> {
     }
 }
 
-/// The way to the field, for example `algorithm.inputs[0].name`.
+/// The path of the field, for example `algorithm.inputs[0].name`.
 impl fmt::Display for JsonField<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.path.is_empty() {

@@ -1,12 +1,12 @@
-//! The values in the query of a URL.
+//! Decoding of values in the query of a URL.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// A value as it was meant: browsers, Python's `urlencode` and `requests` write a blank as `+`.
-/// `None` if it is no UTF-8. What is signed is the text as it was sent: `accounts/signature.rs` reads it for
-/// itself.
+/// Decodes a value; `+` is a blank, because browsers, Python's `urlencode` and `requests` encode it
+/// so. Returns `None` if the result is not UTF-8. Signatures cover the text as sent, which
+/// `accounts/signature.rs` reads separately.
 pub(crate) fn decode(value: &str) -> Option<String> {
     let value = value.replace('+', " ");
     let decoded = percent_decode_str(&value).decode_utf8().ok();

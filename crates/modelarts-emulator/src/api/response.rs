@@ -1,4 +1,4 @@
-//! An answer before it becomes bytes on a connection.
+//! A response before serialisation.
 
 use axum::{
     body::Body,
@@ -14,16 +14,16 @@ use serde_json::Value;
 
 use crate::api::error::ApiError;
 
-/// How a connection is to be broken off. Travels to the server in the response's extensions.
+/// Point at which a connection is cut. Passed to the server in the response's extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// Not a byte is sent.
+    /// Before the first byte of the response.
     BeforeAnswer,
-    /// The head and half of the body are sent.
+    /// After the head and half of the body.
     MidBody,
 }
 
-/// Status, headers and body, the body still as JSON where it is JSON.
+/// Status, headers and body; a JSON body is kept as a value.
 #[derive(Debug)]
 pub(crate) struct ApiResponse {
     status: StatusCode,
@@ -42,7 +42,7 @@ enum ResponseBody {
 }
 
 impl ResponseBody {
-    /// With their media type.
+    /// The media type and the bytes.
     fn bytes(&self) -> (Option<&'static str>, Bytes) {
         match self {
             Self::Empty => (None, Bytes::new()),
@@ -70,7 +70,7 @@ impl ApiResponse {
         Self::of(status, ResponseBody::Text(content.into()))
     }
 
-    /// No answer: the connection is cut.
+    /// No response: the connection is cut.
     pub(crate) fn cut(cut: Cut) -> Self {
         let mut response = Self::empty(StatusCode::SERVICE_UNAVAILABLE);
         response.cut = Some(cut);
@@ -80,7 +80,7 @@ impl ApiResponse {
     pub(crate) fn error(error: &ApiError, request_id: &str) -> Self {
         let response = Self::json(error.status, error.body(request_id));
         match error.status {
-            // The rest of the request would be taken for the next one.
+            // Unread bytes of the request would otherwise be parsed as the next request.
             StatusCode::REQUEST_TIMEOUT => {
                 response.header(CONNECTION, HeaderValue::from_static("close"))
             }
@@ -110,7 +110,7 @@ impl ApiResponse {
         }
     }
 
-    /// The body as it is sent.
+    /// The body in bytes.
     pub(crate) fn bytes(&self) -> Bytes {
         self.body.bytes().1
     }
@@ -119,7 +119,7 @@ impl ApiResponse {
         self.status
     }
 
-    /// The response, with the header `X-Request-Id` that every answer of the service carries.
+    /// The HTTP response, with the header `X-Request-Id` that every response of the service has.
     pub(crate) fn into_response(self, request_id: &str) -> Response {
         let (content_type, bytes) = self.body.bytes();
         let length = bytes.len();
@@ -145,14 +145,14 @@ impl ApiResponse {
     }
 }
 
-/// A body that says its whole length, delivers half, and fails.
+/// A body that declares its whole length, delivers half, and fails.
 fn half_body(bytes: Bytes) -> Body {
     let first = bytes.slice(..bytes.len() / 2);
     Body::from_stream(stream::unfold(Some(first), |rest| async move {
         match rest {
             Some(first) => Some((Ok(first), None)),
             None => {
-                // Gives the connection one turn to send what it has.
+                // Yields once, so that the connection can send what it has.
                 tokio::task::yield_now().await;
                 Some((Err(std::io::Error::other("cut on purpose")), None))
             }

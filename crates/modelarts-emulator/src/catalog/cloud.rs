@@ -1,10 +1,10 @@
-//! The two clouds that speak this API, and where they differ.
+//! The two clouds that offer this API, and their differences.
 
 use std::ops::RangeInclusive;
 
 use crate::catalog::operations::Operation;
 
-/// The cloud whose service the emulator is.
+/// The cloud to emulate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cloud {
     /// Open Telekom Cloud: 25 of the operations, two kinds of jobs.
@@ -14,7 +14,7 @@ pub enum Cloud {
     Huawei,
 }
 
-/// The operations that Open Telekom Cloud documents (SOURCES O). Huawei Cloud has them, too.
+/// The operations that Open Telekom Cloud documents (SOURCES O). Huawei Cloud offers them as well.
 #[rustfmt::skip]
 const COMMON_OPERATIONS: [Operation; 25] = {
     use Operation as O;
@@ -32,12 +32,12 @@ const COMMON_OPERATIONS: [Operation; 25] = {
 };
 
 impl Cloud {
-    /// The cloud has this operation.
+    /// True if the cloud offers this operation.
     pub(crate) fn has(self, operation: Operation) -> bool {
         self == Self::Huawei || COMMON_OPERATIONS.contains(&operation)
     }
 
-    /// The cloud has an operation at this path, or other clouds have none there either.
+    /// True if the cloud has an operation at this path, or no cloud has one there.
     pub(crate) fn has_path(self, path: &str) -> bool {
         let steps = || path.split('/').skip(3);
         let is_here = |operation: &&Operation| {
@@ -51,8 +51,8 @@ impl Cloud {
         here.peek().is_none() || here.any(|operation| self.has(*operation))
     }
 
-    /// The cloud may have something at this path, which is that of no operation. Paths of training
-    /// management are all known for Open Telekom Cloud; those of other parts of ModelArts are not.
+    /// True if the cloud may have an undocumented API at this path. For Open Telekom Cloud all
+    /// paths of training management are known; those of other parts of ModelArts are not.
     pub(crate) fn may_have(self, path: &str) -> bool {
         let part = |path: &str, place| path.split('/').nth(place).map(str::to_owned);
         let Some(first) = part(path, 3) else {
@@ -83,7 +83,7 @@ impl Cloud {
         }
     }
 
-    /// Values of the annotation `fault-tolerance/job-retry-num`, by the user guide of each cloud
+    /// Values of the annotation `fault-tolerance/job-retry-num` in the user guide of each cloud
     /// (SOURCES, rule `retries-in-range`).
     pub(crate) const fn retries(self) -> RangeInclusive<i64> {
         match self {
@@ -92,7 +92,7 @@ impl Cloud {
         }
     }
 
-    /// The region, which is also the name of the project that token logins ask for.
+    /// The region, which is also the project name in token logins.
     pub(crate) const fn region(self) -> &'static str {
         match self {
             Self::Otc => "eu-de",

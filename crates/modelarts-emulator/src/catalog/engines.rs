@@ -1,21 +1,21 @@
-//! The preset engines: those of the examples (SOURCES X, D-13).
+//! Preset engines, taken from the examples (SOURCES X, D-13).
 
 use serde_json::{Value, json};
 
-/// One engine, as ShowTrainingJobEngines lists it.
+/// An engine, as listed by ShowTrainingJobEngines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Engine {
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
-    /// Runs as in version 1 of the API: local directories of the request have no effect.
+    /// Runs as in version 1 of the API, which ignores the local directories of a request.
     pub(crate) v1_compatible: bool,
     pub(crate) run_user: &'static str,
     cpu_image: &'static str,
     gpu_image: &'static str,
     image_version: &'static str,
-    /// No longer for new jobs. No source names one; the row is there for the error
-    /// (SOURCES, rule `engine-not-retired`).
+    /// Not available to new jobs. No source names such an engine; one is defined so that the error
+    /// can occur (SOURCES, rule `engine-not-retired`).
     pub(crate) retired: bool,
 }
 
@@ -53,7 +53,7 @@ const fn v1_engine(
     }
 }
 
-/// From the engine list, the create, details and algorithm examples.
+/// From the engine list and the examples of creation, details and algorithms.
 const ENGINES: &[Engine] = &[
     v1_engine(
         "caffe-1.0.0-python2.7",
@@ -134,8 +134,9 @@ impl Engine {
         ENGINES.iter().find(|engine| engine.id == id)
     }
 
-    /// By name and version. The version may stop at a hyphen: `pytorch_1.8.0` means the first
-    /// engine whose version goes on with `-cuda_…`. That shortness is the emulator's.
+    /// Finds an engine by name and version. The version may stop at a hyphen: `pytorch_1.8.0`
+    /// matches the first engine whose version continues with `-cuda_…`. This abbreviation is the
+    /// emulator's own.
     pub(crate) fn by_name(name: &str, version: &str) -> Option<&'static Self> {
         ENGINES.iter().find(|engine| {
             engine.name == name
@@ -146,7 +147,8 @@ impl Engine {
         })
     }
 
-    /// The names of those that new jobs can have on nodes with or without cards, once each.
+    /// Names, without duplicates, of the engines that new jobs can use on nodes with or without
+    /// accelerator cards.
     pub(super) fn names_on(gpu: bool) -> Vec<&'static str> {
         let mut names: Vec<&str> = ENGINES
             .iter()
@@ -158,13 +160,13 @@ impl Engine {
         names
     }
 
-    /// True if it has an image for nodes with or without cards.
+    /// True if the engine has an image for nodes with or without accelerator cards.
     pub(crate) const fn runs_on(&self, gpu: bool) -> bool {
         let image = if gpu { self.gpu_image } else { self.cpu_image };
         !image.is_empty()
     }
 
-    /// All that new jobs can have, as documented JSON.
+    /// The engines that new jobs can use, as documented JSON.
     pub(crate) fn list() -> Value {
         let items: Vec<Value> = ENGINES
             .iter()

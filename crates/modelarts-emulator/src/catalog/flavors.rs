@@ -1,16 +1,17 @@
-//! The flavors, from the examples (SOURCES X, D-20) and the ids of the reference (SOURCES O, D-67):
-//! how many nodes and cards they allow, and what the details of a job show of them.
+//! Flavors, from the examples (SOURCES X, D-20) and the ids of the reference (SOURCES O, D-67):
+//! limits of nodes and cards, and the members shown in job details.
 //!
-//! The first in the list are public, the last are those of dedicated pools with cards.
+//! Public flavors come first, those of dedicated GPU pools last.
 
 use serde_json::{Value, json};
 
 use crate::catalog::engines::Engine;
 
-/// How many workers a job may have when the flavor does not say: this is one machine.
+/// Maximum number of workers of a job whose flavor has no limit, because all of them run on one
+/// machine.
 const MAX_NODES: u32 = 16;
 
-/// One flavor.
+/// A flavor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flavor {
     pub(crate) id: &'static str,
@@ -19,10 +20,10 @@ pub(crate) struct Flavor {
     max_nodes: u32,
     cores: u32,
     memory_gb: u32,
-    /// Cards, product name, memory of a card.
+    /// Number of cards, product name, memory of a card.
     gpu: Option<(u32, &'static str, &'static str)>,
     disk_gb: Option<u32>,
-    /// For dedicated pools only.
+    /// Available in dedicated pools only.
     pub(crate) of_pools: bool,
 }
 
@@ -124,7 +125,7 @@ impl Flavor {
         }
     }
 
-    /// The public flavors, as ShowTrainingJobFlavors lists them; `kind` narrows the list.
+    /// The public flavors, as listed by ShowTrainingJobFlavors; `kind` filters the list.
     pub(crate) fn list(kind: Option<&str>) -> Value {
         let flavors: Vec<Value> = FLAVORS
             .iter()
@@ -134,7 +135,7 @@ impl Flavor {
                 shown["flavor_id"] = flavor.id.into();
                 shown["flavor_name"] = flavor.name.into();
                 shown["max_num"] = flavor.max_nodes.into();
-                // A list, written as text.
+                // A list in the form of a text.
                 let engines = Engine::names_on(flavor.gpu.is_some());
                 shown["support_engines"] = json!(engines).to_string().into();
                 shown
@@ -169,7 +170,7 @@ impl Flavor {
     }
 }
 
-/// The most nodes a job with this flavor may have.
+/// Maximum number of nodes of a job with this flavor.
 pub(crate) fn max_nodes(flavor: Option<&Flavor>) -> u32 {
     flavor.map_or(MAX_NODES, |flavor| flavor.max_nodes)
 }

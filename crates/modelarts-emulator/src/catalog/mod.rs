@@ -1,4 +1,4 @@
-//! The offer of the service: its operations, clouds, engines, flavors and pools, as static tables.
+//! Tables of the offer of the service: operations, clouds, engines, flavors and pools.
 //!
 //! [`quirks`] has a switch for each behaviour on which sources are silent or disagree.
 

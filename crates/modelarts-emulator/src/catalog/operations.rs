@@ -1,8 +1,8 @@
-//! The operations that the emulator models: their names, methods and paths, in one table.
+//! Table of the operations that the emulator implements: names, methods and paths.
 
 macro_rules! operations {
     ($($name:ident, $method:ident, $path:literal;)*) => {
-        /// One operation of the API.
+        /// An operation of the API.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Operation {
             $($name,)*

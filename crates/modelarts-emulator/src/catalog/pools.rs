@@ -1,11 +1,12 @@
 //! Dedicated resource pools.
 
-/// The equipment of the nodes of a pool.
+/// The hardware of the nodes of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolKind {
-    /// No cards: jobs name no flavor.
+    /// No accelerator cards: jobs name no flavor.
     Cpu,
-    /// Cards: jobs name a flavor `modelarts.pool.visual.*`, by the number of cards.
+    /// With accelerator cards: jobs name a flavor `modelarts.pool.visual.*`, by the number of
+    /// cards.
     Gpu,
 }
 
@@ -34,10 +35,10 @@ impl Pool {
         }
     }
 
-    /// From `ID:NODES` or `ID:NODES:KIND`, with the kind `cpu` or `gpu`; without it, `cpu`.
+    /// Parses `ID:NODES` or `ID:NODES:KIND`. The kind is `cpu` or `gpu`; default `cpu`.
     ///
     /// # Errors
-    /// A sentence that names the part that is wrong.
+    /// A sentence that names the invalid part.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.split(':');
         let id = parts.next().unwrap_or_default();
@@ -54,9 +55,7 @@ impl Pool {
             None | Some("cpu") => PoolKind::Cpu,
             Some("gpu") => PoolKind::Gpu,
             Some(kind) => {
-                return Err(format!(
-                    "`{kind}` is no kind of pool; there are cpu and gpu"
-                ));
+                return Err(format!("`{kind}` must be a kind of pool, cpu or gpu"));
             }
         };
         if parts.next().is_some() {
@@ -65,28 +64,28 @@ impl Pool {
         Ok(Self::new(id, kind, nodes))
     }
 
-    /// Jobs are refused: the pool is not running.
+    /// Marks the pool as not running: jobs are refused.
     #[must_use]
     pub fn stopped(mut self) -> Self {
         self.running = false;
         self
     }
 
-    /// Jobs are refused: the pool serves other purposes than training.
+    /// Marks the pool as not meant for training: jobs are refused.
     #[must_use]
     pub fn not_for_training(mut self) -> Self {
         self.trains = false;
         self
     }
 
-    /// A pool of supernodes: `affinity_group_size` is 1 where a job leaves it out.
+    /// Makes it a pool of supernodes: `affinity_group_size` defaults to 1.
     #[must_use]
     pub fn supernode(mut self) -> Self {
         self.supernode = true;
         self
     }
 
-    /// The pools of an emulator for which no other were given.
+    /// The pools of an emulator whose builder names none.
     pub(crate) fn defaults() -> Vec<Self> {
         vec![
             Self::new("pool-cpu", PoolKind::Cpu, 16),
@@ -107,7 +106,7 @@ mod tests {
             ("", "has no id"),
             ("a", "has no number of nodes"),
             ("a:0", "has no number of nodes"),
-            ("a:4:tpu", "`tpu` is no kind"),
+            ("a:4:tpu", "`tpu` must be a kind of pool"),
             ("a:4:cpu:x", "too many parts"),
         ] {
             assert!(Pool::parse(text).unwrap_err().contains(sentence), "{text}");

@@ -24,8 +24,8 @@ macro_rules! quirks {
             }
         )*
 
-        /// The switches. Names and values of flags and files are those of the members and
-        /// variants in small letters, with hyphens: `events-offset=page`.
+        /// The switches. In flags and files, members and variants are written in lower case with
+        /// hyphens: `events-offset=page`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         #[non_exhaustive]
@@ -42,37 +42,38 @@ quirks! {
     /// The phase of a job that was stopped after its maximum running duration
     /// (`openapi/SOURCES.md`, D-154).
     auto_stopped: AutoStopPhase {
-        /// As after a stop by hand.
+        /// `Terminated`, as after a stop by a user.
         Terminated,
-        /// As after a failure.
+        /// `Failed`, as after a failure.
         Failed,
     }
-    /// The fate of a preemptible job whose nodes another one takes (`openapi/SOURCES.md`, D-155).
+    /// The phase of a preemptible job that loses its nodes to another job (`openapi/SOURCES.md`,
+    /// D-155).
     preempted: PreemptionPhase {
-        /// It waits again.
+        /// `Pending`: the job is queued again.
         Pending,
-        /// It has failed.
+        /// `Failed`: the job ends.
         Failed,
     }
     /// The effect of DeleteTrainingJob on a job that has not ended (`openapi/SOURCES.md`, D-156).
     delete_active: DeleteActive {
-        /// It ends it first.
+        /// The job is stopped, then deleted.
         Ends,
-        /// It refuses, with 400.
+        /// The request is refused with 400.
         Refuses,
     }
     /// The answer of StopTrainingJob while the job is Terminating (`openapi/SOURCES.md`, D-153).
     stop_again: RepeatedStop {
         /// 409, as for a job that has ended.
         Refuses,
-        /// 202, and nothing changes.
+        /// 202, without an effect.
         Accepts,
     }
-    /// The code for an `action_type` that is none (`openapi/SOURCES.md`, D-127).
+    /// The code for an unknown `action_type` (`openapi/SOURCES.md`, D-127).
     unknown_action: UnknownAction {
         /// ModelArts.2788, as the service answers.
         Seen,
-        /// ModelArts.2812, as the list of codes says.
+        /// ModelArts.2812, as the list of codes documents.
         Documented,
     }
     /// The unit of `offset` of ListTrainingJobEvents.
@@ -89,9 +90,9 @@ quirks! {
         /// Jobs.
         Job,
     }
-    /// The jobs that `count` of ListTrainingJobs counts (`openapi/SOURCES.md`, D-157).
+    /// The jobs that `count` of ListTrainingJobs includes (`openapi/SOURCES.md`, D-157).
     jobs_count: JobsCount {
-        /// All jobs that fit.
+        /// All jobs that match.
         Fitting,
         /// The jobs of this page.
         Page,
@@ -99,14 +100,14 @@ quirks! {
 }
 
 impl Quirks {
-    /// Sets one from `name=value`, for example `events-offset=page`.
+    /// Sets a switch from `name=value`, for example `events-offset=page`.
     ///
     /// # Errors
-    /// A sentence, if there is no such switch or no such value.
+    /// A sentence, if the switch or the value does not exist.
     pub fn set(&mut self, setting: &str) -> Result<(), String> {
-        let (name, value) = setting
-            .split_once('=')
-            .ok_or_else(|| format!("`{setting}` is not like events-offset=page"))?;
+        let (name, value) = setting.split_once('=').ok_or_else(|| {
+            format!("`{setting}` must have the form name=value, for example events-offset=page")
+        })?;
         let mut all = serde_json::to_value(*self).map_err(|error| error.to_string())?;
         all[name] = value.into();
         *self = serde_json::from_value(all).map_err(|error| error.to_string())?;
@@ -128,7 +129,7 @@ mod tests {
             (EventsOffset::Page, RepeatedStop::Accepts, JobsOffset::Page)
         );
         for (setting, sentence) in [
-            ("events-offset", "is not like"),
+            ("events-offset", "must have the form name=value"),
             ("event-offset=page", "unknown field `event-offset`"),
             ("events-offset=line", "unknown variant `line`"),
         ] {

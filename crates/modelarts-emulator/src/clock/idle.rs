@@ -1,8 +1,8 @@
 //! Detects that all work is idle, so that a clock can be moved step by step.
 //!
-//! Every piece of work is watched through its waker: it is busy from the moment it is woken until
-//! it has gone back to waiting. Work that waits for a process or for another thread counts as idle:
-//! those live in real time, and no clock waits for them.
+//! Each task is tracked through its waker: it is busy from the moment it is woken until it waits
+//! again. Tasks that wait for a process or another thread count as idle, because those run in real
+//! time.
 
 use std::{
     pin::Pin,
@@ -16,7 +16,7 @@ use std::{
 use futures::task::AtomicWaker;
 use tokio::sync::Notify;
 
-/// Counts the work that is busy.
+/// Counter of busy tasks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IdleTracker(Arc<BusyCount>);
 
@@ -39,7 +39,7 @@ impl BusyCount {
 }
 
 impl IdleTracker {
-    /// The same work, watched. It is busy from now on until it waits first.
+    /// Tracks a future. It is busy until it first waits.
     pub(crate) fn watch<F: Future<Output = ()> + Send>(&self, work: F) -> WatchedTask<F> {
         self.0.increment();
         let task_waker = Arc::new(TaskWaker {
@@ -54,13 +54,13 @@ impl IdleTracker {
         }
     }
 
-    /// Counts as busy until it is dropped: for work on another thread that a clock is to wait for.
+    /// Counts as busy until dropped: for work on another thread that the clock has to wait for.
     pub(crate) fn busy_guard(&self) -> BusyGuard {
         self.0.increment();
         BusyGuard(Arc::clone(&self.0))
     }
 
-    /// Waits until nothing is busy.
+    /// Waits until no task is busy.
     pub(crate) async fn wait_until_idle(&self) {
         loop {
             let notified = self.0.none.notified();
@@ -91,11 +91,11 @@ const RUNNABLE: u8 = 1;
 /// Finished or dropped: further wake-ups are ignored.
 const DONE: u8 = 2;
 
-/// The waker of a piece of work.
+/// The waker of a tracked task.
 struct TaskWaker {
     busy: Arc<BusyCount>,
     state: AtomicU8,
-    /// Wakes the task that the work is part of.
+    /// Wakes the task that polls the future.
     task: AtomicWaker,
 }
 
@@ -105,7 +105,7 @@ impl Wake for TaskWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Counted before anybody can see it, so that the count never falls too low.
+        // Counted before it is visible to others, so that the count never drops too low.
         self.busy.increment();
         let woken =
             self.state
@@ -117,7 +117,7 @@ impl Wake for TaskWaker {
     }
 }
 
-/// Work that is watched.
+/// A tracked future.
 pub(crate) struct WatchedTask<F> {
     task_waker: Arc<TaskWaker>,
     waker: Waker,
@@ -131,7 +131,7 @@ impl<F: Future<Output = ()>> Future for WatchedTask<F> {
         let this = &mut *self;
         this.task_waker.task.register(context.waker());
         if this.task_waker.state.swap(WAITING, Ordering::SeqCst) != RUNNABLE {
-            // The runtime polls of its own accord.
+            // The runtime may poll without a wake-up.
             this.task_waker.busy.increment();
         }
         let polled = this
@@ -187,7 +187,7 @@ mod tests {
         let work = tokio::spawn(work);
         idle.wait_until_idle().await;
         clock.advance(Duration::from_secs(1));
-        // Before the task has had a chance to run.
+        // Woken, but not polled yet.
         assert!(idle.wait_until_idle().now_or_never().is_none());
         idle.wait_until_idle().await;
         assert_eq!(clock.sleepers(), 1);

@@ -18,7 +18,7 @@ pub struct ManualClock(Arc<Mutex<ManualState>>);
 #[derive(Debug)]
 struct ManualState {
     now: SystemTime,
-    /// By the time they sleep until, then in the order in which they fell asleep.
+    /// Sleepers by wake-up time, then by the order in which they started to sleep.
     sleepers: BTreeMap<(SystemTime, u64), Sleeper>,
     last_number: u64,
 }
@@ -30,7 +30,7 @@ struct Sleeper {
 }
 
 impl ManualClock {
-    /// A clock that stands at `now`.
+    /// A clock that shows `now`.
     #[must_use]
     pub fn at(now: SystemTime) -> Self {
         Self(Arc::new(Mutex::new(ManualState {
@@ -40,8 +40,8 @@ impl ManualClock {
         })))
     }
 
-    /// How many are asleep on this clock, limits not counted. A test advances it when somebody is,
-    /// so that no sleep begins after the time that it waits for.
+    /// Number of sleepers on this clock, limits not counted. A test that waits for a sleeper before
+    /// it advances the clock is sure that the sleep has begun.
     #[must_use]
     pub fn sleepers(&self) -> usize {
         let manual = self.0.lock();
@@ -49,9 +49,9 @@ impl ManualClock {
         sleepers.filter(|sleeper| !sleeper.is_limit).count()
     }
 
-    /// Moves the clock forward in one leap and wakes everyone whose time has come. What they do
-    /// then is dated with the time after the leap;
-    /// [`Emulator::advance`](crate::emulator::Emulator::advance) goes step by step instead.
+    /// Moves the clock forward in one step and wakes all sleepers that are due. Their next actions
+    /// are dated after the step; [`Emulator::advance`](crate::emulator::Emulator::advance) stops at
+    /// each due time instead.
     pub fn advance(&self, duration: Duration) {
         let mut manual = self.0.lock();
         let now = manual.now + duration;
@@ -60,7 +60,7 @@ impl ManualClock {
         let due = std::mem::replace(&mut manual.sleepers, waiting);
         drop(manual);
         for sleeper in due.into_values() {
-            // A sleeper that has been dropped in this moment no longer cares.
+            // The sleeper may have been dropped in the meantime.
             let _ = sleeper.wake.send(());
         }
     }
@@ -71,7 +71,7 @@ impl ManualClock {
         }
         let (wake, woken) = oneshot::channel();
         let mut manual = self.0.lock();
-        // A moment beyond the end of time never comes.
+        // A time beyond the range of the clock is never reached.
         let Some(at) = manual.now.checked_add(duration) else {
             return Box::pin(std::future::pending());
         };
@@ -86,7 +86,7 @@ impl ManualClock {
         Box::pin(async move {
             let _pending = pending;
             if woken.await.is_err() {
-                // The clock is gone: no time will ever pass again.
+                // The clock has been dropped: the sleep never ends.
                 std::future::pending::<()>().await;
             }
         })
@@ -117,7 +117,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Left when the sleep ends or is dropped: the clock forgets the sleeper.
+/// Removes the sleeper from the clock when the sleep ends or is dropped.
 struct PendingSleep {
     clock: Weak<Mutex<ManualState>>,
     key: (SystemTime, u64),
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_manual_clock_wakes_those_whose_time_has_come() {
+    async fn a_manual_clock_wakes_due_sleepers() {
         let clock = ManualClock::at(UNIX_EPOCH);
         let soon = clock.sleep(Duration::from_secs(1));
         let mut later = clock.sleep(Duration::from_secs(10));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manual_clock_forgets_who_no_longer_sleeps() {
+    fn a_manual_clock_removes_dropped_sleepers() {
         let clock = ManualClock::at(UNIX_EPOCH);
         let short = clock.sleep(Duration::from_secs(1));
         let _long = clock.sleep(Duration::from_secs(2));

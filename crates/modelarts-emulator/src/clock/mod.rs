@@ -1,7 +1,7 @@
 //! The clock that all delays, limits and dates of the emulator follow, so that tests never sleep.
 //!
-//! [`SystemClock`] is the default. With a [`ManualClock`] time stands still until the test moves it,
-//! and everything that is due on the way happens at its own time.
+//! [`SystemClock`] is the default. A [`ManualClock`] stands still until the test moves it, and
+//! everything that becomes due on the way happens at its own time.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -22,8 +22,8 @@
 //! # }
 //! ```
 
-// `idle` finds the moment at which a manual clock may go on, `timestamp` has the precision and
-// forms of the service, and `timing` its delays.
+// `idle` detects when a manual clock may advance, `timestamp` has the precision and formats of the
+// service, and `timing` its delays.
 
 pub(crate) mod idle;
 pub(crate) mod manual;

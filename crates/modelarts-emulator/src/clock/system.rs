@@ -9,33 +9,33 @@ use std::{
 /// The future of [`Clock::sleep`].
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Tells the time and waits. Everything in the emulator that waits, expires or is dated asks it.
+/// A source of time for everything in the emulator that waits, expires or is dated.
 ///
-/// One thing does not: the few milliseconds between two looks at whether a process group has gone,
-/// because the processes live in real time.
+/// One wait does not use it: the few milliseconds between two checks for the end of a process
+/// group, because processes run in real time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// The present moment.
+    /// The current time.
     fn now(&self) -> SystemTime;
-    /// Ready after `duration` has passed on this clock; at once if `duration` is zero.
+    /// Completes after `duration` on this clock; at once if `duration` is zero.
     fn sleep(&self, duration: Duration) -> Sleep;
-    /// The same for a limit that something else should keep. A clock that tells how many sleep on
-    /// it need not count it.
+    /// Sleeps like [`sleep`](Self::sleep), for a time limit. A clock that counts its sleepers may
+    /// leave limits out.
     fn limit(&self, duration: Duration) -> Sleep {
         self.sleep(duration)
     }
-    /// Moves the clock forward, if it is one that can be moved. Whether it was.
+    /// Moves the clock forward. Returns `false` if this clock cannot be moved.
     fn leap(&self, _duration: Duration) -> bool {
         false
     }
-    /// When the next of those who sleep on this clock is to be woken, if it is a clock that can be
-    /// moved and knows. [`Emulator::advance`](crate::emulator::Emulator::advance) stops there on
-    /// its way, so that everything happens at its own time.
+    /// Time at which the next sleeper is due, on a clock that can be moved.
+    /// [`Emulator::advance`](crate::emulator::Emulator::advance) stops there, so that everything
+    /// happens at its own time.
     fn next_wake(&self) -> Option<SystemTime> {
         None
     }
 }
 
-/// The clock on the wall.
+/// The system clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

@@ -1,4 +1,4 @@
-//! Points in time, and the forms in which the service reads and writes them.
+//! Points in time, and the formats in which the service reads and writes them.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,11 +14,11 @@ use crate::clock::system::Clock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Timestamp(i64);
 
-/// The service reports event times in this zone, whatever the region.
+/// Offset, in hours, of reported event times. The service uses it in all regions.
 const REPORTED_OFFSET: i8 = 8;
 
 impl Timestamp {
-    /// The present moment on `clock`.
+    /// The current time of `clock`.
     pub(crate) fn now(clock: &dyn Clock) -> Self {
         clock.now().into()
     }
@@ -31,12 +31,12 @@ impl Timestamp {
         self.0
     }
 
-    /// Seconds since the epoch, cut off.
+    /// Whole seconds since the epoch.
     pub(crate) const fn seconds(self) -> i64 {
         self.0.div_euclid(1000)
     }
 
-    /// The same moment with its milliseconds cut off, as the service does nearly everywhere.
+    /// The time without its milliseconds, as the service reports it nearly everywhere.
     pub(crate) const fn whole_second(self) -> Self {
         Self(self.seconds() * 1000)
     }
@@ -58,24 +58,24 @@ impl Timestamp {
             .to_string()
     }
 
-    /// This much later.
+    /// The time `duration` later.
     pub(crate) fn plus(self, duration: Duration) -> Self {
         Self(self.0 + i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2))
     }
 
-    /// `2026-01-15T08:30:45.123000Z`, as IAM writes times.
+    /// `2026-01-15T08:30:45.123000Z`, the format of IAM.
     pub(crate) fn utc_micros(self) -> String {
         let time = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
     }
 
-    /// `Thu, 15 Jan 2026 08:30:45 GMT`, as HTTP writes times.
+    /// `Thu, 15 Jan 2026 08:30:45 GMT`, the format of HTTP.
     pub(crate) fn http(self) -> String {
         let time = self.timestamp().to_zoned(TimeZone::UTC);
         time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
     }
 
-    /// `20260115T083045Z`, the form of the header `X-Sdk-Date`.
+    /// `20260115T083045Z`, the format of the header `X-Sdk-Date`.
     pub(crate) fn compact(self) -> String {
         self.timestamp()
             .to_zoned(TimeZone::UTC)
@@ -83,7 +83,7 @@ impl Timestamp {
             .to_string()
     }
 
-    /// Reads the form of the header `X-Sdk-Date`, nothing else.
+    /// Parses the format of the header `X-Sdk-Date` only.
     pub(crate) fn parse_compact(text: &str) -> Option<Self> {
         if text.len() != "20260115T083045Z".len() {
             return None;
@@ -93,7 +93,7 @@ impl Timestamp {
         Some(Self(zoned.timestamp().as_millisecond()))
     }
 
-    /// Reads a moment as the service's searches take it: digits are milliseconds, else RFC 3339.
+    /// Parses a time of the service's searches: digits are milliseconds, anything else RFC 3339.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Some(timestamp) = Self::parse_millis(text) {
             return Some(timestamp);
@@ -102,14 +102,14 @@ impl Timestamp {
         Some(Self(timestamp.as_millisecond()))
     }
 
-    /// Reads milliseconds written in digits, up to the year 9999.
+    /// Parses milliseconds written in digits, up to the year 9999.
     pub(crate) fn parse_millis(text: &str) -> Option<Self> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let millis: i64 = digits.then(|| text.parse().ok())??;
         Self::in_range(millis)
     }
 
-    /// Nothing beyond the years -9999 and 9999.
+    /// Returns `None` outside of the years -9999 to 9999.
     pub(crate) fn in_range(millis: i64) -> Option<Self> {
         jiff::Timestamp::from_millisecond(millis).ok()?;
         Some(Self(millis))
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn times_are_cut_to_seconds_and_reported_in_the_services_zone() {
-        // The pair of the example of events (SOURCES F2).
+        // The pair in the example of events (SOURCES F2).
         let asked = Timestamp::parse("1669449696964").unwrap();
         assert_eq!(asked.rfc3339(), "2022-11-26T16:01:36+08:00");
         assert_eq!(
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_times_are_refused() {
         for text in ["", "yesterday", "99999999999999999999", "-5", "2022-11-26"] {
             assert_eq!(Timestamp::parse(text), None, "{text:?}");
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// The delays that the service adds around the run of the code.
 ///
-/// They are added to the real time of runs, copies and downloads. They are those of examples
-/// (`openapi/SOURCES.md`, D-159); **\[i\]** marks values that are in none.
+/// They are added to the real time of runs, copies and downloads. Values come from examples
+/// (`openapi/SOURCES.md`, D-159); **\[i\]** marks estimates without a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timing {
@@ -29,18 +29,18 @@ pub struct Timing {
     pub deleting: Duration,
     /// From the request to save an image to the saved image: 60 s \[i\].
     pub saving_image: Duration,
-    /// How long processes may take to end after SIGTERM before SIGKILL: 30 s.
-    /// An upper bound, not a delay: a job ends as soon as its processes have gone.
+    /// Time for processes to end after SIGTERM, before SIGKILL: 30 s. An upper bound, not a delay:
+    /// a job ends as soon as its processes have ended.
     pub grace: Duration,
-    /// How long a job that runs again may wait for nodes: 30 minutes. An upper bound, too.
+    /// Time for a job that runs again to wait for nodes: 30 minutes. An upper bound as well.
     pub requeue: Duration,
-    /// How long code, inputs and packages may take to arrive: 1 hour \[i\]. An upper bound, and of
-    /// real copies, so no factor makes it shorter.
+    /// Time for code, inputs and packages to arrive: 1 hour \[i\]. An upper bound on real copies,
+    /// so that no factor shortens it.
     pub preparing: Duration,
 }
 
 impl Timing {
-    /// The service's own times.
+    /// The service's own delays.
     #[must_use]
     pub const fn documented() -> Self {
         Self {
@@ -60,7 +60,7 @@ impl Timing {
         }
     }
 
-    /// No delays at all, for tests. The grace of 5 s stays, it is a bound.
+    /// No delays, for tests. The grace period is an upper bound and stays at 5 s.
     #[must_use]
     pub const fn instant() -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Timing {
         }
     }
 
-    /// The service's own times, `factor` times faster. The grace shrinks too, but not below 5 s.
+    /// The service's own delays divided by `factor`. The grace period shrinks to no less than 5 s.
     ///
     /// A factor that is not a positive number counts as 1.
     #[must_use]
@@ -113,7 +113,7 @@ impl Timing {
 }
 
 impl Default for Timing {
-    /// Thirty times faster than the service: each step is visible, and all of them together add
+    /// Thirty times faster than the service: each step stays visible, and all of them together add
     /// about one and a half seconds to a job.
     fn default() -> Self {
         Self::faster(30.0)

@@ -1,4 +1,5 @@
-//! Documents that are stored as they are shown: algorithms, their publications, and experiments.
+//! Documents that are stored in the form in which they are shown: algorithms, their publications,
+//! and experiments.
 
 use std::sync::Arc;
 
@@ -7,19 +8,19 @@ use serde_json::Value;
 
 use crate::database::{Database, read_error, write_error};
 
-/// One of them.
+/// A stored document.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     pub(crate) id: String,
     pub(crate) project: String,
-    /// Unique in the project: the name, or what a kind makes of it.
+    /// Unique key in the project: the name, or a key derived from it.
     pub(crate) name: String,
-    /// As it is shown.
+    /// The document as shown.
     pub(crate) value: Value,
 }
 
 impl Document {
-    /// From the columns `id, project, name, value`.
+    /// Reads the columns `id, project, name, value`.
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get(0)?,
@@ -30,7 +31,7 @@ impl Document {
     }
 }
 
-/// All of a kind.
+/// All documents of a kind.
 #[derive(Debug)]
 pub(crate) struct Documents {
     database: Arc<Database>,
@@ -45,7 +46,7 @@ impl Documents {
         }
     }
 
-    /// Adds one, unless the project has one of this name.
+    /// Inserts a document, unless its project has one of this name.
     pub(crate) fn insert(&self, record: &Document) -> rusqlite::Result<bool> {
         let value = serde_json::to_string(&record.value).map_err(write_error)?;
         let sql = "INSERT INTO records (kind, project, id, name, value) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -67,8 +68,8 @@ impl Documents {
         })
     }
 
-    /// Puts one in the place of that with its id. False if there is none, or another one has its
-    /// name.
+    /// Replaces the document with the same id. Returns `false` if it does not exist or another one
+    /// has the name.
     pub(crate) fn replace(&self, record: &Document) -> rusqlite::Result<bool> {
         let value = serde_json::to_string(&record.value).map_err(write_error)?;
         let sql = "UPDATE OR IGNORE records SET name = ?4, value = ?5
@@ -95,7 +96,7 @@ impl Documents {
             .map(|_| ())
     }
 
-    /// Those of a project, in the order of their creation.
+    /// Returns the documents of a project in the order of creation.
     pub(crate) fn all(&self, project: &str) -> rusqlite::Result<Vec<Document>> {
         let sql = "SELECT id, project, name, value FROM records
                    WHERE kind = ?1 AND project = ?2 ORDER BY number";

@@ -2,33 +2,33 @@
 
 use std::{fmt, io};
 
-/// Why the state in a data directory, `state.sqlite3`, cannot be used.
+/// Reasons why the state in a data directory, `state.sqlite3`, cannot be opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DatabaseError {
-    /// Another emulator runs on the directory.
+    /// Another emulator uses the directory.
     InUse,
-    /// It was written by a newer version of the emulator, or one before layout 1.
+    /// The layout is that of a newer version of the emulator, or older than layout 1.
     Version {
-        /// The number of its layout.
+        /// The layout of the file.
         found: i64,
-        /// The number of this emulator's layout.
+        /// The layout of this version of the emulator.
         expected: i64,
     },
-    /// It has an earlier layout and cannot be given that of this emulator. It is as it was.
+    /// The migration from an earlier layout failed. The file is unchanged.
     Migration {
-        /// The number of the layout that cannot be changed.
+        /// The layout before the failed step.
         from: i64,
-        /// The number of the layout that it was to get.
+        /// The layout after the failed step.
         to: i64,
-        /// Why not.
+        /// The error of the step.
         error: rusqlite::Error,
     },
-    /// Parts of it cannot be read. The text says which, in SQLite's words.
+    /// Parts of the file cannot be read, with the message of SQLite.
     Damaged(String),
-    /// The file cannot be made.
+    /// The file cannot be created.
     File(io::Error),
-    /// SQLite refuses it.
+    /// SQLite reports an error.
     Sqlite(rusqlite::Error),
 }
 
@@ -50,15 +50,15 @@ impl fmt::Display for DatabaseError {
             ),
             Self::Version { found, expected } => write!(
                 f,
-                "it has the layout {found}, from which no way leads to the layout {expected} of this emulator: it must be 1 or more. Delete it, choose another data directory, or use the version of the emulator that has written it"
+                "it has the layout {found}, which cannot be migrated to the layout {expected} of this emulator: it must be 1 or more. Delete it, choose another data directory, or use the version of the emulator that has written it"
             ),
             Self::Migration { from, to, error } => write!(
                 f,
-                "it cannot be changed from the layout {from} to the layout {to}, and is as it was: {error}. Choose another data directory, or use the version of the emulator that has written it"
+                "the migration from the layout {from} to the layout {to} failed, and the file is unchanged: {error}. Choose another data directory, or use the version of the emulator that has written it"
             ),
             Self::Damaged(damage) => write!(
                 f,
-                "it is damaged: {damage}. Put a copy of it in its place, or delete it and lose the jobs in it"
+                "it is damaged: {damage}. Restore a backup, or delete it and lose the jobs in it"
             ),
             Self::File(error) => error.fmt(f),
             Self::Sqlite(error) => error.fmt(f),

@@ -1,9 +1,9 @@
-//! Migrations of `state.sqlite3` from the layouts of earlier versions of the emulator to the one of
+//! Migrations of `state.sqlite3` from the layouts of earlier versions of the emulator to that of
 //! `schema.sql`.
 //!
-//! Each step stands by itself: it must not use code that reads or writes the layout of today, which
-//! goes on changing. Step 1 calls `address::network` on purpose: searches by address compare its
-//! result with the stored one, so stored rows must have the values of today's function.
+//! A step must not use code that reads or writes the current layout, which keeps changing. Step 1
+//! calls `address::network` on purpose: searches by address compare its result with the stored one,
+//! so that stored rows must have the values of the current function.
 
 use rusqlite::{Connection, params};
 
@@ -12,13 +12,13 @@ use crate::job::address::network;
 /// Changes the tables from one layout to the next, inside a transaction.
 pub(crate) type Migration = fn(&Connection) -> rusqlite::Result<()>;
 
-/// The first step begins at layout 1. Layout 0 had no number, and jobs in a form that nothing reads
-/// any more.
+/// The first step starts from layout 1. Layout 0 had no number, and stored jobs in a form that is
+/// no longer supported.
 pub(super) const MIGRATIONS: &[Migration] = &[trials_and_hosts];
 
-/// 1 to 2: trials get rows of their own, and jobs are found by the addresses of their workers.
+/// Layout 1 to 2: a row for each trial, and a search for jobs by the addresses of their workers.
 fn trials_and_hosts(connection: &Connection) -> rusqlite::Result<()> {
-    // The first program with layout 1 did not have given_metrics, later ones had.
+    // The first version with layout 1 had no table given_metrics, later ones did.
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS given_metrics (pod TEXT PRIMARY KEY, minutes TEXT NOT NULL)
              WITHOUT ROWID;
@@ -75,7 +75,7 @@ mod tests {
         rows.map(Result::unwrap).collect()
     }
 
-    /// All tables, columns and indexes. Where a column stands in its table does not matter.
+    /// All tables, columns and indexes. The order of columns does not matter.
     fn shape(connection: &Connection) -> BTreeSet<String> {
         let columns = rows(
             connection,
@@ -100,7 +100,7 @@ mod tests {
             }
             assert_eq!(shape(&connection), today, "layout {}", done + 1);
         }
-        // The first program with layout 1.
+        // The first version with layout 1.
         let connection = database(LAYOUTS[0]);
         connection
             .execute_batch("DROP TABLE given_metrics")

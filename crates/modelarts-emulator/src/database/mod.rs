@@ -1,13 +1,13 @@
-//! The database: one SQLite file, or memory where no directory was given.
+//! The database: one SQLite file, or memory if there is no data directory.
 //!
-//! A change that was acknowledged survives the end of the process, however it ends. Changes of the
-//! file are executed at once and committed together, by a thread, as fast as it can; a response
-//! waits for [`Database::committed`], so that it reports nothing that could still be lost. The
-//! write-ahead log keeps changes through the death of the process; a power failure may cost the
-//! last moments. In memory there is no disk to wait for: each change commits itself.
+//! An acknowledged change survives any end of the process. Changes of the file are executed at
+//! once, and a thread commits them in groups; a response waits for [`Database::committed`], so that
+//! it reports nothing that could still be lost. The write-ahead log preserves changes if the
+//! process is killed; a power failure may lose the last of them. In memory, each change is
+//! committed by itself.
 //!
-//! [`documents`] and [`quotas`] are tables of their own kind; jobs have theirs in
-//! [`store`](crate::store). [`migrations`] brings a file of an earlier layout to that of
+//! [`documents`] and [`quotas`] access their own tables; those of jobs are in
+//! [`store`](crate::store). [`migrations`] converts a file of an earlier layout to that of
 //! `schema.sql`.
 
 pub(crate) mod documents;
@@ -39,40 +39,40 @@ use crate::{
     },
 };
 
-/// In KiB. Bounds the memory; the system caches the file anyway.
+/// Page cache, in KiB. Small, because the operating system caches the file as well.
 const CACHE_KIB: i64 = 16 * 1024;
-/// In pages. Each checkpoint syncs the disk, so it is better to have few.
+/// Pages between checkpoints. Each checkpoint syncs the disk, so that fewer are faster.
 const CHECKPOINT_PAGES: i64 = 4000;
 
-/// The state of one emulator.
+/// The database of one emulator.
 pub(crate) struct Database {
     shared: Arc<Shared>,
-    /// None in memory, where each change commits itself.
+    /// `None` in memory, where each change is committed by itself.
     committer: Mutex<Option<JoinHandle<()>>>,
 }
 
 struct Shared {
     inner: Mutex<Inner>,
     in_memory: bool,
-    /// Rings when there is something to commit, or nothing will come any more.
+    /// Notified when there are changes to commit, and when the database is closed.
     work: Condvar,
-    /// The number of changes that were executed.
+    /// Number of executed changes.
     executed: AtomicU64,
     progress: watch::Sender<Progress>,
 }
 
 struct Inner {
-    /// Nothing after the end.
+    /// `None` after the database was closed.
     connection: Option<Connection>,
     closing: bool,
 }
 
-/// How far the disk has got.
+/// Progress of the commits.
 #[derive(Clone, Debug, Default)]
 struct Progress {
-    /// The number of changes that are on disk.
+    /// Number of committed changes.
     committed: u64,
-    /// From here on nothing is stored any more.
+    /// The first error; no changes are stored after it.
     failure: Option<Arc<str>>,
 }
 
@@ -83,8 +83,8 @@ impl fmt::Debug for Database {
 }
 
 impl Database {
-    /// Opens the file, and makes it if need be. Without a path, it is in memory. A file of an
-    /// earlier layout gets the layout of today.
+    /// Opens the file, creates it if it does not exist, and migrates earlier layouts. Without a
+    /// path, the database is in memory.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, DatabaseError> {
         Self::open_with(path, MIGRATIONS)
     }
@@ -93,7 +93,7 @@ impl Database {
         let connection = match path {
             None => Connection::open_in_memory()?,
             Some(path) => {
-                // Tokens are in it: nobody else is to read it.
+                // Readable by the user only, because the file contains tokens.
                 File::options()
                     .append(true)
                     .create(true)
@@ -135,7 +135,7 @@ impl Database {
         })
     }
 
-    /// Looks at the state, with all changes so far.
+    /// Reads the state, including changes that are not committed yet.
     pub(crate) fn read<R>(
         &self,
         look: impl FnOnce(&Connection) -> rusqlite::Result<R>,
@@ -144,8 +144,8 @@ impl Database {
         look(inner.connection.as_ref().ok_or_else(closed_error)?)
     }
 
-    /// Changes the state. After an error nothing more is stored: what has been executed since the
-    /// last commit is undone, whoever waits for it gets the error, and so does all that follows.
+    /// Executes a change. After an error no further changes are stored: those since the last commit
+    /// are rolled back, and their waiters and all later callers get the error.
     pub(crate) fn write<R>(
         &self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
@@ -165,7 +165,7 @@ impl Database {
         changed
     }
 
-    /// Waits until all changes that were executed so far will survive.
+    /// Waits until all changes executed so far are committed.
     pub(crate) async fn committed(&self) -> Result<(), ApiError> {
         let goal = self.shared.executed.load(Ordering::Acquire);
         let mut progress = self.shared.progress.subscribe();
@@ -182,7 +182,7 @@ impl Database {
         }
     }
 
-    /// A value that stays: the stored one, or `new`, which is stored.
+    /// Returns the stored value of a setting; if there is none, stores and returns `new`.
     pub(crate) fn setting(&self, name: &str, new: String) -> rusqlite::Result<String> {
         self.write(|connection| {
             let insert = "INSERT INTO settings (name, value) VALUES (?1, ?2)
@@ -193,7 +193,7 @@ impl Database {
         })
     }
 
-    /// Commits what is left and lets go of the file. Nothing can be read or written afterwards.
+    /// Commits outstanding changes and closes the file. Later reads and writes fail.
     pub(crate) fn close(&self) {
         self.shared.inner.lock().closing = true;
         self.shared.work.notify_one();
@@ -227,7 +227,7 @@ impl Shared {
         }
     }
 
-    /// Commits all changes that were executed so far.
+    /// Commits all changes executed so far.
     fn commit(&self, inner: &mut Inner) {
         let executed = self.executed.load(Ordering::Acquire);
         if let Some(connection) = &inner.connection
@@ -241,7 +241,7 @@ impl Shared {
 
     fn fail(&self, inner: &mut Inner, error: &rusqlite::Error) {
         tracing::error!(%error, "the state cannot be stored");
-        // Closing it undoes what is not committed.
+        // Closing the connection rolls back what is not committed.
         inner.connection = None;
         self.progress
             .send_modify(|progress| progress.failure = Some(error.to_string().into()));
@@ -269,8 +269,8 @@ fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Takes the file for this process alone, checks it, and gives it the layout of today: all of that
-/// in one transaction, or nothing.
+/// Locks the file for this process, checks it, and migrates it to the current layout, in one
+/// transaction.
 fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), DatabaseError> {
     connection.set_prepared_statement_cache_capacity(128);
     connection.busy_timeout(std::time::Duration::ZERO)?;
@@ -279,7 +279,7 @@ fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), Data
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-    // The lock is taken here and, in this mode, never given back.
+    // The lock is taken here; in this mode it is held until the file is closed.
     connection.execute_batch("BEGIN EXCLUSIVE")?;
     let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     // The layout of the file, `user_version`, is the number of migrations since layout 1.
@@ -311,8 +311,8 @@ fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), Data
     Ok(())
 }
 
-/// Reads all pages: a page that cannot be read is better found now than in the middle of a job. Two
-/// tenths of a second for 100,000 jobs.
+/// Reads all pages, so that an unreadable page is reported at the start and not in the middle of a
+/// job. Takes two tenths of a second for 100,000 jobs.
 fn check_integrity(connection: &Connection) -> Result<(), DatabaseError> {
     let checked: rusqlite::Result<String> =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
@@ -326,7 +326,7 @@ fn check_integrity(connection: &Connection) -> Result<(), DatabaseError> {
     }
 }
 
-/// Writes and reads that fail are the emulator's own failure.
+/// Failed reads and writes are internal errors of the emulator.
 impl From<rusqlite::Error> for ApiError {
     fn from(error: rusqlite::Error) -> Self {
         Self::internal(format!(
@@ -335,12 +335,12 @@ impl From<rusqlite::Error> for ApiError {
     }
 }
 
-/// JSON in a column that cannot be read.
+/// Error for a JSON column that cannot be read.
 pub(crate) fn read_error(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
 }
 
-/// JSON that cannot be written.
+/// Error for a value that cannot be written as JSON.
 pub(crate) fn write_error(error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }
@@ -366,7 +366,7 @@ mod tests {
         drop(Database::open(Some(&path)).unwrap());
     }
 
-    /// A file of layout 2, as an emulator has left it.
+    /// A file of layout 2, as written by an emulator.
     fn layout_2() -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.sqlite3");
@@ -422,7 +422,7 @@ mod tests {
                     .unwrap_err()
                     .to_string(),
                 format!(
-                    "it has the layout {found}, from which no way leads to the layout 3 of this emulator: it must be 1 or more. Delete it, choose another data directory, or use the version of the emulator that has written it"
+                    "it has the layout {found}, which cannot be migrated to the layout 3 of this emulator: it must be 1 or more. Delete it, choose another data directory, or use the version of the emulator that has written it"
                 )
             );
         }
@@ -439,11 +439,11 @@ mod tests {
         let error = Database::open_with(Some(&path), &[MIGRATIONS[0], first, second]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "it cannot be changed from the layout 3 to the layout 4, and is as it was: no such table: jobs. Choose another data directory, or use the version of the emulator that has written it"
+            "the migration from the layout 3 to the layout 4 failed, and the file is unchanged: no such table: jobs. Choose another data directory, or use the version of the emulator that has written it"
         );
         assert!(
             before == std::fs::read(&path).unwrap(),
-            "the file is another"
+            "the file has changed"
         );
         let database = Database::open_with(Some(&path), &MIGRATIONS[..1]).unwrap();
         assert_eq!(names(&database), ["plain", "search", "waits"]);
@@ -470,16 +470,16 @@ mod tests {
         let text = error.to_string();
         assert!(text.starts_with("it is damaged: "), "{text}");
         assert!(
-            text.ends_with(". Put a copy of it in its place, or delete it and lose the jobs in it"),
+            text.ends_with(". Restore a backup, or delete it and lose the jobs in it"),
             "{text}"
         );
         assert!(
             bytes == std::fs::read(&path).unwrap(),
-            "the file is another"
+            "the file has changed"
         );
     }
 
-    /// After a failure no caller hears that something is stored, and what was stored stays.
+    /// After a failure no caller gets a success, and committed changes stay.
     #[tokio::test]
     async fn a_failure_reaches_all_waiters() {
         let directory = tempfile::tempdir().unwrap();
@@ -522,7 +522,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_can_read_the_tokens() {
+    fn only_the_user_can_read_the_tokens() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.sqlite3");

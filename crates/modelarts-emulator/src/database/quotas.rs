@@ -1,4 +1,4 @@
-//! How much a project may have.
+//! Quotas of projects.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::database::Database;
 
-/// Jobs of a project, unless it was changed.
+/// Default quota of jobs of a project.
 const JOB_QUOTA: u32 = 10_000;
 
 /// The quotas of all projects, by project and resource.
 #[derive(Debug)]
 pub(crate) struct Quotas {
     database: Arc<Database>,
-    /// Where none is set.
+    /// The quota of jobs of projects without a value of their own.
     jobs: i64,
 }
 
 impl Quotas {
-    /// `jobs` is the quota of jobs of projects that have not set another.
+    /// `jobs` is the quota of jobs of projects without a value of their own.
     pub(crate) fn new(database: &Arc<Database>, jobs: Option<u32>) -> Self {
         Self {
             database: Arc::clone(database),
@@ -43,14 +43,14 @@ impl Quotas {
             .map(|_| ())
     }
 
-    /// Forgets all that were set.
+    /// Removes all values that were set.
     pub(crate) fn clear(&self) -> rusqlite::Result<()> {
         self.database
             .write(|connection| connection.execute("DELETE FROM quotas", []))
             .map(|_| ())
     }
 
-    /// How many jobs the project may have.
+    /// Quota of jobs of a project.
     pub(crate) fn jobs(&self, project: &str) -> rusqlite::Result<usize> {
         let jobs = self.get(project, "job-num")?.unwrap_or(self.jobs);
         Ok(usize::try_from(jobs).unwrap_or(0))

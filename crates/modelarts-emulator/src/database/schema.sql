@@ -1,12 +1,12 @@
--- The layout of state.sqlite3. A change of it is also a step at the end of MIGRATIONS in
--- migrations.rs, for the files that are there.
+-- The layout of state.sqlite3. Every change needs a step at the end of MIGRATIONS in
+-- migrations.rs, for existing files.
 
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE projects (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
 
--- Jobs that have all of this in common. There are few groups, so a list first chooses groups, and
--- what it counts has been counted: see listing.rs.
+-- Groups of jobs with the same properties. There are few, so that lists select groups first and use
+-- their counts: see listing.rs.
 CREATE TABLE job_groups (
     number INTEGER PRIMARY KEY,
     project INTEGER NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE job_groups (
     UNIQUE (project, workspace, user_id, kind, runtime, phase)
 );
 
--- How many jobs of a group were created in a span of time, for spans of several lengths.
+-- Number of jobs of a group that were created in a span of time, for spans of several lengths.
 CREATE TABLE tallies (
     job_group INTEGER NOT NULL,
     level INTEGER NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE tallies (
     PRIMARY KEY (job_group, level, span)
 ) WITHOUT ROWID;
 
--- Numbers are in the order of creation. What is large is in tables of its own.
+-- Numbers are in the order of creation. Large values are in tables of their own.
 CREATE TABLE jobs (
     number INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -38,10 +38,10 @@ CREATE TABLE jobs (
     name TEXT NOT NULL,
     algorithm TEXT NOT NULL,
     experiment TEXT NOT NULL,
-    -- What the addresses of its workers have in common, once it has been on its nodes, and their number.
+    -- The common part of the addresses of its workers, once it has been on its nodes, and their number.
     network INTEGER,
     nodes INTEGER NOT NULL,
-    -- Something is still to happen to it: the next start goes on with it.
+    -- The job is not settled: the next start continues it.
     open INTEGER NOT NULL,
     UNIQUE (project, name)
 );
@@ -49,14 +49,14 @@ CREATE INDEX jobs_by_time ON jobs (job_group, created);
 CREATE INDEX jobs_by_experiment ON jobs (experiment) WHERE experiment <> '';
 CREATE INDEX jobs_by_network ON jobs (network) WHERE network IS NOT NULL;
 CREATE INDEX open_jobs ON jobs (number) WHERE open;
--- Finds parts of names.
+-- Index of parts of names.
 CREATE VIRTUAL TABLE job_names USING fts5 (
     name, algorithm, content = '', contentless_delete = 1, tokenize = 'trigram case_sensitive 1'
 );
 
 CREATE TABLE requests (job INTEGER PRIMARY KEY, request TEXT NOT NULL);
 CREATE TABLE states (job INTEGER PRIMARY KEY, state TEXT NOT NULL);
--- Of a search, in the order in which they were started.
+-- Trials of a search, in the order of their start.
 CREATE TABLE trials (
     job INTEGER NOT NULL,
     place INTEGER NOT NULL,
@@ -78,7 +78,7 @@ CREATE TABLE tags (
 ) WITHOUT ROWID;
 CREATE INDEX tags_by_key ON tags (key, value);
 
--- What the workers used, by pod and minute.
+-- Measured usage of workers, by pod and minute.
 CREATE TABLE series (number INTEGER PRIMARY KEY, pod TEXT NOT NULL UNIQUE, start INTEGER NOT NULL);
 CREATE TABLE minutes (
     series INTEGER NOT NULL,
@@ -88,10 +88,10 @@ CREATE TABLE minutes (
     memory REAL NOT NULL,
     PRIMARY KEY (series, minute)
 ) WITHOUT ROWID;
--- Values that nobody measured, by pod: minute after minute, by series, as JSON.
+-- Given metrics of simulated and seeded jobs, by pod: the values of each series as JSON.
 CREATE TABLE given_metrics (pod TEXT PRIMARY KEY, minutes TEXT NOT NULL) WITHOUT ROWID;
 
--- Algorithms, their publications, and experiments, as they are shown.
+-- Algorithms, their publications, and experiments, in the form in which they are shown.
 CREATE TABLE records (
     number INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
@@ -110,7 +110,7 @@ CREATE TABLE quotas (
     PRIMARY KEY (project, resource)
 ) WITHOUT ROWID;
 
--- Tokens and keys that were given out. The user is one of the users of the next start.
+-- Issued tokens and keys. Users are named, because their indexes may change at the next start.
 CREATE TABLE tokens (
     token TEXT PRIMARY KEY,
     user_name TEXT NOT NULL,

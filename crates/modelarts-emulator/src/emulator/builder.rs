@@ -1,4 +1,4 @@
-//! Settings of an emulator, and its start.
+//! Settings and start of an emulator.
 
 use std::{
     collections::BTreeSet,
@@ -40,19 +40,19 @@ use crate::{
     validation::creation::Offer,
 };
 
-/// How the code of jobs is run.
+/// Execution of the code of jobs.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum RunnerKind {
     /// As processes on this machine.
     #[default]
     Process,
-    /// Not at all: jobs follow the script, on the emulator's clock, without processes, copies and
+    /// Simulated: jobs follow the script, on the emulator's clock, without processes, copies and
     /// packages. Everything else is the same.
     Simulated(Script),
 }
 
-/// The name of the user when none was given.
+/// Default name of the user.
 const USER_NAME: &str = "emulator";
 
 /// Settings of an [`Emulator`].
@@ -95,7 +95,7 @@ pub struct Builder {
 }
 
 impl fmt::Debug for Builder {
-    /// Without its secrets.
+    /// Prints no secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("listen", &self.listen)
@@ -144,52 +144,53 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Where to listen: a loopback address. Default: `127.0.0.1` with a free port.
+    /// The address to listen on, which must be a loopback address. Default: `127.0.0.1` with a free
+    /// port.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = address;
         self
     }
 
-    /// Where jobs have their directories, and where all state is stored (`state.sqlite3`); made if
-    /// it does not exist. An emulator that starts on the directory of an earlier one goes on with
-    /// its jobs, as after the fault of a node. Default: temporary, and the state is in memory only.
+    /// The directory of jobs and of all state (`state.sqlite3`); created if it does not exist. An
+    /// emulator started on the directory of an earlier one continues its jobs, as after a node
+    /// fault. Default: temporary, with the state in memory only.
     pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(path.into());
         self
     }
 
-    /// The directory that is OBS; made if it does not exist. Default: temporary.
+    /// The directory that holds OBS; created if it does not exist. Default: temporary.
     pub fn obs_root(mut self, path: impl Into<PathBuf>) -> Self {
         self.obs_root = Some(path.into());
         self
     }
 
-    /// The id of the project. Default: another one at each start.
+    /// The id of the project. Default: that of the data directory; random in a new one.
     pub fn project_id(mut self, id: impl Into<String>) -> Self {
         self.project_id = Some(id.into());
         self
     }
 
-    /// The access key that is accepted. Default: another one at each start.
+    /// The accepted access key. Default: random at each start.
     pub fn access_key(mut self, key: impl Into<String>) -> Self {
         self.access_key = Some(key.into());
         self
     }
 
-    /// The secret key that belongs to the access key. Default: another one at each start.
+    /// The secret key of the access key. Default: random at each start.
     pub fn secret_key(mut self, key: impl Into<String>) -> Self {
         self.secret_key = Some(key.into());
         self
     }
 
-    /// One more token that is accepted in the header `X-Auth-Token`. Default: none.
+    /// Adds a token that is accepted in the header `X-Auth-Token`. Default: none.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.tokens.push(token.into());
         self
     }
 
-    /// One more user. Without any there is one with the name `emulator`; the id of the project and
-    /// the keys that this builder was given are those of the first.
+    /// Adds a user. Default: one user with the name `emulator`. The id of the project and the keys
+    /// set on this builder are those of the first user.
     pub fn user(mut self, user: User) -> Self {
         self.users.push(user);
         self
@@ -202,42 +203,42 @@ impl Builder {
         self
     }
 
-    /// Lets the first user give jobs the priority 3, which the service does not grant by default.
-    /// Default: as the user says.
+    /// Lets the first user give jobs the priority 3, which the service does not allow by default.
+    /// Default: the user's own setting.
     pub fn high_priority(mut self, on: bool) -> Self {
         self.high_priority = on;
         self
     }
 
-    /// The most jobs that a project may have. Default: 10,000 (`openapi/SOURCES.md`, G).
+    /// Quota of jobs of a project. Default: 10,000 (`openapi/SOURCES.md`, G).
     pub fn job_quota(mut self, jobs: u32) -> Self {
         self.quota = Some(jobs);
         self
     }
 
-    /// Refuses a job whose output path an active job writes to. Only the guide to an old console
-    /// says so (`openapi/SOURCES.md`, G). Default: no.
+    /// Refuses a job whose output path an active job writes to. Documented only in the guide to an
+    /// old console (`openapi/SOURCES.md`, G). Default: no.
     pub fn one_job_per_output(mut self, on: bool) -> Self {
         self.one_job_per_output = on;
         self
     }
 
     /// Refuses jobs with documented fields that the emulator does not act on, with status 501.
-    /// Default: no. Such fields are stored, given back, and named in the header
-    /// `X-Emulator-Ignored`, in the log, and by `GET /_emulator/jobs/{id}/ignored`.
+    /// Default: no; such fields are stored, returned, and named in the header `X-Emulator-Ignored`,
+    /// in the log, and by `GET /_emulator/jobs/{id}/ignored`.
     pub fn strict(mut self, on: bool) -> Self {
         self.strict = on;
         self
     }
 
     /// Shows the values of environment variables and of credentials in bodies, in
-    /// [`Emulator::last_requests`] and `/_emulator/requests/last`. Default: off, they are `***`.
+    /// [`Emulator::last_requests`] and `/_emulator/requests/last`. Default: no, they are `***`.
     pub fn show_secrets(mut self, on: bool) -> Self {
         self.show_secrets = on;
         self
     }
 
-    /// How the code of jobs is run. Default: [`RunnerKind::Process`].
+    /// Execution of the code of jobs. Default: [`RunnerKind::Process`].
     pub fn runner(mut self, kind: RunnerKind) -> Self {
         self.script = match kind {
             RunnerKind::Process => None,
@@ -246,14 +247,14 @@ impl Builder {
         self
     }
 
-    /// The behaviour where the documents are silent or disagree. Default: [`Quirks::default`].
+    /// Behaviour on which documents are silent or disagree. Default: [`Quirks::default`].
     pub fn quirks(mut self, quirks: Quirks) -> Self {
         self.quirks = quirks;
         self
     }
 
-    /// More jobs with a past that are to be there at the start. Those whose names are taken,
-    /// because the data directory has them already, are left as they are. Default: none.
+    /// Adds jobs with an invented past, created at the start. Seeds whose names are taken, because
+    /// the data directory has the jobs already, are skipped. Default: none.
     pub fn seed_jobs(mut self, seeds: Seeds) -> Self {
         self.seeds.push(seeds);
         self
@@ -265,112 +266,112 @@ impl Builder {
         self
     }
 
-    /// How long the steps of a job take. Default: [`Timing::default`], quick but visible.
+    /// Durations of the steps of a job. Default: [`Timing::default`], fast but visible.
     pub fn timing(mut self, timing: Timing) -> Self {
         self.timing = timing;
         self
     }
 
-    /// Which texts events get. Default: [`Wording::Api`].
+    /// Wording of events. Default: [`Wording::Api`].
     pub fn event_wording(mut self, wording: Wording) -> Self {
         self.wording = wording;
         self
     }
 
-    /// The cloud whose service it is: operations, kinds of jobs and limits differ. Default:
+    /// The cloud to emulate: operations, kinds of jobs and limits differ. Default:
     /// [`Cloud::Huawei`].
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
     }
 
-    /// One more dedicated pool. Default: `pool-cpu` and `pool-gpu`, with 16 nodes each.
+    /// Adds a dedicated pool. Default: `pool-cpu` and `pool-gpu`, with 16 nodes each.
     pub fn pool(mut self, pool: Pool) -> Self {
         self.pools.push(pool);
         self
     }
 
-    /// How many nodes there are for jobs outside of dedicated pools. Default: as many as are asked
-    /// for.
+    /// Number of nodes for jobs outside of dedicated pools. Default: unlimited.
     pub fn public_nodes(mut self, nodes: u32) -> Self {
         self.public_nodes = nodes;
         self
     }
 
-    /// One more bucket that counts as encrypted, which jobs cannot use. Default: none.
+    /// Adds a bucket that counts as encrypted, which jobs cannot use. Default: none.
     pub fn encrypted_bucket(mut self, bucket: impl Into<String>) -> Self {
         self.encrypted.insert(bucket.into());
         self
     }
 
-    /// One more organization of the image registry that jobs can be saved to. Default: any name is
-    /// one.
+    /// Adds an organization of the image registry that jobs can be saved to. Default: any name is
+    /// accepted.
     pub fn organization(mut self, name: impl Into<String>) -> Self {
         self.organizations.insert(name.into());
         self
     }
 
-    /// The directory of data sets: version `v` of the data set `d` is `d/v` in there.
-    /// Default: there are none.
+    /// The directory of data sets: version `v` of the data set `d` is `d/v` in it. Default: no data
+    /// sets.
     pub fn datasets(mut self, path: impl Into<PathBuf>) -> Self {
         self.datasets = Some(path.into());
         self
     }
 
-    /// The directory of NFS servers: what `server:/path` exports is `server/path` in there, made
-    /// if it does not exist. Default: `nfs` in the data directory.
+    /// The directory of NFS exports: `server:/path` is `server/path` in it; created if it does not
+    /// exist. Default: `nfs` in the data directory.
     pub fn nfs_root(mut self, path: impl Into<PathBuf>) -> Self {
         self.nfs = Some(path.into());
         self
     }
 
-    /// The most bytes of a log; what comes after is dropped, with a line that says so.
-    /// Default: 1 GiB, as on the service.
+    /// Maximum size of a log, in bytes; later output is dropped, and a last line says so. Default:
+    /// 1 GiB, as on the service.
     pub fn log_cap(mut self, bytes: u64) -> Self {
         self.log_cap = bytes;
         self
     }
 
-    /// How many bytes must be free where jobs have their directories: less fails the pre-check of
-    /// jobs that may run again. Default: 100 MiB; the service asks for 32 GB.
+    /// Free bytes required for the directories of jobs: with less, the pre-check of jobs that may
+    /// run again fails. Default: 100 MiB; the service requires 32 GB.
     pub fn least_disk(mut self, bytes: u64) -> Self {
         self.least_disk = bytes;
         self
     }
 
-    /// Whether packages from `requirements.txt` are installed, into a virtual environment of the
-    /// job. Default: yes. Where that fails, an event and the log say so, and the job goes on.
+    /// Installs packages from `requirements.txt` into a virtual environment of the job. If that
+    /// fails, an event and the log report it, and the job continues. Default: yes.
     pub fn install_packages(mut self, install: bool) -> Self {
         self.install_packages = install;
         self
     }
 
-    /// After which failures a job with `fault-tolerance/job-retry-num` runs again.
-    /// Default: [`RestartOn::AnyFailure`].
+    /// Failures after which a job with `fault-tolerance/job-retry-num` runs again. Default:
+    /// [`RestartOn::AnyFailure`].
     pub fn restart_on(mut self, restart_on: RestartOn) -> Self {
         self.restart_on = restart_on;
         self
     }
 
-    /// Takes the ids of new jobs, algorithms and experiments from a seed, so that they are the same
-    /// in each run of a test that creates them in the same order. Not together with a data
-    /// directory that has jobs with these ids. Default: random ids.
+    /// Generates the ids of new jobs, algorithms and experiments from a seed, so that they are the
+    /// same in each run of a test that creates them in the same order. Not for a data directory
+    /// that already has jobs with these ids. Default: random ids.
     pub fn id_seed(mut self, seed: u64) -> Self {
         self.id_seed = Some(seed);
         self
     }
 
-    /// A function that is called with each request for an operation of the service and its
-    /// response, before the response is sent: for tests of the requests of a client. Default: none.
+    /// Sets a function to call with each request for an operation of the service and its response,
+    /// before the response is sent, for tests of a client's requests. Default: none.
     pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
         self.observer = Some(Observer::new(observe));
         self
     }
 
-    /// Starts it.
+    /// Starts the emulator.
     ///
     /// # Errors
-    /// If the address is not a loopback address or cannot be had, or a directory cannot be made.
+    /// If the address is not a loopback address or is not available, or a directory cannot be
+    /// created.
     pub async fn start(self) -> Result<Emulator, StartError> {
         if !host_guard::may_listen_on(self.listen.ip()) {
             return Err(StartError::NotLoopback(self.listen));
@@ -396,8 +397,8 @@ impl Builder {
             .with_umask_mode();
         let data = ConfinedDir::create(&data_dir)
             .map_err(|error| StartError::Directory(data_dir, error))?;
-        // Before anything else: who holds the database may touch what is in the directory.
-        // Without a directory of its own, an emulator keeps its state in memory.
+        // Opened before anything else: the holder of the database owns the files in the directory.
+        // Without a data directory the state is in memory.
         let file = self.data_dir.map(|_| data.root().join("state.sqlite3"));
         let database = Database::open(file.as_deref()).map_err(StartError::Database)?;
         let database = Arc::new(database);
@@ -439,7 +440,7 @@ impl Builder {
         let mut users = self.users;
         if users.is_empty() {
             let mut user = User::new(USER_NAME);
-            // The jobs of the last start belong to its project.
+            // Jobs of an earlier start belong to the project of that start.
             let id = database.setting("project_id", user.project_id);
             user.project_id = id.map_err(database_error)?;
             users.push(user);
@@ -518,10 +519,10 @@ impl Builder {
 
 impl Emulator {
     /// Starts an emulator with the defaults of [`Builder`], on the tokio runtime of the caller,
-    /// which needs its I/O and its time enabled.
+    /// whose I/O and time drivers must be enabled.
     ///
     /// # Errors
-    /// If no port or no temporary directory can be had.
+    /// If no port or no temporary directory is available.
     pub async fn start() -> Result<Self, StartError> {
         Self::builder().start().await
     }

@@ -1,22 +1,22 @@
-//! Errors of the start of an emulator, and of waiting for a job.
+//! Errors of starting an emulator and of waiting for a job.
 
 use std::{fmt, io, net::SocketAddr, path::PathBuf};
 
 use crate::{database::error::DatabaseError, execution::seeds::SeedError};
 
-/// Why an emulator did not start.
+/// Reasons why an emulator did not start.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// It was to listen on an address that others can reach.
+    /// The address is not a loopback address.
     NotLoopback(SocketAddr),
-    /// The address cannot be had.
+    /// The address is not available.
     Listen(SocketAddr, io::Error),
-    /// A directory cannot be made.
+    /// A directory cannot be created.
     Directory(PathBuf, io::Error),
     /// The state in the data directory cannot be used.
     Database(DatabaseError),
-    /// Jobs cannot be put there.
+    /// The seeds cannot be created.
     Seeds(SeedError),
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for StartError {
                 f,
                 "cannot listen on {address}: the emulator executes what it is sent, so it listens on loopback addresses only, for example 127.0.0.1:0"
             ),
-            Self::Seeds(error) => write!(f, "cannot put jobs there: {error}"),
+            Self::Seeds(error) => write!(f, "cannot create the jobs of the seeds: {error}"),
             Self::Database(error) => {
                 write!(f, "cannot use state.sqlite3 in the data directory: {error}")
             }
@@ -50,15 +50,15 @@ impl std::error::Error for StartError {
     }
 }
 
-/// Why [`Emulator::wait_for`](crate::emulator::Emulator::wait_for) gave up.
+/// Reasons why [`Emulator::wait_for`](crate::emulator::Emulator::wait_for) failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitError {
-    /// There is no such job.
+    /// The job does not exist.
     NoSuchJob,
-    /// The job has ended in another phase.
+    /// The job ended in another phase.
     Ended {
-        /// That phase.
+        /// The phase in which it ended.
         phase: &'static str,
     },
 }

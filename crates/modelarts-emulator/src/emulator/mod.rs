@@ -1,4 +1,4 @@
-//! The running emulator. `builder` starts it, `stored_job` reads what it has stored.
+//! The running emulator. `builder` starts it, `stored_job` reads its stored state.
 
 pub(crate) mod builder;
 pub(crate) mod error;
@@ -27,8 +27,8 @@ use crate::{
 
 /// A running emulator.
 ///
-/// Dropping it ends it at once: its jobs' processes are killed. [`shutdown`](Self::shutdown) gives
-/// them time. If the process that holds it ends without either, by a signal, `exit` or `abort`, a
+/// Dropping it kills the processes of its jobs; [`shutdown`](Self::shutdown) gives them time to
+/// end. If the process that holds it ends without either, by a signal, `exit` or `abort`, a
 /// watchdog process kills them and removes the temporary directory.
 pub struct Emulator {
     pub(crate) state: Arc<EmulatorState>,
@@ -37,12 +37,12 @@ pub struct Emulator {
     data_dir: PathBuf,
     server: JoinHandle<()>,
     _temporary: Option<TempDir>,
-    /// Of an emulator whose jobs are simulated; a process runner has its own.
+    /// The watchdog of an emulator with simulated jobs; a process runner has its own.
     _watchdog: Option<Watchdog>,
 }
 
 impl fmt::Debug for Emulator {
-    /// Without its secrets.
+    /// Prints no secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Emulator")
             .field("url", &self.url)
@@ -51,7 +51,7 @@ impl fmt::Debug for Emulator {
 }
 
 impl Emulator {
-    /// Where it listens, `http://127.0.0.1:<port>`, without a slash at the end.
+    /// The base URL, `http://127.0.0.1:<port>`, without a slash at the end.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
@@ -69,21 +69,21 @@ impl Emulator {
         &self.state.accounts.user(0).access_key
     }
 
-    /// The secret key of the first user. Worth something to this emulator only.
+    /// The secret key of the first user. Valid for this emulator only.
     #[must_use]
     pub fn secret_key(&self) -> &str {
         &self.state.accounts.user(0).secret_key
     }
 
-    /// The routes that the emulator serves, to be called in-process without a socket, for example
-    /// with tower's `oneshot`. Requests are answered as over the socket, so they need the same
-    /// headers: `Host` must name [`url`](Self::url)'s address. A fault that cuts the connection
-    /// before the answer cannot cut here: it answers 503 without a body.
+    /// The routes of the emulator, to be called in-process without a socket, for example with
+    /// tower's `oneshot`. Responses are those of the socket, so that the same headers are required:
+    /// `Host` must name the address of [`url`](Self::url). A fault that cuts the connection before
+    /// the response is a 503 without a body here.
     pub fn router(&self) -> axum::Router {
         router::router(Arc::clone(&self.state))
     }
 
-    /// The directory in which `obs://bucket/key` is `bucket/key`.
+    /// The directory that holds OBS: `obs://bucket/key` is `bucket/key` in it.
     #[must_use]
     pub fn obs_root(&self) -> &Path {
         &self.obs_root
@@ -95,30 +95,30 @@ impl Emulator {
         &self.data_dir
     }
 
-    /// The answers that are to go wrong; the same queue as `/_emulator/faults`.
+    /// Injected faults; the same queue as `/_emulator/faults`.
     #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.state.faults
     }
 
-    /// Counts of requests by operationId; all modelled operations are there.
+    /// Counts of requests by operationId, for all modelled operations.
     #[must_use]
     pub fn requests(&self) -> BTreeMap<&'static str, RequestCount> {
         self.state.request_counts.all()
     }
 
-    /// Moves a clock that can be moved, a [`ManualClock`](crate::clock::ManualClock), and returns
-    /// when the jobs have done all that was due. On the way it stops wherever something is due, so
-    /// that everything happens at its own time: hours of simulated jobs pass in one call. What
-    /// processes do takes real time, and no clock waits for it. False if the clock cannot be moved.
+    /// Moves a clock that can be moved, such as a [`ManualClock`](crate::clock::ManualClock), and
+    /// returns when all work that was due is done. The clock stops at each due time on the way, so
+    /// that everything happens at its own time: hours of simulated jobs pass in one call. Processes
+    /// run in real time and are not waited for. Returns `false` if the clock cannot be moved.
     pub async fn advance(&self, duration: Duration) -> bool {
         self.state.advance(duration).await
     }
 
-    /// Puts jobs with a past there, all or none, and gives their ids.
+    /// Creates jobs with an invented past, all or none, and returns their ids.
     ///
     /// # Errors
-    /// A sentence, if a member breaks a rule or a name or an id is taken.
+    /// A sentence, if a member breaks a rule, or a name or an id is taken.
     pub async fn seed(&self, seeds: &Seeds) -> Result<Vec<String>, SeedError> {
         seeds.create_jobs(&self.state, false).await
     }
@@ -137,7 +137,7 @@ impl Emulator {
     /// Waits until a job is in `phase`, for example `Running`.
     ///
     /// # Errors
-    /// If there is no such job, or it can no longer get there because it has ended.
+    /// If the job does not exist, or has ended in another phase.
     pub async fn wait_for(&self, job_id: &str, phase: &str) -> Result<(), WaitError> {
         let look = |job: Option<&Job>| match job {
             None => Some(Err(WaitError::NoSuchJob)),
@@ -150,14 +150,14 @@ impl Emulator {
         self.state.store.wait(job_id, look).await
     }
 
-    /// Waits until nothing will happen to a job any more: its processes have gone, its last event
-    /// is written. Also if there is no such job, or no longer.
+    /// Waits until a job is settled: its processes have ended and its last event is written.
+    /// Returns at once if the job does not exist.
     pub async fn wait_until_settled(&self, job_id: &str) {
         let look = |job: Option<&Job>| job.is_none_or(|job| job.settled).then_some(());
         self.state.store.wait(job_id, look).await;
     }
 
-    /// Waits until there is no such job.
+    /// Waits until the job no longer exists.
     pub async fn wait_until_gone(&self, job_id: &str) {
         self.state
             .store
@@ -165,12 +165,12 @@ impl Emulator {
             .await;
     }
 
-    /// Ends the emulator: no more requests, SIGTERM to the processes of its jobs, SIGKILL after
-    /// the grace of its [`Timing`](crate::clock::timing::Timing), in real time. Returns when they
-    /// have gone.
+    /// Ends the emulator: it accepts no more requests, sends SIGTERM to the processes of its jobs
+    /// and, after the grace period of its [`Timing`](crate::clock::timing::Timing) in real time,
+    /// SIGKILL. Returns when the processes have ended.
     pub async fn shutdown(mut self) {
         self.state.closing.send_replace(true);
-        // An error would be the panic of a connection, which has been reported.
+        // An error is a panic in a connection, which has been reported.
         let _ = (&mut self.server).await;
         self.state.store.ask_all_to_stop(StopReason::Shutdown);
         let mut work = self.state.take_tasks();
@@ -186,17 +186,18 @@ impl Emulator {
     }
 }
 
-/// How long a shutdown waits for processes that have been killed.
+/// Time for which a shutdown waits for killed processes.
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
 impl Drop for Emulator {
     fn drop(&mut self) {
         self.server.abort();
-        // Dropped tasks leave their process groups to the next line.
+        // The process groups of aborted tasks are killed by the next line.
         self.state.take_tasks().abort_all();
         self.state.copy_cancellation.cancel();
         self.state.runner.kill_all();
-        // The next emulator on this directory need not wait for the last of those tasks.
+        // Closed here, so that the next emulator on this directory need not wait for the last
+        // tasks.
         self.state.store.database.close();
     }
 }

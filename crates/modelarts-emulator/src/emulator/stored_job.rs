@@ -1,10 +1,10 @@
-//! The stored state, for tests that compare what a client was told with it.
+//! The stored state, for tests that compare it with the responses of the API.
 
 use std::{io, sync::Arc, time::SystemTime};
 
 use crate::{emulator::Emulator, job::worker::Worker};
 
-/// A job as it is stored.
+/// A job in its stored form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredJob {
@@ -16,11 +16,11 @@ pub struct StoredJob {
     pub phase: &'static str,
     /// The names of the tasks, `worker-0` and so on.
     pub tasks: Vec<String>,
-    /// When the job reached its final phase, to the second.
+    /// Time at which the job reached its final phase, in whole seconds.
     pub ended: Option<SystemTime>,
-    /// True when nothing will happen to the job any more: the last event is written.
+    /// True when the job is settled: its last event is written.
     pub settled: bool,
-    /// True when a deletion was acknowledged. Answers no longer show the job.
+    /// True when a deletion was acknowledged. Responses no longer show the job.
     pub deleted: bool,
     /// The messages of the events, in the order in which they were written.
     pub events: Vec<String>,
@@ -35,7 +35,7 @@ impl Emulator {
         self.state.store.all_ids().map_err(io::Error::other)
     }
 
-    /// The job of this id, or `None` if there is none.
+    /// The job with this id, or `None` if it does not exist.
     ///
     /// # Errors
     /// If the database cannot be read.
@@ -62,10 +62,10 @@ impl Emulator {
         Ok(Some(job))
     }
 
-    /// The log of a task of a job, given by its rank, as far as it is written.
+    /// The log of a task, given by its rank, as far as it has been written.
     ///
     /// # Errors
-    /// If there is no such job or task, or the file cannot be read.
+    /// If the job or the task does not exist, or the file cannot be read.
     pub async fn stored_log(&self, id: &str, task: u32) -> io::Result<Vec<u8>> {
         let request = self.state.store.read(id, |job| Arc::clone(&job.request));
         let request = request.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;

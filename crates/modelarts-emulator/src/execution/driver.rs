@@ -1,4 +1,4 @@
-//! The driver of one job: the handle that all steps of its execution share.
+//! The driver of one job: the handle shared by all steps of its execution.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -22,28 +22,28 @@ use crate::{
     state::EmulatorState,
 };
 
-/// The end of the grace for copies after the end of the code; set by the first of them that a
-/// request to stop meets.
+/// End of the grace period for copies after the code has ended; set by the first copy that a
+/// request to stop interrupts.
 pub(super) type GraceEnd = OnceLock<Shared<Sleep>>;
 
-/// How a run of a job ended, before an event says so.
+/// The end of a run, before it is recorded as an event.
 #[derive(Debug)]
 pub(super) enum Ending {
-    /// All workers ended; the first that did not end with 0, if there is one.
+    /// All workers ended; with the first failure, if there is one.
     Exited(Option<TaskFailure>),
-    /// The job was ended by a request. With the worker and its exit code, if it ran.
+    /// The job was stopped by a request. With the worker and its exit code, if it ran.
     Stopped(StopReason, Option<TaskFailure>),
-    /// It has not come as far as the queue, or to the start of its code, in time.
+    /// The job did not reach the queue, or the start of its code, in time.
     PrepareTimedOut,
-    /// Its code or its data could not be brought in.
+    /// The code or the data of the job could not be downloaded.
     Unprepared(String),
-    /// A node is not fit for it.
+    /// The pre-check of a node failed.
     PreCheckFailed(String),
     /// The node of this task died.
     NodeFault(String),
-    /// Another job took its nodes.
+    /// The nodes were taken by another job.
     Preempted,
-    /// It waited too long for nodes to run again, or its pool has gone.
+    /// A job that runs again waited too long for nodes, or its pool no longer exists.
     NoNodes,
 }
 
@@ -53,7 +53,7 @@ impl From<StopReason> for Ending {
     }
 }
 
-/// One job on its way.
+/// The driver of a job.
 pub(super) struct Driver {
     pub(crate) state: Arc<EmulatorState>,
     pub(crate) id: String,
@@ -63,16 +63,16 @@ pub(super) struct Driver {
     pub(crate) slot: Option<QueueSlot>,
     /// True once `time_limit` has been set.
     pub(super) limit_is_set: bool,
-    /// Ready when the job has run as long as it may.
+    /// Completes when the job has reached its maximum running duration.
     pub(super) time_limit: Mutex<Sleep>,
-    /// Of the outputs.
+    /// For the outputs.
     pub(super) upload_end: GraceEnd,
-    /// Of the logs.
+    /// For the logs.
     pub(super) export_end: GraceEnd,
 }
 
 impl Driver {
-    /// The driver of a job.
+    /// Creates the driver of a job.
     pub(super) fn new(state: &Arc<EmulatorState>, job: &Job, slot: Option<QueueSlot>) -> Self {
         Self {
             state: Arc::clone(state),
@@ -88,7 +88,7 @@ impl Driver {
         }
     }
 
-    /// Moves on and says so, unless somebody has asked to stop.
+    /// Moves the job to `state` and records the event, unless a stop was requested.
     pub(super) fn advance(&self, state: JobState, kind: EventKind) -> Result<(), StopReason> {
         let now = self.now();
         let advanced = self.state.store.update(&self.id, |job| {
@@ -100,7 +100,7 @@ impl Driver {
         });
         match advanced {
             Some(true) => Ok(()),
-            // Whoever was faster has left a reason; if not, somebody has taken the job away.
+            // A request to stop has set the reason; if there is none, the job has been deleted.
             _ => Err((*self.stop.borrow()).unwrap_or(StopReason::Deleted)),
         }
     }
@@ -121,7 +121,7 @@ impl Driver {
         }
     }
 
-    /// Waits, but not longer than until somebody asks to stop.
+    /// Waits for `duration`, or until a stop is requested.
     pub(super) async fn pause(&self, duration: Duration) -> Result<(), StopReason> {
         let sleep = self.state.clock.sleep(duration);
         let mut requests = self.stop.clone();
@@ -132,7 +132,7 @@ impl Driver {
         }
     }
 
-    /// How long processes that are asked to end may take: the grace, unless a reset comes.
+    /// The grace period of processes that are being ended. A reset shortens it.
     pub(super) fn grace_period(&self) -> Sleep {
         let grace = self.state.clock.sleep(self.state.timing.grace);
         let mut requests = self.stop.clone();
@@ -148,7 +148,7 @@ impl Driver {
 pub(super) async fn stop_request(requests: &mut watch::Receiver<Option<StopReason>>) -> StopReason {
     match requests.wait_for(Option::is_some).await {
         Ok(stop) => stop.unwrap_or(StopReason::Deleted),
-        // The job is no more.
+        // The job no longer exists.
         Err(_) => StopReason::Deleted,
     }
 }

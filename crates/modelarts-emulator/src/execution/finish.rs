@@ -1,5 +1,4 @@
-//! The end of a job: its last copies are made, its last events are written, and a deleted job is
-//! removed.
+//! The end of a job: last copies, last events, and the removal of a deleted job.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +15,7 @@ use crate::{
 };
 
 impl Driver {
-    /// From the end of the code to the last event.
+    /// Performs all steps from the end of the code to the last event.
     pub(super) async fn finish(&mut self, ending: Ending) {
         let timing = self.state.timing.clone();
         if let Ending::Stopped(StopReason::Shutdown, _) = ending {
@@ -26,7 +25,7 @@ impl Driver {
         if ran {
             self.wait_unless_hurried(timing.before_upload).await;
             if !self.upload().await && *self.stop.borrow() == Some(StopReason::Shutdown) {
-                // The next emulator runs it again, as if it had not ended.
+                // The next emulator runs the job again, as if it had not ended.
                 return;
             }
             self.clear_scratch().await;
@@ -47,7 +46,7 @@ impl Driver {
             }
             Ending::PrepareTimedOut => (JobState::CreateFailed, Some(EventKind::PrepareTimedOut)),
             Ending::NoNodes => (JobState::Failed, Some(EventKind::QueueFailed)),
-            // If it was asked to stop at the same moment, that is seen below.
+            // A request to stop at the same moment is handled below.
             Ending::Preempted => (JobState::Failed, Some(EventKind::Preempted)),
             Ending::Stopped(why @ StopReason::AfterHours(_), _) => {
                 let state = match self.state.quirks.auto_stopped {
@@ -65,7 +64,7 @@ impl Driver {
         let now = self.now();
         self.state.store.update(&self.id, |job| {
             let mut kind = kind;
-            // Terminated by somebody while the outputs were on their way.
+            // Terminated while the outputs were being uploaded.
             if job.state == JobState::Terminating {
                 state = JobState::Terminated;
                 kind = job.stop_reason().and_then(stop_event);
@@ -96,7 +95,8 @@ impl Driver {
         self.note(EventKind::TerminateJob { job });
     }
 
-    /// Waits after the end of the code: only a deletion or the end of the emulator cuts it short.
+    /// Waits after the end of the code; only a deletion or the end of the emulator shortens the
+    /// wait.
     pub(super) async fn wait_unless_hurried(&self, duration: Duration) {
         let sleep = self.state.clock.sleep(duration);
         let mut requests = self.stop.clone();
@@ -111,12 +111,12 @@ impl Driver {
         self.stop.borrow().is_some_and(StopReason::is_urgent)
     }
 
-    /// Scratch directories are emptied when the job ends, and not before it runs again in its
+    /// Empties the scratch directories when the job ends. They are kept when it is restarted in
     /// place.
     pub(crate) async fn clear_scratch(&self) {
         for worker in &self.workers {
             if let Err(error) = self.state.runner.clear_scratch(worker.clone()).await {
-                tracing::warn!(job = self.id, %error, "a scratch directory is not emptied");
+                tracing::warn!(job = self.id, %error, "a scratch directory cannot be emptied");
             }
         }
     }
@@ -126,7 +126,7 @@ fn stop_event(why: StopReason) -> Option<EventKind> {
     match why {
         StopReason::ByUser => Some(EventKind::StoppedByUser),
         StopReason::AfterHours(hours) => Some(EventKind::AutoStopped { hours }),
-        // Its event is written when the deletion is asked for.
+        // The event was written with the request to delete.
         StopReason::Deleted | StopReason::Shutdown | StopReason::Reset => None,
     }
 }
@@ -163,13 +163,13 @@ pub(crate) async fn remove_deleted(state: Arc<EmulatorState>, id: String) {
     let mut closing = state.closing.subscribe();
     tokio::select! {
         () = state.clock.sleep(state.timing.deleting) => {}
-        // Its directory stays where it is.
+        // The directory stays.
         _ = closing.wait_for(|closing| *closing) => return,
     }
     purge(&state, &id).await;
 }
 
-/// Removes all that is stored of a settled job.
+/// Removes all stored data of a settled job.
 pub(crate) async fn purge(state: &EmulatorState, id: &str) {
     state.runner.remove(id.to_owned()).await;
     let tasks: Vec<String> = state

@@ -1,5 +1,5 @@
-//! Charts of the analysis of a search, one for each parameter: values to the right, rewards
-//! upwards.
+//! Charts of the analysis of a search, one for each parameter: values on the x axis, rewards on the
+//! y axis.
 
 use std::{fs, io};
 
@@ -14,7 +14,7 @@ use crate::{
     tuning::{importance::points, trial::Trial},
 };
 
-/// Below the directory of logs or, without one, of the first output.
+/// Folder below the directory of logs or, without one, of the first output.
 const FOLDER: &str = "hyperparameter-analysis/fanova";
 
 const WIDTH: usize = 320;
@@ -27,7 +27,7 @@ const WHITE: u8 = 255;
 const GREY: u8 = 160;
 const BLACK: u8 = 0;
 
-/// Where the picture of a parameter lies. None if the job keeps nothing in OBS.
+/// The OBS path of a parameter's chart. `None` if the job stores nothing in OBS.
 pub(crate) fn place(request: &JobRequest, name: &str) -> Option<String> {
     let directory = chart_directory(request)?.to_string();
     let directory = directory.trim_end_matches('/');
@@ -47,7 +47,7 @@ fn chart_directory(request: &JobRequest) -> Option<&ObsPath> {
         })
 }
 
-/// Draws the pictures of all parameters.
+/// Draws the charts of all parameters.
 pub(super) fn draw_all(
     obs: &ConfinedDir,
     request: &JobRequest,
@@ -59,7 +59,7 @@ pub(super) fn draw_all(
     let directory = obs.directory(&directory_path.relative().join(FOLDER))?;
     for name in tuning.space.names() {
         let path = directory.join(format!("{name}.png"));
-        // What lies there may be a link: it is replaced, not followed.
+        // A link is replaced, not followed.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -99,7 +99,7 @@ fn draw(points: &[(f64, f64)]) -> Vec<u8> {
     pixels
 }
 
-/// Where numbers lie on an axis that they fill.
+/// Positions of numbers on an axis that spans their range.
 fn axis(numbers: impl Iterator<Item = f64>, length: usize) -> Vec<usize> {
     let numbers: Vec<f64> = numbers.collect();
     let low = numbers.iter().copied().fold(f64::MAX, f64::min);

@@ -1,4 +1,4 @@
-//! Interruption of the copies that a job needs: by requests to stop, and by limits of time.
+//! Interruption of a job's copies, by requests to stop and by time limits.
 
 use std::io;
 
@@ -13,11 +13,11 @@ use crate::{
     execution::driver::{Driver, Ending, GraceEnd, stop_request},
 };
 
-/// Ready when the preparation of a job has taken too long.
+/// Completes when the preparation of a job has taken too long.
 pub(super) type PrepareLimit = Shared<Sleep>;
 
-/// Copies until `end`. If that comes first, the copy is interrupted and waited for: a file that it
-/// put in place later could be older than one that is there.
+/// Copies until `end` completes. An interrupted copy is waited for, because it could otherwise
+/// overwrite a newer file later.
 async fn copy_until<T, E>(
     end: impl Future<Output = E>,
     interrupt: &CancellationToken,
@@ -35,8 +35,8 @@ async fn copy_until<T, E>(
 }
 
 impl Driver {
-    /// A copy or an installation before the code starts, which ends with any request to stop, and
-    /// when the preparation of the job has taken too long.
+    /// Runs a copy or an installation before the start of the code. It ends with any request to
+    /// stop, and at the time limit of the preparation.
     pub(super) async fn copy_in_time<'a>(
         &self,
         limit: &PrepareLimit,
@@ -47,7 +47,7 @@ impl Driver {
         copy_until(self.wait_for_interruption(limit), &interrupt, copy).await
     }
 
-    /// Ready when the preparation of the job is to end before it is done.
+    /// Completes when the preparation of the job is to be interrupted.
     pub(super) async fn wait_for_interruption(&self, limit: &PrepareLimit) -> Ending {
         let mut requests = self.stop.clone();
         tokio::select! {
@@ -57,9 +57,9 @@ impl Driver {
         }
     }
 
-    /// A copy after the end of the code: what a job has made is kept, so a request to stop leaves
-    /// it the grace. All copies with the same `end` have one grace together. False if it was
-    /// interrupted, or the grace has passed before.
+    /// Runs a copy after the end of the code. A request to stop leaves it the grace period, so that
+    /// results are kept. Copies with the same `end` share one grace period. Returns `false` if the
+    /// copy was interrupted or the grace period is over.
     pub(super) async fn within_grace(
         &self,
         end: &GraceEnd,
@@ -79,7 +79,7 @@ impl Driver {
                 .await;
         };
         let copied = copy_until(grace, interrupt, copy).await;
-        // Also by the end of the emulator.
+        // The end of the emulator interrupts the copy as well.
         copied.is_ok() && !interrupt.is_cancelled()
     }
 }

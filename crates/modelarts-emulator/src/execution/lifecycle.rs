@@ -1,4 +1,4 @@
-//! The life of a job: from Creating through the queue and its runs to the end.
+//! The life cycle of a job: from Creating through the queue and its runs to the end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,20 +19,20 @@ use crate::{
     state::EmulatorState,
 };
 
-/// How often a job may run again after a failure.
+/// The restarts that a job has left.
 #[derive(Clone, Copy, Debug)]
 struct Restarts {
     left: u32,
-    /// Not only when a node dies, also when the code fails.
+    /// Failures of the code count as well, not only node faults.
     on_exit: bool,
 }
 
 impl Restarts {
     /// Restarts without a condition are limited to three in a row (SOURCES D-158); on one machine
-    /// all are in a row.
+    /// all restarts are in a row.
     const UNCONDITIONAL: u32 = 3;
 
-    /// The restarts that are left of those that the request allows, after `used` of them.
+    /// Restarts that the request allows, less `used` ones.
     fn of(request: &JobRequest, on: RestartOn, used: u32) -> Self {
         let retry = request.retry;
         let allowed = match (retry.unconditional, retry.times) {
@@ -48,16 +48,17 @@ impl Restarts {
     }
 }
 
-/// How a job comes to its nodes and to the start of its code.
+/// The way of a job to its nodes and to the start of its code.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// From Creating on: nothing of it can lie in its directories. If not, it is in the queue.
+    /// The job starts from Creating, so that its directories are empty. Otherwise it is in the
+    /// queue.
     first: bool,
-    /// It has run before: it goes before others, and does not wait for ever.
+    /// The job has run before: it takes precedence over others, and its wait is limited.
     requeued: bool,
 }
 
-/// The nodes that a job needs of its pool.
+/// The nodes that a job requests from its pool.
 pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     NodeRequest {
         job: job.id.clone(),
@@ -69,7 +70,7 @@ pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     }
 }
 
-/// Stores a new job, unless it may not be there, and starts it.
+/// Stores a new job, unless a limit or a conflict forbids it, and starts it.
 pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Result<(), ApiError> {
     let request = node_request(&job, false);
     state.store.insert(job, quota, state.one_job_per_output)?;
@@ -77,16 +78,16 @@ pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Resu
     Ok(())
 }
 
-/// Puts a stored job into the queue and drives it from there.
+/// Enqueues a stored job and drives it from there.
 pub(super) fn start(state: &Arc<EmulatorState>, request: NodeRequest) {
     let id = request.job.clone();
     let slot = state.scheduler.enqueue(request);
     state.spawn(drive(Arc::clone(state), id, slot));
 }
 
-/// Drives the job until nothing will happen to it any more. `slot` is its place in the queue.
+/// Drives the job until it is settled. `slot` is its place in the queue.
 async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
-    // An earlier process may have left it in the queue, before its first run or after it.
+    // An earlier process may have left the job in the queue, before its first run or after it.
     let look = |job: &Job| {
         let mut driver = Driver::new(&state, job, Some(slot));
         driver.set_run(job.records.len());
@@ -129,8 +130,8 @@ pub(crate) async fn hold(state: Arc<EmulatorState>, id: String) {
 }
 
 impl Driver {
-    /// From Creating, or from the queue, to the end of the code. An error is a request to stop
-    /// that came before the code was started.
+    /// Runs a job from Creating, or from the queue, to the end of the code. An error is a request
+    /// to stop that came before the start of the code.
     async fn run_round(&mut self, round: Round) -> Result<Ending, StopReason> {
         let timing = self.state.timing.clone();
         if round.first {
@@ -154,7 +155,7 @@ impl Driver {
             && let Some(limit) = self.request.auto_stop()
         {
             self.limit_is_set = true;
-            // The limit counts from the first Running, also on a clock that leaps.
+            // The limit counts from the first Running, also on a clock that is moved in steps.
             let ran = if round.requeued {
                 self.time_since_start()
             } else {
@@ -169,29 +170,25 @@ impl Driver {
         })
     }
 
-    /// Sets how often the code has been started before.
+    /// Sets the number of earlier starts of the code.
     fn set_run(&mut self, run: usize) {
         for worker in &mut self.workers {
             worker.run = run;
         }
     }
 
-    /// How long ago the job ran first.
+    /// Time since the job first ran.
     fn time_since_start(&self) -> Duration {
         let started = self.state.store.read(&self.id, |job| job.started).flatten();
         started.map_or(Duration::ZERO, |started| self.now().since(started))
     }
 
-    /// Waits for the nodes. False if a job that runs again has waited too long, or there is no such
-    /// pool any more.
+    /// Waits for the nodes. Returns `false` if a job that runs again has waited too long, or its
+    /// pool no longer exists.
     async fn wait_for_nodes(&mut self, requeued: bool) -> Result<bool, StopReason> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
         if !self.state.scheduler.has_pool(pool) {
-            tracing::warn!(
-                job = self.id,
-                pool,
-                "its pool has gone since the last start"
-            );
+            tracing::warn!(job = self.id, pool, "its pool no longer exists");
             return Ok(false);
         }
         if self.slot.is_none() {
@@ -222,7 +219,7 @@ impl Driver {
         }
     }
 
-    /// Puts the job back into the queue if it may run again. False if it may not.
+    /// Puts the job back into the queue. Returns `false` if it may not run again.
     async fn requeue(&mut self, ending: &Ending, restarts: &mut Restarts) -> bool {
         let preempted = match ending {
             Ending::Exited(Some(_)) if restarts.left > 0 && restarts.on_exit => false,
@@ -230,7 +227,7 @@ impl Driver {
             Ending::Preempted if self.state.quirks.preempted == PreemptionPhase::Pending => true,
             _ => return false,
         };
-        // Nothing was made where nothing ran.
+        // A job that did not run has no outputs.
         if !matches!(ending, Ending::PreCheckFailed(_)) {
             if !preempted {
                 self.wait_unless_hurried(self.state.timing.before_upload)
@@ -277,7 +274,7 @@ impl Driver {
         if !preempted {
             restarts.left -= 1;
         }
-        // Others may have the nodes meanwhile.
+        // Other jobs may take the nodes in the meantime.
         self.slot = None;
         true
     }

@@ -1,8 +1,9 @@
 //! Execution of jobs, from the queue to the end.
 //!
 //! `driver` is the handle of one job. `lifecycle` takes it from Creating to its end, with the steps
-//! `prepare`, `run` (or `trials`, for a search) and `finish`; `uploads` copies
-//! outputs and logs, `interruption` ends copies before their time. `recovery` continues the jobs of an earlier process, and `seeds` creates jobs with a past.
+//! `prepare`, `run` (or `trials`, for a search) and `finish`; `uploads` copies outputs and logs,
+//! `interruption` interrupts copies. `recovery` continues the jobs of an earlier process, and
+//! `seeds` creates jobs with an invented past.
 
 mod driver;
 pub(crate) mod finish;

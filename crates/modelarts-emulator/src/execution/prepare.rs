@@ -1,4 +1,4 @@
-//! Preparation of a job that has its nodes: containers, pre-check, code, inputs, packages.
+//! Preparation of a job on its nodes: containers, pre-check, code, inputs, packages.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Driver {
-    /// Prepares all workers. The containers of a job that ran before are made anew.
+    /// Prepares all workers. A job that ran before gets new containers.
     pub(crate) async fn prepare(&self, first: bool) -> Result<(), Ending> {
         let limit = self.state.clock.limit(self.state.timing.preparing).shared();
         for worker in &self.workers {
@@ -39,7 +39,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Only jobs that may run again are checked (SOURCES D-152).
+    /// Checks the nodes. Only jobs that may run again have a pre-check (SOURCES D-152).
     fn pre_check(&self) -> Result<(), Ending> {
         for worker in &self.workers {
             let task = worker.task();
@@ -61,7 +61,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Brings code, inputs and packages to one worker.
+    /// Downloads code, inputs and packages to one worker.
     async fn download_all(&self, worker: &Worker, limit: &PrepareLimit) -> Result<(), Ending> {
         let runner = Arc::clone(&self.state.runner);
         let task = worker.task();
@@ -130,7 +130,7 @@ impl Driver {
                 continue;
             }
             self.check_not_stopped()?;
-            // The list of events has none for it (SOURCES F1).
+            // The catalogue has no event for this copy (SOURCES F1).
             let copy = self.copy_in_time(limit, |interrupt| {
                 runner.prefetch_output(worker.clone(), index, interrupt)
             });
@@ -146,7 +146,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Installs packages. Where that fails the code runs without them: it will say what it misses.
+    /// Installs packages. If that fails, the code runs without them and fails at its imports.
     async fn install(&self, worker: &Worker, limit: &PrepareLimit) -> Result<(), Ending> {
         for file in self.state.runner.requirements(worker) {
             self.check_not_stopped()?;

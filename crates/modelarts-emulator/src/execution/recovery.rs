@@ -1,4 +1,4 @@
-//! Jobs that an earlier process has left: what becomes of them at the next start.
+//! Recovery of the jobs of an earlier process at the next start.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Goes on with all jobs that have not come to their end. Their processes have been ended.
+/// Continues all jobs that are not settled. Their processes have been ended before.
 pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
     let now = Timestamp::now(state.clock.as_ref());
     for id in state.store.open_ids()? {
         let mut held = false;
         let continued = state.store.update(&id, |job| {
             match job.state {
-                // The machine has failed, and not the code: the job is scheduled again.
+                // A fault of the machine and not of the code: the job is scheduled again.
                 JobState::Running if !job.standing => {
                     if let Some(record) = job.records.last_mut() {
                         record.end.get_or_insert(RecordEnd {
@@ -44,7 +44,7 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
                 held = true;
                 return None;
             }
-            // Who has only waited so far does not run again.
+            // A job that has only waited so far does not count as run again.
             (!job.settled).then(|| lifecycle::node_request(job, job.started.is_some()))
         });
         match continued.flatten() {

@@ -1,4 +1,4 @@
-//! The run of the code: starts the workers, waits for them, and looks after them meanwhile.
+//! The run of the code: starts the workers, supervises them, and waits for their end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,39 +19,39 @@ use crate::{
     runner::{Exit, Run},
 };
 
-/// How often logs are copied to where the job wants them kept: the period that a line of the
-/// service's own logs names.
+/// Period of the export of logs, from a line of the service's own logs.
 const LOG_PERIOD: Duration = Duration::from_secs(5);
-/// A hung job is started again in its place at most this often in a row.
+/// Maximum number of consecutive restarts in place of a job that hangs.
 const HANG_RESTARTS: u32 = 3;
 
 /// The end of a run of the workers.
 enum RunExit {
-    /// All have ended, or one has failed.
+    /// All workers have ended, or one has failed.
     Ended,
     Stopped(StopReason),
     Preempted,
     Hung,
-    /// The node of this task has died.
+    /// The node of this task died.
     NodeFault(String),
 }
 
-/// Observations of a run so far.
+/// State of the supervision of a run.
 pub(super) struct RunProgress {
-    /// When each output of each worker was copied out last.
+    /// Time of the last upload of each output of each worker.
     outputs_copied: Vec<Vec<Timestamp>>,
-    /// When the logs were copied out last.
+    /// Time of the last export of the logs.
     logs_copied: Timestamp,
-    /// The last signs of activity: log sizes and use of the processors; and since when they are so.
+    /// Last observed activity, as log sizes and processor time, and the time since when it is
+    /// unchanged.
     activity: Vec<(u64, u64)>,
     activity_since: Timestamp,
     hang_reported: bool,
-    /// Processor time of each worker at the last look.
+    /// Processor time of each worker at the last check.
     last_usage: Vec<Option<(Timestamp, Usage)>>,
 }
 
 impl Driver {
-    /// Runs the code until it ends, is ended, or has to give way.
+    /// Runs the code until it ends or is stopped.
     pub(super) async fn run_code(&self) -> Ending {
         let mut hangs = 0;
         loop {
@@ -79,7 +79,7 @@ impl Driver {
         }
     }
 
-    /// The next run of the code in the same containers: nothing is scheduled.
+    /// Records the next run of the code in the same containers, without scheduling.
     fn note_restart_in_place(&self, failure: Option<TaskFailure>) {
         let now = self.now();
         self.state.store.update(&self.id, |job| {
@@ -100,8 +100,7 @@ impl Driver {
         });
     }
 
-    /// Waits for the workers. The first that does not end with 0 ends the others, and so does
-    /// everything else that ends the wait.
+    /// Waits for the workers. The first failure ends the others, as does any other end of the wait.
     async fn supervise(
         &self,
         runs: &mut [(String, Box<dyn Run>)],
@@ -141,7 +140,7 @@ impl Driver {
                         ended[index] = true;
                         let exit_code = match exit {
                             Exit::Code(exit_code) => exit_code,
-                            // Nobody is left to say how it ended.
+                            // No worker is left to report an exit code.
                             Exit::NodeFault => break RunExit::NodeFault(task),
                         };
                         self.note(EventKind::TaskFinished { task: task.clone(), exit_code });
@@ -180,16 +179,16 @@ impl Driver {
             });
             failure.get_or_insert(TaskFailure { task, exit_code });
         }
-        // A copy that still runs could replace files of the last copy by older ones.
+        // A copy that still runs could overwrite files of the last copy with older ones.
         if !monitor.is_terminated() {
             monitor.await;
         }
         (exit, failure)
     }
 
-    /// Says that the code is being ended before its time.
+    /// Records that the code is being ended early.
     pub(super) fn begin_stop(&self, why: StopReason) {
-        // For auto stop nobody has changed the state yet.
+        // For auto stop, the state has not been changed yet.
         let now = self.now();
         let fails = matches!(why, StopReason::AfterHours(_))
             && self.state.quirks.auto_stopped == AutoStopPhase::Failed;
@@ -217,8 +216,8 @@ impl Driver {
         }
     }
 
-    /// Does what is due, from now on and until it is interrupted. True, and not before, if the job
-    /// hangs and is to be started again, if it `may_restart`.
+    /// Performs periodic work until it is interrupted. Returns `true` only if the job hangs and is
+    /// to be restarted, provided that it `may_restart`.
     async fn monitor(
         &self,
         progress: &mut RunProgress,
@@ -242,7 +241,7 @@ impl Driver {
         }
     }
 
-    /// When to look at the workers again.
+    /// Completes at the next check of the workers.
     pub(super) fn next_check(&self) -> Sleep {
         match self.workers.first() {
             Some(worker) => self.state.runner.next_poll(worker),
@@ -250,7 +249,7 @@ impl Driver {
         }
     }
 
-    /// Copies the outputs and the logs that are due.
+    /// Copies the outputs and logs that are due.
     pub(super) async fn copy_due(
         &self,
         progress: &mut RunProgress,
@@ -264,7 +263,7 @@ impl Driver {
         }
     }
 
-    /// Outputs are copied out while the code runs, at the channel's own pace.
+    /// Uploads outputs while the code runs, each with the period of its channel.
     async fn upload_due_outputs(
         &self,
         progress: &mut RunProgress,
@@ -287,7 +286,7 @@ impl Driver {
         }
     }
 
-    /// Notes what each worker uses, once a second.
+    /// Records the usage of each worker, once a second.
     async fn record_usage(&self, progress: &mut RunProgress, now: Timestamp) {
         for (worker, used) in self.workers.iter().zip(&mut progress.last_usage) {
             let due = used.is_none_or(|(at, _)| now.since(at) >= Duration::from_secs(1));
@@ -304,8 +303,8 @@ impl Driver {
         }
     }
 
-    /// Hang detection: jobs with cards only, and only when nothing has moved for the whole time.
-    /// Logs and the time on processors count as movement, because the emulator has no cards.
+    /// Detects a job that hangs: with cards only, and only when nothing has changed for the whole
+    /// time. The emulator has no cards, so that logs and processor time count as activity.
     async fn is_hanging(&self, progress: &mut RunProgress, now: Timestamp) -> bool {
         let requests = self.workers.iter().map(|worker| &worker.request);
         let with_cards =
@@ -321,7 +320,7 @@ impl Driver {
             let usage = self.state.runner.usage(worker.clone()).await;
             let log = self.state.runner.log_tail(worker.clone(), 0).await;
             let log = log.ok().flatten().map_or(0, |log| log.full_size);
-            // Waiting costs some time on processors, too; a busy job uses more than a twentieth.
+            // Waiting uses some processor time as well; a busy job uses more than a twentieth.
             let used = usage.map_or(0, |usage| usage.cpu_millis);
             activity.push((log, used));
         }

@@ -22,7 +22,7 @@ use crate::{
     validation::{self, creation::Creation},
 };
 
-/// Jobs to create with a past; read from JSON by [`Seeds::from_json`].
+/// Jobs to create with an invented past; read from JSON by [`Seeds::from_json`].
 ///
 /// ```json
 /// {"jobs": [
@@ -35,9 +35,9 @@ use crate::{
 /// | member | if left out | |
 /// |---|---|---|
 /// | `name` | that of `job` | must be free; with `count`, `{n}` is 0, 1, … |
-/// | `job` | a command in a custom image | the body of CreateTrainingJob; all its rules apply |
-/// | `count` | 1 | so many, each created a second after the one before |
-/// | `id` | made up | a UUID |
+/// | `job` | a command in a custom image | the body of CreateTrainingJob; all of its rules apply |
+/// | `count` | 1 | the number of jobs, each created a second after the one before |
+/// | `id` | random | a UUID |
 /// | `user` | the first | the name of a user, for its project |
 /// | `phase` | `Completed` | any of the eight. Jobs that have not ended stay as they are until they are stopped or deleted |
 /// | `created` `started` `ended` | now, then each the one before | RFC 3339, or milliseconds; only what the phase has, in this order, not in the future |
@@ -96,12 +96,12 @@ impl TryFrom<Value> for SeedTime {
             Value::String(text) => Timestamp::parse(text),
             value => value.as_i64().and_then(Timestamp::in_range),
         };
-        let sentence = || format!("a time is RFC 3339 or milliseconds, not {value}");
+        let sentence = || format!("a time must be RFC 3339 or milliseconds, not {value}");
         moment.map(Self).ok_or_else(sentence)
     }
 }
 
-/// Why jobs cannot be put there. Then none of them is.
+/// Reason why seeds cannot be created; none of their jobs is.
 #[derive(Debug)]
 pub struct SeedError(String);
 
@@ -113,22 +113,22 @@ impl fmt::Display for SeedError {
 
 impl std::error::Error for SeedError {}
 
-/// The most jobs of one seed.
+/// Maximum number of jobs of one seed.
 const MAX_COUNT: u32 = 1_000_000;
-/// So many are put there before those are written.
+/// Number of jobs created between two commits.
 const COMMIT_BATCH: usize = 1000;
 
 impl Seeds {
-    /// Reads seeds. Whether they can be put there is seen only by an emulator.
+    /// Reads seeds. Their rules are checked when an emulator creates them.
     ///
     /// # Errors
-    /// A sentence that names the member and what is wrong with it.
+    /// A sentence that names the member and the rule.
     pub fn from_json(text: &str) -> Result<Self, SeedError> {
         serde_json::from_str(text).map_err(|error| SeedError(error.to_string()))
     }
 
-    /// Puts the jobs there, all or none, and gives their ids. With `keep_existing`, jobs whose
-    /// names are taken are there already, and left as they are.
+    /// Creates the jobs, all or none, and returns their ids. With `keep_existing`, seeds whose
+    /// names are taken are skipped.
     pub(crate) async fn create_jobs(
         &self,
         state: &Arc<EmulatorState>,
@@ -152,7 +152,7 @@ impl Seeds {
         Ok(ids)
     }
 
-    /// Looks at the first and the last job of each seed, before anything is there.
+    /// Checks the first and the last job of each seed before any is created.
     fn check(&self, state: &EmulatorState) -> Result<(), SeedError> {
         let now = Timestamp::now(state.clock.as_ref());
         for (at, seed) in self.jobs.iter().enumerate() {
@@ -163,7 +163,7 @@ impl Seeds {
             }
             let marked = seed.name.as_ref().is_some_and(|name| name.contains("{n}"));
             if count > 1 && (seed.id.is_some() || !marked) {
-                let sentence = ": several jobs need the mark {n} in `name`, and no `id`";
+                let sentence = ": several jobs need the placeholder {n} in `name`, and no `id`";
                 return Err(seed_error(at, sentence));
             }
             for n in [0, count - 1] {
@@ -174,8 +174,8 @@ impl Seeds {
         Ok(())
     }
 
-    /// One after the other, because they may be many. `ids` are those of all that was begun, also
-    /// when it fails.
+    /// Creates the jobs one after the other, because they may be many. `ids` collects those of all
+    /// jobs that were started, also on failure.
     async fn create_each(
         &self,
         state: &Arc<EmulatorState>,
@@ -200,7 +200,7 @@ impl Seeds {
                 ids.push(id);
                 store_job(state, seed, job).await.map_err(refused)?;
                 if ids.len().is_multiple_of(COMMIT_BATCH) {
-                    // Others have their turn, and what waits to be written does not grow.
+                    // Lets other tasks run, and bounds the number of uncommitted changes.
                     let written = state.store.database.committed().await;
                     written.map_err(|error| SeedError(error.message))?;
                 }
@@ -210,7 +210,7 @@ impl Seeds {
     }
 }
 
-/// `sentence` begins with the member behind the place of the seed.
+/// `sentence` starts with the member after the index of the seed.
 fn seed_error(at: usize, sentence: &str) -> SeedError {
     SeedError(format!("jobs[{at}]{sentence}"))
 }
@@ -243,7 +243,8 @@ struct SeedTimes {
 }
 
 impl Seed {
-    /// The job with the number `n`. An error begins with the member behind the place of the seed.
+    /// Builds the job with the number `n`. An error starts with the member after the index of the
+    /// seed.
     fn build_job(&self, state: &EmulatorState, n: u32, now: Timestamp) -> Result<Job, String> {
         let phase = self.phase.as_deref().unwrap_or("Completed");
         if !PHASES.contains(&phase) {
@@ -346,7 +347,7 @@ impl Seed {
         {
             return Err(".exit_code must be between 1 and 255".to_owned());
         }
-        // Later jobs of one seed are created later, and must not be of the future.
+        // Later jobs of one seed are created later, and must not lie in the future.
         let later = std::time::Duration::from_secs(u64::from(n));
         let shift = |time: Option<SeedTime>| time.map(|SeedTime(moment)| moment.plus(later));
         let before = i64::from(self.count.unwrap_or(1) - 1 - n) * 1000;
@@ -366,7 +367,7 @@ impl Seed {
                 return Err(format!(".{name} must not be in the future"));
             }
             if least.is_some_and(|least| time < least) {
-                return Err(format!(".{name} must not be before what comes before it"));
+                return Err(format!(".{name} must not be before the preceding time"));
             }
         }
         Ok(SeedTimes {
@@ -376,7 +377,7 @@ impl Seed {
         })
     }
 
-    /// Tasks are those of the job, series are known.
+    /// Checks that all tasks belong to the job and all series are known.
     fn check_tasks(&self, job: &Job) -> Result<(), String> {
         let known: Vec<String> = job.tasks().collect();
         let named = (self.task.iter().map(|task| ("task", task)))
@@ -385,14 +386,16 @@ impl Seed {
         for (member, task) in named {
             if !known.contains(task) {
                 let known = known.join(", ");
-                return Err(format!(".{member}: {task} is no task of the job: {known}"));
+                return Err(format!(
+                    ".{member}: {task} is not a task of the job: {known}"
+                ));
             }
         }
         for (task, series) in &self.metrics {
             for (name, values) in series {
                 if !SERIES.contains(&name.as_str()) {
                     let known = SERIES.join(", ");
-                    return Err(format!(".metrics.{task}.{name} is no series: {known}"));
+                    return Err(format!(".metrics.{task}.{name} must be one of {known}"));
                 }
                 if !values.iter().all(|value| (-1.0..=100.0).contains(value)) {
                     return Err(format!(".metrics.{task}.{name} must be percent, or -1"));
@@ -402,7 +405,7 @@ impl Seed {
         Ok(())
     }
 
-    /// Takes the job through the phases that it has had, with their events.
+    /// Takes the job through the phases of its past, with their events.
     fn replay(&self, job: &mut Job, phase: &str, times: &SeedTimes) -> Result<(), String> {
         let (created, started) = (times.created, times.started);
         let ended = times.ended.unwrap_or(created);
@@ -470,9 +473,9 @@ impl Seed {
         }
         job.settled = job.state.is_final();
         job.standing = !job.settled;
-        // The table of phases above and that of the state machine agree.
+        // The table of phases above matches the state machine.
         reached
             .then_some(())
-            .ok_or_else(|| format!(".phase: no way leads to {phase}"))
+            .ok_or_else(|| format!(".phase: {phase} cannot be reached"))
     }
 }

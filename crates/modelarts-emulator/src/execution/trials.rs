@@ -1,4 +1,4 @@
-//! The trials of a job: in the place of its one run.
+//! Trials of a job, which replace its single run.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ struct FinishedTrial {
     reward: Option<f64>,
 }
 
-/// Why no more trials are started.
+/// Reasons why no more trials are started.
 enum Halt {
     Stopped(StopReason),
     Preempted,
@@ -68,7 +68,7 @@ impl SearchState {
 }
 
 impl Driver {
-    /// Runs all trials. They start anew with each run of the job.
+    /// Runs all trials. Each run of the job starts them from the beginning.
     pub(super) async fn run_search(&self, tuning: &Tuning) -> Ending {
         self.state.store.update(&self.id, |job| job.trials.clear());
         for worker in &self.workers {
@@ -103,7 +103,7 @@ impl Driver {
         }
     }
 
-    /// Keeps as many trials running as may run, until all have run or the job is to end.
+    /// Keeps as many trials running as allowed, until all have run or the job is to end.
     async fn run_trials(
         &self,
         tuning: &Tuning,
@@ -152,7 +152,7 @@ impl Driver {
                 biased;
                 done = trials.next() => {
                     let Some(done) = done else {
-                        // A copy that still runs could replace files of the last copy by older
+                        // A copy that still runs could overwrite files of the last copy with older
                         // ones.
                         interrupt.cancel();
                         if !copies.is_terminated() {
@@ -184,7 +184,7 @@ impl Driver {
                 () = &mut copies => {}
             }
             if halt.is_some() && !end_trials.send_replace(true) {
-                // The search has not come to its end.
+                // The search was interrupted.
                 if let Some(Halt::Stopped(why)) = halt {
                     self.begin_stop(why);
                 }
@@ -192,20 +192,20 @@ impl Driver {
         }
     }
 
-    /// Chooses the point of the next trial. That may take a while, so it is done on another thread.
+    /// Chooses the point of the next trial on another thread, because it may take long.
     async fn choose(&self, mut search: SearchState) -> (Point, SearchState) {
-        // The clock waits for it.
+        // The clock waits for the thread.
         let _busy = self.state.busy_guard();
         let chosen = tokio::task::spawn_blocking(move || (search.next_point(), search));
         match chosen.await.map_err(JoinError::try_into_panic) {
             Ok(chosen) => chosen,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            // The runtime ends, and with it this.
+            // The runtime ends, and this task with it.
             Err(Err(_)) => std::future::pending().await,
         }
     }
 
-    /// One trial, from its start to its end. Trials take turns on the workers.
+    /// Runs one trial from its start to its end. Trials take turns on the workers.
     async fn run_trial(
         &self,
         tuning: &Tuning,
@@ -281,7 +281,7 @@ impl Driver {
         }
     }
 
-    /// Copies outputs and logs when they are due, until it is interrupted.
+    /// Copies outputs and logs when they are due, until interrupted.
     async fn copy_until_interrupted(&self, interrupt: &CancellationToken) {
         let mut progress = self.initial_progress();
         while !interrupt.is_cancelled() {
@@ -292,7 +292,7 @@ impl Driver {
         }
     }
 
-    /// Returns on a request to stop the trial, or when the job has been removed.
+    /// Completes on a request to stop the trial, or when the job has been removed.
     async fn trial_stop_request(&self, id: &str) {
         let asked = |trial: &Trial| trial.id == id && trial.stop;
         let look = |job: Option<&Job>| {
@@ -312,7 +312,7 @@ impl Driver {
         changed.flatten()
     }
 
-    /// Takes the rewards that are new in the trial's log.
+    /// Reads new rewards from the trial's log.
     async fn read_rewards(
         &self,
         tuning: &Tuning,
@@ -326,7 +326,7 @@ impl Driver {
                 .state
                 .runner
                 .log_part(worker.clone(), scraper.position, LOG_CHUNK);
-            // What cannot be read now is read at the next look.
+            // After an error, the next check reads the same part again.
             let new = new.await.unwrap_or_default();
             scraper.position += new.len() as u64;
             let found = scraper.feed(&new, last && new.is_empty());
@@ -358,12 +358,13 @@ impl Driver {
     }
 }
 
-/// Returns when all trials are to end, also when the sender is gone.
+/// Completes when all trials are to end, or the sender has been dropped.
 async fn wait_for_end(ended: &mut watch::Receiver<bool>) {
     let _ = ended.wait_for(|ended| *ended).await;
 }
 
-/// The job with the values of a trial, and with a directory of its own in each output.
+/// The request of a job with the values of a trial, and with a directory for the trial in each
+/// output.
 fn trial_request(
     request: &JobRequest,
     id: &str,

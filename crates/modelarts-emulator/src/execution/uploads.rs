@@ -1,4 +1,4 @@
-//! Uploads of what a job has made: its outputs after the code, its logs also while it runs.
+//! Uploads of results: outputs after the code has ended, logs also while it runs.
 
 use std::{io, sync::Arc};
 
@@ -10,8 +10,8 @@ use crate::{
 };
 
 impl Driver {
-    /// Copies outputs and logs back, whatever the exit code was. The logs have a grace of their
-    /// own: they say which outputs are not complete. False if it was interrupted.
+    /// Uploads outputs and logs, with any exit code. Logs have a grace period of their own, because
+    /// they say which outputs are incomplete. Returns `false` if the upload was interrupted.
     pub(crate) async fn upload(&self) -> bool {
         let interrupt = self.state.copy_cancellation.child_token();
         let outputs = self
@@ -48,14 +48,14 @@ impl Driver {
                         seconds,
                         parameter,
                     }),
-                    // The catalogue has no text for it.
+                    // The catalogue of events has no text for this.
                     Err(error) => {
-                        tracing::warn!(job = self.id, output = parameter, %error, "an output is not uploaded");
+                        tracing::warn!(job = self.id, output = parameter, %error, "an output cannot be uploaded");
                         if interrupt.is_cancelled() {
                             let line = format!(
-                                "[ModelArts Service Log] output {parameter}: not all uploaded, because the job was stopped and the upload took longer than the grace\n"
+                                "[ModelArts Service Log] output {parameter}: incomplete, because the job was stopped and the upload took longer than the grace period\n"
                             );
-                            // It has been said above.
+                            // Reported above.
                             let _ = runner.write_log(worker.clone(), line).await;
                         }
                     }
@@ -64,7 +64,7 @@ impl Driver {
         }
     }
 
-    /// Copies the logs to where the job wants them kept, if it does.
+    /// Copies the logs to the export path of the job, if it has one.
     pub(super) async fn export_logs(&self, interrupt: &CancellationToken) {
         for worker in &self.workers {
             let LogExport::To(path) = &worker.request.log_export else {
@@ -73,9 +73,9 @@ impl Driver {
             let runner = &self.state.runner;
             let export = runner.export_log(worker.clone(), path.clone(), interrupt.clone());
             match export.await {
-                // Nothing has been written so far.
+                // The log is still empty.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => tracing::warn!(job = self.id, %error, "a log is not exported"),
+                Err(error) => tracing::warn!(job = self.id, %error, "a log cannot be exported"),
                 Ok(()) => {}
             }
         }

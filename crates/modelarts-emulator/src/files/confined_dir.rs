@@ -1,10 +1,10 @@
-//! A directory that nothing leads out of: not `..`, not an absolute path, not a link.
+//! A directory that no path can leave: not by `..`, an absolute path, or a link.
 //!
-//! Two of them exist: the OBS root, and the directory of a worker. All copying goes from the one
-//! into the other through [`copy`].
+//! There are two of them: the OBS root, and the directory of a worker. All copies go from one to
+//! the other through [`copy`].
 //!
-//! The check is against accidents and foreign data, not against the job code itself: that runs
-//! under the same user, and could at any moment replace a directory by a link.
+//! The check protects from accidents and untrusted data, not from the job code itself, which runs
+//! as the same user and could replace a directory with a link at any moment.
 
 use std::{
     ffi::OsStr,
@@ -18,25 +18,25 @@ use std::{
 use tokio_util::sync::CancellationToken;
 use walkdir::WalkDir;
 
-/// A directory, resolved, with the promise described above.
+/// A resolved directory that no path can leave.
 #[derive(Clone, Debug)]
 pub(crate) struct ConfinedDir {
     root: PathBuf,
-    /// Of directories that are made in it.
+    /// Mode of directories created in it.
     mode: u32,
 }
 
-/// The treatment of links that lead out, and of entries that are neither file nor directory.
+/// The treatment of links that lead outside, and of entries that are neither file nor directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnEscape {
-    /// Gives up with an error that names it.
+    /// Fails with an error that names the entry.
     Refuse,
-    /// Leaves it out and reports it.
+    /// Skips and reports the entry.
     Skip,
 }
 
 impl ConfinedDir {
-    /// Makes `root` if it does not exist. What is made is for this user alone.
+    /// Creates `root` if it does not exist, accessible to this user only.
     pub(crate) fn create(root: &Path) -> io::Result<Self> {
         let mode = 0o700;
         let mut directories = fs::DirBuilder::new();
@@ -47,8 +47,8 @@ impl ConfinedDir {
         })
     }
 
-    /// Directories that are made in it get the mode that the process's umask leaves: whoever may
-    /// look into the root may look into them.
+    /// Creates further directories with the mode that the process's umask allows: access to the
+    /// root decides about access to them.
     pub(crate) fn with_umask_mode(self) -> Self {
         Self {
             mode: 0o777,
@@ -60,13 +60,13 @@ impl ConfinedDir {
         &self.root
     }
 
-    /// Where `relative` really is. It must exist, and lie inside.
+    /// The real path of `relative`, which must exist and lie inside.
     pub(crate) fn resolve(&self, relative: &Path) -> io::Result<PathBuf> {
         let resolved = self.root.join(names_only(relative)?).canonicalize()?;
         self.check_inside(resolved, relative)
     }
 
-    /// The directory `relative`, made if need be, each step of the way checked before the next.
+    /// The directory `relative`, created if missing; each component is checked before the next one.
     pub(crate) fn directory(&self, relative: &Path) -> io::Result<PathBuf> {
         let mut path = self.root.clone();
         for part in names_only(relative)?.components() {
@@ -75,8 +75,8 @@ impl ConfinedDir {
         Ok(path)
     }
 
-    /// The directory `name` in `parent`, made if need be. `parent` is resolved and lies inside, and
-    /// so is the result; therefore only a link has to be resolved.
+    /// The directory `name` in `parent`, created if missing. `parent` is resolved and lies inside,
+    /// so that only a link has to be resolved.
     fn make_directory(&self, parent: &Path, name: &OsStr, requested: &Path) -> io::Result<PathBuf> {
         let mut path = parent.join(name);
         match fs::DirBuilder::new().mode(self.mode).create(&path) {
@@ -90,7 +90,7 @@ impl ConfinedDir {
         if path.is_dir() {
             Ok(path)
         } else {
-            Err(path_error(requested, "is in the way and no directory"))
+            Err(path_error(requested, "exists and is not a directory"))
         }
     }
 
@@ -106,14 +106,14 @@ impl ConfinedDir {
     }
 }
 
-/// Copies the file or the directory tree `from_path` into the directory `to_path`, and names what
-/// was left out. Existing files are replaced, never followed; links inside `from` are followed.
-/// Parts of files, which a copy leaves if the emulator is killed, are skipped; they are known by
-/// their names.
+/// Copies the file or the directory tree `from_path` into the directory `to_path`, and returns the
+/// skipped entries. Existing files are replaced; links in their place are not followed, links
+/// inside `from` are. Incomplete files of a copy that was killed are skipped; they are recognised
+/// by their names.
 ///
 /// # Errors
-/// If something cannot be read, written or copied, or `interrupt` has been cancelled. Files that
-/// have been copied before stay.
+/// If an entry cannot be read, written or copied, or `interrupt` was cancelled. Files copied before
+/// stay.
 pub(crate) fn copy(
     (from, from_path): (&ConfinedDir, &Path),
     (to, to_path): (&ConfinedDir, &Path),
@@ -123,7 +123,7 @@ pub(crate) fn copy(
     let source = from.resolve(from_path)?;
     let single = !source.is_dir();
     let mut left_out = Vec::new();
-    // The directories that lead to the current entry, resolved.
+    // The resolved directories on the path to the current entry.
     let mut directories = vec![to.directory(to_path)?];
     let mut walk = WalkDir::new(&source)
         .follow_links(true)
@@ -133,7 +133,7 @@ pub(crate) fn copy(
         check_interrupt(interrupt)?;
         let entry = match entry {
             Ok(entry) => entry,
-            // A link that leads nowhere or round in a circle.
+            // A link without a target, or a cycle of links.
             Err(error) if error.depth() > 0 => {
                 let text = error.to_string();
                 match on_escape {
@@ -174,7 +174,7 @@ pub(crate) fn copy(
         }
         directories.truncate(entry.depth().max(1));
         let (Some(parent), Some(name)) = (directories.last(), below.file_name()) else {
-            // The directory itself, which has been made.
+            // The root entry itself, which exists already.
             continue;
         };
         let is_part = name.as_bytes().starts_with(PART_PREFIX.as_bytes());
@@ -198,18 +198,18 @@ fn check_interrupt(interrupt: &CancellationToken) -> io::Result<()> {
     Ok(())
 }
 
-/// The names of files that are being copied begin with it.
+/// Prefix of the names of files that are being copied.
 const PART_PREFIX: &str = ".copying-";
-/// How many bytes are copied between two looks at the interrupt: a tenth of a second on a slow
-/// disk.
+/// Bytes copied between two checks of the interrupt: a tenth of a second on a slow disk.
 const COPY_CHUNK: u64 = 8 << 20;
-/// How old a change has to be so that no other can have the same time.
+/// Age of a change from which on no later change can have the same time.
 const MIN_STABLE_AGE: Duration = Duration::from_secs(2);
 
-/// Copies a file, unless its copy is there already. Readers see the old file or the new one, whole.
+/// Copies a file, unless its copy is up to date. Readers see either the whole old file or the whole
+/// new one.
 ///
-/// A copy has the time of the last change of its source, by which it is known the next time; not if
-/// that is so late that the source may change again within the same tick of the file system.
+/// A copy gets the modification time of its source, by which it is recognised the next time; not if
+/// the source is so new that it may change again within the same tick of the file system.
 fn copy_file(
     from: &Path,
     directory: &Path,
@@ -227,7 +227,7 @@ fn copy_file(
     {
         return Ok(());
     }
-    // Removed when this fails.
+    // Removed if a later step fails.
     let mut copy = tempfile::Builder::new()
         .prefix(PART_PREFIX)
         .tempfile_in(directory)?;
@@ -243,7 +243,7 @@ fn copy_file(
     Ok(())
 }
 
-/// `path` without its trailing slashes and dots, if it has no other steps than names.
+/// `path` without trailing slashes and dots; an error if it has components other than names.
 fn names_only(path: &Path) -> io::Result<PathBuf> {
     path.components()
         .filter(|part| !matches!(part, Component::CurDir))
@@ -357,7 +357,7 @@ mod tests {
             )),
             "'door' is a link that leads out of its root directory"
         );
-        // A link in the place of the file is replaced, what it led to is left alone.
+        // A link in the place of the file is replaced, and its target left alone.
         symlink(
             place.outside.join("secret"),
             place.target.root().join("file"),
@@ -402,7 +402,7 @@ mod tests {
         );
     }
 
-    /// An emulator that is killed leaves the file that it is writing.
+    /// Incomplete files of a copy that was killed are skipped.
     #[test]
     fn parts_of_files_that_an_interrupted_copy_has_left_are_not_copied() {
         let place = place();
@@ -427,7 +427,7 @@ mod tests {
         assert_eq!(copied, expected.map(PathBuf::from));
     }
 
-    /// A file that has not changed is not copied again; one that may have is.
+    /// An unchanged file is not copied again; one that may have changed is.
     #[test]
     fn only_changes_are_copied() {
         let place = place();
@@ -447,7 +447,7 @@ mod tests {
             let file = fs::File::options().append(true).open(&source).unwrap();
             file.set_modified(SystemTime::now() - age).unwrap();
         };
-        // The inode: a file that was copied again is another one.
+        // A file that was copied again has another inode.
         let inode = || fs::metadata(&target).unwrap().ino();
         write("one", Duration::from_secs(60));
         copy_all();
@@ -457,11 +457,11 @@ mod tests {
         write("two", Duration::from_secs(30));
         copy_all();
         assert_eq!(fs::read_to_string(&target).unwrap(), "two");
-        // Someone else has written there.
+        // The target was changed by another writer.
         fs::write(&target, "six").unwrap();
         copy_all();
         assert_eq!(fs::read_to_string(&target).unwrap(), "two");
-        // So late that another change may have the same time.
+        // A file so new that a later change may have the same time.
         write("new", Duration::ZERO);
         copy_all();
         let changed = fs::metadata(&source).unwrap().modified().unwrap();
@@ -474,7 +474,7 @@ mod tests {
         assert_eq!(left.len(), 1);
     }
 
-    /// A file of 8 GB, of which nothing is on the disk.
+    /// Copies a sparse file of 8 GB.
     #[test]
     fn an_interrupted_copy_leaves_nothing() {
         let place = place();
@@ -499,7 +499,7 @@ mod tests {
         });
         assert_eq!(error, "the copy was interrupted");
         assert_eq!(entries().count(), 0);
-        // Between two files as well.
+        // An interrupt between two files is noticed as well.
         fs::remove_file(place.inside.root().join("big")).unwrap();
         fs::write(place.inside.root().join("small"), "1").unwrap();
         let (from, to) = ((&place.inside, root), (&place.target, root));
@@ -516,7 +516,7 @@ mod tests {
             let directory = place.inside.directory(&deep.join(below)).unwrap();
             fs::write(directory.join("x"), content).unwrap();
         }
-        // Behind the deepest in the order of names.
+        // Sorts after the deepest entry.
         fs::write(place.inside.root().join("z"), "4").unwrap();
         let root = Path::new("");
         for _ in 0..2 {

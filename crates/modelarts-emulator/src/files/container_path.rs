@@ -1,4 +1,4 @@
-//! Paths below `/home` as a job knows them, and where they lie on this machine.
+//! Paths below `/home` in a container, and their location on this machine.
 
 use std::{
     fmt,
@@ -7,11 +7,11 @@ use std::{
 
 /// The home directory of the job's user.
 pub(crate) const MA_HOME: &str = "/home/ma-user";
-/// Where inputs, outputs, code and logs lie.
+/// Directory of inputs, outputs, code and logs.
 pub(crate) const MA_MOUNT_PATH: &str = "/home/ma-user/modelarts";
-/// Where the code directory's copy lies, unless the request names another place.
+/// Default location of the copy of the code directory.
 pub(crate) const DEFAULT_LOCAL_CODE_DIR: &str = "/home/ma-user/modelarts/user-job-dir";
-/// Where the log of a worker lies.
+/// Directory of the log of a worker.
 pub(crate) const MA_LOG_DIR: &str = "/home/ma-user/modelarts/log";
 
 /// Checks a path in a container; the error is a phrase.
@@ -28,13 +28,13 @@ pub(crate) fn check_plain(path: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// An absolute path below `/home`, in the service's terms. On this machine it lies below the
-/// directory of the worker.
+/// An absolute path below `/home` in the container. On this machine it lies below the directory of
+/// the worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ContainerPath(String);
 
 impl ContainerPath {
-    /// Reads a path; the error is a phrase.
+    /// Parses a path; the error is a phrase.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let trimmed = text.trim_end_matches('/');
         if !trimmed.starts_with("/home/") {
@@ -44,7 +44,7 @@ impl ContainerPath {
         Ok(Self(trimmed.to_owned()))
     }
 
-    /// One of the paths above.
+    /// Wraps one of the constants above.
     pub(crate) fn from_static(path: &'static str) -> Self {
         Self(path.to_owned())
     }

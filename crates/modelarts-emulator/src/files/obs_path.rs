@@ -1,15 +1,15 @@
-//! `obs://bucket/key` and `/bucket/key` as paths below the OBS root.
+//! OBS locations, `obs://bucket/key` and `/bucket/key`, as paths below the OBS root.
 
 use std::{fmt, path::PathBuf};
 
-/// An OBS location, taken apart. Its parts are plain names: no `.`, no `..`, nothing empty.
+/// A parsed OBS location. Its parts are plain names: no `.`, no `..`, no empty part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObsPath {
     parts: Vec<String>,
     folder: bool,
 }
 
-/// Why a text is no OBS location; the sentence the user sees.
+/// Reason why a text is not an OBS location, in the words shown to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotAnObsPath(&'static str);
 
@@ -20,7 +20,7 @@ impl fmt::Display for NotAnObsPath {
 }
 
 impl ObsPath {
-    /// Reads both spellings. Doubled slashes count as one.
+    /// Parses both spellings. Repeated slashes count as one.
     pub(crate) fn parse(text: &str) -> Result<Self, NotAnObsPath> {
         let rest = text
             .strip_prefix("obs://")
@@ -54,19 +54,19 @@ impl ObsPath {
         self.parts.first().map_or("", String::as_str)
     }
 
-    /// The last part, which the service keeps when it downloads a directory.
+    /// The last part. The service keeps it when it downloads a directory.
     pub(crate) fn last(&self) -> &str {
         self.parts.last().map_or("", String::as_str)
     }
 
-    /// The part behind `directory`, if this lies inside it.
+    /// The path relative to `directory`, if this location lies inside it.
     pub(crate) fn below(&self, directory: &Self) -> Option<PathBuf> {
         let rest = self.parts.strip_prefix(directory.parts.as_slice())?;
         (!rest.is_empty()).then(|| rest.iter().collect())
     }
 }
 
-/// `/bucket/key`, the form in which the service stores and shows it.
+/// `/bucket/key`, the form that the service stores and shows.
 impl fmt::Display for ObsPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}", self.parts.join("/"))?;

@@ -1,4 +1,4 @@
-//! Stored algorithms, and jobs made from them.
+//! Stored algorithms, and jobs created from them.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The fields beside `job_config`, whose rules are those of a job.
+/// The fields beside `job_config`, whose fields have the rules of a job.
 #[rustfmt::skip]
 const FIELDS: &[FieldSpec] = &[
     ("metadata", Type::Object, Need::Required, Handling::Acted),
@@ -84,7 +84,7 @@ const FIELDS: &[FieldSpec] = &[
     ("advanced_config.auto_search.algo_configs", Type::Any, Need::Optional, Handling::Echoed),
 ];
 
-/// The algorithm of this id, in the user's project.
+/// Returns the algorithm with this id in the user's project.
 pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Option<Value>, ApiError> {
     let record = call.state.algorithms.find(&call.user.project_id, id)?;
     Ok(record.map(|record| record.value))
@@ -98,7 +98,8 @@ fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
             .filter_map(|name| Some(((*name).to_owned(), body["job_config"].get(*name)?.clone())))
             .collect()
     };
-    // A job of this algorithm, without its data: the rules on code and parameters are the same.
+    // Checked as a job of this algorithm without its data: the rules on code and parameters are the
+    // same.
     let job = json!({
         "kind": "job",
         "metadata": {"name": body["metadata"]["name"]},
@@ -115,7 +116,7 @@ fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     validation::check(&draft).map_err(|error| error.renamed("algorithm.", "job_config."))
 }
 
-/// A member of the body, unless it is an empty list or null: those come back as null.
+/// A member of the body. Empty lists are returned as null.
 fn non_empty(value: &Value) -> Value {
     match value.as_array() {
         Some(items) if items.is_empty() => Value::Null,
@@ -123,7 +124,7 @@ fn non_empty(value: &Value) -> Value {
     }
 }
 
-/// `advanced_config`, in which a search that was emptied is an empty object.
+/// `advanced_config`; an empty search is returned as an empty object.
 fn advanced_config(body: &Value) -> Value {
     let mut config = body.get("advanced_config").cloned().unwrap_or_default();
     if let Some(search) = config.get_mut("auto_search")
@@ -138,7 +139,7 @@ fn advanced_config(body: &Value) -> Value {
     }
 }
 
-/// The code directory as a tree of names, and its bytes.
+/// The code directory as a tree of names, and its size in bytes.
 fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
     let path = ObsPath::parse(code_dir).ok()?;
     let root = call.state.offer.obs.resolve(&path.relative()).ok()?;
@@ -250,9 +251,9 @@ pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
     ok(found.ok_or_else(ApiError::algorithm_not_found)?)
 }
 
-/// 201 (SOURCES D-31). The name stays: algorithms cannot be renamed. The body replaces all there
-/// was, but for tags, which become empty only by an empty list. A body with `metadata` alone
-/// changes nothing else.
+/// Replaces an algorithm, with 201 (SOURCES D-31). Its name cannot be changed. The body replaces
+/// all members but tags, which only an empty list removes. A body with `metadata` alone changes
+/// nothing else.
 pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("algorithm_id");
     let before = find(call, id)?.ok_or_else(ApiError::algorithm_not_found)?;
@@ -355,8 +356,8 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     }))
 }
 
-/// The body of a creation of a job that the rules pass, with its stored algorithm filled in. The
-/// body is checked before it is filled in, which needs its shape, and after that.
+/// Checks the body of a job's creation and fills in its stored algorithm. The body is checked
+/// twice: before, because filling it in depends on its shape, and after.
 pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, ApiError> {
     let named = body.pointer("/algorithm/id").and_then(Value::as_str);
     let stored = match named {
@@ -385,8 +386,8 @@ pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, Api
     Ok(filled)
 }
 
-/// The body of a job from a stored algorithm, with what the algorithm says filled in where the job
-/// says nothing itself. A job that names a boot file or a command runs that one.
+/// The body of a job with the members of its stored algorithm where the job has none of its own. A
+/// boot file or command of the job takes precedence.
 fn filled_in_body(body: &Value, stored: &Value) -> Value {
     let mut filled = body.clone();
     let config = &stored["job_config"];
@@ -407,7 +408,7 @@ fn filled_in_body(body: &Value, stored: &Value) -> Value {
         let list = list.as_array()?;
         list.iter().find(|one| one["name"] == *name).cloned()
     };
-    // Parameters in the order of the algorithm, with the job's values; then the job's own.
+    // Parameters in the order of the algorithm, with the job's values, then the job's own ones.
     let given = algorithm["parameters"].clone();
     let mut parameters: Vec<Value> = Vec::new();
     for known in config["parameters"].as_array().into_iter().flatten() {

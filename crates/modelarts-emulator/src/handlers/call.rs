@@ -14,16 +14,16 @@ use crate::{
     validation::fields::ignored,
 };
 
-/// A request for an operation, with its user and the shared state.
+/// A request for an operation, with its user and the shared state of the emulator.
 pub(crate) struct ApiCall<'a> {
     pub(crate) state: &'a Arc<EmulatorState>,
     pub(crate) user: &'a User,
-    /// What the path names, beside the project.
+    /// Ids in the path, other than the project.
     pub(crate) ids: &'a HashMap<String, String>,
     /// The query as sent.
     pub(crate) query: &'a str,
     pub(crate) body: &'a [u8],
-    /// Of the texts of events.
+    /// Language of event texts.
     pub(crate) language: Language,
 }
 
@@ -47,7 +47,7 @@ impl ApiCall<'_> {
         serde_json::from_slice(self.body).map_err(|_| ApiError::invalid_json())
     }
 
-    /// A value of the query; blank ones count as absent.
+    /// A parameter of the query; blank values count as absent.
     pub(crate) fn param(&self, name: &str) -> Result<Option<String>, ApiError> {
         for pair in self.query.split('&') {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -60,7 +60,7 @@ impl ApiCall<'_> {
         Ok(None)
     }
 
-    /// A number of the query. All of them have 32 bits, and answers repeat some.
+    /// A number of the query. All of them have 32 bits, and some are returned in responses.
     pub(crate) fn number(
         &self,
         name: &str,
@@ -78,7 +78,7 @@ impl ApiCall<'_> {
         }
     }
 
-    /// One of these texts of the query.
+    /// A parameter of the query that must have one of these values.
     pub(crate) fn choice(
         &self,
         name: &str,
@@ -94,12 +94,12 @@ impl ApiCall<'_> {
         }
     }
 
-    /// Looks at a job of the user's project.
+    /// Reads a job of the user's project.
     pub(crate) fn read<R>(&self, look: impl FnOnce(&Job) -> R) -> Result<R, ApiError> {
         let id = self.job_id();
         let own = |job: &Job| (job.project == self.user.project_id).then(|| look(job));
-        let seen = self.state.store.read(id, own).flatten();
-        seen.ok_or_else(|| ApiError::job_not_found(id))
+        let value = self.state.store.read(id, own).flatten();
+        value.ok_or_else(|| ApiError::job_not_found(id))
     }
 
     /// Changes a job of the user's project.
@@ -119,7 +119,7 @@ pub(super) fn ok(body: Value) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::OK, body))
 }
 
-/// The response with a header that names the fields of the request that have no effect.
+/// Adds a header that names the fields of the request without effect.
 pub(super) fn with_ignored_fields(
     response: ApiResponse,
     ignored: Option<HeaderValue>,

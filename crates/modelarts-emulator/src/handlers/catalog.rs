@@ -1,4 +1,4 @@
-//! What the service has: engines, flavors, quotas, kinds of events, search algorithms.
+//! The offer of the service: engines, flavors, quotas, kinds of events, search algorithms.
 
 use serde_json::{Value, json};
 
@@ -87,7 +87,7 @@ pub(super) fn modify_quotas(call: &ApiCall<'_>) -> ApiResult {
 
 // ---- events ----
 
-/// The events of a notification. A job hangs on cards only.
+/// The events of a notification. Only jobs with cards can hang.
 pub(super) fn event_categories(call: &ApiCall<'_>) -> ApiResult {
     let flavor = call.choice("flavor_type", &["CPU", "GPU", "Ascend"])?;
     let rows: Vec<Value> = [

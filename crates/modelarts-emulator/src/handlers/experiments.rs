@@ -20,7 +20,7 @@ fn unique_name(workspace: &str, name: &str) -> String {
     }
 }
 
-/// With the number of jobs that refer to it.
+/// The documented form of an experiment, with the number of jobs that refer to it.
 fn render(call: &ApiCall<'_>, record: &Document) -> Result<Value, ApiError> {
     let jobs = call
         .state
@@ -110,7 +110,7 @@ pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::empty(StatusCode::ACCEPTED))
 }
 
-/// `offset` is the number of a page.
+/// Lists experiments. `offset` is the number of a page.
 pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     let limit = call.number("limit", 1..=50, 50)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;

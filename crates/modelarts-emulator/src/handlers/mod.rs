@@ -1,7 +1,7 @@
-//! Handlers of the operations, one file for each group.
+//! Handlers of the operations, one module for each group.
 //!
-//! A handler reads an authenticated request, [`ApiCall`], and gives its response or error. Handlers
-//! do not know HTTP routes: [`execute`] is called by the router.
+//! A handler takes an authenticated request, [`ApiCall`], and returns its response or error.
+//! Handlers are independent of HTTP routes: the router calls [`execute`].
 
 mod algorithms;
 pub(crate) mod call;

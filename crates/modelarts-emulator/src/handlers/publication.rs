@@ -1,4 +1,4 @@
-//! Algorithms that are published in the gallery. The emulator has no gallery: a publication is a
+//! Publication of algorithms in the gallery. The emulator has no gallery: a publication is a
 //! record.
 
 use axum::http::StatusCode;
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// A new version of an asset; without a `content_id`, of a new asset.
+/// Publishes a new version of an asset; without a `content_id`, of a new asset.
 pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let body = JsonField::root(&body);

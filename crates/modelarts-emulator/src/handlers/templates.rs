@@ -1,4 +1,4 @@
-//! Templates for the configuration file of a search.
+//! Templates of the configuration file of a search.
 
 use serde_json::{Value, json};
 
@@ -7,8 +7,9 @@ use crate::{
     handlers::call::{ApiCall, ApiResult, ok},
 };
 
-/// Families in English and Chinese with the names of their templates (SOURCES O, X). The Chinese
-/// names are ours: the example has a placeholder (SOURCES D-81).
+/// Families of templates, with their English and Chinese names and the names of their templates
+/// (SOURCES O, X). The Chinese names are the emulator's own: the example has a placeholder (SOURCES
+/// D-81).
 const FAMILIES: [(&str, &str, &[&str]); 4] = [
     (
         "hpo",
@@ -31,8 +32,8 @@ const FAMILIES: [(&str, &str, &[&str]); 4] = [
     ("compression", "模型压缩", &["AutoCompress"]),
 ];
 
-/// The templates whose settings are known, with what they set beside what all do. The content of
-/// the others is in no source.
+/// Templates with known settings, and the settings beyond those that all templates share. No source
+/// has the content of other templates.
 const SETTINGS: [(&str, &str); 3] = [
     (
         "Anneal",

@@ -1,20 +1,20 @@
-//! The addresses of the workers of a job, all of them on this machine.
+//! The addresses of a job's workers, all of them on this machine.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// How many addresses end differently: from 1 to 254.
+/// Addresses in a row: the last byte is 1 to 254.
 const ROW_LENGTH: u32 = 254;
-/// How many rows of addresses a job may have: enough for two thousand workers.
+/// Maximum number of rows of addresses of a job: enough for two thousand workers.
 const MAX_ROWS: u8 = 8;
 
-/// The address of a worker: its own, so that all can listen on the same port. All of 127.0.0.0/8 is
-/// this machine on Linux; elsewhere only 127.0.0.1 is.
+/// The address of a worker. Each worker has one, so that all can listen on the same port. On Linux
+/// all of 127.0.0.0/8 is this machine; elsewhere only 127.0.0.1 is.
 pub(crate) fn address(job_id: &str, index: u32) -> String {
     if !cfg!(target_os = "linux") {
         return "127.0.0.1".to_owned();
     }
     let [high, low] = network(job_id).to_be_bytes();
-    // Addresses beyond the row are in the next ones.
+    // Further addresses are in the next rows.
     let row = (index / ROW_LENGTH % u32::from(MAX_ROWS) + u32::from(low)) % 256;
     format!("127.{high}.{row}.{}", index % ROW_LENGTH + 1)
 }
@@ -24,7 +24,7 @@ pub(crate) fn network(job_id: &str) -> u16 {
     if !cfg!(target_os = "linux") {
         return 0;
     }
-    // Two bytes of the id keep the jobs apart.
+    // Two bytes of the id separate the addresses of jobs.
     let byte = |at: usize| {
         job_id
             .get(at..at + 2)
@@ -34,7 +34,7 @@ pub(crate) fn network(job_id: &str) -> u16 {
     u16::from_be_bytes([byte(0) % 254 + 1, byte(2)])
 }
 
-/// Where a worker may be: the node with an address.
+/// A possible place of a worker, from its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
     pub(crate) network: u16,
@@ -43,7 +43,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// The contrary of [`address`]: rows of different jobs overlap.
+    /// The inverse of [`address`]: several places, because rows of different jobs overlap.
     pub(crate) fn all_at(address: IpAddr) -> Vec<Self> {
         let IpAddr::V4(address) = address else {
             return Vec::new();

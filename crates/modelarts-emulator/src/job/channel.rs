@@ -19,19 +19,19 @@ pub(crate) struct Channel {
     pub(crate) name: String,
     pub(crate) description: Option<String>,
     pub(crate) access: Access,
-    /// The request named the access; then the answer names it, too.
+    /// The request names the access; the response then names it as well.
     pub(crate) access_given: bool,
     pub(crate) source: DataSource,
     pub(crate) local_dir: ContainerPath,
-    /// The content of the output's source is copied in before the start (predownload).
+    /// The stored content of the output is downloaded before the start (predownload).
     pub(crate) prefetch: bool,
-    /// How often an output is copied out while the job runs.
+    /// Period of uploads while the job runs.
     pub(crate) period: Duration,
-    /// Members of the request that come back as they came.
+    /// Members of the request that are returned unchanged.
     pub(crate) echo: serde_json::Map<String, Value>,
 }
 
-/// Where the data of a channel lies.
+/// The location of the data of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DataSource {
     Obs(ObsPath),
@@ -53,7 +53,7 @@ impl fmt::Display for DataSource {
     }
 }
 
-/// How the code learns the local directory of a channel.
+/// The way in which the code gets the local directory of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     /// `--name=<local dir>`, the default.
@@ -62,11 +62,11 @@ pub(crate) enum Access {
     Env,
 }
 
-/// Storage that a job sees as a directory.
+/// Storage that is mounted as a directory of the job.
 #[derive(Clone, Debug)]
 pub(crate) struct Volume {
     pub(crate) source: VolumeSource,
-    /// An absolute path in the service's terms.
+    /// An absolute path in the container.
     pub(crate) local_path: String,
 }
 
@@ -75,14 +75,14 @@ pub(crate) struct Volume {
 pub(crate) enum VolumeSource {
     /// `server:/path`.
     Nfs(String),
-    /// An object store or a parallel file system: both lie in the OBS root here.
+    /// An object store or a parallel file system; both are in the OBS root.
     Obs(ObsPath),
 }
 
 /// The default of `period`, `30s` (SOURCES O).
 const PERIOD: Duration = Duration::from_secs(30);
 
-/// `inputs` or `outputs`, which have passed the rules.
+/// Reads `inputs` or `outputs`, after they have passed the rules.
 pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Channel>, ApiError> {
     let mut channels: Vec<Channel> = Vec::new();
     for (index, item) in algorithm.items_of(kind)?.into_iter().enumerate() {
@@ -134,7 +134,7 @@ pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Chan
     Ok(channels)
 }
 
-/// `30s` or 30 (SOURCES D-14).
+/// Parses `30s` or 30 (SOURCES D-14).
 fn seconds(value: &Value) -> Option<Duration> {
     let seconds = match value {
         Value::String(text) => text.trim_end_matches('s').parse().ok()?,
@@ -143,13 +143,14 @@ fn seconds(value: &Value) -> Option<Duration> {
     (seconds > 0).then(|| Duration::from_secs(seconds))
 }
 
-/// An OBS path that must be there.
+/// A required OBS path.
 fn obs(parent: &JsonField<'_>, name: &str) -> Result<ObsPath, ApiError> {
     let text = parent.required(name)?.text()?;
     ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))
 }
 
-/// `spec.volumes`, which have passed the rules. One without a source or a path mounts nothing.
+/// Reads `spec.volumes`, after they have passed the rules. A volume without a source or a path
+/// mounts nothing.
 pub(crate) fn volumes(spec: &JsonField<'_>) -> Result<Vec<Volume>, ApiError> {
     let mut volumes = Vec::new();
     for item in spec.items_of("volumes")? {

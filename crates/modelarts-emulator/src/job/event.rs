@@ -1,19 +1,19 @@
-//! The texts of events: those of `x-events` in the description, to which tests compare them.
+//! Texts of events: those of `x-events` in the description, against which tests compare them.
 //!
 //! Six kinds have a second wording, that of the API (F2 of `openapi/SOURCES.md`) instead of that of
-//! the user guide (F1); [`Wording`] chooses.
+//! the user guide (F1); [`Wording`] selects one.
 
 use serde::{Deserialize, Serialize};
 
 use crate::clock::timestamp::Timestamp;
 
-/// Wording of an event, where the guide (F1) and the API (F2) have different ones.
+/// Wording of events for which the guide (F1) and the API (F2) have different texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wording {
-    /// The text seen in the events API (`Training job is running.`), where one was seen.
+    /// The text seen in the events API (`Training job is running.`), if there is one.
     #[default]
     Api,
-    /// The text of the events guide (`The training job starts to run.`), always.
+    /// The text of the events guide (`The training job starts to run.`).
     Guide,
 }
 
@@ -23,9 +23,9 @@ pub enum Level {
     /// A step of an ordinary run.
     #[default]
     Info,
-    /// Something that may need attention.
+    /// A condition that may need attention.
     Warning,
-    /// Something failed.
+    /// A failure.
     Error,
 }
 
@@ -53,7 +53,7 @@ pub enum Source {
     Task,
 }
 
-/// One kind of event with the values its text carries.
+/// A kind of event, with the values that its text contains.
 ///
 /// `task` is a task name (`worker-0`), `pod` and `job` are Kubernetes names, `seconds` are seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub enum EventKind {
     Created,
     /// The job could not be created; the cause follows the colon.
     CreateFailed { cause: String },
-    /// Preparations took too long.
+    /// The preparation took too long.
     PrepareTimedOut,
     /// The job waits for resources.
     Queuing,
@@ -81,7 +81,7 @@ pub enum EventKind {
     Failed,
     /// A preemptible job lost its nodes.
     Preempted,
-    /// The detection of hanging jobs saw no progress.
+    /// Hang detection saw no progress.
     MaybeHanging,
     /// The job was started again: a retry or a rescheduling.
     Restarted,
@@ -91,13 +91,13 @@ pub enum EventKind {
     AutoStopped { hours: u32 },
     /// A user deleted the job.
     Deleted,
-    /// The costs are known. It comes after the final event.
+    /// The job was billed. Follows the final event.
     Billed,
-    /// Environment pre-check began.
+    /// The environment pre-check began.
     PreCheckStarted { task: String },
-    /// Environment pre-check passed.
+    /// The environment pre-check passed.
     PreCheckDone { task: String, seconds: f64 },
-    /// Environment pre-check failed.
+    /// The environment pre-check failed.
     PreCheckFailed {
         task: String,
         seconds: f64,
@@ -136,7 +136,8 @@ pub enum EventKind {
         seconds: f64,
         files: String,
     },
-    /// Packages could not be installed. No document has a text for it: this one is ours.
+    /// Packages could not be installed. Documents have no text for it: this one is the emulator's
+    /// own.
     DependenciesFailed {
         task: String,
         seconds: f64,
@@ -147,7 +148,7 @@ pub enum EventKind {
     TaskStarted { task: String },
     /// The code ended.
     TaskFinished { task: String, exit_code: i32 },
-    /// An output is being uploaded. The guide's text says "input" and means output (D-145).
+    /// An output is being uploaded. The guide's text says "input", but means output (D-145).
     OutputUploading { task: String, parameter: String },
     /// An output is uploaded.
     OutputUploaded {
@@ -155,9 +156,9 @@ pub enum EventKind {
         seconds: f64,
         parameter: String,
     },
-    /// Kubernetes has the image.
+    /// Kubernetes pulled the image.
     PodPulled { pod: String, image: String },
-    /// Kubernetes made the container.
+    /// Kubernetes created the container.
     PodCreated { pod: String },
     /// Kubernetes started the container.
     PodStarted { pod: String },
@@ -172,7 +173,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// The text, in English.
+    /// The text in English.
     #[must_use]
     pub fn message(&self, wording: Wording) -> String {
         if wording == Wording::Api
@@ -241,7 +242,7 @@ impl EventKind {
         }
     }
 
-    /// The text of the six kinds whose wording in the API differs from that of the guide.
+    /// The API's text of the six kinds for which it differs from that of the guide.
     fn api_message(&self) -> Option<String> {
         Some(match self {
             Self::Running => "Training job is running.".into(),
@@ -285,7 +286,7 @@ impl EventKind {
         }
     }
 
-    /// True if the job does nothing more after it, except for being billed.
+    /// True if the job does nothing after this event except for being billed.
     pub(crate) const fn is_final(&self) -> bool {
         matches!(
             self,
@@ -348,7 +349,7 @@ mod tests {
 
     use super::*;
 
-    /// Texts that no document has, and those that the catalogue calls `Cluster`.
+    /// Kinds without a text in the documents, and those that the catalogue calls `Cluster`.
     const NOT_IN_CATALOGUE: [&str; 6] = [
         "DependenciesFailed",
         "Given",
@@ -366,13 +367,13 @@ mod tests {
         description["x-events"].clone()
     }
 
-    /// A kind by its name, with the fields that it has.
+    /// Builds a kind from its name, with those of the fields that it has.
     fn kind(name: &str, fields: &Value) -> EventKind {
         let with_fields = serde_json::from_value(json!({ name: fields }));
         with_fields.unwrap_or_else(|_| serde_json::from_value(json!(name)).unwrap())
     }
 
-    /// The text of a template with the values of these fields.
+    /// Fills in a template with the values of these fields.
     fn fill(template: &str, fields: &Value) -> String {
         let hours = match fields["hours"].as_u64().unwrap() {
             1 => "1 hour".to_owned(),
@@ -449,7 +450,7 @@ mod tests {
 
     #[test]
     fn the_kinds_are_those_of_the_description() {
-        // serde lists the variants when it is asked for one that there is not.
+        // serde lists the variants in the error for an unknown one.
         let message = serde_json::from_value::<EventKind>(json!("?"))
             .unwrap_err()
             .to_string();

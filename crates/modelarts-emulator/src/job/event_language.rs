@@ -1,13 +1,12 @@
 //! The language of event texts: `X-Language` of ListTrainingJobEvents.
 //!
-//! Documents have the English texts only, so the Chinese ones are translations of the emulator's
-//! own.
+//! Documents have the English texts only; the Chinese ones are the emulator's own translations.
 
 use axum::http::HeaderMap;
 
 use crate::job::event::{EventKind, Wording};
 
-/// A language that the service speaks.
+/// A language of event texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Language {
     #[default]
@@ -16,7 +15,7 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// English, unless the header asks for Chinese. An unknown value counts as no header.
+    /// Reads the language from the headers. Unknown values count as absent; the default is English.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         match headers.get("x-language") {
             Some(value) if value.as_bytes().eq_ignore_ascii_case(b"zh-cn") => Self::Chinese,
@@ -26,7 +25,7 @@ impl Language {
 }
 
 impl EventKind {
-    /// The text. What the cluster writes, and texts that were given, are in one language only.
+    /// The text in a language. Texts of the cluster and of seeds exist in one language only.
     pub(crate) fn text(&self, wording: Wording, language: Language) -> String {
         match language {
             Language::English => None,

@@ -1,9 +1,9 @@
 //! Jobs: the record of one job, its request, states, events and documented JSON.
 //!
-//! [`request_reader`] reads a body that the rules have passed, by [`request`], or by [`roles`] if
-//! the job is heterogeneous; [`channel`] has their inputs, outputs and volumes. [`state`] has the
+//! [`request_reader`] reads a body that has passed the rules, with [`request`], or with [`roles`]
+//! if the job is heterogeneous; [`channel`] has inputs, outputs and volumes. [`state`] has the
 //! transitions, [`event`] and [`event_language`] the texts of events. [`worker`] and [`address`]
-//! name what runs the job, and [`view`] shows it as the API does.
+//! have the names and addresses of workers, and [`view`] renders the job for the API.
 
 pub(crate) mod address;
 pub(crate) mod channel;
@@ -33,7 +33,7 @@ use crate::{
     tuning::trial::Trial,
 };
 
-/// One job: its request, and its state.
+/// A job: its request and its state.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) id: String,
@@ -41,46 +41,46 @@ pub(crate) struct Job {
     pub(crate) user_id: String,
     pub(crate) user_name: String,
     pub(crate) tags: BTreeMap<String, String>,
-    /// Stored once and apart: it may be large, and it never changes.
+    /// Stored once, apart from the state: it may be large, and never changes.
     #[serde(skip)]
     pub(crate) request: Arc<JobRequest>,
-    /// May be changed afterwards.
+    /// Initially that of the request; may be changed.
     pub(crate) description: String,
-    /// Changed members, which take the places of those of the request.
+    /// Changed members, which override those of the request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     changed: Map<String, Value>,
-    /// 1 to 3; may be changed while it waits.
+    /// 1 to 3; may be changed while the job waits.
     pub(crate) priority: i64,
     pub(crate) preemptible: bool,
-    /// How often it has been scheduled.
+    /// Number of times the job has been scheduled.
     pub(crate) schedule_count: u32,
-    /// How many of the restarts after a failure have been used.
+    /// Number of restarts after a failure.
     #[serde(default)]
     pub(crate) restarts: u32,
     pub(crate) created: Timestamp,
     pub(crate) state: JobState,
-    /// The whole second in which it began to run.
+    /// Start of the first run, in whole seconds.
     pub(crate) started: Option<Timestamp>,
-    /// The whole second in which it reached its final phase.
+    /// Time of the final phase, in whole seconds.
     pub(crate) ended: Option<Timestamp>,
-    /// Points of `node_count_metrics`; the latest sample is added when it is shown.
+    /// Points of `node_count_metrics`; the latest sample is added when they are shown.
     pub(crate) nodes: Vec<(Timestamp, u32)>,
     pub(crate) failure: Option<TaskFailure>,
     pub(crate) records: Vec<RunningRecord>,
-    /// The last saving of each task's container.
+    /// The last saved image of each task's container.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) images: BTreeMap<String, SavedImage>,
-    /// Those that are not stored yet; the others are in the database.
+    /// Events that are not stored yet; the others are in the database.
     #[serde(skip)]
     pub(crate) events: Vec<Event>,
-    /// Of a search. Not there when a job is read for a list.
+    /// Trials of a search. Empty in jobs that are read for a list.
     #[serde(skip)]
     pub(crate) trials: Vec<Trial>,
-    /// Nothing will happen to it any more: its processes have gone, its last event is written.
+    /// Nothing more will happen to the job: its processes have ended, its last event is written.
     pub(crate) settled: bool,
-    /// Its deletion has been acknowledged.
+    /// The deletion has been acknowledged.
     pub(crate) deleted: bool,
-    /// It was put there as it is, and stays so until it is stopped or deleted.
+    /// A seeded job that keeps its phase until it is stopped or deleted.
     #[serde(default)]
     pub(crate) standing: bool,
     #[serde(skip)]
@@ -94,26 +94,26 @@ pub(crate) struct TaskFailure {
     pub(crate) exit_code: i32,
 }
 
-/// One run of the code.
+/// A run of the code.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RunningRecord {
     pub(crate) start: Timestamp,
-    /// Started again where it was, without being scheduled again.
+    /// Restarted in place, without scheduling.
     pub(crate) restarted: bool,
     pub(crate) end: Option<RecordEnd>,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RecordEnd {
     pub(crate) at: Timestamp,
     pub(crate) reason: String,
     pub(crate) task: Option<String>,
-    /// How it goes on, if it does: `end_recover`.
+    /// The way in which the job continues, if it does: `end_recover`.
     pub(crate) recover: Option<String>,
 }
 
-/// The container of a task, saved as an image.
+/// A container of a task that was saved as an image.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedImage {
     pub(crate) name: String,
@@ -122,7 +122,7 @@ pub(crate) struct SavedImage {
     pub(crate) tag: String,
     pub(crate) description: String,
     pub(crate) created: Timestamp,
-    /// The index of the running record in which it was asked for.
+    /// Index of the running record at the time of the request.
     pub(crate) run: usize,
 }
 
@@ -162,7 +162,7 @@ impl Job {
         }
     }
 
-    /// The body of the request with what was changed since.
+    /// The body of the request with all later changes.
     pub(crate) fn body(&self) -> Cow<'_, Value> {
         let mut given = Cow::Borrowed(&self.request.body);
         if !self.changed.is_empty()
@@ -173,23 +173,23 @@ impl Job {
         given
     }
 
-    /// Notes a change of what the request says.
+    /// Records a change of members of the request.
     pub(crate) fn change(&mut self, changed: &Map<String, Value>) {
         merge(&mut self.changed, changed);
     }
 
-    /// True if something is still to happen to it.
+    /// True unless the job is settled.
     pub(crate) fn is_open(&self) -> bool {
         !(self.settled && self.state.is_final()) || self.deleted
     }
 
-    /// The names of its tasks by their rank: `worker-0` and so on.
+    /// The names of its tasks, by rank: `worker-0` and so on.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = String> {
         let parts = self.request.role_requests().iter();
         parts.flat_map(|part| part.indexes().map(|index| task_name(part.role(), index)))
     }
 
-    /// True if `other` would write to an output that this job still writes to.
+    /// True if `other` would write to an output that this active job writes to.
     pub(crate) fn shares_output_with(&self, other: &Self) -> bool {
         let mut theirs = other.request.all_outputs();
         self.project == other.project
@@ -200,8 +200,8 @@ impl Job {
             })
     }
 
-    /// Moves to `next` and notes what the phase brings with it. False if no way leads there,
-    /// because somebody else was faster.
+    /// Moves to `next` and records the effects of the phase. Returns `false` if the transition is
+    /// not allowed, for example after a concurrent change.
     pub(crate) fn advance(&mut self, next: JobState, now: Timestamp) -> bool {
         if !self.state.may_become(next) {
             return false;
@@ -232,7 +232,7 @@ impl Job {
         true
     }
 
-    /// Points bracket each change: the last old value, then the first new one.
+    /// Adds the points that bracket a change: the last old value, then the first new one.
     fn add_node_sample(&mut self, now: Timestamp, count: u32) {
         let before = Timestamp::from_millis(now.millis() - 1000);
         if let Some((at, earlier)) = self.nodes.last().copied()
@@ -247,7 +247,7 @@ impl Job {
         self.events.push(Event { time, kind });
     }
 
-    /// Asks the driver to end the job. A later reason replaces an earlier one only if it is
+    /// Requests the driver to end the job. A later reason replaces an earlier one only if it is
     /// more urgent.
     pub(crate) fn ask_to_stop(&self, reason: StopReason) {
         self.stop.send_if_modified(|current| {
@@ -268,7 +268,7 @@ impl Job {
     }
 }
 
-/// Puts the members of an object, at any depth, into another one. Null counts as absent.
+/// Merges the members of an object, at any depth, into another one. Null counts as absent.
 fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
     for (name, member) in from {
         match (into.get_mut(name), member) {

@@ -1,5 +1,5 @@
-//! The request of a job: the body of CreateTrainingJob, read after the [rules](crate::validation)
-//! have passed it.
+//! The request of a job: the body of CreateTrainingJob, read after it has passed the
+//! [rules](crate::validation).
 
 use std::{collections::BTreeMap, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
@@ -19,13 +19,13 @@ use crate::{
     },
 };
 
-/// `spec.runtime_type` of a job whose request does not say.
+/// Default of `spec.runtime_type`.
 pub(crate) const RUNTIME_TYPE: &str = "production";
 
-/// A checked request. The default is that of a job whose request is still to be read.
+/// A checked request. The default value stands for a request that is still to be read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobRequest {
-    /// The body as it came; from a stored algorithm, filled in from there.
+    /// The body as received; for a job from a stored algorithm, with the algorithm filled in.
     pub(crate) body: Value,
     pub(crate) name: String,
     pub(crate) workspace_id: String,
@@ -38,7 +38,7 @@ pub(crate) struct JobRequest {
     pub(crate) inputs: Vec<Channel>,
     pub(crate) outputs: Vec<Channel>,
     pub(crate) environments: Option<BTreeMap<String, String>>,
-    /// Where the code directory's copy goes; the request may name another place than the default.
+    /// Location of the copy of the code directory, if the request names one.
     pub(crate) local_code_dir: Option<ContainerPath>,
     pub(crate) working_dir: Option<ContainerPath>,
     pub(crate) flavor_id: Option<String>,
@@ -48,29 +48,29 @@ pub(crate) struct JobRequest {
     pub(crate) auto_stop_hours: Option<u32>,
     pub(crate) log_export: LogExport,
     pub(crate) retry: Retry,
-    /// Its code runs in trials.
+    /// The search whose trials run the code.
     pub(crate) tuning: Option<Tuning>,
-    /// Of a heterogeneous job: what each element of `tasks` asks for. Then code, channels, flavor
-    /// and logs are theirs, and `node_count` is that of all together.
+    /// Requests of the elements of `tasks` of a heterogeneous job. Code, channels, flavor and
+    /// logs are then in these, and `node_count` is the total.
     pub(crate) roles: Vec<Arc<JobRequest>>,
-    /// Of an element of `tasks`: the role that it names.
+    /// Role of an element of `tasks`.
     pub(crate) role: Option<String>,
-    /// Of an element of `tasks`: the index of its first task. Earlier elements may have its role.
+    /// Index of the first task of an element of `tasks`. Earlier elements may have the same role.
     pub(crate) first_index: u32,
 }
 
-/// How the code starts.
+/// The start command of the code.
 #[derive(Clone, Debug)]
 pub(crate) enum Start {
     /// `python3 <boot file>`, from a preset image.
     BootFile {
         file: ObsPath,
-        /// Its path inside the code directory.
+        /// Its path in the code directory.
         below: PathBuf,
     },
     /// `bash -c <command>`, from a custom image.
     Command(String),
-    /// The platform's own code, which the emulator does not have.
+    /// Fine-tuning with the platform's own code, which the emulator does not have.
     FineTuning,
 }
 
@@ -94,24 +94,26 @@ pub(crate) struct Parameter {
 pub(crate) enum LogExport {
     #[default]
     NotGiven,
-    /// Given, but blank; the answer says `{}`.
+    /// Present, but blank; the response has `{}`.
     Blank,
     To(ObsPath),
 }
 
-/// The restarts that the annotations `fault-tolerance/…` ask for.
+/// The restarts requested by the annotations `fault-tolerance/…`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Retry {
-    /// How often a failed job runs again. Not 0 also means a pre-check of the environment.
+    /// Maximum number of restarts after a failure. Other than 0, it also requests a pre-check of
+    /// the environment.
     pub(crate) times: u32,
-    /// Any failure makes it run again, three times in a row.
+    /// Any failure restarts the job, three times in a row.
     pub(crate) unconditional: bool,
-    /// A job that hangs is started again where it is.
+    /// A job that hangs is restarted in place.
     pub(crate) hang: bool,
 }
 
 impl JobRequest {
-    /// Reads a body without `tasks` that the rules have passed. [`JobRequest::read`] takes any.
+    /// Reads a body without `tasks` that has passed the rules. [`JobRequest::read`] accepts any
+    /// body.
     pub(super) fn read_ordinary(given: Value) -> Result<Self, ApiError> {
         let body = JsonField::root(&given);
         let metadata = body.required("metadata")?;
@@ -129,7 +131,7 @@ impl JobRequest {
         };
         let engine = engine(&algorithm)?;
         let (code_dir, start) = start(&given, &algorithm)?;
-        // An engine of version 1 knows no other directories.
+        // An engine of version 1 supports no other directories.
         let old = preset(&engine).is_some_and(|engine| engine.v1_compatible);
         let home = |name: &str| match old {
             true => Ok(None),
@@ -168,7 +170,8 @@ impl JobRequest {
         })
     }
 
-    /// The requests that its tasks run: the roles of a heterogeneous job, or the job itself.
+    /// The requests that its tasks run: those of the roles of a heterogeneous job, or the job's
+    /// own.
     pub(crate) fn role_requests(self: &Arc<Self>) -> &[Arc<Self>] {
         match self.roles.as_slice() {
             [] => std::slice::from_ref(self),
@@ -176,12 +179,12 @@ impl JobRequest {
         }
     }
 
-    /// The outputs of all its parts.
+    /// The outputs of all roles.
     pub(super) fn all_outputs(self: &Arc<Self>) -> impl Iterator<Item = &Channel> {
         self.role_requests().iter().flat_map(|part| &part.outputs)
     }
 
-    /// The first part of the names of its tasks.
+    /// The role, with which the names of its tasks begin.
     pub(crate) fn role(&self) -> &str {
         self.role.as_deref().unwrap_or("worker")
     }
@@ -191,13 +194,13 @@ impl JobRequest {
         self.first_index..self.first_index + self.node_count
     }
 
-    /// Where the code directory's copies go: `MA_JOB_DIR`.
+    /// The parent of the copy of the code directory: `MA_JOB_DIR`.
     pub(crate) fn job_dir(&self) -> ContainerPath {
         let default = || ContainerPath::from_static(DEFAULT_LOCAL_CODE_DIR);
         self.local_code_dir.clone().unwrap_or_else(default)
     }
 
-    /// Where the code directory's copy lies: its last segment is kept.
+    /// The location of the copy of the code directory, whose last segment is kept.
     pub(crate) fn code_copy(&self) -> ContainerPath {
         match &self.code_dir {
             Some(code_dir) => self.job_dir().join(code_dir.last()),
@@ -214,8 +217,8 @@ impl JobRequest {
             .map(|hours| Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// How long there must be no sign of life before the job counts as hanging:
-    /// `MA_HANG_DETECT_TIME` in minutes, 30 if the job does not say.
+    /// Time without activity after which the job counts as hanging: `MA_HANG_DETECT_TIME` in
+    /// minutes, default 30.
     pub(crate) fn hang_time(&self) -> Duration {
         let variables = self.environments.as_ref();
         let minutes = variables
@@ -226,7 +229,7 @@ impl JobRequest {
         Duration::from_secs(60 * u64::from(minutes))
     }
 
-    /// The name of the image in the events.
+    /// The name of the image in events.
     pub(crate) fn image(&self) -> &str {
         ["image_url", "engine_version", "engine_id", "engine_name"]
             .iter()
@@ -234,7 +237,7 @@ impl JobRequest {
             .unwrap_or_default()
     }
 
-    /// 1 to 3; 1 if the request does not say.
+    /// The priority, 1 to 3; default 1.
     pub(crate) fn priority(&self) -> i64 {
         let priority = self.body.pointer("/spec/schedule_policy/priority");
         priority.and_then(Value::as_i64).unwrap_or(1)
@@ -248,7 +251,7 @@ impl JobRequest {
         }
     }
 
-    /// A text of the body, by its JSON pointer; empty if it is not there.
+    /// A text of the body, by its JSON pointer; empty if absent.
     pub(crate) fn text(&self, pointer: &str) -> &str {
         let value = self.body.pointer(pointer);
         value.and_then(Value::as_str).unwrap_or_default()

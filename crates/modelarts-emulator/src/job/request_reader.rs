@@ -1,4 +1,4 @@
-//! The reader of every request: of an ordinary job, or of a heterogeneous one.
+//! Reading of requests of both kinds: ordinary and heterogeneous jobs.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl JobRequest {
-    /// Reads a body that the rules have passed.
+    /// Reads a body that has passed the rules.
     pub(crate) fn read(given: Value) -> Result<Self, ApiError> {
         let body = JsonField::root(&given);
         let kind = body.required("kind")?.text()?;

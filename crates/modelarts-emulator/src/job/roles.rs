@@ -1,5 +1,5 @@
 //! Heterogeneous jobs: each element of `tasks` is a role with code, data and resources of its own.
-//! A role is judged, read and run as the ordinary job that it would be alone.
+//! A role is checked, read and run like an ordinary job.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,7 +14,7 @@ use crate::{
     validation::roles::{rename_fields, role_bodies},
 };
 
-/// Reads a body with `tasks`. Roles share what the body says of the whole job.
+/// Reads a body with `tasks`. Roles share the members that belong to the whole job.
 pub(super) fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
     let algorithm = JsonField::root(&given).get("algorithm")?;
     if algorithm.is_some_and(|algorithm| !algorithm.is_empty_object()) {
@@ -32,8 +32,7 @@ pub(super) fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
         let other = other.or_insert_with(|| role.role().to_owned());
         if other != role.role() {
             return Err(ApiError::not_modelled(format!(
-                "the roles {other} and {}, whose variables VC_{}_NUM would be one \
-                 (tasks[{at}].role must differ in more than letter case, - and _: rename it)",
+                "the roles {other} and {}, whose variables VC_{}_NUM would be the same (tasks[{at}].role must differ in more than letter case, - and _: rename it)",
                 role.role(),
                 role_variable(role.role()),
             )));
@@ -68,7 +67,7 @@ pub(super) fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
     })
 }
 
-/// An element of `tasks` in an answer. It shows less than an ordinary job's answer does.
+/// An element of `tasks` in a response. It has fewer members than an ordinary job.
 pub(super) fn render_role(role: &JobRequest) -> Value {
     let mut algorithm = json!({
         "engine": role.engine,
@@ -95,7 +94,7 @@ pub(super) fn render_role(role: &JobRequest) -> Value {
     }
     let shown = &mut algorithm["engine"];
     if let Some(engine) = shown.as_object_mut() {
-        // Documents lack it in the engine of a task (SOURCES O, S).
+        // Not documented in the engine of a task (SOURCES O, S).
         engine.remove("install_sys_packages");
     }
     if let Some(engine) = preset(&role.engine) {
@@ -133,7 +132,7 @@ fn channel(channel: &Channel) -> Value {
     })
 }
 
-/// The mode and the period are the defaults (SOURCES O): a request cannot name others.
+/// An output. Mode and period are the defaults (SOURCES O), because a request cannot name others.
 fn output(output: &Channel) -> Value {
     let mut shown = channel(output);
     shown["mode"] = "upload_periodically".into();
@@ -141,7 +140,7 @@ fn output(output: &Channel) -> Value {
     shown
 }
 
-/// A role as the names of variables have it.
+/// The role in the spelling of environment variables.
 pub(crate) fn role_variable(role: &str) -> String {
     role.to_uppercase().replace('-', "_")
 }

@@ -12,8 +12,8 @@ pub(crate) enum JobState {
     Completed,
     Failed,
     Terminated,
-    /// Preparation was impossible. The other three kinds of Abnormal (TerminatedFailed, Unknown,
-    /// Lost) need a control plane that loses things.
+    /// The preparation failed. The other three kinds of Abnormal (TerminatedFailed, Unknown, Lost)
+    /// need failures of the control plane that cannot occur here.
     CreateFailed,
 }
 
@@ -44,7 +44,7 @@ impl JobState {
         }
     }
 
-    /// No way leads on from here.
+    /// True if no transition leads to another state.
     pub(crate) const fn is_final(self) -> bool {
         matches!(
             self,
@@ -52,8 +52,7 @@ impl JobState {
         )
     }
 
-    /// Jobs are stopped in Creating, Pending and Running. Terminating is refused
-    /// (SOURCES D-153).
+    /// True in Creating, Pending and Running. A stop in Terminating is refused (SOURCES D-153).
     pub(crate) const fn may_be_terminated(self) -> bool {
         matches!(self, Self::Creating | Self::Queuing | Self::Running)
     }
@@ -78,7 +77,7 @@ impl JobState {
     }
 }
 
-/// The values that `phase` can have, for searches.
+/// All values of `phase`, for searches.
 pub(crate) const PHASES: [&str; 8] = [
     "Creating",
     "Pending",
@@ -94,15 +93,14 @@ pub(crate) const PHASES: [&str; 8] = [
 /// disagree (`openapi/SOURCES.md`, D-152).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartOn {
-    /// Only when the machine is at fault, never because of an exit code: the guide on fault
-    /// tolerance.
+    /// Only faults of the machine, never an exit code: the guide on fault tolerance.
     Fault,
-    /// Whenever the code fails: the guide to creating jobs. Hardware does not fail here.
+    /// Any failure of the code: the guide to creating jobs. Hardware does not fail here.
     #[default]
     AnyFailure,
 }
 
-/// Why a job is being ended before its code ends by itself.
+/// Reasons for ending a job before its code ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopReason {
     /// StopTrainingJob.
@@ -111,19 +109,19 @@ pub(crate) enum StopReason {
     AfterHours(u32),
     /// DeleteTrainingJob.
     Deleted,
-    /// The emulator itself ends.
+    /// The end of the emulator.
     Shutdown,
-    /// `POST /_emulator/reset`: without any grace.
+    /// `POST /_emulator/reset`, without a grace period.
     Reset,
 }
 
 impl StopReason {
-    /// True if the steps after the end of the code are to be made without delays.
+    /// True if the steps after the end of the code are made without delays.
     pub(crate) const fn is_urgent(self) -> bool {
         self.urgency() > 0
     }
 
-    /// A request replaces an earlier one that is less urgent.
+    /// The urgency; a reason replaces an earlier one that is less urgent.
     pub(super) const fn urgency(self) -> u8 {
         match self {
             Self::ByUser | Self::AfterHours(_) => 0,

@@ -1,4 +1,4 @@
-//! Jobs and events as the documented JSON.
+//! Rendering of jobs and events as documented JSON.
 
 use serde_json::{Map, Value, json};
 
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// The name of the user in an answer. That to a creation has an empty one.
+/// The name of the user in a response; empty in the response to a creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UserName<'a> {
     NotYet,
@@ -59,8 +59,8 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
     shown
 }
 
-/// Removes the members of a fine-tuning job that no answer shows, as a note in the vendor's
-/// Terraform provider says (SOURCES T).
+/// Removes the members of a fine-tuning job that no response has, according to a note in the
+/// vendor's Terraform provider (SOURCES T).
 fn hide_tuning(shown: &mut Value) {
     for (parent, name) in [
         ("algorithm", "inputs"),
@@ -73,7 +73,7 @@ fn hide_tuning(shown: &mut Value) {
     }
 }
 
-/// Gives members back as they came.
+/// Copies members of the request without changes.
 fn echo(shown: &mut Value, body: &Value, parent: &str, names: &[&str]) {
     for name in names {
         if let Some(value) = body.pointer(&format!("{parent}/{name}"))
@@ -85,15 +85,14 @@ fn echo(shown: &mut Value, body: &Value, parent: &str, names: &[&str]) {
     }
 }
 
-/// The applications that an annotation asks for, and their names in `endpoints`.
+/// The applications that an annotation requests, and their names in `endpoints`.
 const APPLICATIONS: [(&str, &str); 3] = [
     ("jupyter-lab/enable", "jupyter_lab"),
     ("tensorboard/enable", "tensorboard"),
     ("mindstudio-insight/enable", "mindstudio_insight"),
 ];
 
-/// Adds addresses and tokens to the ways into a job that were asked for. On this machine nothing
-/// answers at them.
+/// Adds the addresses and tokens of the requested endpoints. No server listens on them.
 fn add_endpoints(shown: &mut Value, job: &Job, body: &Value) {
     if let Some(ssh) = shown.pointer_mut("/endpoints/ssh") {
         let urls = job.tasks().zip(0..).map(|(task, index)| {
@@ -133,7 +132,7 @@ fn metadata(job: &Job, body: &Value, user: UserName<'_>) -> Value {
 fn status(job: &Job, now: Timestamp) -> Value {
     let now = now.whole_second();
     let mut nodes = job.nodes.clone();
-    // The latest sample, while there are samples. Duration counts up to it.
+    // The latest sample, while the job is sampled. The duration counts up to it.
     if !job.state.is_final()
         && let Some((at, count)) = nodes.last().copied()
         && at < now
@@ -221,7 +220,7 @@ fn algorithm(request: &JobRequest) -> Value {
     if !request.outputs.is_empty() {
         put("outputs", request.outputs.iter().map(channel).collect());
     }
-    // With empty texts, as it came.
+    // Includes empty texts, as received.
     let mut engine = request.body["algorithm"]["engine"].clone();
     match engine.as_object_mut() {
         Some(members) => members.retain(|_, value| !value.is_null()),
@@ -233,7 +232,7 @@ fn algorithm(request: &JobRequest) -> Value {
         .pointer("/algorithm/policies")
         .is_some_and(|policies| !policies.is_null())
     {
-        // `auto_search: null` of a request comes back as nothing (openapi/SOURCES.md, D-06).
+        // `auto_search: null` of a request is returned as absent (openapi/SOURCES.md, D-06).
         let search = request.tuning.as_ref().and_then(|_| {
             let search = request.body.pointer("/algorithm/policies/auto_search")?;
             Some(json!({"auto_search": search}))
@@ -291,7 +290,7 @@ fn channel(channel: &Channel) -> Value {
             DataSource::Obs(path) => json!({"obs": {"obs_url": path.to_string()}}),
             DataSource::DataSet { id, version } => {
                 let version = version.as_deref().unwrap_or_default();
-                // The service works it out from the two ids.
+                // The service derives it from the two ids.
                 let url = format!("/{id}/{version}/");
                 json!({"dataset": {"id": id, "version_id": version, "obs_url": url}})
             }
@@ -322,7 +321,7 @@ fn spec(request: &JobRequest, body: &Value) -> Value {
     }
     if let Some(flavor) = request.flavor() {
         resource["flavor_name"] = flavor.name.into();
-        // Of public flavors only.
+        // For public flavors only.
         if request.pool_id.is_none() {
             resource["flavor_detail"] = flavor.detail();
         }
@@ -345,8 +344,8 @@ fn spec(request: &JobRequest, body: &Value) -> Value {
     spec
 }
 
-/// A task, given by its name and rank, with its address. Each has a node of its own, with the same
-/// address.
+/// A task, given by its name and rank, with its address. Each task has a node of its own, with the
+/// same address.
 pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) -> Value {
     let address = address(&job.id, rank);
     json!({

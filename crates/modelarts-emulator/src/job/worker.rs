@@ -16,22 +16,22 @@ pub(super) fn task_name(role: &str, index: u32) -> String {
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     pub(crate) job_id: String,
-    /// The request for the whole job.
+    /// The request of the whole job.
     pub(crate) job: Arc<JobRequest>,
-    /// The request that this worker runs: one of the [parts](JobRequest::parts) of the job.
+    /// The request that this worker runs: one of the [role requests](JobRequest::role_requests).
     pub(crate) request: Arc<JobRequest>,
-    /// Among all workers of the job.
+    /// Index among all workers of the job.
     pub(crate) rank: u32,
-    /// Among those of its role.
+    /// Index among the workers of its role.
     pub(crate) index: u32,
-    /// Of a search: the trial whose code runs. Trials share the worker's container.
+    /// Trial of a search that the worker runs. Trials share the worker's container.
     pub(crate) trial: Option<String>,
-    /// How often the job's code has been started before.
+    /// Number of earlier starts of the job's code.
     pub(crate) run: usize,
 }
 
 impl Worker {
-    /// All workers of a job, by their rank.
+    /// All workers of a job, by rank.
     pub(crate) fn all(job_id: &str, job: &Arc<JobRequest>) -> impl Iterator<Item = Self> {
         let parts = job.role_requests().iter();
         let workers = parts.flat_map(|part| part.indexes().map(move |index| (part, index)));
@@ -46,17 +46,17 @@ impl Worker {
         })
     }
 
-    /// `worker-0`.
+    /// The name of its task: `worker-0`.
     pub(crate) fn task(&self) -> String {
         task_name(self.request.role(), self.index)
     }
 
-    /// `modelarts-job-<id>-worker-0`: the pod's name.
+    /// The name of its pod: `modelarts-job-<id>-worker-0`.
     pub(crate) fn pod(&self) -> String {
         format!("modelarts-job-{}-{}", self.job_id, self.task())
     }
 
-    /// The pod's name, and for a trial its own behind it: the name of the log file.
+    /// The name of its log file: the pod's name, with a suffix for a trial.
     pub(crate) fn log_name(&self) -> String {
         match &self.trial {
             None => self.pod(),
@@ -64,7 +64,7 @@ impl Worker {
         }
     }
 
-    /// Where its log lies below its directory.
+    /// The path of its log, relative to its directory.
     pub(crate) fn log_file(&self) -> PathBuf {
         ContainerPath::from_static(MA_LOG_DIR)
             .join(&format!("{}.log", self.log_name()))

@@ -1,9 +1,8 @@
 //! Indexes of logs: the number of line ends up to each block, so that a page of lines is found
-//! without reading the log from its first byte. A page costs the same wherever it is.
+//! without reading the log from its start. The cost of a page does not depend on its position.
 //!
-//! In memory only, and made again when it is needed: after a restart, for a log that the job's code
-//! has written anew, and for a log that was not asked for lately if all indexes take more than 16
-//! MiB.
+//! Indexes are in memory only, and rebuilt when needed: after a restart, for a log that the job's
+//! code has rewritten, and for the least recently used logs if all indexes exceed 16 MiB.
 
 use std::{collections::VecDeque, io, sync::Arc};
 
@@ -15,23 +14,23 @@ use crate::logs::{
     lines::{LineFinder, LineQuery},
 };
 
-/// In bytes: line ends are counted by blocks of this size. A page reads one block at most beside
-/// its own lines.
+/// Block size in bytes: the unit in which line ends are counted. A page reads at most one block
+/// beyond its own lines.
 const BLOCK: usize = 64 << 10;
-/// The most blocks of a log, 256 KiB of memory; then they are made twice as large. Even.
+/// Maximum number of blocks of a log, 256 KiB of memory; beyond that, the block size doubles. Even.
 const MAX_BLOCKS: usize = 1 << 15;
-/// In bytes: so many of the last counted ones are kept, to notice a log that was written anew.
+/// Number of last counted bytes that are kept to detect a rewritten log.
 const MARK_LENGTH: usize = 256;
-/// The most logs that have an index.
+/// Maximum number of logs with an index.
 const MAX_LOGS: usize = 4096;
-/// The most blocks of all logs together, 16 MiB of memory.
+/// Maximum number of blocks of all logs together, 16 MiB of memory.
 const MAX_ENTRIES: usize = 1 << 21;
 
-/// The indexes of the logs that were asked for lately; the last one is at the end.
+/// The indexes of recently used logs, the most recent one last.
 #[derive(Debug, Default)]
 pub(crate) struct LogIndexes(Mutex<VecDeque<(String, SharedIndex)>>);
 
-/// Locked while it grows, so that requests at the same time do not read the same twice.
+/// An index, locked while it grows, so that concurrent requests do not read the same bytes twice.
 pub(super) type SharedIndex = Arc<tokio::sync::Mutex<LineIndex>>;
 
 impl LogIndexes {
@@ -44,7 +43,7 @@ impl LogIndexes {
             None => (log.to_owned(), SharedIndex::default()),
         };
         let mut entries = 0;
-        // The last ones come first. An index that is locked is in use, and stays.
+        // The most recently used come first. A locked index is in use, and is kept.
         let kept = all
             .iter()
             .rev()
@@ -63,12 +62,12 @@ impl LogIndexes {
     }
 }
 
-/// Line ends of a log by position.
+/// Positions of line ends of a log.
 #[derive(Debug)]
 pub(crate) struct LineIndex {
-    /// In bytes.
+    /// Block size in bytes.
     block: usize,
-    /// Element n: the line ends in the first n + 1 blocks.
+    /// Element n: number of line ends in the first n + 1 blocks.
     line_ends: Vec<usize>,
     /// The last bytes of the last block.
     mark: Vec<u8>,
@@ -85,7 +84,7 @@ impl Default for LineIndex {
 }
 
 impl LineIndex {
-    /// How far the log is counted, in bytes.
+    /// The counted length of the log, in bytes.
     fn end(&self) -> u64 {
         self.position(self.line_ends.len())
     }
@@ -94,12 +93,12 @@ impl LineIndex {
         self.block as u64 * blocks as u64
     }
 
-    /// The line ends before [`end`](Self::end).
+    /// Number of line ends before [`end`](Self::end).
     fn line_end_count(&self) -> usize {
         self.line_ends.last().copied().unwrap_or(0)
     }
 
-    /// Takes the log from [`end`](Self::end) on; of an incomplete block nothing.
+    /// Counts the log from [`end`](Self::end) on, in whole blocks.
     fn feed(&mut self, mut piece: &[u8]) {
         while let Some((block, rest)) = piece.split_at_checked(self.block) {
             let ends = block.iter().filter(|byte| **byte == b'\n').count();
@@ -116,8 +115,8 @@ impl LineIndex {
         }
     }
 
-    /// Where to begin to look for the lines behind the line `skip`: the position, and how many
-    /// lines have begun before it. None of the lines looked for begins before it.
+    /// The position from which to search for the lines after the line `skip`, and the number of
+    /// lines that begin before it. None of the requested lines begins before it.
     fn start_position(&self, skip: usize) -> (u64, usize) {
         match self.line_ends.partition_point(|ends| *ends < skip) {
             0 => (0, 0),
@@ -125,7 +124,7 @@ impl LineIndex {
         }
     }
 
-    /// Counts on until there are `until` line ends or the log is at its end.
+    /// Continues counting until there are `until` line ends or the log ends.
     async fn extend<'a>(
         &mut self,
         until: usize,
@@ -150,15 +149,16 @@ impl LineIndex {
 /// Lines of a log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// The number of the first one.
+    /// The number of the first line.
     pub(crate) first: usize,
     pub(crate) lines: usize,
     pub(crate) content: Vec<u8>,
 }
 
-/// Finds lines. Of more than `max_bytes` bytes only as many lines as fit, those next to the base line;
-/// of a line that is longer by itself, the beginning. `None`: there are no such lines. `part` gives
-/// at most so many bytes (its second argument) of the log from a position (its first) on.
+/// Finds the lines of a page. Beyond `max_bytes` bytes, only the lines next to the base line that
+/// fit are returned; of a single longer line, its beginning. Returns `None` if there are no such
+/// lines. `part` reads the log from a position (its first argument) on, at most as many bytes as
+/// its second.
 pub(crate) async fn page<'a>(
     index: &tokio::sync::Mutex<LineIndex>,
     query: LineQuery,
@@ -175,7 +175,7 @@ pub(crate) async fn page<'a>(
         index.extend(until, &part).await?;
         index.start_position(match query.ascending {
             true => query.skip(),
-            // The log has that many lines at least.
+            // The log has at least that many lines.
             false => index.line_end_count().min(last).saturating_sub(query.count),
         })
     };
@@ -208,7 +208,7 @@ pub(crate) async fn page<'a>(
     }))
 }
 
-/// The length without the beginning of a character whose other bytes are missing.
+/// The length without an incomplete character at the end.
 fn whole_characters(content: &[u8]) -> usize {
     let last = content.iter().rposition(|byte| byte & 0xc0 != 0x80);
     let last = last.unwrap_or(0);
@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// A log in memory with a small index, and the bytes that were read of it.
+    /// A log in memory with a small index, and a count of the bytes read from it.
     struct Log {
         text: RefCell<Vec<u8>>,
         index: SharedIndex,
@@ -268,7 +268,7 @@ mod tests {
             self.page(query, u64::MAX).await
         }
 
-        /// All pages from the first to the last; the bytes that were read for them.
+        /// Reads all pages from the first to the last; returns the number of bytes read.
         async fn follow(&self) -> usize {
             let mut line = 0;
             let mut text = Vec::new();
@@ -295,14 +295,14 @@ mod tests {
         for line in [0, 10, 99_999, 199_000] {
             let page = log.behind(line).await.unwrap();
             assert_eq!(page.content, lines(line + 1, line + 500).into_bytes());
-            // Its lines, a block to find them and one to find their end.
+            // Its lines, one block to find them and one to find their end.
             let max_bytes = 500 * 13 + 2 * BLOCK + MARK_LENGTH;
             let read = log.read.take();
             assert!(read <= max_bytes, "behind line {line}: {read} bytes");
         }
     }
 
-    /// However long lines are, no more is read of them than a page can have.
+    /// No more of a long line is read than fits into a page.
     #[tokio::test]
     async fn long_lines_are_not_read_for_pages_that_cannot_hold_them() {
         let line = format!("{}\n", "x".repeat(1 << 20));
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(log.behind(0).await, None);
     }
 
-    /// The lines that a search of the whole log finds.
+    /// The lines according to a search of the whole log.
     fn plain(log: &str, query: LineQuery) -> Option<Page> {
         let all: Vec<&str> = log.split_inclusive('\n').collect();
         let (from, to) = match (query.ascending, query.base) {
@@ -412,7 +412,7 @@ mod tests {
         assert_eq!(index.line_ends.len(), text.len() / 32);
     }
 
-    /// Logs that are followed in turn are each read once, however many they are.
+    /// Logs that are followed in turn are each read once, for any number of logs.
     #[tokio::test]
     async fn many_logs_keep_their_indexes() {
         let mut log = Log::new(lines(1, 100_000), BLOCK);
@@ -446,13 +446,13 @@ mod tests {
             let index = indexes.of(&format!("long log {number}"));
             index.try_lock().unwrap().line_ends = vec![0; MAX_BLOCKS];
         }
-        // And the one that is being used.
+        // And the index in use.
         assert_eq!(kept(), 1 + MAX_ENTRIES / MAX_BLOCKS);
     }
 
     #[tokio::test]
     async fn a_line_is_cut_between_two_characters() {
-        // Of 1 to 4 bytes.
+        // Characters of 1 to 4 bytes.
         let log = Log::new("aßह😀aßह😀", BLOCK);
         let query = LineQuery {
             count: 1,

@@ -1,21 +1,21 @@
-//! Finds lines in a log by their numbers, chunk by chunk: however long the log is, only a chunk of
-//! it is in memory. The first chunk comes from the [`index`](crate::logs::index).
+//! Search for lines of a log by their numbers, chunk by chunk, so that only one chunk is in memory.
+//! The first chunk is found by the [`index`](crate::logs::index).
 
 use std::collections::VecDeque;
 
-/// Which lines are asked for. They have numbers from 1; the base line itself is not given again.
+/// The lines of a request. Numbers start from 1; the base line itself is not included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineQuery {
-    /// At most so many, 1 at least.
+    /// Maximum number of lines to return; at least 1.
     pub(crate) count: usize,
-    /// Those behind the base line, and not those before it.
+    /// The lines after the base line instead of those before it.
     pub(crate) ascending: bool,
-    /// If not given, the beginning or the end of the log.
+    /// Default: the beginning or the end of the log.
     pub(crate) base: Option<usize>,
 }
 
 impl LineQuery {
-    /// The number of lines at the beginning of the log that are not wanted.
+    /// Number of lines at the beginning of the log that are not requested.
     pub(crate) fn skip(&self) -> usize {
         match (self.ascending, self.base) {
             (true, Some(base)) => base,
@@ -23,7 +23,7 @@ impl LineQuery {
         }
     }
 
-    /// No line with a higher number is wanted.
+    /// The highest requested line number.
     pub(crate) fn last(&self) -> usize {
         match (self.ascending, self.base) {
             (true, _) => self.skip().saturating_add(self.count),
@@ -33,38 +33,38 @@ impl LineQuery {
     }
 }
 
-/// Takes a log in pieces.
+/// A search that takes a log in pieces.
 #[derive(Debug)]
 pub(super) struct LineFinder {
     query: LineQuery,
-    /// The most bytes of the lines.
+    /// Maximum size in bytes of the lines.
     max_bytes: u64,
-    /// Where the last lines begin that may be wanted, at most as many as are.
+    /// Positions of the last line starts, at most as many as requested.
     line_starts: VecDeque<u64>,
-    /// So many lines have begun.
+    /// Number of lines that have begun.
     lines: usize,
-    /// How far the log has been looked at.
+    /// Number of bytes searched.
     at: u64,
-    /// The next byte begins a line.
+    /// The next byte starts a line.
     at_line_start: bool,
 }
 
-/// Where the lines are that were asked for.
+/// The position of the requested lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FoundLines {
-    /// The number of the first one.
+    /// The number of the first line.
     pub(super) first: usize,
     pub(super) lines: usize,
-    /// Their bytes.
+    /// The range of their bytes.
     pub(super) start: u64,
     pub(super) end: u64,
-    /// There is one line, and this is its beginning.
+    /// The only line is too long, and only its beginning is returned.
     pub(super) is_cut: bool,
 }
 
 impl LineFinder {
-    /// Of more than `max_bytes` bytes only as many lines are found as fit. The first piece is the one at
-    /// the position `at`, before which so many lines have begun, none of them wanted.
+    /// Creates a search. Beyond `max_bytes` bytes, only as many lines are found as fit. The first
+    /// piece starts at the position `at`, before which `lines` lines begin, none of them requested.
     pub(super) fn new(query: LineQuery, max_bytes: u64, (at, lines): (u64, usize)) -> Self {
         Self {
             query,
@@ -76,12 +76,12 @@ impl LineFinder {
         }
     }
 
-    /// How far the log has been looked at: where the next piece begins.
+    /// The searched length: the position of the next piece.
     pub(super) fn position(&self) -> u64 {
         self.at
     }
 
-    /// Takes the next piece. False: no more is needed.
+    /// Takes the next piece. Returns `false` if no more is needed.
     pub(super) fn feed(&mut self, mut piece: &[u8]) -> bool {
         let (skip, stop) = (self.query.skip(), self.query.last());
         let ascending = self.query.ascending;
@@ -111,9 +111,9 @@ impl LineFinder {
         true
     }
 
-    /// The lines, after the log has come to its end or no more was needed. Of those that do not fit
-    /// the ones next to the base line; of a line that does not fit by itself, the beginning.
-    /// `None`: there are no such lines.
+    /// The lines, once the log has ended or no more is needed. If not all of them fit, those next
+    /// to the base line; of a single line that does not fit, its beginning. Returns `None` if there
+    /// are no such lines.
     pub(super) fn finish(mut self) -> Option<FoundLines> {
         let max_bytes = self.max_bytes;
         let first = self.lines - self.line_starts.len() + 1;
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_left_for_the_next_time() {
+    fn lines_that_do_not_fit_are_in_the_next_page() {
         let log = b"123456789\nabc\ndef\n";
         let found = |ascending, base, max_bytes| {
             let query = LineQuery {

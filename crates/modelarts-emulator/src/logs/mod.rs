@@ -1,9 +1,9 @@
 //! Pages of lines from the logs of tasks.
 //!
-//! [`lines`] finds lines while a log is read in chunks; [`index`] tells at which byte to begin.
+//! [`lines`] finds lines while a log is read in chunks; [`index`] finds the byte to start from.
 
 pub(crate) mod index;
 pub(crate) mod lines;
 
-/// How much of a log is read at once.
+/// Bytes of a log that are read at once.
 pub(crate) const LOG_CHUNK: u64 = 256 << 10;

@@ -1,7 +1,7 @@
-//! The use of each worker, a value for each minute.
+//! Metrics of workers: their usage, one value for each minute.
 //!
-//! [`usage`] measures processes, and the samples go to the database. [`scripted`] has the values of
-//! simulated and of seeded jobs instead; both are shown as the series of [`series_row`].
+//! [`usage`] measures processes, and the samples are stored in the database. [`scripted`] has the
+//! given values of simulated and seeded jobs; both are returned as series.
 
 mod scripted;
 pub(crate) mod series;
@@ -28,7 +28,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Metrics {
     database: Arc<Database>,
-    /// Those that run and have their values from a script.
+    /// Running workers whose values come from a script.
     scripted: Mutex<HashMap<String, ScriptedSeries>>,
 }
 
@@ -48,7 +48,7 @@ impl Metrics {
         }
     }
 
-    /// Adds the use of a worker between two samples.
+    /// Adds the usage of a worker between two samples.
     pub(crate) fn add_sample(
         &self,
         worker: &Worker,
@@ -74,7 +74,7 @@ impl Metrics {
                 }
             };
             let minute = (now.millis() - start).div_euclid(60_000);
-            // A clock may have been set back.
+            // The clock may have been set back.
             if minute < 0 {
                 return Ok(());
             }
@@ -90,11 +90,11 @@ impl Metrics {
             Ok(())
         });
         if let Err(error) = added {
-            tracing::error!(pod, %error, "a sample is not stored");
+            tracing::error!(pod, %error, "a sample cannot be stored");
         }
     }
 
-    /// All six series of a pod at a moment; nothing before its first sample.
+    /// All six series of a pod at `now`; `None` before its first sample.
     pub(crate) fn show(&self, pod: &str, now: Timestamp) -> rusqlite::Result<Option<Value>> {
         if let Some(given) = self.scripted_json(pod, now)? {
             return Ok(Some(given));
@@ -137,12 +137,12 @@ impl Metrics {
         Ok(Some(metrics_json(|name| match name {
             "cpuUsage" => series(|minute| minute.cpu),
             "memUsage" => series(|minute| minute.memory),
-            // There are no cards on this machine.
+            // This machine has no cards.
             _ => vec![GAP; minutes.len().min(MAX_MINUTES)],
         })))
     }
 
-    /// Forgets a pod.
+    /// Removes a pod.
     pub(crate) fn remove(&self, pod: &str) {
         self.scripted.lock().remove(pod);
         let removed = self.database.write(|connection| {
@@ -154,12 +154,12 @@ impl Metrics {
             Ok(())
         });
         if let Err(error) = removed {
-            tracing::error!(pod, %error, "the metrics of a pod are left");
+            tracing::error!(pod, %error, "the metrics of a pod cannot be removed");
         }
     }
 }
 
-/// The number of a pod's series, and its start.
+/// The row id of a pod's series, and their start.
 fn series_row(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
     let sql = "SELECT number, start FROM series WHERE pod = ?1";
     let mut select = connection.prepare_cached(sql)?;

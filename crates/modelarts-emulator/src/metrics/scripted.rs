@@ -1,5 +1,5 @@
-//! Values of series that are given, and not measured: by the script of a simulated job, or with a
-//! job that was put there.
+//! Series with given values instead of measured ones: from the script of a simulated job, or from a
+//! seed.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Metrics {
-    /// A worker runs from now on, and has these values.
+    /// Starts the series of a worker with these values.
     pub(crate) fn begin_scripted(
         &self,
         pod: String,
@@ -27,7 +27,7 @@ impl Metrics {
         self.scripted.lock().insert(pod, scripted);
     }
 
-    /// It has ended. The minutes of a later run follow those of an earlier one.
+    /// Ends the series of a worker. The minutes of a later run follow those of an earlier one.
     pub(crate) fn end_scripted(&self, pod: &str, now: Timestamp) {
         let ended = self.scripted.lock().remove(pod);
         if let Some(minutes) = ended.and_then(|ended| ended.minutes(now)) {
@@ -35,7 +35,7 @@ impl Metrics {
         }
     }
 
-    /// Adds minutes to what a pod has.
+    /// Appends minutes to the series of a pod.
     pub(crate) fn add_minutes(&self, pod: &str, minutes: Minutes) {
         let given = self.stored_minutes(pod).and_then(|stored| {
             let text = serde_json::to_string(&append_minutes(stored, minutes));
@@ -46,7 +46,7 @@ impl Metrics {
             })
         });
         if let Err(error) = given {
-            tracing::error!(pod, %error, "values are not stored");
+            tracing::error!(pod, %error, "metrics cannot be stored");
         }
     }
 
@@ -60,7 +60,7 @@ impl Metrics {
             .transpose()
     }
 
-    /// All that was given to a pod; nothing if nothing was.
+    /// The given series of a pod; `None` if it has none.
     pub(super) fn scripted_json(
         &self,
         pod: &str,

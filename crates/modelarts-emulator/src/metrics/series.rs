@@ -1,5 +1,4 @@
-//! Series of values, one for each minute: their names, their form in answers, and series that a
-//! script gives.
+//! Series of values, one for each minute: their names, their JSON, and series from a script.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -8,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::clock::timestamp::Timestamp;
 
-/// The names of the series: always all six.
+/// The names of the six series, all of which are always returned.
 pub(crate) const SERIES: [&str; 6] = [
     "cpuUsage",
     "memUsage",
@@ -17,11 +16,11 @@ pub(crate) const SERIES: [&str; 6] = [
     "npuUtil",
     "npuMemUsage",
 ];
-/// No sample.
+/// A minute without a sample.
 pub(super) const GAP: f64 = -1.0;
-/// The first minutes have no samples: the service's sampler warms up.
+/// Minutes without samples at the start: the service's sampler warms up.
 pub(super) const WARM_UP: usize = 2;
-/// So many minutes are kept, the last ones: three days, as on the console.
+/// Number of minutes that are kept: three days, as on the console.
 pub(super) const MAX_MINUTES: usize = 3 * 24 * 60;
 
 /// The values of a series, one for each minute; the last repeats.
@@ -46,10 +45,10 @@ impl TryFrom<Value> for Values {
     }
 }
 
-/// The values of one minute after the other, by series.
+/// Values minute by minute, by series.
 pub(super) type Minutes = BTreeMap<String, Vec<f64>>;
 
-/// A worker that runs.
+/// The series of a running worker.
 #[derive(Debug)]
 pub(super) struct ScriptedSeries {
     pub(super) start: Timestamp,
@@ -57,8 +56,8 @@ pub(super) struct ScriptedSeries {
 }
 
 impl ScriptedSeries {
-    /// The minutes up to `now`, with the gaps of the first ones; nothing in the first second, in
-    /// which nothing would have been measured.
+    /// The minutes up to `now`, with the initial gaps; `None` in the first second, in which no
+    /// sample would exist.
     pub(super) fn minutes(&self, now: Timestamp) -> Option<Minutes> {
         let ran = now.since(self.start);
         if ran < Duration::from_secs(1) {
@@ -77,13 +76,13 @@ impl ScriptedSeries {
     }
 }
 
-/// The answer, with the values of each series.
+/// The documented JSON of all series.
 pub(super) fn metrics_json(values: impl Fn(&str) -> Vec<f64>) -> Value {
     let metrics_json = SERIES.map(|name| json!({"metric": name, "value": values(name)}));
     json!({"metrics": metrics_json})
 }
 
-/// The one behind the other, as much of it as is kept.
+/// Concatenates minutes, and keeps the last ones.
 pub(super) fn append_minutes(earlier: Option<Minutes>, later: Minutes) -> Minutes {
     let mut minutes = earlier.unwrap_or_default();
     let before = minutes.values().map(Vec::len).max().unwrap_or_default();

@@ -1,21 +1,21 @@
-//! Measures what the processes of a worker use.
+//! Measurement of the processes of a worker.
 
 use std::{collections::HashSet, time::Instant};
 
 use parking_lot::Mutex;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-/// The use of one worker at one moment.
+/// The usage of a worker at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Usage {
-    /// Time on processors since the start, in milliseconds, of the processes that live.
+    /// Processor time since the start, in milliseconds, of the live processes.
     pub(crate) cpu_millis: u64,
     /// Resident memory, in bytes.
     pub(crate) memory: u64,
 }
 
-/// Measures processes. Reading all of them takes its time, so all who ask while they are read share
-/// the next reading.
+/// A meter of processes. Reading all of them takes time, so that concurrent callers share the next
+/// reading.
 #[derive(Debug, Default)]
 pub(crate) struct Meter(Mutex<Reading>);
 
@@ -26,7 +26,7 @@ struct Reading {
 }
 
 impl Meter {
-    /// The use of a process and all that descend from it; nothing if it has gone.
+    /// The usage of a process and all its descendants; `None` if it has ended.
     pub(crate) fn measure(&self, leader: u32) -> Option<Usage> {
         let asked = Instant::now();
         let mut reading = self.0.lock();
@@ -40,7 +40,7 @@ impl Meter {
         let leader = Pid::from_u32(leader);
         system.process(leader)?;
         let mut family = HashSet::from([leader]);
-        // A child may be listed before its parent, so once more until nobody joins.
+        // A child may be listed before its parent, so that passes are repeated until none is added.
         loop {
             let before = family.len();
             for (pid, process) in system.processes() {
@@ -72,9 +72,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reading_that_has_begun_after_the_question_is_shared() {
+    fn a_reading_started_after_the_call_is_shared() {
         let meter = Meter::default();
-        // A reading that begins later than the question, and has found nothing.
+        // A reading that starts after the call and finds no process.
         meter.0.lock().begun = Instant::now().checked_add(Duration::from_secs(3600));
         assert_eq!(meter.measure(std::process::id()), None);
         meter.0.lock().begun = Some(Instant::now());

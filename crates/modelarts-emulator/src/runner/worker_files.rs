@@ -19,10 +19,11 @@ use crate::{
     runner::LogTail,
 };
 
-/// Its name in the directory of a worker and in the home directory.
+/// Name of the scratch directory in the directory of a worker, and of the link in the home
+/// directory.
 const SCRATCH: &str = "cache";
 
-/// `jobs` in the data directory: worker 0 of a job has `<id>/worker-0` in there.
+/// `jobs` in the data directory: worker 0 of a job has `<id>/worker-0` in it.
 #[derive(Clone, Debug)]
 pub(super) struct WorkerFiles(ConfinedDir);
 
@@ -31,20 +32,20 @@ impl WorkerFiles {
         ConfinedDir::create(&data_dir.join("jobs")).map(Self)
     }
 
-    /// The directory of a worker, made if need be; paths below `/home` lie below it.
+    /// The directory of a worker, created if missing; it contains paths below `/home`.
     pub(super) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
         let below = Path::new(&worker.job_id).join(worker.task());
         ConfinedDir::create(&self.0.directory(&below)?)
     }
 
-    /// How many bytes are free on the disk of a worker.
+    /// Free bytes on the disk of a worker.
     pub(super) fn free_space(&self, worker: &Worker) -> io::Result<u64> {
         let disk = rustix::fs::statvfs(self.directory(worker)?.root())?;
         Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
-    /// The scratch directory of a worker, `/cache` on the service, and the link below its home that
-    /// leads there. A file that the job has put in the place of the link stays.
+    /// Creates the scratch directory of a worker, `/cache` on the service, and a link to it in the
+    /// home directory. A file that the job has put in the place of the link is kept.
     pub(super) fn make_scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
         let scratch = directory.directory(Path::new(SCRATCH))?;
         let home = directory.directory(ContainerPath::from_static(MA_HOME).relative())?;
@@ -60,7 +61,7 @@ impl WorkerFiles {
             .job_directory(&worker.job_id)
             .join(worker.task())
             .join(SCRATCH);
-        // If the job has put a link in its place, that is taken away and not followed.
+        // A link in its place is removed, not followed.
         match fs::remove_dir_all(&scratch) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
@@ -68,7 +69,7 @@ impl WorkerFiles {
         }
     }
 
-    /// The log, to write at its end.
+    /// Opens the log for appending.
     pub(super) fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
         let directory = self.directory(worker)?;
         directory.directory(ContainerPath::from_static(MA_LOG_DIR).relative())?;
@@ -76,7 +77,7 @@ impl WorkerFiles {
         fs::File::options().create(true).append(true).open(path)
     }
 
-    /// All logs that get what the code says: that of a worker has what its trials say, too.
+    /// Opens all logs that receive the output of the code: the log of a worker includes its trials.
     pub(super) fn open_logs(&self, worker: &Worker) -> io::Result<Vec<fs::File>> {
         let mut logs = vec![self.open_log(worker)?];
         if worker.trial.is_some() {
@@ -89,23 +90,23 @@ impl WorkerFiles {
         Ok(logs)
     }
 
-    /// A line of the platform in the log.
+    /// Writes a line of the platform to the log.
     pub(super) fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
         let mut log = self.open_log(worker)?;
         writeln!(log, "[ModelArts Service Log] {line}")
     }
 
-    /// Everything but the log goes. That is moved aside and back and never copied, so that it is
-    /// somewhere at every moment.
+    /// Removes everything but the log, which is moved aside and back and never copied, so that it
+    /// exists at every moment.
     pub(super) fn renew(&self, worker: &Worker) -> io::Result<()> {
         let directory = self.directory(worker)?;
         let log = directory.root().join(worker.log_file());
         let aside = self.moved_log(worker);
-        // Moved and never copied, so that it is somewhere at every moment.
+        // Moved and never copied, so that it exists at every moment.
         if is_log(&log) {
             fs::rename(&log, &aside)?;
         }
-        // Links are taken away, not followed.
+        // Links are removed, not followed.
         fs::remove_dir_all(directory.root())?;
         drop(self.open_log(worker)?);
         match fs::rename(&aside, &log) {
@@ -114,7 +115,7 @@ impl WorkerFiles {
         }
     }
 
-    /// The last `limit` bytes of the log; nothing before its first byte.
+    /// The last `limit` bytes of the log; `None` while it is empty.
     pub(super) fn log_tail(&self, worker: &Worker, limit: u64) -> io::Result<Option<LogTail>> {
         let Some(mut file) = self.read_log(worker) else {
             return Ok(None);
@@ -136,25 +137,25 @@ impl WorkerFiles {
         Ok(content)
     }
 
-    /// The log, to be read; nothing before its first byte.
+    /// Opens the log for reading; `None` while it is empty.
     fn read_log(&self, worker: &Worker) -> Option<fs::File> {
         let path = self
             .job_directory(&worker.job_id)
             .join(worker.task())
             .join(worker.log_file());
         let aside = self.moved_log(worker);
-        // It may be moved aside and back between two looks.
+        // The log may be moved aside and back between two attempts.
         let mut places = [&path, &aside, &path].into_iter();
         places.find_map(|path| is_log(path).then(|| fs::File::open(path).ok())?)
     }
 
-    /// Where the log lies while the worker's directory is made again.
+    /// Location of the log while the worker's directory is recreated.
     fn moved_log(&self, worker: &Worker) -> PathBuf {
         let name = format!("{}.log", worker.task());
         self.job_directory(&worker.job_id).join(name)
     }
 
-    /// Copies the log to where the job wants it kept.
+    /// Copies the log to the export path of the job.
     pub(super) fn export_log(
         &self,
         worker: &Worker,
@@ -172,12 +173,12 @@ impl WorkerFiles {
         Ok(())
     }
 
-    /// Forgets a job.
+    /// Removes all files of a job.
     pub(super) fn remove(&self, job_id: &str) {
         if let Err(error) = fs::remove_dir_all(self.job_directory(job_id))
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(job = job_id, %error, "the job's directory is left");
+            tracing::warn!(job = job_id, %error, "the job's directory cannot be removed");
         }
     }
 
@@ -186,13 +187,13 @@ impl WorkerFiles {
     }
 }
 
-/// The job code can put anything in the place of its log; only a file with something in it is one.
+/// True for a non-empty file. The job code can put anything else in the place of its log.
 fn is_log(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
 }
 
-/// Writes as long as there is room below `cap` bytes, whoever has filled it; the rest is lost, as
-/// on the service. True if some was lost: the log says so then, and nothing more belongs into it.
+/// Appends up to `cap` bytes of the log in total; the rest is discarded, as on the service. Returns
+/// `true` if bytes were discarded: a last line says so, and nothing must follow it.
 pub(super) fn append_capped(log: &mut fs::File, bytes: &[u8], cap: u64) -> io::Result<bool> {
     let room = cap.saturating_sub(log.metadata()?.len());
     let count = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());

@@ -1,5 +1,5 @@
-//! The routes under `/_emulator`, for testers. They need no signature, but the same `Host` and
-//! `Origin` as all others.
+//! The control routes under `/_emulator`, for testers. They need no signature, but the same `Host`
+//! and `Origin` as all other routes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -95,7 +95,7 @@ async fn last_requests(State(state): State<Arc<EmulatorState>>) -> Response {
     )))
 }
 
-/// Puts jobs there, and answers with their ids.
+/// Creates jobs with an invented past, and responds with their ids.
 async fn create_seeds(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
     let body = match request_body::read(request.into_body()).await {
         Ok(body) => body,
@@ -112,7 +112,7 @@ async fn create_seeds(State(state): State<Arc<EmulatorState>>, request: Request)
     })
 }
 
-/// The paths of the fields of a job's creation, and of its changes, that have no effect.
+/// Shows the paths of the fields without effect in a job's creation and its changes.
 async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Response {
     let paths = state
         .store
@@ -123,18 +123,17 @@ async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<St
     })
 }
 
-/// The emulator's time.
+/// Shows the emulator's time.
 async fn show_time(State(state): State<Arc<EmulatorState>>) -> Response {
     let now = Timestamp::now(state.clock.as_ref());
     let body = json!({"now": now.utc_micros(), "millis": now.millis()});
     reply(Ok(ApiResponse::json(StatusCode::OK, body)))
 }
 
-/// Most seconds of one leap: ten years.
+/// Maximum number of seconds of one move of the clock: ten years.
 const MAX_ADVANCE: f64 = 315_360_000.0;
 
-/// `{"advance_seconds": 60}` moves a clock that stands still. Answers when the jobs have done all
-/// that was due.
+/// Moves a manual clock, `{"advance_seconds": 60}`. Responds when all work that was due is done.
 async fn move_clock(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
     let body = match request_body::read(request.into_body()).await {
         Ok(body) => body,
@@ -151,18 +150,18 @@ async fn move_clock(State(state): State<Arc<EmulatorState>>, request: Request) -
     };
     let duration = Duration::from_secs_f64(seconds);
     let moving = Arc::clone(&state);
-    // On its own, so that it comes to its end even if nobody waits for the answer.
+    // A task, so that the move completes even if the client disconnects.
     let moved = tokio::spawn(async move { moving.advance(duration).await });
     if moved.await.is_ok_and(|moved| moved) {
         return show_time(State(state)).await;
     }
     reply(Err(ApiError::bad_control_request(
-        "This emulator runs on the clock on the wall; start it with --clock manual.",
+        "This emulator runs on the system clock; start it with --clock manual.",
     )))
 }
 
-/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and counts. Answers when
-/// the jobs have gone.
+/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and counts. Responds
+/// when the jobs are deleted.
 async fn reset(State(state): State<Arc<EmulatorState>>) -> Response {
     state.faults.clear();
     state.request_counts.clear();
@@ -202,10 +201,10 @@ async fn reset_all(state: &EmulatorState) -> rusqlite::Result<()> {
     }
 }
 
-/// How many jobs are forgotten at once: their ids are in memory.
+/// Number of jobs deleted at once: their ids are in memory.
 const PURGE_BATCH: u32 = 500;
 
-/// The log that a link leads to, as text, all of it.
+/// Returns the whole log of a link, as text.
 async fn follow_link(
     State(state): State<Arc<EmulatorState>>,
     Path((token, _)): Path<(String, String)>,

@@ -1,5 +1,4 @@
-//! HTTP/1.1 connections. They are served here and not by axum, because some responses are cut on
-//! purpose.
+//! HTTP/1.1 connections. Not served by axum, because injected faults cut some of them.
 
 use std::{fmt, io, time::Duration};
 
@@ -21,11 +20,11 @@ use tokio::{
 
 use crate::{api::response::Cut, server::request_body::READ_TIMEOUT};
 
-/// How long open connections may take to end at the end.
+/// Time for open connections to finish when the emulator ends.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
-/// How long the rest of a refused request is read after its answer.
+/// Time for which the rest of a refused request is read after its response.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
-/// How long to wait when the system has no more file descriptors.
+/// Delay before the next accept when file descriptors are exhausted.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 /// Accepts and serves connections until `closing`.
@@ -48,17 +47,17 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, closing: watch:
     }
     drop(listener);
     let rest = async { while connections.join_next().await.is_some() {} };
-    // Whoever is left is cut off when the set is dropped.
+    // Remaining connections are cut when the set is dropped.
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, rest).await;
 }
 
 async fn wait_until_closed(mut closing: watch::Receiver<bool>) {
-    // An error: the emulator is gone, which is closed too.
+    // An error means that the emulator was dropped, which closes the server as well.
     let _ = closing.wait_for(|closing| *closing).await;
 }
 
 async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Receiver<bool>) {
-    // Small answers need not wait for larger ones; if it cannot be set, they wait.
+    // Lets small responses go out without delay; if it fails, they are delayed.
     let _ = stream.set_nodelay(true);
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
@@ -85,7 +84,7 @@ async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Rec
     let stream = connection.into_parts().io.into_inner();
     match served {
         Err(error) if error.is_user() => {
-            // Closed with zero linger, the peer gets a reset, not an orderly end.
+            // With zero linger, the peer gets a reset instead of an orderly end.
             let _ = stream.set_zero_linger();
         }
         Err(_) => {}
@@ -96,8 +95,8 @@ async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Rec
     }
 }
 
-/// Reads on until the peer has closed. Closed with bytes that nobody has read, a peer that still
-/// sends its body gets a reset, and loses the answer that refuses it.
+/// Reads until the peer has closed. If unread bytes remained, the connection would be reset, and a
+/// peer that is still sending its body would lose the response that refuses it.
 async fn discard(stream: TcpStream) {
     let mut bytes = vec![0; 64 << 10];
     while stream.readable().await.is_ok() {
@@ -109,7 +108,7 @@ async fn discard(stream: TcpStream) {
     }
 }
 
-/// The error that makes hyper drop the connection.
+/// An error that makes hyper drop the connection.
 #[derive(Debug)]
 struct CutOnPurpose;
 

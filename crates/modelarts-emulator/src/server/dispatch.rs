@@ -1,4 +1,4 @@
-//! From a request to an answer: authentication, the operation, the faults, the log of requests.
+//! Handling of a request: authentication, the operation, faults, and the log of requests.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -24,12 +24,12 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
     Operation(Operation),
-    /// A path of the API with a method that no document has there.
+    /// A path of the API with an undocumented method.
     WrongMethod,
     Unknown,
 }
 
-/// Answers a request, and notes the exchange for observers and in the log.
+/// Responds to a request, and records the exchange for observers and in the log.
 pub(super) async fn serve(
     state: Arc<EmulatorState>,
     target: Target,
@@ -38,7 +38,7 @@ pub(super) async fn serve(
 ) -> Response {
     let request_id = new_request_id();
     let (parts, body) = request.into_parts();
-    // Axum answers HEAD where there is a GET; the service's documents know no HEAD.
+    // Axum answers HEAD on GET routes; the service documents no HEAD.
     let target = match target {
         Target::Operation(_) if parts.method == Method::HEAD => Target::WrongMethod,
         target => target,
@@ -86,10 +86,10 @@ fn not_modelled(parts: &Parts) -> ApiError {
     error
 }
 
-/// The reason for which the operations on fine-tuning are missing.
+/// Reason why the operations on fine-tuning are not implemented.
 const NO_FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
 
-/// Judges the head of a request. A gateway looks for the API before it looks at credentials.
+/// Checks the head of a request. Like a gateway, it looks up the API before it checks credentials.
 fn check_head<'a>(
     state: &EmulatorState,
     target: Target,
@@ -110,7 +110,7 @@ fn check_head<'a>(
     authenticate::check_head(&state.accounts, state.clock.now(), parts)
 }
 
-/// Project, operation, fault, in this order.
+/// Checks the project, executes the operation, and logs the request.
 async fn respond(
     state: &Arc<EmulatorState>,
     target: Target,
@@ -145,7 +145,7 @@ async fn respond(
     Ok(answer)
 }
 
-/// The operation, unless a fault takes its place, and what a fault makes of its answer.
+/// Executes the operation, unless a fault replaces it, and applies a fault to its response.
 async fn perform(operation: Operation, call: &ApiCall<'_>, request_id: &str) -> ApiResponse {
     let state = call.state;
     state.request_counts.add_received(operation);

@@ -1,6 +1,6 @@
-//! Keeps web pages out. The emulator executes what it is given, and a page in the user's browser
-//! can send requests to the loopback address; so every request must name a loopback `Host`
-//! (against DNS rebinding) and must not come from a foreign `Origin`.
+//! Protection from web pages. The emulator executes code, and a page in the user's browser can send
+//! requests to the loopback address; therefore every request must name a loopback `Host` (against
+//! DNS rebinding) and must not come from a foreign `Origin`.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -12,7 +12,7 @@ use axum::http::{
 
 use crate::api::error::ApiError;
 
-/// Lets a request pass or says why not. `port` is the emulator's own.
+/// Accepts or refuses a request. `port` is the emulator's own.
 pub(crate) fn check(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), ApiError> {
     let mut hosts = headers.get_all(HOST).iter();
     let (host, more) = (hosts.next(), hosts.next());
@@ -67,7 +67,7 @@ fn is_own(origin: &str, port: u16) -> bool {
     })
 }
 
-/// Whether the emulator may listen on `ip`.
+/// True if the emulator may listen on `ip`.
 pub(crate) fn may_listen_on(ip: IpAddr) -> bool {
     ip.is_loopback()
 }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_origin_is_its_own() {
+    fn only_the_emulators_own_origin_is_accepted() {
         for origin in [
             "http://127.0.0.1:8080",
             "http://localhost:8080",

@@ -27,14 +27,14 @@ pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
         .route("/v3.0/OS-CREDENTIAL/securitytokens", post(create_keys))
 }
 
-/// IAM's own form of an error.
+/// An error in the format of IAM.
 fn error(status: StatusCode, message: &str) -> ApiResponse {
     let title = status.canonical_reason().unwrap_or_default();
     let body = json!({"error": {"code": status.as_u16(), "message": message, "title": title}});
     ApiResponse::json(status, body)
 }
 
-/// One id for the header, for IAM's own header, and for the body of an error.
+/// A response with one id for the header, IAM's own header, and the body of an error.
 fn reply(result: Result<ApiResponse, ApiError>) -> Response {
     let id = new_request_id();
     let answer = result.unwrap_or_else(|error| ApiResponse::error(&error, &id));
@@ -86,7 +86,7 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiEr
     let fits = match project {
         (_, Some(id)) => id == user.project_id,
         (Some(name), None) => name == user.project_name,
-        // A token of the domain: the service is a regional one and wants a project.
+        // A token of the domain is refused: the service is regional and needs a project.
         (None, None) => false,
     };
     if !fits {
@@ -121,7 +121,7 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiEr
     })
 }
 
-/// Whose request it is, and its body.
+/// Authenticates a request, and returns its user and its body.
 async fn authenticate(
     state: &EmulatorState,
     request: Request,
@@ -134,19 +134,19 @@ async fn authenticate(
     Ok((user, query, body))
 }
 
-/// The projects that the user has: those of all users of this name.
+/// Lists the projects of the user: those of all users with this name.
 async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
     let (at, query, _) = match authenticate(&state, request).await {
         Ok(admitted) => admitted,
         Err(error) => return reply(Err(error)),
     };
     let wanted = query.split('&').find_map(|pair| pair.strip_prefix("name="));
-    // What is no text is no project's name either.
+    // A value that is not valid text is compared as sent, and matches no project.
     let wanted = wanted.map(|name| decode(name).unwrap_or_else(|| name.to_owned()));
     let user = state.accounts.user(at);
-    let mut seen = BTreeSet::new();
+    let mut listed = BTreeSet::new();
     let own = state.accounts.users().iter().filter(|other| {
-        other.name == user.name && other.domain == user.domain && seen.insert(&other.project_id)
+        other.name == user.name && other.domain == user.domain && listed.insert(&other.project_id)
     });
     let projects: Vec<Value> = own
         .filter(|other| {
@@ -184,7 +184,7 @@ fn project(state: &EmulatorState, user: &User) -> Value {
     })
 }
 
-/// Keys that end, for a token. They go with a security token.
+/// Issues temporary keys with a security token.
 async fn create_keys(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
     let (at, _, body) = match authenticate(&state, request).await {
         Ok(admitted) => admitted,

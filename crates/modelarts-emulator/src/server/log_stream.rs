@@ -1,4 +1,4 @@
-//! A whole log as the body of an answer, read piece by piece while it is sent.
+//! The body of a response with a whole log, read piece by piece while it is sent.
 
 use std::{io, sync::Arc};
 
@@ -7,8 +7,7 @@ use futures::stream;
 
 use crate::{job::worker::Worker, logs::LOG_CHUNK, state::EmulatorState};
 
-/// The log as it is now: what is added meanwhile is not sent. With its length in bytes; nothing
-/// before its first byte.
+/// The current log with its length in bytes, without lines added later; `None` while it is empty.
 pub(crate) async fn whole(
     core: Arc<EmulatorState>,
     worker: Worker,

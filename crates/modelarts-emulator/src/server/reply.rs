@@ -1,4 +1,4 @@
-//! Responses of the routes beside the operations, and the ids of requests.
+//! Responses of routes other than operations, and request ids.
 
 use axum::response::Response;
 use uuid::Uuid;
@@ -10,7 +10,7 @@ pub(super) fn new_request_id() -> String {
     Uuid::new_v4().simple().to_string()
 }
 
-/// A response with a request id of its own, which the body of an error repeats.
+/// A response with a new request id, which the body of an error repeats.
 pub(super) fn reply(result: Result<ApiResponse, ApiError>) -> Response {
     let request_id = new_request_id();
     let response = result.unwrap_or_else(|error| ApiResponse::error(&error, &request_id));

@@ -1,4 +1,4 @@
-//! Reading of request bodies, with a limit of size and of time.
+//! Reading of request bodies, with limits of size and time.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::api::error::ApiError;
 
 /// Bodies above 12 MB are refused, as on the service.
 const MAX_BODY: usize = 12 * 1024 * 1024;
-/// The time limit of the head of a request, and that of its body, in real time.
+/// Time limit of the head of a request, and of its body, in real time.
 pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Reads a whole body. One whose declared length is too long is refused before it is read.
+/// Reads a whole body. A body whose declared length exceeds the limit is refused before it is read.
 pub(crate) async fn read(body: Body) -> Result<Bytes, ApiError> {
     if body.size_hint().lower() > MAX_BODY as u64 {
         return Err(ApiError::body_too_large());

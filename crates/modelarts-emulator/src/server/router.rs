@@ -1,4 +1,4 @@
-//! The table of routes, and the layers around it.
+//! Table of routes, with its middleware.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,10 +21,10 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Words that stand where ids stand: never taken for one.
+/// Path segments that are not ids.
 const RESERVED_WORDS: [&str; 3] = ["batch-delete", "autosearch", "autosearch/{*rest}"];
 
-/// All routes. What is not in the table is answered with 501.
+/// Builds the router. Requests outside of the table get 501.
 pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
     let not_modelled = |State(state): State<Arc<EmulatorState>>, request: Request| {
         serve(state, Target::Unknown, HashMap::new(), request)
@@ -94,13 +94,14 @@ async fn refuse_web_pages(
     match host_guard::check(request.uri(), request.headers(), state.address.port()) {
         Ok(()) => next.run(request).await,
         Err(refusal) => {
-            tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: not from this machine's programs");
+            tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: foreign Host or Origin");
             reply(Err(refusal))
         }
     }
 }
 
-/// No answer leaves before what it tells of, and what was changed for it, will survive.
+/// Holds every response back until the database has committed, so that no acknowledged change can
+/// be lost.
 async fn wait_for_commit(
     State(state): State<Arc<EmulatorState>>,
     request: Request,

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// The signals, by id. There are as many as there are ids that are waited for.
+/// Signals by job id, only for ids with a listener.
 #[derive(Debug, Default)]
 pub(super) struct ChangeSignals(Mutex<HashMap<String, watch::Sender<()>>>);
 
-/// Receives the signal of one id, from the moment it was made.
+/// Receiver of the signals of one id, from its creation on.
 #[derive(Debug)]
 pub(super) struct ChangeListener<'a> {
     signals: &'a ChangeSignals,
@@ -38,7 +38,7 @@ impl ChangeSignals {
 impl ChangeListener<'_> {
     /// Waits for a change since the last call.
     pub(super) async fn changed(&mut self) {
-        // The sender stays as long as there is a listener.
+        // The sender lives as long as a listener.
         let _ = self.receiver.changed().await;
     }
 }
@@ -46,7 +46,7 @@ impl ChangeListener<'_> {
 impl Drop for ChangeListener<'_> {
     fn drop(&mut self) {
         let mut signals = self.signals.0.lock();
-        // This one is still counted.
+        // This listener is still counted.
         if signals
             .get(&self.id)
             .is_some_and(|signal| signal.receiver_count() <= 1)

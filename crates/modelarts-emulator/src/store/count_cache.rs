@@ -1,8 +1,7 @@
-//! How many jobs fit what was asked for lately: counted once, and kept true as jobs come, change
-//! and go.
+//! Cache of recent counts of jobs, kept up to date as jobs are created, changed and deleted.
 //!
-//! Names have to be looked at one by one to be counted. Whoever goes through the pages of a list,
-//! or looks at its first page again and again, asks for the same count each time.
+//! Counting a selection by name reads all matching jobs. Clients that page through a list, or poll
+//! its first page, request the same count each time.
 
 use std::collections::VecDeque;
 
@@ -12,9 +11,9 @@ use crate::{
     store::selection::{Key, Selection, Test},
 };
 
-/// The number of counts in the cache.
+/// Maximum number of counts in the cache.
 const MAX_ENTRIES: usize = 32;
-/// In bytes. Longer keys are not cached, so that the memory for them is bounded.
+/// Maximum size in bytes of a key, to bound the memory. Longer ones are not cached.
 const MAX_KEY_LENGTH: usize = 4096;
 
 /// The selection of a count, without its page.
@@ -26,13 +25,13 @@ pub(super) struct CountKey {
     to: Option<Timestamp>,
 }
 
-/// The counts; those that were asked for last are in front.
+/// The counts, the most recently used first.
 #[derive(Debug, Default)]
 pub(super) struct CountCache(VecDeque<(CountKey, u64)>);
 
 impl CountKey {
-    /// `None` for what is not cached: tags and hosts are asked for with a span of time that
-    /// moves on.
+    /// Returns `None` for a selection that is not cached: those by tags and hosts have a span of
+    /// time that moves.
     pub(super) fn new(project: &str, selection: &Selection) -> Option<Self> {
         let length = |(_, test): &(Key, Test)| match test {
             Test::Contains(part) => part.len(),
@@ -64,7 +63,7 @@ impl CountCache {
         self.0.is_empty()
     }
 
-    /// The count, if it is known.
+    /// The count, if it is cached.
     pub(super) fn count(&mut self, key: &CountKey) -> Option<u64> {
         let at = self.0.iter().position(|(known, _)| known == key)?;
         let found = self.0.remove(at)?;
@@ -73,20 +72,20 @@ impl CountCache {
         Some(count)
     }
 
-    /// Remembers a count that was not known.
+    /// Inserts a count.
     pub(super) fn insert(&mut self, key: CountKey, count: u64) {
         self.0.push_front((key, count));
         self.0.truncate(MAX_ENTRIES);
     }
 
-    /// A job has come.
+    /// Counts a new job.
     pub(super) fn add(&mut self, job: &Job) {
         for (key, count) in &mut self.0 {
             *count += u64::from(key.fits(job));
         }
     }
 
-    /// A job goes, or is about to change.
+    /// Removes a job from the counts, before it is deleted or changed.
     pub(super) fn subtract(&mut self, job: &Job) {
         for (key, count) in &mut self.0 {
             *count -= u64::from(key.fits(job));

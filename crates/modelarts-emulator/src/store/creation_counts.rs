@@ -1,17 +1,17 @@
-//! How many jobs were created when: counted in advance, so that no list has to count.
+//! Number of jobs by time of creation, counted in advance for lists.
 //!
-//! For each group and each span of time, on several levels, there is a number in the database. The
-//! jobs before a moment are the sum of few spans of each level and a handful of rows, and the job
-//! at a place in the order is found by going down from the longest spans. Both take the same time
-//! over ten thousand jobs as over a million.
+//! The database has a number for each group and each span of time, on several levels. The number of
+//! jobs before a moment is the sum of few spans of each level and a handful of rows, and the job at
+//! a position is found by descending from the longest spans. Both take the same time for ten
+//! thousand jobs as for a million.
 
 use rusqlite::{Connection, params};
 
 /// Lengths of spans, as powers of two of a millisecond: about a second, a minute, an hour, three
-/// days, half a year. Each but the last consists of 64 of the one before.
+/// days, half a year. Each level but the first has spans of 64 spans of the previous one.
 const LEVELS: [u32; 5] = [10, 16, 22, 28, 34];
 
-/// Adds `change` to all spans that `created` lies in.
+/// Adds `change` to all spans that contain `created`.
 pub(crate) fn add(
     connection: &Connection,
     group: i64,
@@ -38,7 +38,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// How many jobs of these groups were created before `moment`.
+/// Number of jobs of these groups that were created before `moment`.
 pub(crate) fn before(
     connection: &Connection,
     groups: &[i64],
@@ -53,7 +53,7 @@ pub(crate) fn before(
     )?;
     let mut sum: i64 = 0;
     for group in groups {
-        // Everything before this is counted.
+        // Everything before this time has been counted.
         let mut counted = i64::MIN;
         for level in LEVELS.into_iter().rev() {
             let end = timestamp >> level;
@@ -70,7 +70,7 @@ pub(crate) fn before(
     Ok(u64::try_from(sum).unwrap_or(0))
 }
 
-/// A short span of time, and how many jobs came before it and in it.
+/// A short span of time, with the number of jobs before it and in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: i64,
@@ -79,7 +79,8 @@ pub(super) struct Span {
     pub(super) jobs: u64,
 }
 
-/// The span of the job at `place`, from 0, in the order of creation; nothing behind the last.
+/// The span of the job at position `place`, from 0, in the order of creation; `None` beyond the
+/// last.
 pub(super) fn span_at(
     connection: &Connection,
     groups: &[i64],

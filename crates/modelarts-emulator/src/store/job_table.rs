@@ -13,20 +13,20 @@ use crate::{
     store::{creation_counts, trial_table},
 };
 
-/// Where a job stands in the database.
+/// The row of a job in the database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) number: i64,
     project: i64,
     group: i64,
-    /// That of the group; nothing else that jobs of a group have in common ever changes.
+    /// The phase of its group; the other properties of a group never change.
     phase: &'static str,
     open: bool,
-    /// It has been on its nodes.
+    /// The job has been on its nodes.
     placed: bool,
 }
 
-/// The number of a project that has had a job.
+/// The row id of a project that has had a job.
 pub(super) fn known_project(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
     let mut select = connection.prepare_cached("SELECT number FROM projects WHERE id = ?1")?;
     select.query_row([id], |row| row.get(0)).optional()
@@ -56,12 +56,12 @@ fn group(connection: &Connection, project: i64, job: &Job) -> rusqlite::Result<i
     Ok(connection.last_insert_rowid())
 }
 
-/// Where a job is, or has been.
+/// The network of a job that is or was on its nodes.
 fn network_of(job: &Job) -> Option<u16> {
     job.started.map(|_| network(&job.id))
 }
 
-/// How many jobs a project has.
+/// Number of jobs of a project.
 pub(crate) fn count(connection: &Connection, project: i64) -> rusqlite::Result<u64> {
     let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups WHERE project = ?1";
     let mut select = connection.prepare_cached(sql)?;
@@ -69,14 +69,14 @@ pub(crate) fn count(connection: &Connection, project: i64) -> rusqlite::Result<u
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
-/// How many jobs there are.
+/// Number of all jobs.
 pub(crate) fn count_all(connection: &Connection) -> rusqlite::Result<u64> {
     let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups";
     let count: i64 = connection.query_row(sql, [], |row| row.get(0))?;
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
-/// How many jobs refer to an experiment.
+/// Number of jobs that refer to an experiment.
 pub(crate) fn count_of_experiment(
     connection: &Connection,
     project: i64,
@@ -89,7 +89,7 @@ pub(crate) fn count_of_experiment(
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
-/// The next `many` jobs behind a number.
+/// The next `many` jobs after a row id.
 pub(crate) fn ids_after(
     connection: &Connection,
     number: i64,
@@ -113,8 +113,8 @@ pub(crate) fn is_taken(
         .exists(params![project, name])
 }
 
-/// Writes a new job with its events, unless its project has one of this name, or has `quota` jobs
-/// already.
+/// Inserts a new job with its events, unless the name is taken in its project, or the project has
+/// `quota` jobs.
 pub(super) fn insert_new(
     connection: &Connection,
     job: &mut Job,
@@ -183,7 +183,7 @@ fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Res
     Ok(row)
 }
 
-/// Writes what has become of a job. `tags` are those that are written already.
+/// Writes the changes of a job. `tags` are those already stored.
 pub(crate) fn save(
     connection: &Connection,
     row: &mut Row,
@@ -223,7 +223,7 @@ pub(crate) fn save(
     Ok(())
 }
 
-/// Writes the state, and the events that are new.
+/// Writes the state and the new events.
 fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::Result<()> {
     let state = serde_json::to_string(job).map_err(write_error)?;
     connection
@@ -259,7 +259,7 @@ fn save_tags(
     Ok(())
 }
 
-/// The job of this id.
+/// Loads the job with this id.
 pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option<(Row, Job)>> {
     let mut select = connection.prepare_cached(
         "SELECT number, project, job_group, open, request, state FROM jobs
@@ -282,7 +282,7 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
     found.optional()
 }
 
-/// A job from its two texts, without its events and trials.
+/// Reads a job from its two texts, without events and trials.
 pub(crate) fn read(request: &str, state: &str) -> rusqlite::Result<Job> {
     let given: Value = serde_json::from_str(request).map_err(read_error)?;
     let request = JobRequest::read(given)
@@ -314,14 +314,14 @@ pub(crate) fn all_ids(connection: &Connection) -> rusqlite::Result<Vec<String>> 
     ids.collect()
 }
 
-/// The ids of jobs that are not at their end, the oldest first.
+/// The ids of jobs that are not settled, the oldest first.
 pub(crate) fn open_ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut select = connection.prepare("SELECT id FROM jobs WHERE open ORDER BY number")?;
     let ids = select.query_map([], |row| row.get(0))?;
     ids.collect()
 }
 
-/// Forgets a job.
+/// Removes a job.
 pub(crate) fn remove(connection: &Connection, id: &str) -> rusqlite::Result<()> {
     let sql = "SELECT number, job_group, created FROM jobs WHERE id = ?1";
     let found = connection

@@ -1,12 +1,12 @@
-//! Which jobs a list shows, answered from the database.
+//! Lists of jobs, read from the database.
 //!
-//! Most lists choose by values (phase, user, kind, workspace, type of runtime) that are the same
-//! for all jobs of a group, and groups are few. So a list chooses groups, and their jobs by time
-//! are counted already: neither its length nor its pages depend on how many jobs there are. Parts
-//! of names are looked up in an index; that takes the time of what they match. Only names of less
-//! than three characters, and what a name or an id is not, are looked for in all jobs. What was
-//! counted that way is cached (`count_cache.rs`); then the jobs are gone through by time where that
-//! finds the page sooner (`scan.rs`).
+//! Most lists filter by properties (phase, user, kind, workspace, type of runtime) that all jobs of
+//! a group share, and there are few groups. Such a list selects groups, whose jobs are counted by
+//! time already: neither its length nor its pages depend on the number of jobs. Parts of names are
+//! looked up in an index, in time proportional to their matches. Only names of less than three
+//! characters, and negative conditions on names and ids, are compared with all jobs. Such counts
+//! are cached (`count_cache.rs`); then the jobs are scanned by time if that finds the page sooner
+//! (`scan.rs`).
 
 use rusqlite::{Connection, Row, params, params_from_iter, types::Value};
 
@@ -22,32 +22,32 @@ use crate::{
     },
 };
 
-/// A page, and how many there are.
+/// A page of jobs, with totals.
 #[derive(Debug, Default)]
 pub(crate) struct JobPage {
-    /// All jobs of the project.
+    /// Number of all jobs of the project.
     pub(crate) total: u64,
-    /// Those that were asked for.
+    /// Number of matching jobs.
     pub(crate) count: u64,
     /// The page.
     pub(crate) jobs: Vec<Job>,
 }
 
-/// Pages that begin behind this place are looked up in the creation counts; before it, going
-/// through the jobs is faster. Tests have few jobs.
+/// Pages that start beyond this offset are looked up in the creation counts; below it, a scan is
+/// faster. Smaller in tests, which have few jobs.
 const MAX_SCANNED_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
 
-/// The shortest part of a name that the index knows.
+/// The shortest part of a name that the index supports.
 const TRIGRAM_LENGTH: usize = 3;
 
 impl JobStore {
-    /// A page of the jobs of a project.
+    /// Returns a page of the jobs of a project.
     pub(crate) fn list(
         &self,
         project_id: &str,
         selection: &Selection,
     ) -> rusqlite::Result<JobPage> {
-        // Taken before the database, as by whoever changes a job.
+        // Locked before the database, in the same order as for changes.
         let mut count_cache = self.count_cache.lock();
         let (total, count, texts) = self.database.read(|connection| {
             let Some(project) = job_table::known_project(connection, project_id)? else {
@@ -82,7 +82,7 @@ impl JobStore {
             Ok((total, count, texts?))
         })?;
         drop(count_cache);
-        // Reading JSON takes longer than finding it: others have the database meanwhile.
+        // Parsed after the database is unlocked, because parsing JSON takes longer than reading it.
         let jobs: rusqlite::Result<Vec<Job>> = texts
             .iter()
             .map(|(request, state)| job_table::read(request, state))
@@ -95,11 +95,11 @@ impl JobStore {
     }
 }
 
-/// A group, and how many jobs it has.
+/// The row id of a group, and its number of jobs.
 type Group = (i64, u64);
 
 impl Selection {
-    /// The groups of a project that may have such jobs.
+    /// The groups of a project that may contain matching jobs.
     fn groups(&self, connection: &Connection, project: i64) -> rusqlite::Result<Vec<Group>> {
         let sql = "SELECT * FROM job_groups WHERE project = ?1 AND jobs > 0";
         let mut select = connection.prepare_cached(sql)?;
@@ -124,7 +124,7 @@ impl Selection {
         Ok(groups)
     }
 
-    /// All jobs of some groups in a span of time. Nothing is counted that was not counted before.
+    /// A page of all jobs of some groups in a span of time, from the creation counts alone.
     fn page_by_counts(
         &self,
         connection: &Connection,
@@ -187,9 +187,9 @@ impl Selection {
         Ok((count, first.after(skip)))
     }
 
-    /// Jobs that are looked at. If it is known how many fit, the page may be found by going through
-    /// the jobs in order: where many fit, it comes soon. That is given up when more were looked at
-    /// than an index would find, and not begun when that is to be expected.
+    /// A page of jobs that have to be tested. If their number is known, the page may be found by
+    /// scanning the jobs in order, which is fast if many match. The scan is abandoned after as many
+    /// jobs as an index would find, and not started if that is to be expected.
     fn page_by_tests(
         &self,
         connection: &Connection,
@@ -212,8 +212,8 @@ impl Selection {
         self.page_by_candidates(connection, groups, tests)
     }
 
-    /// Jobs that are looked at one by one: as few as the tests allow. They are not kept but for the
-    /// page and what comes before it.
+    /// A page of jobs that are tested one by one, as few as the tests allow. Only jobs up to the
+    /// end of the page are kept.
     fn page_by_candidates(
         &self,
         connection: &Connection,
@@ -247,8 +247,8 @@ impl Selection {
             .any(|host| Some(host.network) == network && host.index < nodes))
     }
 
-    /// The jobs that an index finds, with the values in the text. Only one index is asked; what it
-    /// finds is looked at. With `+`, SQLite does not take the index by time instead.
+    /// Candidates from one index, with the values in the text; the remaining tests are applied to
+    /// them. `+` keeps SQLite from using the index by time instead.
     fn candidates(
         &self,
         groups: &[i64],
@@ -303,16 +303,16 @@ impl Selection {
     }
 }
 
-/// True if an index finds the candidates.
+/// True if an index can find the candidates.
 fn has_index(tests: &[&(Key, Test)]) -> bool {
     let by_id = |test: &&(Key, Test)| matches!(test, (Key::Id, Test::In(_)));
     tests.iter().any(by_id) || phrase(tests).is_some()
 }
 
-/// The most characters that are looked up; what follows is compared.
+/// Maximum number of characters that are looked up in the index; the rest is compared.
 const MAX_PHRASE_LENGTH: usize = 64;
 
-/// The longest part of a name that is asked for, as the index takes it.
+/// The longest requested part of a name, in the syntax of the index.
 fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
     let parts = tests.iter().filter_map(|(key, test)| match test {
         Test::Contains(part) if !part.contains('\0') => Some((key, part)),

@@ -1,4 +1,5 @@
-//! Lists of many jobs take the steps of lists of few: counted, not timed.
+//! Cost of lists: those of many jobs take as many steps as those of few. Steps are counted, not
+//! timed.
 
 use std::sync::{
     Arc,
@@ -16,10 +17,10 @@ use crate::{
 
 const FEW: u64 = 250;
 const MANY: u64 = 5_000;
-/// The target for each list: so many times the steps.
+/// Greatest factor between the steps of the two lists.
 const TARGET: u64 = 3;
 
-/// Jobs that were created one each second: 100 run, the others have ended.
+/// A store of jobs created one each second: 100 run, the others have ended.
 fn filled(jobs: u64) -> JobStore {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
     for number in 0..jobs {
@@ -34,7 +35,7 @@ fn filled(jobs: u64) -> JobStore {
         let request = JobRequest::read(request).unwrap();
         let second = i64::try_from(number).unwrap();
         let created = Timestamp::from_millis(1_600_000_000_000 + second * 1000);
-        // In the first four digits is the network.
+        // The first four digits are the network.
         let id = format!("{:04x}-{number}", number % 0x1_0000);
         let mut job = Job::new(id, request, created);
         job.project = "p".to_owned();
@@ -53,7 +54,7 @@ fn filled(jobs: u64) -> JobStore {
     store
 }
 
-/// The steps of SQLite for a list that was asked for once before.
+/// Number of SQLite steps of a list that was requested before.
 fn steps(store: &JobStore, selection: &Selection) -> u64 {
     let counted = Arc::new(AtomicU64::new(0));
     let first = store.list("p", selection).unwrap();

@@ -1,4 +1,4 @@
-//! Lists against a plain look at all jobs.
+//! Lists compared with a plain filter over all jobs.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,10 +15,10 @@ use crate::{
     },
 };
 
-/// Numbers that look random and are the same in each run.
-struct Dice(u64);
+/// Pseudo-random numbers that are the same in each run.
+struct Random(u64);
 
-impl Dice {
+impl Random {
     fn below(&mut self, bound: u64) -> u64 {
         self.0 = self
             .0
@@ -33,7 +33,7 @@ impl Dice {
     }
 
     fn moment(&mut self) -> Timestamp {
-        // Within milliseconds, seconds, hours and decades of each other.
+        // Differences of milliseconds, seconds, hours and decades.
         let spread = self.one_of(&[5, 3_000, 9_000_000, 1_500_000_000_000]);
         let sum = 1_600_000_000_000 + self.below(spread);
         Timestamp::from_millis(i64::try_from(sum).unwrap())
@@ -48,8 +48,8 @@ const STATES: [JobState; 4] = [
 ];
 const PARTS: [&str; 5] = ["bert", "Bert", "re", "s-net", "x"];
 
-/// A job as the expected list has it.
-struct Plain {
+/// A job of the expected list.
+struct ExpectedJob {
     id: String,
     name: String,
     algorithm: String,
@@ -60,16 +60,16 @@ struct Plain {
     state: JobState,
     tags: BTreeMap<String, String>,
     nodes: u32,
-    /// It has been on its nodes.
+    /// The job has been on its nodes.
     ran: bool,
 }
 
-/// The id of a job: few beginnings, so that some have the same network.
+/// The id of a job, with few prefixes, so that some share a network.
 fn id(number: u64) -> String {
     format!("{:02x}{:02x}-{number}", number % 2, number % 3)
 }
 
-impl Plain {
+impl ExpectedJob {
     fn of(&self, key: Key) -> &str {
         match key {
             Key::Workspace => &self.workspace,
@@ -128,53 +128,58 @@ impl Plain {
     }
 }
 
-fn random(dice: &mut Dice, number: u64) -> Plain {
-    let parts: Vec<&str> = (0..3).map(|_| dice.one_of(&PARTS)).collect();
-    let state = dice.one_of(&STATES);
-    Plain {
+fn random_job(random: &mut Random, number: u64) -> ExpectedJob {
+    let parts: Vec<&str> = (0..3).map(|_| random.one_of(&PARTS)).collect();
+    let state = random.one_of(&STATES);
+    ExpectedJob {
         id: id(number),
         name: format!("{}-{number}", parts.join("")),
-        algorithm: dice.one_of(&["", "resnet", "res-net"]).to_owned(),
-        user: dice.one_of(&["ann", "bob"]).to_owned(),
-        workspace: dice.one_of(&["0", "1"]).to_owned(),
-        runtime: dice.one_of(&["", "debug"]),
-        created: dice.moment(),
+        algorithm: random.one_of(&["", "resnet", "res-net"]).to_owned(),
+        user: random.one_of(&["ann", "bob"]).to_owned(),
+        workspace: random.one_of(&["0", "1"]).to_owned(),
+        runtime: random.one_of(&["", "debug"]),
+        created: random.moment(),
         state,
-        tags: tags(dice),
-        nodes: dice.one_of(&[1, 2, 3]),
+        tags: tags(random),
+        nodes: random.one_of(&[1, 2, 3]),
         ran: state != JobState::Queuing,
     }
 }
 
-fn tags(dice: &mut Dice) -> BTreeMap<String, String> {
-    let count = dice.below(3);
-    let tags = (0..count).map(|_| (dice.one_of(&["a", "b", "c"]), dice.one_of(&["", "1", "2"])));
+fn tags(random: &mut Random) -> BTreeMap<String, String> {
+    let count = random.below(3);
+    let tags = (0..count).map(|_| {
+        (
+            random.one_of(&["a", "b", "c"]),
+            random.one_of(&["", "1", "2"]),
+        )
+    });
     tags.map(|(key, value)| (key.to_owned(), value.to_owned()))
         .collect()
 }
 
-fn random_test(dice: &mut Dice, number: u64) -> (Key, Test) {
-    let two = |dice: &mut Dice, all: &[&str]| {
-        let values = (0..1 + dice.below(2)).map(|_| dice.one_of(all).to_owned());
+fn random_test(random: &mut Random, number: u64) -> (Key, Test) {
+    let two = |random: &mut Random, all: &[&str]| {
+        let values = (0..1 + random.below(2)).map(|_| random.one_of(all).to_owned());
         values.collect::<Vec<_>>()
     };
-    let some = id(dice.below(number));
-    let (key, values) = match dice.below(6) {
+    let some = id(random.below(number));
+    let (key, values) = match random.below(6) {
         0 => (
             Key::Phase,
-            two(dice, &["Pending", "Running", "Completed", "Failed"]),
+            two(random, &["Pending", "Running", "Completed", "Failed"]),
         ),
-        1 => (Key::UserId, two(dice, &["ann", "bob", "eve"])),
-        2 => (Key::RuntimeType, two(dice, &["debug", "production"])),
-        3 => (Key::Workspace, two(dice, &["0", "1"])),
-        4 => (Key::Id, two(dice, &[&some, &id(1), &id(2)])),
+        1 => (Key::UserId, two(random, &["ann", "bob", "eve"])),
+        2 => (Key::RuntimeType, two(random, &["debug", "production"])),
+        3 => (Key::Workspace, two(random, &["0", "1"])),
+        4 => (Key::Id, two(random, &[&some, &id(1), &id(2)])),
         _ => {
-            let key = dice.one_of(&[Key::Name, Key::AlgorithmName]);
-            let part = dice.one_of(&["bert", "ert", "e", "tre", "s-net", "\"", "-1", "res"]);
+            let key = random.one_of(&[Key::Name, Key::AlgorithmName]);
+            let part = random.one_of(&["bert", "ert", "e", "tre", "s-net", "\"", "-1", "res"]);
             return (key, Test::Contains(part.to_owned()));
         }
     };
-    let test = if dice.below(4) == 0 {
+    let test = if random.below(4) == 0 {
         Test::NotIn(values)
     } else {
         Test::In(values)
@@ -182,51 +187,51 @@ fn random_test(dice: &mut Dice, number: u64) -> (Key, Test) {
     (key, test)
 }
 
-/// Looks for tags or hosts, now and then.
-fn narrow(dice: &mut Dice, selection: &mut Selection) {
-    if dice.below(4) == 0 {
+/// Adds tags or hosts to some selections.
+fn narrow(random: &mut Random, selection: &mut Selection) {
+    if random.below(4) == 0 {
         for key in ["a", "b"]
             .into_iter()
-            .take(1 + usize::from(dice.below(3) == 0))
+            .take(1 + usize::from(random.below(3) == 0))
         {
-            let values = (0..dice.below(3)).map(|_| dice.one_of(&["", "1", "2"]).to_owned());
+            let values = (0..random.below(3)).map(|_| random.one_of(&["", "1", "2"]).to_owned());
             selection.tags.push((key.to_owned(), values.collect()));
         }
     }
-    if dice.below(5) == 0 {
-        let hosts = (0..1 + dice.below(2)).map(|_| Host {
-            network: network(&id(dice.below(7))),
-            index: u32::try_from(dice.below(4)).unwrap(),
+    if random.below(5) == 0 {
+        let hosts = (0..1 + random.below(2)).map(|_| Host {
+            network: network(&id(random.below(7))),
+            index: u32::try_from(random.below(4)).unwrap(),
         });
         selection.hosts = Some(hosts.collect());
     }
 }
 
-/// A store with jobs that came, changed and went, and what a plain look finds there: in order.
-fn filled(dice: &mut Dice) -> (JobStore, Vec<Plain>) {
+/// A store whose jobs were created, changed and deleted, and the expected jobs in order.
+fn filled(random: &mut Random) -> (JobStore, Vec<ExpectedJob>) {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
-    let mut plain: Vec<Plain> = Vec::new();
+    let mut expected: Vec<ExpectedJob> = Vec::new();
     for number in 0..400 {
-        let job = random(dice, number);
+        let job = random_job(random, number);
         store.insert(job.job(), 1000, false).unwrap();
-        plain.push(job);
-        change(dice, &store, &mut plain);
+        expected.push(job);
+        change(random, &store, &mut expected);
     }
-    // A stable sort: those of one millisecond stay in their order.
-    plain.sort_by_key(|job| job.created);
-    (store, plain)
+    // A stable sort: jobs of the same millisecond stay in their order.
+    expected.sort_by_key(|job| job.created);
+    (store, expected)
 }
 
-/// Removes a job, or changes one, or does nothing.
-fn change(dice: &mut Dice, store: &JobStore, plain: &mut Vec<Plain>) {
-    let other = usize::try_from(dice.below(plain.len() as u64)).unwrap();
-    match dice.below(8) {
-        0 => store.remove(&plain.remove(other).id),
+/// Deletes a job, changes one, or does nothing.
+fn change(random: &mut Random, store: &JobStore, expected: &mut Vec<ExpectedJob>) {
+    let other = usize::try_from(random.below(expected.len() as u64)).unwrap();
+    match random.below(8) {
+        0 => store.remove(&expected.remove(other).id),
         1..4 => {
-            let other = &mut plain[other];
-            other.state = dice.one_of(&STATES);
+            let other = &mut expected[other];
+            other.state = random.one_of(&STATES);
             other.ran |= other.state != JobState::Queuing;
-            other.tags = tags(dice);
+            other.tags = tags(random);
             store
                 .update(&other.id, |job| {
                     job.state = other.state;
@@ -241,29 +246,29 @@ fn change(dice: &mut Dice, store: &JobStore, plain: &mut Vec<Plain>) {
     }
 }
 
-/// Lists over jobs that came, changed and went are what a look at all jobs gives.
+/// Lists of jobs that were created, changed and deleted equal a filter over all jobs.
 #[test]
-fn lists_are_right_whatever_is_asked() {
-    let mut dice = Dice(7);
-    let (store, plain) = filled(&mut dice);
+fn lists_equal_a_filter_over_all_jobs() {
+    let mut random = Random(7);
+    let (store, expected) = filled(&mut random);
     let mut pages = 0;
     for round in 0..800 {
         let mut selection = Selection {
-            ascending: dice.below(2) == 0,
-            limit: 1 + dice.below(12),
+            ascending: random.below(2) == 0,
+            limit: 1 + random.below(12),
             ..Selection::default()
         };
-        for _ in 0..dice.below(3) {
-            selection.tests.push(random_test(&mut dice, 400));
+        for _ in 0..random.below(3) {
+            selection.tests.push(random_test(&mut random, 400));
         }
-        narrow(&mut dice, &mut selection);
+        narrow(&mut random, &mut selection);
         for end in [&mut selection.from, &mut selection.to] {
-            if dice.below(3) == 0 {
-                let near = usize::try_from(dice.below(plain.len() as u64)).unwrap();
-                *end = Some(dice.one_of(&[plain[near].created, Timestamp::from_millis(1)]));
+            if random.below(3) == 0 {
+                let near = usize::try_from(random.below(expected.len() as u64)).unwrap();
+                *end = Some(random.one_of(&[expected[near].created, Timestamp::from_millis(1)]));
             }
         }
-        let mut right: Vec<&str> = plain
+        let mut right: Vec<&str> = expected
             .iter()
             .filter(|job| job.fits(&selection))
             .map(|job| job.id.as_str())
@@ -271,13 +276,13 @@ fn lists_are_right_whatever_is_asked() {
         if !selection.ascending {
             right.reverse();
         }
-        selection.skip = dice.below(right.len() as u64 + 2);
+        selection.skip = random.below(right.len() as u64 + 2);
         let found = store.list("p", &selection).unwrap();
         let ids: Vec<&str> = found.jobs.iter().map(|job| job.id.as_str()).collect();
         let skip = usize::try_from(selection.skip).unwrap();
         let limit = usize::try_from(selection.limit).unwrap();
         let page: Vec<&str> = right.iter().skip(skip).take(limit).copied().collect();
-        assert_eq!(found.total, plain.len() as u64, "{round}: {selection:?}");
+        assert_eq!(found.total, expected.len() as u64, "{round}: {selection:?}");
         assert_eq!(found.count, right.len() as u64, "{round}: {selection:?}");
         assert_eq!(ids, page, "{round}: {selection:?}");
         pages += u32::from(!page.is_empty());
@@ -286,35 +291,35 @@ fn lists_are_right_whatever_is_asked() {
     assert_eq!(store.list("other", &Selection::default()).unwrap().total, 0);
 }
 
-/// Counts that are remembered follow the jobs that come, change and go.
+/// Cached counts follow jobs that are created, changed and deleted.
 #[test]
-fn what_is_asked_for_again_is_right_again() {
-    let mut dice = Dice(11);
-    let (store, mut plain) = filled(&mut dice);
+fn cached_counts_follow_changes() {
+    let mut random = Random(11);
+    let (store, mut expected) = filled(&mut random);
     let questions: Vec<Vec<(Key, Test)>> = (0..24)
         .map(|_| {
-            (0..1 + dice.below(3))
-                .map(|_| random_test(&mut dice, 400))
+            (0..1 + random.below(3))
+                .map(|_| random_test(&mut random, 400))
                 .collect()
         })
         .collect();
     let mut known = 0;
     for round in 0..800 {
-        for _ in 0..dice.below(3) {
-            change(&mut dice, &store, &mut plain);
+        for _ in 0..random.below(3) {
+            change(&mut random, &store, &mut expected);
         }
-        if dice.below(4) == 0 {
-            let job = random(&mut dice, 1000 + round);
+        if random.below(4) == 0 {
+            let job = random_job(&mut random, 1000 + round);
             store.insert(job.job(), 10_000, false).unwrap();
-            plain.push(job);
-            plain.sort_by_key(|job| job.created);
+            expected.push(job);
+            expected.sort_by_key(|job| job.created);
         }
-        let question = usize::try_from(dice.below(24)).unwrap();
+        let question = usize::try_from(random.below(24)).unwrap();
         let mut selection = Selection {
             tests: questions[question].clone(),
-            ascending: dice.below(2) == 0,
-            skip: dice.below(20),
-            limit: 1 + dice.below(12),
+            ascending: random.below(2) == 0,
+            skip: random.below(20),
+            limit: 1 + random.below(12),
             ..Selection::default()
         };
         if question.is_multiple_of(3) {
@@ -322,7 +327,8 @@ fn what_is_asked_for_again_is_right_again() {
         }
         let asked = CountKey::new("p", &selection).unwrap();
         known += u32::from(store.count_cache.lock().count(&asked).is_some());
-        let mut right: Vec<&Plain> = plain.iter().filter(|job| job.fits(&selection)).collect();
+        let mut right: Vec<&ExpectedJob> =
+            expected.iter().filter(|job| job.fits(&selection)).collect();
         if !selection.ascending {
             right.reverse();
         }
@@ -338,13 +344,13 @@ fn what_is_asked_for_again_is_right_again() {
     assert!(known > 300, "only {known} of the counts were remembered");
 }
 
-/// Counts that are made in advance go away with the jobs.
+/// Creation counts are removed with the jobs.
 #[test]
-fn nothing_is_left_of_jobs_that_have_gone() {
+fn creation_counts_are_removed_with_the_jobs() {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
-    let mut dice = Dice(3);
+    let mut random = Random(3);
     for number in 0..20 {
-        let job = random(&mut dice, number);
+        let job = random_job(&mut random, number);
         store.insert(job.job(), 1000, false).unwrap();
         store
             .update(&job.id, |job| job.state = JobState::Failed)

@@ -1,10 +1,9 @@
-//! All jobs: the database has them, and memory those that are not at their end.
+//! Storage of all jobs: in the database, and in memory those that are not settled.
 //!
-//! [`JobStore`] is the only way to a job; whoever changes one does so in [`JobStore::update`],
-//! which writes its rows ([`job_table`], [`trial_table`]) and notifies the waiters
-//! ([`change_signals`]). [`listing`] finds the page of a [`selection`] with the help of
-//! [`creation_counts`], [`count_cache`], [`scan`] and [`top_n`]; [`tags`] answers what is asked by
-//! tags.
+//! [`JobStore`] is the only access to a job. Changes are made in [`JobStore::update`], which writes
+//! the rows ([`job_table`], [`trial_table`]) and notifies the waiters ([`change_signals`]).
+//! [`listing`] finds the page of a [`selection`] with the help of [`creation_counts`],
+//! [`count_cache`], [`scan`] and [`top_n`]; [`tags`] has the queries by tags.
 
 mod change_signals;
 mod count_cache;
@@ -28,7 +27,7 @@ use crate::{
     store::{change_signals::ChangeSignals, count_cache::CountCache, job_table::Row},
 };
 
-/// A job that is not at its end.
+/// A job that is not settled.
 #[derive(Debug)]
 struct LiveJob {
     row: Row,
@@ -38,10 +37,10 @@ struct LiveJob {
 /// All jobs of all projects.
 #[derive(Debug)]
 pub(crate) struct JobStore {
-    /// By id. As many as there are jobs on their way, however many there are in all.
+    /// Live jobs by id. Their number does not depend on that of all jobs.
     live: Mutex<HashMap<String, LiveJob>>,
     signals: ChangeSignals,
-    /// Held whenever a job changes. Taken after `live` and before the database.
+    /// Held whenever a job changes. Locked after `live` and before the database.
     count_cache: Mutex<CountCache>,
     pub(crate) database: Arc<Database>,
 }
@@ -56,8 +55,8 @@ impl JobStore {
         }
     }
 
-    /// Adds a job, unless its project has one of this name, or has `quota` jobs already, or,
-    /// where that matters, an active job that writes to the same place.
+    /// Inserts a job, unless the name is taken in its project, the project has `quota` jobs, or, if
+    /// configured, an active job writes to the same output.
     pub(crate) fn insert(
         &self,
         mut job: Job,
@@ -89,7 +88,7 @@ impl JobStore {
         Ok(())
     }
 
-    /// Looks at a job.
+    /// Reads a job.
     pub(crate) fn read<R>(&self, id: &str, look: impl FnOnce(&Job) -> R) -> Option<R> {
         let live = self.live.lock();
         if let Some(entry) = live.get(id) {
@@ -99,7 +98,7 @@ impl JobStore {
         self.load(id).map(|(_, job)| look(&job))
     }
 
-    /// From the database. What cannot be read is said and counts as not there.
+    /// Loads a job from the database. One that cannot be read is reported and counts as absent.
     fn load(&self, id: &str) -> Option<(Row, Job)> {
         let loaded = self.database.read(|c| job_table::load(c, id));
         loaded.unwrap_or_else(|error| {
@@ -108,7 +107,7 @@ impl JobStore {
         })
     }
 
-    /// Changes a job and notifies those who wait for it.
+    /// Changes a job and notifies its waiters.
     pub(crate) fn update<R>(&self, id: &str, change: impl FnOnce(&mut Job) -> R) -> Option<R> {
         let mut live = self.live.lock();
         let mut entry = match live.remove(id) {
@@ -128,7 +127,7 @@ impl JobStore {
             .database
             .write(|connection| job_table::save(connection, row, job, &tags));
         if let Err(error) = written {
-            tracing::error!(job = id, %error, "a change is not stored");
+            tracing::error!(job = id, %error, "a change cannot be stored");
         }
         drop(count_cache);
         if !entry.job.settled {
@@ -149,7 +148,7 @@ impl JobStore {
             count_cache.subtract(&job);
         }
         if let Err(error) = self.database.write(|c| job_table::remove(c, id)) {
-            tracing::error!(job = id, %error, "a deletion is not stored");
+            tracing::error!(job = id, %error, "a deletion cannot be stored");
         }
         drop(count_cache);
         drop(live);
@@ -161,7 +160,7 @@ impl JobStore {
         Ok(self.database.read(|c| job_table::events(c, id))?)
     }
 
-    /// How many jobs a project has.
+    /// Number of jobs of a project.
     pub(crate) fn count(&self, project: &str) -> rusqlite::Result<u64> {
         self.database.read(
             |connection| match job_table::known_project(connection, project)? {
@@ -171,7 +170,7 @@ impl JobStore {
         )
     }
 
-    /// How many jobs there are in all projects.
+    /// Number of jobs of all projects.
     pub(crate) fn count_all(&self) -> rusqlite::Result<u64> {
         self.database.read(job_table::count_all)
     }
@@ -186,7 +185,7 @@ impl JobStore {
         )
     }
 
-    /// How many jobs of a project refer to an experiment.
+    /// Number of jobs of a project that refer to an experiment.
     pub(crate) fn count_of_experiment(
         &self,
         project: &str,
@@ -200,8 +199,8 @@ impl JobStore {
         )
     }
 
-    /// The ids of the next `many` jobs behind the number `last`, which moves on, but for those that
-    /// are on their way. Nothing if there are no more.
+    /// The ids of the next `many` settled jobs after the row id `last`, which is advanced. `None`
+    /// if there are no more.
     pub(crate) fn settled_ids_after(
         &self,
         last: &mut i64,
@@ -223,7 +222,7 @@ impl JobStore {
         }
     }
 
-    /// The ids of the jobs that are on their way.
+    /// The ids of the live jobs.
     pub(crate) fn live_ids(&self) -> Vec<String> {
         self.live.lock().keys().cloned().collect()
     }
@@ -233,36 +232,40 @@ impl JobStore {
         self.database.read(job_table::all_ids)
     }
 
-    /// The ids of the jobs that are not at their end, also those that an earlier process has left.
+    /// The ids of the jobs that are not settled, including those of an earlier process.
     pub(crate) fn open_ids(&self) -> rusqlite::Result<Vec<String>> {
         self.database.read(job_table::open_ids)
     }
 
-    /// Asks all jobs that are on their way to end.
+    /// Requests all live jobs to end.
     pub(crate) fn ask_all_to_stop(&self, why: StopReason) {
         for entry in self.live.lock().values() {
             entry.job.ask_to_stop(why);
         }
     }
 
-    /// Waits until `look` sees what it waits for, and until that is stored. It is asked at every
-    /// change, with `None` when there is no such job.
+    /// Waits until `look` returns a value and the job is stored. It is called at every change, with
+    /// `None` if the job does not exist.
     pub(crate) async fn wait<R>(
         &self,
         id: &str,
         mut look: impl FnMut(Option<&Job>) -> Option<R>,
     ) -> R {
         let mut signal = self.signals.subscribe(id);
-        let seen = loop {
+        let value = loop {
             let there = self.read(id, |job| look(Some(job)));
             match there.unwrap_or_else(|| look(None)) {
-                Some(seen) => break seen,
+                Some(value) => break value,
                 None => signal.changed().await,
             }
         };
         if let Err(error) = self.database.committed().await {
-            tracing::error!(job = id, ?error, "what was waited for is not stored");
+            tracing::error!(
+                job = id,
+                ?error,
+                "a change that was waited for cannot be stored"
+            );
         }
-        seen
+        value
     }
 }

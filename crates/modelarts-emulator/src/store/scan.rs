@@ -1,4 +1,4 @@
-//! A page of a list, found by going through the jobs in their order.
+//! A page of a list, found by scanning the jobs in their order.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -9,12 +9,12 @@ use crate::store::{
     top_n::{SortKey, sort_key},
 };
 
-/// Each group is gone through by a statement of its own.
+/// Maximum number of groups of a scan, each of which needs a statement of its own.
 const MAX_GROUPS: usize = 64;
 
 impl Selection {
-    /// The page of a list of `count` jobs. `None` if more than `max_scanned` jobs would have to be looked
-    /// at.
+    /// The page of a list of `count` jobs. `None` if more than `max_scanned` jobs would have to be
+    /// scanned.
     pub(crate) fn scan(
         &self,
         connection: &Connection,

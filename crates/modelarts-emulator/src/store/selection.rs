@@ -1,4 +1,4 @@
-//! The jobs that a list is to show: tests of their values, and the page.
+//! Selection of the jobs of a list: tests of their properties, and the page.
 
 use crate::{
     clock::timestamp::Timestamp,
@@ -23,36 +23,35 @@ impl Test {
     }
 }
 
-/// A property that jobs are chosen by.
+/// A property by which jobs are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    // The same for all jobs of a group:
+    // Shared by all jobs of a group:
     Workspace,
     UserId,
     Kind,
     RuntimeType,
     Phase,
-    // Different for each job:
+    // Specific to each job:
     Id,
     Name,
     AlgorithmName,
 }
 
-/// Which jobs, and which page of them.
+/// The selected jobs, and the page of them.
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
-    /// All have to pass.
+    /// All tests have to pass.
     pub(crate) tests: Vec<(Key, Test)>,
-    /// Keys of tags that all have to be there, each with one of its values, or with any if there
-    /// are none.
+    /// Required keys of tags, each with one of its values, or with any value if there are none.
     pub(crate) tags: Vec<(String, Vec<String>)>,
-    /// If given, one of them has to be of the job.
+    /// If given, at least one of them has to match.
     pub(crate) hosts: Option<Vec<Host>>,
-    /// Created then or later.
+    /// Created at this time or later.
     pub(crate) from: Option<Timestamp>,
-    /// Created then or earlier.
+    /// Created at this time or earlier.
     pub(crate) to: Option<Timestamp>,
-    /// The oldest first; jobs of the same millisecond in the order in which they came.
+    /// The oldest first; jobs of the same millisecond in the order of creation.
     pub(crate) ascending: bool,
     pub(crate) skip: u64,
     pub(crate) limit: u64,
@@ -73,8 +72,8 @@ impl Key {
         matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
     }
 
-    /// The value of a job: that of the column, but for the default type of runtime, which is an
-    /// empty text there.
+    /// The value of a job: that of the column, but with the default type of runtime, which is
+    /// stored as an empty text.
     pub(crate) fn of(self, job: &Job) -> &str {
         let request = &job.request;
         match self {
@@ -89,7 +88,7 @@ impl Key {
         }
     }
 
-    /// The column: of a group, or of a job.
+    /// The column, of a group or of a job.
     pub(crate) fn column(self) -> &'static str {
         match self {
             Self::Workspace => "workspace",

@@ -1,4 +1,4 @@
-//! Which tags there are, and which jobs have some of them, answered from the database.
+//! Tags of jobs, and jobs with given tags, read from the database.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::{
     store::{JobStore, job_table},
 };
 
-/// The condition on the tags of jobs.
+/// A condition on the tags of jobs.
 #[derive(Debug)]
 pub(crate) struct TagQuery<'a> {
-    /// All keys have to be there, each with one of its values, or with any if there are none.
+    /// Required keys, each with one of its values, or with any value if there are none.
     pub(crate) tags: Vec<(&'a str, Vec<&'a str>)>,
-    /// Only jobs without tags; then those above do not matter.
+    /// Jobs without tags only; the member `tags` is then ignored.
     pub(crate) untagged: bool,
     pub(crate) workspace: Option<&'a str>,
     /// A part of the name.
     pub(crate) name: Option<&'a str>,
 }
 
-/// A job that was found.
+/// A matching job.
 #[derive(Debug)]
 pub(crate) struct TaggedJob {
     pub(crate) id: String,
@@ -30,11 +30,11 @@ pub(crate) struct TaggedJob {
     pub(crate) tags: BTreeMap<String, String>,
 }
 
-/// Rows `key, value`, in the order of the keys and then of the values.
+/// Rows `key, value`, ordered by key and then by value.
 type Keys = Vec<(String, Vec<String>)>;
 
 impl JobStore {
-    /// The keys of the tags of a project's jobs, each with its values; some of them.
+    /// A page of the tag keys of a project's jobs, each with its values.
     pub(crate) fn tag_keys(
         &self,
         project: &str,
@@ -65,7 +65,7 @@ impl JobStore {
         })
     }
 
-    /// How many jobs there are, and some of them, the oldest first.
+    /// Number of matching jobs, and a page of them, the oldest first.
     pub(crate) fn jobs_with_tags(
         &self,
         project: &str,
@@ -105,7 +105,7 @@ impl JobStore {
 }
 
 impl TagQuery<'_> {
-    /// The condition in SQL, and the values in it.
+    /// The condition in SQL, with its parameters.
     fn condition(&self, project: i64) -> rusqlite::Result<(String, Vec<Value>)> {
         let mut sql = "jobs.project = ?".to_owned();
         let mut values: Vec<Value> = vec![project.into()];
@@ -142,7 +142,7 @@ fn tags(connection: &Connection, number: i64) -> rusqlite::Result<BTreeMap<Strin
     rows.collect()
 }
 
-/// For LIMIT and OFFSET.
+/// Converts a number for LIMIT and OFFSET.
 fn sql_number(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,23 +1,23 @@
-//! The first few of many jobs in the order of creation.
+//! Selection of the first n jobs in the order of creation.
 
 use std::collections::BinaryHeap;
 
-/// A job's place in the order: when it was created, and its number.
+/// A job's position in the order: its time of creation, and its row id.
 pub(super) type SortKey = (i64, i64);
 
-/// Takes any number of places and keeps the first ones, so that a page of a long list takes the
-/// memory of the pages up to it.
+/// A collector that keeps the first positions of any number, so that a page of a long list needs
+/// memory only for the pages up to it.
 #[derive(Debug)]
 pub(super) struct TopN {
     ascending: bool,
     limit: u64,
-    /// The last of those that are kept is on top. Descending, all bits are inverted, which
-    /// inverts the order.
+    /// The last kept position is on top. Descending, all bits are inverted, which inverts the
+    /// order.
     kept: BinaryHeap<SortKey>,
 }
 
 impl TopN {
-    /// To keep at most so many, the oldest ones or the newest.
+    /// Keeps at most `limit` positions, the oldest or the newest ones.
     pub(super) fn new(ascending: bool, limit: u64) -> Self {
         Self {
             ascending,
@@ -37,7 +37,7 @@ impl TopN {
         }
     }
 
-    /// In order, without the first `skip`.
+    /// The kept positions in order, without the first `skip`.
     pub(super) fn after(self, skip: u64) -> Vec<SortKey> {
         let ascending = self.ascending;
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);

@@ -1,5 +1,5 @@
-//! The trials of a job in the database, each in a row, so that the report of one does not write the
-//! others again.
+//! The trials of a job in the database, each in a row, so that a report of one does not rewrite the
+//! others.
 
 use rusqlite::{Connection, params};
 
@@ -8,7 +8,7 @@ use crate::{
     tuning::trial::Trial,
 };
 
-/// Writes those that have changed. None at all: a new search begins.
+/// Writes the changed trials. An empty list starts a new search, and removes all rows.
 pub(crate) fn save(
     connection: &Connection,
     job: i64,

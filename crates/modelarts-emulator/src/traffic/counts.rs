@@ -11,9 +11,9 @@ use crate::catalog::operations::Operation;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RequestCount {
-    /// Requests with a valid signature for the right project.
+    /// Authenticated requests for the right project.
     pub received: u64,
-    /// Those that were executed with success, whether or not their answer arrived.
+    /// Successfully executed requests, even if their response was lost.
     pub executed: u64,
 }
 
@@ -34,7 +34,7 @@ impl RequestCounts {
         self.0.lock().clear();
     }
 
-    /// All operations, with those that were never requested.
+    /// Counts of all operations, including those that were never requested.
     pub(crate) fn all(&self) -> BTreeMap<&'static str, RequestCount> {
         let counts = self.0.lock();
         Operation::ALL

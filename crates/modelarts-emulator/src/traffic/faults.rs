@@ -21,7 +21,7 @@ use crate::{
 #[serde(tag = "fault", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Fault {
-    /// This status instead of executing the operation.
+    /// The operation is not executed; the response has this status.
     Status {
         /// 200 to 599.
         status: u16,
@@ -36,48 +36,49 @@ pub enum Fault {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_msg: Option<String>,
     },
-    /// This status instead of executing the operation, with a header `Retry-After` that is a date.
+    /// The operation is not executed; the response has this status and a header `Retry-After` with
+    /// a date.
     StatusUntil {
         /// 200 to 599; 429 if not given.
         #[serde(default = "too_many_requests")]
         status: u16,
-        /// How many seconds ahead of the emulator's clock the date is.
+        /// Seconds from the emulator's clock to the date.
         seconds: u32,
     },
-    /// A page of a load balancer instead of executing the operation.
+    /// The operation is not executed; the response is an HTML page of a load balancer.
     Html {
         /// 200 to 599.
         #[serde(default = "bad_gateway")]
         status: u16,
     },
-    /// The connection is reset, the operation not executed.
+    /// The operation is not executed; the connection is reset.
     Reset,
-    /// The operation is executed, then the connection reset.
+    /// The operation is executed; the connection is reset before the response.
     LostAnswer,
-    /// The operation is executed; its answer breaks off in the middle of the body.
+    /// The operation is executed; the connection is cut in the middle of the response's body.
     ResetMidBody,
-    /// Every `status.phase` and `secondary_phase` of the answer says this instead.
+    /// Every `status.phase` and `secondary_phase` of the response has this value.
     UnknownPhase {
         /// The text, for example `Hibernating`.
         phase: String,
     },
-    /// Every `secondary_phase` of the answer says this instead; `phase` stays.
+    /// Every `secondary_phase` of the response has this value; `phase` is unchanged.
     UnknownSecondaryPhase {
         /// The text, for example `Hibernating`.
         phase: String,
     },
-    /// `total`, `count`, `limit` and `offset` of the answer are texts.
+    /// `total`, `count`, `limit` and `offset` of the response are texts.
     TotalsAsText,
-    /// The rows of a page have moved down by one while it was read: the first comes twice, the last
-    /// is missing.
+    /// The rows of a page have moved by one while it was read: the first is repeated, the last is
+    /// missing.
     ShiftedPage,
-    /// Every row of a page comes twice.
+    /// Every row of a page is repeated.
     DuplicateRows,
-    /// Every list of the answer is null, however deep it lies.
+    /// Every list of the response is null, at any depth.
     NullLists,
-    /// The operation is executed, and its answer sent this much later.
+    /// The operation is executed, and its response delayed.
     Delay {
-        /// Milliseconds, on the emulator's clock.
+        /// The delay in milliseconds, on the emulator's clock.
         ms: u64,
     },
 }
@@ -90,12 +91,12 @@ const fn bad_gateway() -> u16 {
     502
 }
 
-/// The next `times` answers of `operation` get `fault`.
+/// A rule: the next `times` responses of `operation` get `fault`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultRule {
     /// An operationId, or `*` for every operation.
     pub operation: String,
-    /// How many answers; 1 by default. Counts down.
+    /// Number of responses; default 1. Counts down.
     #[serde(default = "once")]
     pub times: u32,
     /// A fault of a response.
@@ -108,12 +109,12 @@ const fn once() -> u32 {
 }
 
 impl FaultRule {
-    /// One answer of `operation` (an operationId or `*`) gets `fault`.
+    /// A rule for one response of `operation` (an operationId or `*`).
     pub fn once(operation: impl Into<String>, fault: Fault) -> Self {
         Self::times(1, operation, fault)
     }
 
-    /// `times` answers of `operation` (an operationId or `*`) get `fault`.
+    /// A rule for `times` responses of `operation` (an operationId or `*`).
     pub fn times(times: u32, operation: impl Into<String>, fault: Fault) -> Self {
         Self {
             operation: operation.into(),
@@ -122,7 +123,7 @@ impl FaultRule {
         }
     }
 
-    /// Reads a rule, and refuses what would silently do nothing.
+    /// Parses a rule, and refuses rules that would have no effect.
     pub(crate) fn from_json(value: &Value) -> Result<Self, String> {
         let rule: Self =
             serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
@@ -164,8 +165,8 @@ impl FaultRule {
 
 /// The queue of an emulator. Clones share it.
 ///
-/// An answer gets the fault of the first rule that fits, and only that one. Requests that are
-/// refused for their signature, and operations that the emulator does not model, use up no rule.
+/// A response gets the fault of the first rule that matches, and only that one. Requests with
+/// invalid credentials, and operations that the emulator does not implement, use up no rule.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(Arc<Mutex<Vec<FaultRule>>>);
 
@@ -173,7 +174,7 @@ impl Faults {
     /// Appends a rule.
     ///
     /// # Errors
-    /// A sentence, if no operation has that id or the status is none.
+    /// A sentence, if no operation has that id or the status is not valid.
     pub fn add(&self, rule: FaultRule) -> Result<(), String> {
         rule.check()?;
         if rule.times > 0 {
@@ -182,13 +183,13 @@ impl Faults {
         Ok(())
     }
 
-    /// The rules that are left, each with what is left of its `times`.
+    /// The remaining rules, each with the remaining `times`.
     #[must_use]
     pub fn list(&self) -> Vec<FaultRule> {
         self.0.lock().clone()
     }
 
-    /// Drops all rules.
+    /// Removes all rules.
     pub fn clear(&self) {
         self.0.lock().clear();
     }
@@ -209,7 +210,7 @@ impl Faults {
 }
 
 impl Fault {
-    /// The answer that takes the place of the operation, for faults that do not execute it.
+    /// The response that replaces the operation, for faults that do not execute it.
     pub(crate) fn replacement(&self, now: Timestamp) -> Option<ApiResponse> {
         match self {
             Self::StatusUntil { status, seconds } => {
@@ -264,7 +265,7 @@ impl Fault {
         }
     }
 
-    /// What becomes of the answer, for faults that execute the operation.
+    /// Applies a fault that executes the operation to its response.
     pub(crate) fn alter(&self, mut answer: ApiResponse) -> ApiResponse {
         match self {
             Self::LostAnswer => ApiResponse::cut(Cut::BeforeAnswer),
@@ -321,7 +322,7 @@ impl Fault {
     }
 }
 
-/// Changes the rows of a list, whatever its name.
+/// Changes the rows of a list, under any name of the list.
 fn change_rows(body: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
     for name in ["items", "events"] {
         if let Some(Value::Array(list)) = body.get_mut(name) {

@@ -1,9 +1,9 @@
 //! Requests that the emulator has received: observation, counts and a log.
 //!
-//! A test of a client looks at what the client really sends.
+//! Tests of a client can check the requests that it sends.
 //! [`Builder::observe`](crate::Builder::observe) calls a function with each [`Exchange`] before its
 //! response is sent; [`Emulator::requests`](crate::Emulator::requests) counts by operation, and
-//! [`Emulator::last_requests`](crate::Emulator::last_requests) has the last 256.
+//! [`Emulator::last_requests`](crate::Emulator::last_requests) returns the last 256.
 //!
 //! ```
 //! use axum::body::Body;

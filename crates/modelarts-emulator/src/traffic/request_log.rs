@@ -1,4 +1,4 @@
-//! Log of the last requests, for testers who look at what their client sends.
+//! Log of the last requests, for testers who check the requests of a client.
 
 use std::collections::VecDeque;
 
@@ -6,14 +6,14 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
 
-/// How many requests are kept.
+/// Number of requests that are kept.
 const MAX_ENTRIES: usize = 256;
-/// The most bytes of a body that is kept.
+/// Maximum size in bytes of a body that is kept.
 const MAX_BODY: usize = 64 << 10;
 
-/// In the place of a value that is not shown.
+/// Replaces a value that is not shown.
 const MASK: &str = "***";
-/// Members whose names have one of these, in any case, are credentials.
+/// Parts of the names, in any case, of members that are credentials.
 const SECRET_NAMES: [&str; 6] = [
     "password",
     "secret",
@@ -23,10 +23,9 @@ const SECRET_NAMES: [&str; 6] = [
     "private_key",
 ];
 
-/// A request for an operation, with a valid signature for the right project, and how it was
-/// answered. It holds no headers; in its body the values of environment variables and of
-/// credentials are `***`, unless [`Builder::show_secrets`](crate::Builder::show_secrets)
-/// is on.
+/// An authenticated request for an operation, and the status of its response. Headers are not
+/// included; values of environment variables and of credentials in its body are `***`, unless
+/// [`Builder::show_secrets`](crate::Builder::show_secrets) is on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LoggedRequest {
@@ -38,7 +37,7 @@ pub struct LoggedRequest {
     pub query: String,
     /// The body, if it is JSON of no more than 64 KiB; else null.
     pub body: Value,
-    /// The status of the answer, also of one that was lost.
+    /// The status of the response, including one that was lost.
     pub status: u16,
 }
 
@@ -63,8 +62,8 @@ impl LoggedRequest {
     }
 }
 
-/// Masks environment variables, members with names of credentials, and hyper-parameters that are
-/// said to be sensitive.
+/// Masks environment variables, members with names of credentials, and hyper-parameters marked as
+/// sensitive.
 fn mask(body: &mut Value) {
     match body {
         Value::Array(items) => items.iter_mut().for_each(mask),

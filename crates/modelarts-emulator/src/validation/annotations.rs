@@ -1,4 +1,4 @@
-//! Rules on what stands beside code, data and place: annotations, variables, metrics, boards.
+//! Rules on annotations, environment variables, custom metrics, notifications and visualisation.
 
 use serde_json::Value;
 
@@ -10,15 +10,15 @@ use crate::{
     },
 };
 
-/// Names of annotations that have an effect.
+/// Names of annotations with an effect.
 pub(crate) struct Annotations;
 
 impl Annotations {
-    /// How often a failed job runs again.
+    /// Maximum number of restarts of a failed job.
     pub(crate) const RETRIES: &'static str = "fault-tolerance/job-retry-num";
-    /// Any failure makes it run again.
+    /// Any failure restarts the job.
     pub(crate) const UNCONDITIONAL: &'static str = "fault-tolerance/job-unconditional-retry";
-    /// A job that hangs is started again where it is.
+    /// A job that hangs is restarted in place.
     pub(crate) const HANG_RETRY: &'static str = "fault-tolerance/hang-retry";
 }
 
@@ -49,7 +49,7 @@ pub(super) fn kind_of_cloud(creation: &Creation<'_>) -> Result<(), ApiError> {
 
 pub(super) fn tasks_or_spec(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.has_tasks() && creation.at("/spec").is_some() {
-        return rule_broken("tasks must not stand beside spec".into());
+        return rule_broken("tasks must not be set together with spec".into());
     }
     Ok(())
 }
@@ -151,7 +151,7 @@ pub(super) fn metrics_url_and_port(creation: &Creation<'_>) -> Result<(), ApiErr
     Ok(())
 }
 
-/// Custom metrics have URL and port, or a command or an HTTP request (SOURCES D-63).
+/// Custom metrics have a URL and a port, or a command, or an HTTP request (SOURCES D-63).
 pub(super) fn metrics_one_form(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (at, metric) in creation.list("/spec/custom_metrics").iter().enumerate() {
         let given = |name: &str| {

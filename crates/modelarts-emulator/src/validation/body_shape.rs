@@ -1,4 +1,4 @@
-//! Checks a body by the table of fields.
+//! Checks of a body against the table of fields.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
     check_against(field_specs(), body)
 }
 
-/// Checks every field of `body` by its line of the table `lines`.
+/// Checks every field of `body` against its line of the table `lines`.
 pub(crate) fn check_against<'l>(
     lines: impl IntoIterator<Item = &'l FieldSpec>,
     body: &Value,
@@ -35,7 +35,7 @@ pub(crate) fn check_against<'l>(
     Ok(())
 }
 
-/// 501 for a feature, or a value of a field, that the job could not run without.
+/// Refuses, with 501, features and values of fields without which the job could not run.
 pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     let root = JsonField::root(body);
     for (path, kind, _, handling) in field_specs() {
@@ -61,7 +61,8 @@ pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// 501 for fine-tuning: such a job names a model instead of code. One with code of its own runs it.
+/// Refuses fine-tuning with 501: such a job names a model instead of code. A job with code of its
+/// own runs it.
 pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
     let given = |pointer: &&str| body.pointer(pointer).is_some_and(|value| !is_empty(value));
     let code = [
@@ -81,7 +82,7 @@ pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
     }
 }
 
-/// The fields that hold the last step of `path`, and that step: a name, or none for an element.
+/// The parents of the last step of `path`, and that step: a name, or `None` for an element.
 fn parents<'a, 'p>(
     root: &JsonField<'a>,
     path: &'p str,

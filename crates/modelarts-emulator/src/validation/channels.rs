@@ -15,7 +15,7 @@ use crate::{
 
 const LISTS: [&str; 2] = ["inputs", "outputs"];
 
-/// Each channel with its path for messages.
+/// Each channel, with its path for messages.
 fn channels<'a>(creation: &Creation<'a>) -> impl Iterator<Item = (String, &'a Value)> + use<'a> {
     let creation = *creation;
     LISTS.into_iter().flat_map(move |list| {
@@ -26,7 +26,7 @@ fn channels<'a>(creation: &Creation<'a>) -> impl Iterator<Item = (String, &'a Va
     })
 }
 
-/// Jobs that tune a model are sent inputs without names.
+/// Inputs are named, except in fine-tuning jobs.
 pub(super) fn input_named(creation: &Creation<'_>) -> Result<(), ApiError> {
     let inputs = creation.list("/algorithm/inputs");
     let unnamed = |input: &Value| text_of(input, "/name").is_none();
@@ -130,7 +130,7 @@ pub(super) fn channel_variable_name(creation: &Creation<'_>) -> Result<(), ApiEr
     Ok(())
 }
 
-/// `attributes` is an object, the same as text, or the name of one (SOURCES D-17).
+/// `attributes` is an object, an object as text, or the name of one (SOURCES D-17).
 pub(super) fn constraint_attributes(creation: &Creation<'_>) -> Result<(), ApiError> {
     for (path, channel) in channels(creation) {
         let constraints = channel.get("remote_constraint").and_then(Value::as_array);
@@ -204,7 +204,7 @@ pub(super) fn dataset_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Data sets of the asset service have no versions.
+/// A data set has a version, except those of the asset service.
 pub(super) fn dataset_version(creation: &Creation<'_>) -> Result<(), ApiError> {
     let inputs = creation.list("/algorithm/inputs").iter().enumerate();
     for (at, input) in inputs {

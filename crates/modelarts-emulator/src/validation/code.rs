@@ -1,4 +1,4 @@
-//! Rules on where the code comes from and what it runs on.
+//! Rules on the source of the code and its engine.
 
 use crate::{
     api::error::ApiError,
@@ -17,13 +17,14 @@ pub(super) fn subscription_and_version(creation: &Creation<'_>) -> Result<(), Ap
     if creation.has("/algorithm/subscription_id") == creation.has("/algorithm/item_version_id") {
         return Ok(());
     }
-    rule_broken("algorithm.subscription_id and algorithm.item_version_id must come together")
+    rule_broken("algorithm.subscription_id and algorithm.item_version_id must be set together")
 }
 
-/// Beside a subscription the id counts.
+/// A job has at most one stored algorithm. If it names two, `id` takes precedence over the
+/// subscription.
 pub(super) fn one_stored_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.has("/algorithm/id") && creation.has("/algorithm/subscription_id") {
-        return rule_broken("algorithm.id must not stand beside algorithm.subscription_id");
+        return rule_broken("algorithm.id must not be set together with algorithm.subscription_id");
     }
     Ok(())
 }
@@ -32,7 +33,8 @@ fn names_stored(creation: &Creation<'_>) -> bool {
     creation.has("/algorithm/id") || creation.has("/algorithm/subscription_id")
 }
 
-/// Code and engine of the job then take the place of the algorithm's.
+/// A job from a stored algorithm has no code of its own. If it has, its code and engine replace
+/// those of the algorithm.
 pub(super) fn stored_algorithm_code(creation: &Creation<'_>) -> Result<(), ApiError> {
     beside_stored(creation, ["code_dir", "boot_file"])
 }
@@ -51,14 +53,14 @@ fn beside_stored(creation: &Creation<'_>, own: [&str; 2]) -> Result<(), ApiError
     });
     match own {
         Some(name) => rule_broken(&format!(
-            "algorithm.{name} must not stand beside a stored algorithm"
+            "algorithm.{name} must not be set together with a stored algorithm"
         )),
         None => Ok(()),
     }
 }
 
-/// Subscriptions come from a gallery. There is none, so only a job with code of its own can name
-/// one: that code runs.
+/// The stored algorithm exists. Subscriptions come from a gallery, which the emulator does not
+/// have, so that only a job with code of its own, which runs, can name one.
 pub(super) fn algorithm_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     let own = creation.has("/algorithm/boot_file") || creation.has("/algorithm/command");
     let found = creation.stored.is_some() || (own && !creation.has("/algorithm/id"));
@@ -68,7 +70,7 @@ pub(super) fn algorithm_exists(creation: &Creation<'_>) -> Result<(), ApiError> 
     Ok(())
 }
 
-/// True for a job that must name its code itself.
+/// True for a job that must name its own code.
 fn says_code(creation: &Creation<'_>) -> bool {
     creation.at("/algorithm").is_some()
         && !names_stored(creation)
@@ -80,7 +82,7 @@ fn engine_has(creation: &Creation<'_>, name: &str) -> bool {
     creation.has(&format!("/algorithm/engine/{name}"))
 }
 
-/// True where an engine of the platform is named, which an image may then replace.
+/// True if an engine of the platform is named, which an image may then replace.
 fn names_engine(creation: &Creation<'_>) -> bool {
     engine_has(creation, "engine_id") || engine_has(creation, "engine_name")
 }
@@ -94,12 +96,13 @@ pub(super) fn boot_file_needs_code_dir(creation: &Creation<'_>) -> Result<(), Ap
 
 pub(super) fn command_or_boot_file(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.has("/algorithm/boot_file") && creation.has("/algorithm/command") {
-        return rule_broken("algorithm.command must not stand beside algorithm.boot_file");
+        return rule_broken("algorithm.command must not be set together with algorithm.boot_file");
     }
     Ok(())
 }
 
-/// A boot file does not make up for the command of an image; only an engine that is named does.
+/// Without a named engine, an image and a command are set together. A boot file does not replace
+/// the command.
 pub(super) fn image_and_command(creation: &Creation<'_>) -> Result<(), ApiError> {
     let command = creation.has("/algorithm/command");
     let image = engine_has(creation, "image_url");
@@ -111,7 +114,7 @@ pub(super) fn image_and_command(creation: &Creation<'_>) -> Result<(), ApiError>
 
 pub(super) fn boot_file_required(creation: &Creation<'_>) -> Result<(), ApiError> {
     let starts = creation.has("/algorithm/boot_file") || creation.has("/algorithm/command");
-    // An image without an engine and without a command breaks the rule before.
+    // An image without an engine and without a command breaks the previous rule.
     let image = engine_has(creation, "image_url") && !names_engine(creation);
     if says_code(creation) && !starts && !image {
         return rule_broken("algorithm.boot_file is required");
@@ -139,7 +142,7 @@ pub(super) fn engine_for_boot_file(creation: &Creation<'_>) -> Result<(), ApiErr
     Ok(())
 }
 
-/// An image needs no version, and an id says both.
+/// An engine has a name and a version, unless it has an image or an id.
 pub(super) fn engine_name_and_version(creation: &Creation<'_>) -> Result<(), ApiError> {
     let has = |name: &str| engine_has(creation, name);
     let pair = has("engine_name") == has("engine_version");
@@ -151,12 +154,13 @@ pub(super) fn engine_name_and_version(creation: &Creation<'_>) -> Result<(), Api
 
 pub(super) fn engine_id_beside_image(creation: &Creation<'_>) -> Result<(), ApiError> {
     if engine_has(creation, "engine_id") && engine_has(creation, "image_url") {
-        return rule_broken("algorithm.engine.engine_id must not stand beside image_url");
+        return rule_broken("algorithm.engine.engine_id must not be set together with image_url");
     }
     Ok(())
 }
 
-/// The part before the first slash is a registry if it has a dot or a port.
+/// The path of an image has no registry. The part before the first slash is a registry if it has a
+/// dot or a port.
 pub(super) fn image_without_registry(creation: &Creation<'_>) -> Result<(), ApiError> {
     let image = creation.text("/algorithm/engine/image_url");
     let host = image.and_then(|image| Some(image.split_once('/')?.0));
@@ -176,7 +180,7 @@ pub(super) fn engine_version_needs_name(creation: &Creation<'_>) -> Result<(), A
     Ok(())
 }
 
-/// An engine beside an image only says which frame the image is built on.
+/// The engine exists. Beside an image, it only names the framework of the image.
 pub(super) fn engine_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     let engine = |name: &str| creation.text(&format!("/algorithm/engine/{name}"));
     let requested = match (
@@ -208,13 +212,13 @@ pub(super) fn sys_packages_need_image(creation: &Creation<'_>) -> Result<(), Api
         .all(|name| engine_has(creation, name));
     if requested && !all {
         return rule_broken(
-            "algorithm.engine.install_sys_packages must stand beside engine_name, engine_version and image_url",
+            "algorithm.engine.install_sys_packages must be set together with engine_name, engine_version and image_url",
         );
     }
     Ok(())
 }
 
-/// `file://`: the code lies in the image.
+/// True for `file://`: the code is in the image.
 fn in_image(creation: &Creation<'_>) -> bool {
     creation
         .text("/algorithm/code_dir")
@@ -228,7 +232,7 @@ pub(super) fn boot_file_inside(creation: &Creation<'_>) -> Result<(), ApiError> 
     ) else {
         return Ok(());
     };
-    // A path that cannot be read is another rule's.
+    // Invalid paths are reported by another rule.
     if let (Ok(file), Ok(directory)) = (ObsPath::parse(file), ObsPath::parse(directory))
         && file.below(&directory).is_none()
     {
@@ -244,17 +248,17 @@ pub(super) fn boot_file_python(creation: &Creation<'_>) -> Result<(), ApiError> 
     }
 }
 
-/// Directories that Huawei Cloud keeps for itself: the first two as they are, the others with
-/// everything below them.
+/// Directories that Huawei Cloud reserves: the first two themselves, the others with everything
+/// below them.
 const RESERVED_DIRS: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
 const RESERVED_TREES: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
-/// Neither local directory has an effect for an engine of version 1.
+/// False for an engine of version 1, which ignores both local directories.
 fn has_effect(creation: &Creation<'_>) -> bool {
     creation.engine().is_none_or(|engine| !engine.v1_compatible)
 }
 
-/// The local code directory, without slashes at the end.
+/// The local code directory, without trailing slashes.
 fn own_code_dir<'a>(creation: &Creation<'a>) -> Option<&'a str> {
     let path = creation.text("/algorithm/local_code_dir");
     let path = path.filter(|_| has_effect(creation) && !in_image(creation));
@@ -272,7 +276,7 @@ pub(crate) fn local_code_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
             && (RESERVED_DIRS.contains(&path) || RESERVED_TREES.iter().any(below))
         {
             return Err(ApiError::local_code_dir(
-                "it must not be a directory that the service keeps for itself",
+                "it must not be a directory reserved by the service",
             ));
         }
     }
@@ -297,7 +301,7 @@ pub(crate) fn working_dir(creation: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// The emulator has no such directories (501).
+/// The working directory is a plain absolute path. The emulator does not have others (501).
 pub(super) fn working_dir_plain(creation: &Creation<'_>) -> Result<(), ApiError> {
     match creation.text("/algorithm/working_dir") {
         Some(path) if has_effect(creation) && path.starts_with('/') => {

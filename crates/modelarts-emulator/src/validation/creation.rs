@@ -1,4 +1,4 @@
-//! A creation that is checked, beside the state of the service that it is checked by.
+//! A creation to be checked, with the state of the service.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -10,37 +10,37 @@ use crate::{
     validation::fields::ignored::is_empty,
 };
 
-/// The state and the permissions of the service.
+/// The offer of the service, with its permissions.
 #[derive(Debug)]
 pub(crate) struct Offer {
     pub(crate) cloud: Cloud,
     pub(crate) pools: Vec<Pool>,
-    /// Buckets that jobs cannot use.
+    /// Encrypted buckets, which jobs cannot use.
     pub(crate) encrypted: BTreeSet<String>,
-    /// Organizations of the image registry that the user may save images to; any, if it is empty.
+    /// Organizations of the image registry that the user may save images to; any if empty.
     pub(crate) organizations: BTreeSet<String>,
-    /// `<id>/<version id>` are data sets in here.
+    /// Directory of data sets, `<id>/<version id>`.
     pub(crate) datasets: Option<PathBuf>,
     pub(crate) obs: ConfinedDir,
-    /// Documented fields without an effect here are refused.
+    /// Refuses documented fields without an effect here.
     pub(crate) strict: bool,
 }
 
-/// The body of a request for a job, beside the offer that it is checked against. Members are named
-/// by JSON pointers; null and empty text count as absent.
+/// The body of a creation, with the offer that it is checked against. Members are named by JSON
+/// pointers; null and empty text count as absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Creation<'a> {
     pub(crate) body: &'a Value,
     pub(crate) offer: &'a Offer,
-    /// The algorithm that `algorithm.id` names, if it is there.
+    /// The algorithm with the id `algorithm.id`, if it exists.
     pub(crate) stored: Option<&'a Value>,
-    /// True for an algorithm that is to be stored, which is checked in the form of a job.
+    /// True for an algorithm to be stored, which is checked in the form of a job.
     pub(crate) is_algorithm: bool,
-    /// The user may ask for priority 3.
+    /// The user may request priority 3.
     pub(crate) may_prioritise: bool,
 }
 
-/// The field by which a job names a model of the platform to tune.
+/// The field with which a job names a model of the platform for fine-tuning.
 pub(crate) fn fine_tuned_field(body: &Value) -> Option<&'static str> {
     let fields = [
         "/train_type",
@@ -71,12 +71,12 @@ impl<'a> Creation<'a> {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// True for a job that tunes a model of the platform, which brings its own code.
+    /// True for a fine-tuning job, whose code is that of the platform.
     pub(super) fn is_fine_tuning(&self) -> bool {
         fine_tuned_field(self.body).is_some()
     }
 
-    /// True for a heterogeneous job: code, data and place are those of its tasks.
+    /// True for a heterogeneous job: code, data and resources are in its tasks.
     pub(super) fn has_tasks(&self) -> bool {
         !self.list("/tasks").is_empty()
     }

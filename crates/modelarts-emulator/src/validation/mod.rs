@@ -1,11 +1,11 @@
 //! The rules on a creation.
 //!
-//! First comes the table of fields ([`fields`], checked by [`body_shape`]), then the rules between
-//! fields, in the order of [`RULES`]. The first broken one is the answer, with the service's own
-//! status and code; advice is only logged. [`creation`] is the body with the service's offer, which
-//! each rule gets. [`roles`] makes ordinary jobs of the roles of a heterogeneous one.
+//! First the table of fields is checked ([`fields`], with [`body_shape`]), then the rules between
+//! fields, in the order of [`RULES`]. The first broken rule determines the response, with the
+//! service's own status and code; advice is only logged. Each rule takes a [`creation`], the body
+//! with the service's offer. [`roles`] converts the roles of a heterogeneous job to ordinary jobs.
 //!
-//! `openapi/SOURCES.md` has a row for each rule with what it rests on.
+//! `openapi/SOURCES.md` has a row for each rule with its evidence.
 
 pub(crate) mod annotations;
 pub(crate) mod body_shape;
@@ -26,22 +26,22 @@ use std::collections::BTreeMap;
 
 use crate::{api::error::ApiError, validation::creation::Creation};
 
-/// The evidence for a rule, as `openapi/SOURCES.md` has it.
+/// The evidence for a rule, as given in `openapi/SOURCES.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Basis {
-    /// The service was seen to refuse such jobs, or its list of codes names this cause.
+    /// The service refuses such jobs, as observed or by its list of codes.
     Refusal,
-    /// A document says that it must be so.
+    /// A document requires it.
     Must,
-    /// Advice of a document, or what seems to follow from one: such jobs are taken.
+    /// A document advises it, or it seems to follow from one: such jobs are accepted.
     Advice,
 }
 
 use Basis::{Advice, Must, Refusal};
 
-/// One rule between fields, or between a field and what the service has.
+/// A rule between fields, or between a field and the offer of the service.
 pub(crate) struct Rule {
-    /// Its name in `openapi/SOURCES.md`, and in the client.
+    /// Its name in `openapi/SOURCES.md` and in the client.
     pub(crate) name: &'static str,
     basis: Basis,
     check: fn(&Creation<'_>) -> Result<(), ApiError>,
@@ -55,7 +55,7 @@ const fn rule(
     Rule { name, basis, check }
 }
 
-/// All of them, in the order in which they are checked.
+/// All rules, in the order in which they are checked.
 pub(crate) const RULES: &[Rule] = &[
     rule("kind-of-cloud", Must, annotations::kind_of_cloud),
     rule("tasks-or-spec", Advice, annotations::tasks_or_spec),
@@ -292,9 +292,9 @@ pub(crate) const RULES: &[Rule] = &[
     rule("input-exists", Refusal, storage::input_exists),
 ];
 
-/// The first broken rule, if there is one. Features that this emulator does not have come last: a
-/// request that the service would refuse is refused as the service does it. Fine-tuning comes
-/// before the rules, as those on code and data are not its own.
+/// Returns the error of the first broken rule. Features that the emulator lacks are checked last,
+/// so that a request that the service would refuse is refused with its error. Fine-tuning is
+/// checked before the rules, because those on code and data do not apply to it.
 pub(crate) fn check(creation: &Creation<'_>) -> Result<(), ApiError> {
     body_shape::check(creation.body)?;
     for rule in RULES {
@@ -322,7 +322,7 @@ pub(crate) fn check(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Checks each role by the rules for ordinary jobs.
+/// Checks each role with the rules for ordinary jobs.
 fn check_roles(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut nodes_in_pools: BTreeMap<&str, i64> = BTreeMap::new();
     let roles = roles::role_bodies(creation.body);

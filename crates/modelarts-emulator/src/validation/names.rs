@@ -1,4 +1,4 @@
-//! Names.
+//! Checks of names.
 
 /// 1 to 64 letters, digits, hyphens and underscores.
 pub(crate) fn is_name(text: &str) -> bool {
@@ -8,7 +8,7 @@ pub(crate) fn is_name(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }
 
-/// Letters, digits and underscores, not a digit first.
+/// Letters, digits and underscores, not starting with a digit.
 pub(super) fn is_variable(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes

@@ -1,4 +1,4 @@
-//! Rules on hyper-parameters, their search, and on what a stored algorithm leaves open.
+//! Rules on hyper-parameters and their search, and on jobs from stored algorithms.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ fn name(parameter: &Value) -> &str {
     text_of(parameter, "/name").unwrap_or_default()
 }
 
-/// Values are texts, whatever their type; none is an empty one.
+/// The value of a parameter, which is a text for all types; empty if absent.
 fn value(parameter: &Value) -> &str {
     text_of(parameter, "/value").unwrap_or_default()
 }
@@ -77,7 +77,8 @@ pub(super) fn parameter_ranges(creation: &Creation<'_>) -> Result<(), ApiError> 
     Ok(())
 }
 
-/// Not of an algorithm that is stored: its jobs give the value.
+/// A required parameter has a value. Does not apply to an algorithm that is being stored: its jobs
+/// set the value.
 pub(super) fn parameter_required(creation: &Creation<'_>) -> Result<(), ApiError> {
     if creation.is_algorithm {
         return Ok(());
@@ -140,7 +141,7 @@ pub(super) fn parameter_in_range(creation: &Creation<'_>) -> Result<(), ApiError
 
 // ---- hyper-parameter search ----
 
-/// The algorithms of the search, in the order of the example (SOURCES X).
+/// The search algorithms, in the order of the example (SOURCES X).
 pub(super) const SEARCHES: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"];
 
 pub(super) fn search_rewards(creation: &Creation<'_>) -> Result<(), ApiError> {
@@ -159,7 +160,8 @@ pub(super) fn search_algorithms(creation: &Creation<'_>) -> Result<(), ApiError>
         let name = text_of(algorithm, "/name").unwrap_or_default();
         if !SEARCHES.contains(&name) {
             return Err(ApiError::invalid_parameter(format!(
-                "algorithm.policies.auto_search.algo_configs: {name} is not a search algorithm"
+                "algorithm.policies.auto_search.algo_configs: {name} must be one of [{}]",
+                SEARCHES.join(" ")
             )));
         }
     }
@@ -241,7 +243,7 @@ fn config<'a>(stored: &'a Value, list: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// An algorithm says of each input which kinds of data it takes; none means any.
+/// Inputs have a kind of data that the algorithm accepts; no kinds accept any.
 pub(super) fn data_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
     let Some(stored) = creation.stored else {
         return Ok(());
@@ -269,8 +271,8 @@ pub(super) fn data_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiErro
     Ok(())
 }
 
-/// Parameters, inputs and outputs of a job are those of its algorithm: parameters it does not know
-/// need `parameters_customization`, those that are not editable keep their value.
+/// Parameters, inputs and outputs of a job match its algorithm: further parameters need
+/// `parameters_customization`, and parameters that are not editable keep their value.
 pub(super) fn job_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
     let Some(stored) = creation.stored else {
         return Ok(());

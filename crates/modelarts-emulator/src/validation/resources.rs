@@ -1,4 +1,4 @@
-//! Rules on where a job runs: pool, flavor, nodes, user, priority.
+//! Rules on the resources of a job: pool, flavor, nodes, user, priority.
 
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ pub(super) fn pool_trains(creation: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// Pools with cards take the flavors of pools only, pools without take none.
+/// GPU pools take flavors of pools only, CPU pools none.
 pub(super) fn flavor_of_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
     let Some(flavor) = creation.flavor() else {
         return Ok(());
@@ -75,7 +75,7 @@ pub(super) fn flavor_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// `resource_requirements` of a stored algorithm.
+/// The flavor meets `resource_requirements` of a stored algorithm.
 pub(super) fn flavor_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
     let (Some(stored), Some(flavor)) = (creation.stored, creation.flavor()) else {
         return Ok(());
@@ -98,7 +98,7 @@ pub(super) fn flavor_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiEr
             .get("values")
             .or_else(|| requirement.get("value"))
             .and_then(Value::as_array);
-        // A mode that allows several allows one, too.
+        // A mode that allows several nodes allows one as well.
         let allowed = values.is_none_or(|values| {
             values.is_empty()
                 || values.iter().filter_map(Value::as_str).any(|value| {
@@ -141,8 +141,8 @@ pub(super) fn nodes_of_flavor(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// `engine.run_user`: documents have no field for the user id of a request (SOURCES O, S, F3);
-/// answers have this one.
+/// `engine.run_user`: requests have no documented field for the user id (SOURCES O, S, F3);
+/// responses have this one.
 fn run_user(creation: &Creation<'_>) -> Option<Result<u64, String>> {
     let value = creation.at("/algorithm/engine/run_user")?;
     let text = match value {
@@ -206,7 +206,8 @@ pub(super) fn priority_permission(creation: &Creation<'_>) -> Result<(), ApiErro
     Ok(())
 }
 
-/// On a pool of supernodes the service puts 1 where it is left out.
+/// `affinity_group_size` is set where the affinity needs it. On a pool of supernodes the service
+/// sets it to 1 by default.
 pub(crate) fn affinity_group_size(creation: &Creation<'_>) -> Result<(), ApiError> {
     let affinity = "/spec/schedule_policy/required_affinity";
     let kind = creation.text(&format!("{affinity}/affinity_type"));
@@ -221,7 +222,7 @@ pub(crate) fn affinity_group_size(creation: &Creation<'_>) -> Result<(), ApiErro
     }
 }
 
-/// The conditions on nodes that must hold, and those that are wished for.
+/// The required and the preferred conditions on nodes.
 fn terms<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
     let policy = "/spec/schedule_policy";
     let required = format!("{policy}/required_affinity/node_affinity/nodeSelectorTerms");

@@ -1,10 +1,10 @@
-//! The roles of a heterogeneous job, each as the ordinary job that it would be alone.
+//! The roles of a heterogeneous job, converted to ordinary jobs.
 
 use serde_json::{Map, Value, json};
 
 use crate::{api::error::ApiError, validation::fields::visible::known_part};
 
-/// The roles of a body: each as it was given, with known fields only, and as the body of an
+/// The roles of a body, each in two forms: as given, with known fields only, and as the body of an
 /// ordinary job.
 pub(crate) fn role_bodies(given: &Value) -> Vec<(Value, Value)> {
     let mut known_part = known_part(given);
@@ -14,7 +14,7 @@ pub(crate) fn role_bodies(given: &Value) -> Vec<(Value, Value)> {
     };
     let roles = tasks.into_iter().map(|task| {
         let mut algorithm = Map::new();
-        // Parameters, channels and the engine have two places.
+        // Parameters, channels and the engine may be in two places.
         for place in ["/algorithm/job_config", "/algorithm"] {
             let members = task.pointer(place).and_then(Value::as_object);
             let members = members.into_iter().flatten();
@@ -40,7 +40,7 @@ fn is_empty(value: &Value) -> bool {
     value.is_null() || *value == json!([]) || *value == json!({})
 }
 
-/// An error of the role as an ordinary job, with the names that its fields have in `tasks`.
+/// Renames the fields in an error of a role to their names in `tasks`.
 pub(crate) fn rename_fields(error: ApiError, at: usize, task: &Value) -> ApiError {
     let element = format!("tasks[{at}]");
     let algorithm = format!("{element}.algorithm.");

@@ -15,8 +15,8 @@ const MAX_FILES: usize = 1000;
 const MAX_LEVELS: usize = 32;
 const MAX_GIGABYTES: u64 = 5;
 
-/// Every OBS path of the request. Those of a search by files are none: the service takes
-/// `/config/search.yaml` where there is no such bucket.
+/// Every OBS path of the request. Those of a search by files are not checked: the service accepts
+/// `/config/search.yaml` without such a bucket.
 fn all_paths<'a>(creation: &Creation<'a>) -> Vec<&'a str> {
     let mut paths: Vec<&str> = [
         "/algorithm/code_dir",
@@ -28,7 +28,7 @@ fn all_paths<'a>(creation: &Creation<'a>) -> Vec<&'a str> {
     .filter_map(|pointer| creation.text(pointer))
     .collect();
     for list in ["/algorithm/inputs", "/algorithm/outputs"] {
-        // Empty is not absent here: a channel without a place is a broken path.
+        // An empty path counts here: a channel without a location is an error.
         paths.extend(creation.list(list).iter().filter_map(|channel| {
             channel
                 .pointer("/remote/obs/obs_url")
@@ -43,7 +43,7 @@ fn all_paths<'a>(creation: &Creation<'a>) -> Vec<&'a str> {
 pub(super) fn obs_paths(creation: &Creation<'_>) -> Result<(), ApiError> {
     for text in all_paths(creation) {
         let path = ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))?;
-        // An output need not exist yet: its path is checked again when it is written.
+        // An output need not exist yet: its path is checked again before writing.
         if let Err(error) = creation.offer.obs.resolve(&path.relative())
             && error.kind() == io::ErrorKind::Other
         {
@@ -65,7 +65,7 @@ pub(super) fn bucket_not_encrypted(creation: &Creation<'_>) -> Result<(), ApiErr
     Ok(())
 }
 
-/// Where an OBS path of the request lies.
+/// The location of an OBS path of the request.
 fn find(creation: &Creation<'_>, pointer: &str) -> Option<io::Result<std::path::PathBuf>> {
     let path = ObsPath::parse(creation.text(pointer)?).ok()?;
     Some(creation.offer.obs.resolve(&path.relative()))
@@ -143,7 +143,7 @@ pub(super) fn code_dir_size(creation: &Creation<'_>) -> Result<(), ApiError> {
     })
 }
 
-/// An input is a directory that is there, not a single file.
+/// An input is an existing directory, not a file.
 pub(super) fn input_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
     for input in creation.list("/algorithm/inputs") {
         let text = input.pointer("/remote/obs/obs_url").and_then(Value::as_str);

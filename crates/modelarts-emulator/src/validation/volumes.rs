@@ -15,7 +15,7 @@ const KINDS: [(&str, &str); 3] = [
     ("pfs", "pfs_path"),
     ("obs", "obs_path"),
 ];
-/// The most volumes of a job: the user guide calls them disks (SOURCES F3).
+/// Maximum number of volumes of a job: the user guide calls them disks (SOURCES F3).
 const MAX_VOLUMES: usize = 8;
 
 fn rule_broken(what: impl std::fmt::Display) -> Result<(), ApiError> {
@@ -26,12 +26,12 @@ fn given(volume: &Value, kind: &str) -> bool {
     volume.get(kind).is_some_and(|value| !value.is_null())
 }
 
-/// One thing that is mounted.
+/// A mount of a volume.
 struct Mount<'a> {
     kind: &'static str,
-    /// The path that is mounted, if the request has it.
+    /// The path to mount, if given.
     source: Option<&'a str>,
-    /// Where it is mounted, without slashes at the end.
+    /// The mount point, without trailing slashes.
     local_path: Option<&'a str>,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn volume_one_kind(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// NFS volumes need nothing (SOURCES D-130).
+/// A volume has a path, except an NFS volume (SOURCES D-130).
 pub(super) fn volume_path(creation: &Creation<'_>) -> Result<(), ApiError> {
     let lacks = |mount: &Mount<'_>| {
         mount.kind != "nfs" && mount.source.is_none() && mount.local_path.is_none()
@@ -90,9 +90,7 @@ fn has_nfs(creation: &Creation<'_>) -> bool {
 
 pub(super) fn nfs_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
     if has_nfs(creation) && !creation.has_tasks() && !creation.has_pool() {
-        return rule_broken(
-            ": nfs must run in a dedicated pool, spec.resource.pool_id is required",
-        );
+        return rule_broken(": nfs must be mounted in a dedicated pool: set spec.resource.pool_id");
     }
     Ok(())
 }
@@ -104,7 +102,7 @@ pub(super) fn volumes_at_most_8(creation: &Creation<'_>) -> Result<(), ApiError>
     Ok(())
 }
 
-/// A bucket is no file system.
+/// A file system is mounted once. Does not apply to buckets.
 pub(super) fn volume_once(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut earlier = BTreeSet::new();
     for mount in mounts(creation).filter(|mount| mount.kind != "obs") {
@@ -127,7 +125,7 @@ pub(super) fn volume_places_different(creation: &Creation<'_>) -> Result<(), Api
 
 /// The default mounts that the user guide names (SOURCES F3).
 const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", container_path::MA_MOUNT_PATH];
-/// The directories that hold a default mount, and those of code, inputs, outputs and logs.
+/// The parents of the default mounts, and the directories of code, inputs, outputs and logs.
 const PLATFORM: [&str; 6] = [
     "/home",
     container_path::MA_HOME,
@@ -154,7 +152,7 @@ pub(super) fn volume_path_plain(creation: &Creation<'_>) -> Result<(), ApiError>
     })
 }
 
-/// True for a place where a volume would hide directories of the platform.
+/// True for a mount point that would hide directories of the platform.
 pub(crate) fn hides_platform(local_path: &str) -> bool {
     PLATFORM.contains(&local_path.trim_end_matches('/'))
 }

@@ -1,4 +1,4 @@
-//! What an emulator of this service must show, point by point, and the test that shows it.
+//! Acceptance points of the emulator, and the test that covers each.
 //!
 //! The facts behind the points have rows in `openapi/SOURCES.md`; those of jobs are under
 //! "Behaviour".
@@ -29,19 +29,19 @@ const POINTS: [(&str, &str, &str); 24] = [
     ("3. a deleted id: 400 2775 with error_solution", "handlers/api", "a_job_that_does_not_exist_is_a_400"),
     ("4. a duplicate name: 400 2751", "handlers/api", "a_name_is_taken_until_its_job_is_gone"),
     ("5. run_user 0 on the public pool: 400 2855", "acceptance", "root_is_for_dedicated_pools"),
-    ("6. a ninth SFS mount, a mount on /cache", "acceptance", "few_file_systems_and_not_everywhere"),
+    ("6. a ninth SFS mount, a mount on /cache", "acceptance", "volumes_are_limited_in_number_and_place"),
     ("7. environment variable 101", "validation/refused_jobs", "broken_rules_of_a_creation_name_the_field"),
     ("8. exit 1: retries by the switch, unconditional up to three", "execution/restart", "restarts_are_counted"),
-    ("9. a hang is an event; with hang-retry restarted in place", "execution/restart", "a_job_that_hangs_is_noticed_and_started_again_in_its_place"),
+    ("9. a hang is an event; with hang-retry restarted in place", "execution/restart", "a_job_that_hangs_is_restarted_in_place"),
     ("10. preempted: Pending again, schedule_count + 1", "execution/restart", "a_preempted_job_waits_and_runs_again"),
     ("11. outputs come back after a failure", "execution/running", "the_exit_code_decides_and_outputs_come_back_also_after_a_failure"),
     ("12. jobs are paged by page", "handlers/jobs/search", "offset_is_the_number_of_a_page"),
     ("12. algorithms are paged by page", "handlers/collections", "algorithms_are_changed_listed_and_deleted"),
     ("13. the head of the queue blocks", "acceptance", "the_head_of_the_queue_blocks_smaller_jobs"),
-    ("14. an unknown phase", "server/faults", "answers_say_what_no_document_says"),
+    ("14. an unknown phase", "server/faults", "responses_have_undocumented_values"),
     ("15. 429 with and without Retry-After", "server/faults", "statuses_and_pages_replace_the_answer"),
     ("16. MA_VJ_NAME and VC_*", "execution/running", "a_boot_file_gets_its_code_arguments_and_directories"),
-    ("16. VC_WORKER_HOSTS resolves", "runner/storage", "three_workers_of_the_example_meet_and_add_up"),
+    ("16. VC_WORKER_HOSTS resolves", "runner/storage", "three_workers_of_the_example_sum_their_values"),
     ("17. -1 is a gap in metrics", "handlers/jobs/operations", "metrics_are_measured"),
     ("18. the log's cap", "runner/storage", "a_log_has_a_cap"),
     ("19. K8S and K8s", "handlers/jobs/events", "all_events_of_a_completed_job"),
@@ -81,7 +81,7 @@ async fn root_is_for_dedicated_pools() {
 }
 
 #[tokio::test]
-async fn few_file_systems_and_not_everywhere() {
+async fn volumes_are_limited_in_number_and_place() {
     let nfs = tempfile::tempdir().unwrap();
     let site = Site::with(|builder| builder.nfs_root(nfs.path())).await;
     let mut job = site.script("mounts", "");
@@ -108,7 +108,8 @@ async fn few_file_systems_and_not_everywhere() {
     }
 }
 
-/// Two nodes: one runs, one is free; who asks for two waits, and who asks for one behind it, too.
+/// A pool of two nodes, of which one is in use: a job with two nodes waits, and so does a job with
+/// one node behind it.
 #[tokio::test]
 async fn the_head_of_the_queue_blocks_smaller_jobs() {
     let script = Script::from_json(r#"{"default": [{"seconds": 60}]}"#).unwrap();
@@ -126,7 +127,7 @@ async fn the_head_of_the_queue_blocks_smaller_jobs() {
         job["spec"]["resource"] = json!({"pool_id": "two", "node_count": nodes});
         ids.push(site.create(&job).await);
     }
-    // The third could run from the beginning, and does not.
+    // The third job would fit from the beginning.
     for (seconds, expected) in [
         (30, ["Running", "Pending", "Pending"]),
         (60, ["Completed", "Running", "Pending"]),
@@ -163,7 +164,7 @@ async fn the_clouds_differ() {
         let reply = site.client.post("/training-jobs", &job).await;
         assert_eq!(reply.error(), (expected.0, expected.1.to_owned()), "{job}");
     }
-    // The project that a login asks for has the name of the region.
+    // A login names the project by the region.
     let otc = Site::with(|builder| builder.password("p").cloud(Cloud::Otc)).await;
     let huawei = Site::with(|builder| builder.password("p")).await;
     for (site, project, status) in [
@@ -189,9 +190,9 @@ async fn the_clouds_differ() {
     }
 }
 
-/// Nulls, empty objects and bodies that are none, as in examples (SOURCES D-06, D-31, D-32).
+/// Nulls, empty objects and responses without a body, as in examples (SOURCES D-06, D-31, D-32).
 #[tokio::test]
-async fn nothing_is_written_as_documented() {
+async fn absent_values_have_the_documented_form() {
     let site = Site::start().await;
     let mut job = site.script("empty", "");
     job["algorithm"]["policies"] = json!({"auto_search": null});

@@ -1,4 +1,4 @@
-//! The emulator seen from outside, over HTTP. One program, so that it is linked once.
+//! Tests of the emulator over HTTP, in one program, which is linked once.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ mod catalog;
 mod cli;
 mod execution;
 mod handlers;
-/// The one that `cargo xtask spec` uses.
+/// The module of `cargo xtask spec`.
 #[path = "../../../../xtask/src/spec/json_schema.rs"]
 mod json_schema;
 mod runner;

@@ -1,4 +1,4 @@
-//! ListTrainingJobEvents: its query and its answer.
+//! ListTrainingJobEvents: its query and its response.
 
 use serde_json::{Value, json};
 
@@ -13,12 +13,12 @@ const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 100;
 const MAX_PATTERN: usize = 256;
 
-/// A checked query. Every mistake in it gets the same answer.
+/// A checked query. All errors in it have the same response.
 #[derive(Debug, Default)]
 pub(super) struct EventQuery {
     /// The number of the first event, counted in events (SOURCES O, P, F2).
     offset: usize,
-    /// How many events lie before the page.
+    /// Number of events before the page.
     skip: usize,
     limit: usize,
     descending: bool,
@@ -29,7 +29,7 @@ pub(super) struct EventQuery {
 }
 
 impl EventQuery {
-    /// Reads the query of a URL. Blank values count as absent, unknown names are ignored.
+    /// Parses the query of a URL. Blank values count as absent, unknown parameters are ignored.
     pub(crate) fn read(query: &str, offset: EventsOffset) -> Result<Self, ApiError> {
         let mut read = Self::parse(query).ok_or_else(ApiError::events_query)?;
         read.skip = match offset {
@@ -94,8 +94,8 @@ impl EventQuery {
         Some(read)
     }
 
-    /// The answer over all events of a job, in the order in which they were written. The times are
-    /// compared as they are shown: in whole seconds. `text` is the text of an event.
+    /// The response for all events of a job, in the order in which they were written. Times are
+    /// compared in whole seconds, as they are shown. `text` returns the text of an event.
     pub(crate) fn response(&self, events: &[Event], text: impl Fn(&Event) -> String) -> Value {
         let mut matching: Vec<&Event> = events
             .iter()

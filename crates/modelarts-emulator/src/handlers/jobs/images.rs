@@ -1,5 +1,5 @@
-//! Containers of tasks that are saved as images. The emulator has no image registry: the saving is
-//! a record, whose status follows from the time since it was asked for.
+//! Containers of tasks saved as images. The emulator has no image registry: an image is a record,
+//! whose status follows from the time since the request.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -14,11 +14,11 @@ use crate::{
     job::{Job, SavedImage, state::JobState},
 };
 
-/// The most characters of a name and of a tag.
+/// Maximum number of characters of a name and of a tag.
 const MAX_NAME: usize = 512;
 const MAX_TAG: usize = 64;
 
-/// How far a saving is.
+/// The progress of saving an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     Init,
@@ -28,7 +28,8 @@ enum Status {
 }
 
 impl Status {
-    /// The container must live until the image is saved. Running records have whole seconds.
+    /// The status at `now`. The container must live until the image is saved. Running records have
+    /// whole seconds.
     fn of(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> Self {
         let done = image.created.plus(call.state.timing.saving_image);
         let run = job.records.get(image.run);
@@ -51,7 +52,7 @@ impl Status {
         }
     }
 
-    /// The text of `ACTIVE` is one of the service (SOURCES K); the others are not known.
+    /// The text of `ACTIVE` is that of the service (SOURCES K); the others are not known.
     const fn message(self) -> &'static str {
         match self {
             Self::Active => "BuildImage,True,Commit successfully|PushImage,True,Push successfully",
@@ -72,7 +73,7 @@ fn render(image: &SavedImage, status: Status) -> Value {
     })
 }
 
-/// A member of 1 to `most` characters: these letters, digits, hyphens, underscores and dots.
+/// A member of 1 to `most` characters: `letters`, digits, hyphens, underscores and dots.
 fn read_word<'a>(
     body: &JsonField<'a>,
     name: &str,
@@ -88,8 +89,8 @@ fn read_word<'a>(
     Ok(text)
 }
 
-/// Any job can be saved while it runs: on the service one without `runtime_type` was
-/// (SOURCES.md, D-116).
+/// Saves a running job as an image. `runtime_type` is not required: the service saved a job without
+/// it (SOURCES.md, D-116).
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     call.read(|_| ())?;
     let body = call.json()?;
@@ -132,7 +133,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::CREATED, shown))
 }
 
-/// The last saving of the task's container.
+/// The last saved image of the task's container.
 pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
     let shown = call.read(|job| {

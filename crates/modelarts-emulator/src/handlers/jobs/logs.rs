@@ -13,9 +13,9 @@ use crate::{
     runner::LogTail,
 };
 
-/// A log preview has at most 5 MB.
+/// Maximum size in bytes of a log preview: 5 MB.
 const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
-/// How long a log is kept that is not exported: 30 days.
+/// Retention of a log that is not exported: 30 days.
 const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The worker that the path names.
@@ -28,7 +28,7 @@ pub(super) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
     })
 }
 
-/// Refuses what has been cleared away.
+/// Refuses logs that are beyond their retention.
 fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> {
     let ended = call.read(|job| job.ended)?;
     let exported = matches!(worker.request.log_export, LogExport::To(_));
@@ -38,7 +38,7 @@ fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> 
     Ok(())
 }
 
-/// The end of the worker's log, unless it has been cleared away.
+/// The end of the worker's log, within its retention.
 async fn log_tail(
     call: &ApiCall<'_>,
     worker: Worker,
@@ -53,7 +53,7 @@ fn log_error(error: std::io::Error) -> ApiError {
     ApiError::internal(format!("The log cannot be read: {error}."))
 }
 
-/// ModelArts.2776 and 2777, "not ready": a 204 has no body to say so.
+/// ModelArts.2776 and 2777, "not ready": 204, so that neither code nor message is in the response.
 fn not_ready() -> ApiResult {
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
@@ -64,7 +64,7 @@ pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
     };
     let mut content = tail.content.as_slice();
     if tail.full_size > content.len() as u64 {
-        // Cut in the middle of a character: its rest goes too.
+        // A cut within a character: its remaining bytes are dropped as well.
         while let [0x80..=0xbf, rest @ ..] = content {
             content = rest;
         }
@@ -92,8 +92,9 @@ pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
     }))
 }
 
-/// Some lines, from a line on. Lines are named by their number. Their length has no limit (SOURCES
-/// S); no more is given than in a preview, so there may be fewer lines than were asked for.
+/// Lines of a log from a base line on, which is given by its number. The number of bytes has no
+/// documented limit (SOURCES S); the emulator returns at most as many as in a preview, so that
+/// there may be fewer lines than requested.
 pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
     let count = call.number("lines", 1..=500, 50)?;

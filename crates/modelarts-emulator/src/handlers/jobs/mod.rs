@@ -1,6 +1,6 @@
-//! Handlers of the operations on jobs: creation, lists, changes, ends.
+//! Handlers of the operations on jobs: creation, lists, changes, stops and deletions.
 //!
-//! `search` and `events` read the queries of lists, `trial_table` renders trials; the other files
+//! `search` and `events` read the queries of lists, `trial_table` renders trials; the other modules
 //! have the operations below one job.
 
 pub(crate) mod events;
@@ -44,7 +44,7 @@ use crate::{
     },
 };
 
-/// Most jobs of one batch deletion.
+/// Maximum number of jobs of one batch deletion.
 const MAX_BATCH: usize = 100;
 
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
@@ -104,7 +104,7 @@ const CHANGES: &[FieldSpec] = &[
 ];
 
 /// Changes the description at any time, the priority while the job waits. The other members are
-/// only shown.
+/// stored and shown only.
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     body_shape::check_against(CHANGES, &body)?;
@@ -169,7 +169,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     ))
 }
 
-/// Asynchronous. A job that still runs is ended first (SOURCES D-156).
+/// Deletes a job asynchronously. An active job is stopped first (SOURCES D-156).
 pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let active = call.read(|job| !job.state.is_final())?;
     if active && call.state.quirks.delete_active == DeleteActive::Refuses {
@@ -201,7 +201,8 @@ fn delete_job(call: &ApiCall<'_>, id: &str) {
     }
 }
 
-/// All or none: the first that is not there, or in another workspace, is the answer.
+/// Deletes jobs, all or none: the first job that does not exist, or is in another workspace, causes
+/// the error.
 pub(crate) fn batch_delete(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let jobs = JsonField::root(&body).required("jobs")?;
@@ -253,7 +254,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     if action != "terminate" {
         return Err(match call.state.quirks.unknown_action {
             UnknownAction::Documented => ApiError::action_type(action),
-            // The text of the service (SOURCES K 15).
+            // The text is that of the service (SOURCES K 15).
             UnknownAction::Seen => {
                 ApiError::invalid_parameter("action_type must be one of [terminate restart]")
             }
@@ -283,7 +284,7 @@ pub(crate) fn events(call: &ApiCall<'_>) -> ApiResult {
     ok(query.response(&events, text))
 }
 
-/// A bare list.
+/// The tasks, as a list without an envelope.
 pub(crate) fn tasks(call: &ApiCall<'_>) -> ApiResult {
     let asked = call.number("schedule_count", 1..=usize::MAX, 0)?;
     let rows: Vec<Value> = call.read(|job| {
@@ -296,7 +297,8 @@ pub(crate) fn tasks(call: &ApiCall<'_>) -> ApiResult {
     ok(Value::Array(rows))
 }
 
-/// From the events: what happened between the queue and the end, once for each scheduling.
+/// The stages, derived from events: the steps between the queue and the end, once for each
+/// scheduling.
 pub(crate) fn stages(call: &ApiCall<'_>) -> ApiResult {
     let id = call.job_id();
     call.read(|_| ())?;

@@ -1,4 +1,4 @@
-//! Events that the code of a task reports.
+//! Events reported by the code of a task.
 
 use axum::http::StatusCode;
 
@@ -11,14 +11,14 @@ use crate::{
     job::event::{EventKind, Level, Source},
 };
 
-/// The one kind of report that there is (SOURCES S, P).
+/// The only documented kind of report (SOURCES S, P).
 const TRAINING_EVENT: &str = "training-event";
-/// The most characters of a reported type. It has no limit (SOURCES S, P): this one keeps events
-/// small.
+/// Maximum number of characters of a reported type. Sources have no limit (SOURCES S, P); this one
+/// keeps events small.
 const MAX_TYPE_LENGTH: usize = 256;
 
-/// The event is one of the job's. Its text is ours, the task and the type: the guide to events has
-/// none (SOURCES F1).
+/// Adds a reported event to those of the job. Its text, the task and the type, is the emulator's
+/// own, because the guide to events has none (SOURCES F1).
 pub(crate) fn add(call: &ApiCall<'_>) -> ApiResult {
     let kind = call.id("report_type");
     if kind != TRAINING_EVENT {

@@ -1,11 +1,11 @@
-//! The ranks of a job's workers in the network.
+//! The plan of the ranks of a job's workers in the network.
 
 use serde_json::json;
 
 use crate::handlers::call::{ApiCall, ApiResult, ok};
 
-/// Ranks are planned in pools of Ascend 910 nodes only, which the emulator does not have: for all
-/// other jobs the plan has failed, and the ranks are in the default order.
+/// Shows the plan. Ranks are planned only in pools of Ascend 910 nodes, which the emulator does not
+/// have: for all other jobs planning has failed, and ranks are in the default order.
 pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let ranks: Vec<String> = call.read(|job| {
         let workers = job.tasks().zip(0..);

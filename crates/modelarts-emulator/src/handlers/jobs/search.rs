@@ -21,18 +21,18 @@ use crate::{
     },
 };
 
-/// Rows per page when the request names no limit; no document has a default (SOURCES O, S, W).
+/// Page size when the request names no limit; no document has a default (SOURCES O, S, W).
 const DEFAULT_LIMIT: i64 = 10;
 const MAX_LIMIT: i64 = 50;
 const MAX_HOSTS: usize = 10;
-/// 31 days.
+/// Longest span of time of a search by tags or hosts: 31 days.
 const MAX_SPAN_MILLIS: i64 = 31 * 24 * 3600 * 1000;
 
 /// A checked search request.
 #[derive(Debug)]
 pub(super) struct JobSearch {
     selection: Selection,
-    /// Those of `host_ips`.
+    /// Addresses in `host_ips`.
     addresses: Vec<IpAddr>,
     workspace_id: String,
     limit: i64,
@@ -42,7 +42,8 @@ pub(super) struct JobSearch {
     count: JobsCount,
 }
 
-/// The keys of the reference (SOURCES O). `create_time` is a span of time, the others are texts.
+/// The filter keys of the reference (SOURCES O). `create_time` is a span of time, the others are
+/// texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FilterKey {
     CreateTime,
@@ -66,7 +67,7 @@ impl FilterKey {
 }
 
 impl JobSearch {
-    /// Reads a body.
+    /// Parses a body.
     pub(crate) fn read(body: &Value, quirks: &Quirks, now: Timestamp) -> Result<Self, ApiError> {
         let body = JsonField::root(body);
         refuse_nulls(&body)?;
@@ -127,7 +128,7 @@ impl JobSearch {
         })
     }
 
-    /// The answer over the jobs of a project.
+    /// The response for the jobs of a project.
     pub(crate) fn response(
         &self,
         store: &JobStore,
@@ -160,7 +161,7 @@ impl JobSearch {
         }))
     }
 
-    /// The tasks of a job with one of the addresses that were asked for.
+    /// The tasks of a job that have one of the requested addresses.
     fn matching_tasks(&self, job: &Job) -> Value {
         let there = |rank: u32| {
             let own = address(&job.id, rank).parse();
@@ -173,8 +174,8 @@ impl JobSearch {
     }
 }
 
-/// Refuses what the description declares without null: each member of a search, and of its tags.
-/// Filters are taken as they come, with less than it asks for.
+/// Refuses null in each member of a search, and of its tags, because the description does not
+/// declare them nullable. Filters are accepted with less than the description requires.
 fn refuse_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
     let mut members = body.members()?;
     for tag in body.items_of("tags")? {
@@ -186,7 +187,7 @@ fn refuse_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// `tags`: a key may be there once. None of its values, or only an empty one, is any.
+/// `tags`: each key at most once. No values, or a single empty one, match any value.
 fn tags(body: &JsonField<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
     let mut read: Vec<(String, Vec<String>)> = Vec::new();
     for (key, values) in tag_filters(body)? {
@@ -217,7 +218,7 @@ fn addresses(body: &JsonField<'_>) -> Result<Vec<IpAddr>, ApiError> {
     given.iter().map(read).collect()
 }
 
-/// Searches by tags or hosts look at 31 days: those of `create_time`, or the last ones.
+/// Limits searches by tags or hosts to 31 days: those of `create_time`, or the last ones.
 fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError> {
     let before =
         |end: Timestamp| Timestamp::from_millis(end.millis().saturating_sub(MAX_SPAN_MILLIS));
@@ -240,7 +241,7 @@ fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError>
     Ok(())
 }
 
-/// Adds one filter, unless all its values are blank: an example sends such ones (SOURCES X).
+/// Adds a filter, unless all its values are blank, as in an example (SOURCES X).
 fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError> {
     let key_text = filter.required("key")?.text()?;
     if UNDOCUMENTED_KEYS.contains(&key_text) {
@@ -286,7 +287,7 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
     Ok(())
 }
 
-/// Keys of the vendor's Terraform provider only (SOURCES T); their operators are not known.
+/// Keys that only the vendor's Terraform provider uses (SOURCES T); their operators are not known.
 const UNDOCUMENTED_KEYS: [&str; 4] = [
     "algorithm_id",
     "pool_id",
@@ -294,7 +295,7 @@ const UNDOCUMENTED_KEYS: [&str; 4] = [
     "training_experiment_id",
 ];
 
-/// Blank values are no condition, here either.
+/// Refuses a filter with such a key. Blank values are no condition here either.
 fn check_undocumented(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError> {
     for value in filter.items_of("value")? {
         if !value.text()?.is_empty() {

@@ -11,10 +11,10 @@ use crate::{
     store::tags::TagQuery,
 };
 
-/// A request names at most this many tags; a tag in a search has at most this many values.
+/// Maximum number of tags of a request, and of values of a tag in a search.
 const MAX_TAGS: usize = 10;
 
-/// `tags` of a body: keys of 1 to 128 characters with the members that `values` reads.
+/// Reads `tags` of a body: keys of 1 to 128 characters, with the members that `values` reads.
 fn read_tags<'a, T>(
     root: &JsonField<'a>,
     least: usize,
@@ -42,7 +42,7 @@ fn render_tags(tags: &BTreeMap<String, String>) -> Vec<Value> {
         .collect()
 }
 
-/// The value of a key that is there already is replaced. 204, with no body.
+/// Adds tags; an existing key gets the new value. Responds with 204, without a body.
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let given = read_tags(&JsonField::root(&body), 1, |tag| tag.text_of("value"))?;
@@ -92,7 +92,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"tags": rows}))
 }
 
-/// `tags` of a search.
+/// Reads `tags` of a search.
 pub(super) fn tag_filters<'a>(
     root: &JsonField<'a>,
 ) -> Result<Vec<(&'a str, Vec<&'a str>)>, ApiError> {
@@ -105,8 +105,8 @@ pub(super) fn tag_filters<'a>(
     })
 }
 
-/// Jobs by tags: values of a key are alternatives, keys all have to fit, a key without values has
-/// to be there. With the jobs themselves, or only their number.
+/// Finds jobs by tags, and returns them or only their number. Values of a key are alternatives; all
+/// keys have to match; a key without values has to exist.
 pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;

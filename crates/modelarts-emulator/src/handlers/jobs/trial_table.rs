@@ -1,4 +1,4 @@
-//! Trials as tables: all cells but `config` are text (SOURCES D-10, D-103).
+//! Trials as tables: all cells but `config` are texts (SOURCES D-10, D-103).
 
 use serde_json::{Map, Value, json};
 
@@ -29,7 +29,7 @@ pub(crate) fn trials_table(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
     let rows = job.trials.iter().map(|trial| {
         let last = trial.reports.last();
         let status = if job.settled && trial.status == TrialStatus::Running {
-            // The emulator ended while it ran, and the job was not run again.
+            // The emulator ended while the trial ran, and the job was not run again.
             TrialStatus::Terminated
         } else {
             trial.status
@@ -42,7 +42,7 @@ pub(crate) fn trials_table(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
             json!(trial.id),
             json!(trial.iterations.to_string()),
             seconds(trial, trial.ended.unwrap_or(now)),
-            // Empty in the only example.
+            // Empty in the only known example.
             json!(""),
             reward(last),
             json!(match status {
@@ -58,8 +58,8 @@ pub(crate) fn trials_table(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
     (json!(header), rows.collect())
 }
 
-/// The rows of one trial: one for each report, and when it has ended the last once more with
-/// `done`, as in the only example (ShowAutoSearchPerTrial).
+/// The rows of one trial (ShowAutoSearchPerTrial): one for each report and, after its end, the last
+/// one again with `done`, as in the only known example.
 pub(crate) fn trial_rows(job: &Job, trial: &Trial) -> Value {
     let names = names(job);
     let mut header = vec!["done", "pid", "best_reward", "time_total_s", "config"];
@@ -126,7 +126,7 @@ fn best(report: Option<&Report>) -> Value {
     json!(best.map(|best| best.to_string()).unwrap_or_default())
 }
 
-/// Each value twice, and the number of the trial, as in the examples.
+/// The configuration of a trial: each value twice, and the number of the trial, as in the examples.
 fn config(trial: &Trial) -> Value {
     let mut config = Map::new();
     for (name, value) in &trial.values {

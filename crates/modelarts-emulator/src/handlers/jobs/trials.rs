@@ -1,4 +1,4 @@
-//! Trials of a search, and what they tell about its parameters.
+//! Trials of a search, and the analysis of its parameters.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::{
     tuning::{importance::importance, settings::documented_algorithms, trial::TrialStatus},
 };
 
-/// Rows on a page when the request names no limit, as in an example (SOURCES D-58).
+/// Page size when the request names no limit, as in an example (SOURCES D-58).
 const PAGE: usize = 50;
 
 pub(crate) fn algorithms() -> ApiResult {
@@ -20,7 +20,7 @@ pub(crate) fn algorithms() -> ApiResult {
     ok(json!({"search_algo_count": rows.len(), "search_algo_list": rows}))
 }
 
-/// A page of the table; empty for a job that does not search.
+/// A page of the table; empty for a job without a search.
 pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let limit = match call.number("limit", 0..=usize::MAX, 0)? {
         0 => PAGE,
@@ -58,7 +58,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     ok(table.ok_or_else(|| unknown_trial(id))?)
 }
 
-/// Asks the trial to end. It does so a moment later, and the search goes on.
+/// Requests a trial to stop. It ends shortly afterwards, and the search continues.
 pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("trial_id");
     let asked = call.update(|job| {
@@ -75,7 +75,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     }
 }
 
-/// One row for each parameter, once there are two trials with a reward.
+/// The analysis: one row for each parameter, once two trials have a reward.
 pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
     let (names, trials) = call.read(|job| {
         let names = job
@@ -96,7 +96,7 @@ pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"header": ["parameters", "the mean/std of importance"], "data": rows}))
 }
 
-/// Where the picture lies, once it is drawn: when the search has ended.
+/// The path of a parameter's chart, which is drawn at the end of the search.
 pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
     let name = call.id("parameter_name");
     let (known, drawn, path) = call.read(|job| {

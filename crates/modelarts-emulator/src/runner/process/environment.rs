@@ -16,12 +16,12 @@ use crate::{
     runner::process::process_table::RUN_VARIABLE,
 };
 
-/// The whole environment of a worker: nothing comes from the emulator's own.
+/// The complete environment of a worker, which inherits nothing from the emulator.
 ///
-/// Presets of the service first (SOURCES G), then what makes a process on this machine behave
-/// (PATH, HOME, TMPDIR, PYTHONUNBUFFERED), then channels handed over as variables, then the job's
-/// own, which win; `run` comes last, because the emulator recognises the job's processes by it.
-/// Left out are the presets of networks, libraries and stores that are not there (NCCL_*, S3_*,
+/// Order: presets of the service (SOURCES G), variables that a process on this machine needs (PATH,
+/// HOME, TMPDIR, PYTHONUNBUFFERED), channels passed as variables, and the job's own variables,
+/// which take precedence. `run` comes last, because the emulator recognises the job's processes by
+/// it. Presets of networks, libraries and stores that do not exist here are left out (NCCL_*, S3_*,
 /// LD_LIBRARY_PATH).
 pub(crate) fn variables(
     worker: &Worker,
@@ -55,7 +55,7 @@ pub(crate) fn variables(
     );
     set("MA_CURRENT_IP", address(job_id, worker.rank).into());
     set("MA_CURRENT_INSTANCE_NAME", worker.pod().into());
-    // Public training scripts take a non-empty MA_VJ_NAME as the sign that they run on ModelArts.
+    // Public training scripts detect ModelArts by a non-empty MA_VJ_NAME.
     set("MA_VJ_NAME", format!("ma-job-{job_id}").into());
     set("VC_TASK_INDEX", index.to_string().into());
     set("VK_TASK_INDEX", index.to_string().into());
@@ -72,7 +72,7 @@ pub(crate) fn variables(
     set("HOME", fixed(MA_HOME));
     set("TMPDIR", directory.join("tmp").into_os_string());
     set("PATH", search_path(python));
-    // Not a preset of the service: it lets log lines appear while the code runs.
+    // Not a preset of the service: makes log lines appear while the code runs.
     set("PYTHONUNBUFFERED", text("1"));
 
     for channel in request.inputs.iter().chain(&request.outputs) {
@@ -87,8 +87,8 @@ pub(crate) fn variables(
     variables
 }
 
-/// The addresses of all workers of the job, by their role. Each worker gets those of all roles, as
-/// Volcano does it.
+/// The addresses of all workers of the job, by role. Each worker gets those of all roles, as from
+/// Volcano.
 fn hosts(worker: &Worker) -> BTreeMap<&str, Vec<String>> {
     let mut hosts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let parts = worker.job.role_requests().iter();
@@ -100,7 +100,7 @@ fn hosts(worker: &Worker) -> BTreeMap<&str, Vec<String>> {
     hosts
 }
 
-/// The directory of python3, then the system's.
+/// The search path: the directory of python3, then the system's directories.
 fn search_path(python: Option<&Path>) -> OsString {
     let mut path = OsString::new();
     if let Some(directory) = python.and_then(Path::parent) {

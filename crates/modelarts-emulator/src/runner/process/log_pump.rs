@@ -1,4 +1,4 @@
-//! From the output of a worker's processes into its log files, up to a size.
+//! Copying of the output of a worker's processes to its log files, up to a size.
 
 use std::{
     fs::File,
@@ -14,14 +14,14 @@ use tokio::{net::unix::pipe, task::JoinHandle};
 
 use crate::runner::worker_files::append_capped;
 
-/// How long to wait for the rest of the output when all known processes have gone. Where there
-/// is no `/proc`, a process that has left its group may hold the pipe open.
+/// Time to wait for the rest of the output after all known processes have ended. Without `/proc`, a
+/// process that has left its group may keep the pipe open.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The most bytes that a pipe of an ordinary process can hold (`pipe-max-size` of Linux).
+/// Maximum number of bytes in a pipe of an unprivileged process (`pipe-max-size` of Linux).
 const MAX_PIPE_LENGTH: u64 = 1 << 20;
 
-/// Reads the pipe of one worker.
+/// The reader of one worker's pipe.
 #[derive(Clone, Debug)]
 pub(super) struct Pump(Arc<Mutex<PumpState>>);
 
@@ -29,7 +29,7 @@ pub(super) struct Pump(Arc<Mutex<PumpState>>);
 struct PumpState {
     pipe: PipeReader,
     logs: Vec<Log>,
-    /// The most bytes of a log.
+    /// Maximum size in bytes of a log.
     cap: u64,
     ended: bool,
 }
@@ -41,7 +41,7 @@ struct Log {
 }
 
 impl Pump {
-    /// A pump into logs, and the end that processes write to.
+    /// Creates a pump into logs, and the end of the pipe for the processes.
     pub(super) fn new(logs: Vec<File>, cap: u64) -> io::Result<(Self, PipeWriter)> {
         let (pipe, writer) = io::pipe()?;
         let flags = fcntl_getfl(&pipe)?;
@@ -59,22 +59,22 @@ impl Pump {
         Ok((Self(Arc::new(Mutex::new(state))), writer))
     }
 
-    /// Takes what has been written so far. After that, the log has all that was written before.
+    /// Reads all output written so far, so that the log contains it.
     pub(super) fn drain(&self) {
         self.0.lock().drain();
     }
 
-    /// Pumps by itself until all writers have gone.
+    /// Starts to read until all writers have ended.
     pub(super) fn spawn(&self) -> io::Result<JoinHandle<()>> {
         let state = Arc::clone(&self.0);
-        // A second descriptor of the same pipe, to be told when there is something to read.
+        // A second descriptor of the same pipe, which reports when it can be read.
         let signal = OwnedFd::from(state.lock().pipe.try_clone()?);
         let signal = pipe::Receiver::from_owned_fd(signal)?;
         Ok(tokio::spawn(async move {
             let mut bytes = vec![0; 64 << 10];
             while signal.readable().await.is_ok() {
                 let mut state = state.lock();
-                // Read here, so that the runtime learns when the pipe is empty.
+                // Read here, so that the runtime notices when the pipe is empty.
                 match signal.try_read(&mut bytes) {
                     Ok(0) => state.ended = true,
                     Ok(count) => state.take(&bytes[..count]),
@@ -88,7 +88,7 @@ impl Pump {
         }))
     }
 
-    /// Waits for the last of the output. May be dropped and called again.
+    /// Waits for the rest of the output. May be dropped and called again.
     pub(super) async fn finish(&self, pumping: &mut JoinHandle<()>) {
         if tokio::time::timeout(DRAIN_TIMEOUT, &mut *pumping)
             .await
@@ -111,8 +111,8 @@ impl PumpState {
     }
 }
 
-/// Reads what a pipe holds, and not what is written meanwhile: a writer that never stops would
-/// never let go.
+/// Reads the bytes that are in a pipe, and no bytes written meanwhile: a process that never stops
+/// writing would keep the reader busy for ever.
 fn read_available(pipe: impl Read, mut take: impl FnMut(&[u8])) {
     let mut pipe = pipe.take(MAX_PIPE_LENGTH);
     let mut bytes = vec![0; 64 << 10];

@@ -1,10 +1,10 @@
 //! Runs each worker as a process group on this machine.
 //!
-//! [`environment`] makes the variables and arguments of the code, [`python`] finds the interpreter
-//! and installs packages, and [`start_gate`] holds the code back until its group is on record in
-//! [`orphans`]. A [`run`] waits for the end; [`log_pump`] takes its output. [`process_group`] and
+//! [`environment`] builds the variables and arguments of the code, [`python`] finds the interpreter
+//! and installs packages, and [`start_gate`] delays the code until its group is recorded by
+//! [`orphans`]. A [`run`] waits for the end; [`log_pump`] copies its output. [`process_group`] and
 //! [`process_table`] find and end all processes of a run, and the [`watchdog`] those of an emulator
-//! that has died.
+//! that was killed.
 
 pub(crate) mod environment;
 mod log_pump;
@@ -60,7 +60,7 @@ use crate::{
     },
 };
 
-/// Runs the workers of all jobs.
+/// The runner of all jobs' workers.
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessRunner {
     files: WorkerFiles,
@@ -72,7 +72,7 @@ pub(crate) struct ProcessRunner {
     meter: Arc<Meter>,
 }
 
-/// The program of a fine-tuning job, whose code and model are the platform's.
+/// The command of a fine-tuning job, whose code and model are the platform's.
 const NO_FINE_TUNING: &str = "echo 'modelarts-emulator: this job tunes a model of the platform; \
     the emulator has none, so the job fails. Jobs of --runner simulated follow a script.' >&2; exit 1";
 
@@ -80,18 +80,18 @@ const NO_FINE_TUNING: &str = "echo 'modelarts-emulator: this job tunes a model o
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) obs: ConfinedDir,
-    /// `<id>/<version id>` are data sets in here.
+    /// Directory of data sets, `<id>/<version id>`.
     pub(crate) datasets: Option<PathBuf>,
-    /// `<server>/<path>` are file systems in here.
+    /// Directory of file systems, `<server>/<path>`.
     pub(crate) nfs: PathBuf,
-    /// Where the emulator listens: `MA_APIGW_ENDPOINT`.
+    /// URL of the emulator: `MA_APIGW_ENDPOINT`.
     pub(crate) url: String,
-    /// The most bytes of a log.
+    /// Maximum size in bytes of a log.
     pub(crate) log_cap: u64,
-    /// How many bytes must be free for a job that is checked.
+    /// Free bytes that the pre-check requires.
     pub(crate) least_disk: u64,
     pub(crate) install_packages: bool,
-    /// To be removed when the process that holds the emulator has gone.
+    /// Directory to remove when the process of the emulator has ended.
     pub(crate) temporary: Option<PathBuf>,
 }
 
@@ -123,7 +123,7 @@ impl ProcessRunner {
         Ok(())
     }
 
-    /// Where the data of a channel lies on this machine.
+    /// The location of the data of a channel on this machine.
     fn find_source(&self, source: &DataSource) -> io::Result<(ConfinedDir, PathBuf)> {
         match source {
             DataSource::Obs(path) => Ok((self.settings.obs.clone(), path.relative())),
@@ -162,7 +162,7 @@ impl ProcessRunner {
         Ok(())
     }
 
-    /// Puts what a volume holds to where the job sees it.
+    /// Links a volume into the directory of the worker.
     fn mount(&self, directory: &ConfinedDir, volume: &Volume) -> io::Result<()> {
         let real = match &volume.source {
             VolumeSource::Obs(path) => self.settings.obs.directory(&path.relative())?,
@@ -176,7 +176,7 @@ impl ProcessRunner {
         let (parent, name) = place.rsplit_once('/').unwrap_or(("", place));
         let link = directory.directory(Path::new(parent))?.join(name);
         match std::os::unix::fs::symlink(&real, &link) {
-            // The code is started again in its place, or as another trial.
+            // The code is restarted in place, or runs as another trial.
             Err(_) if fs::read_link(&link).is_ok_and(|led| led == real) => Ok(()),
             Err(error) => Err(io::Error::new(
                 error.kind(),
@@ -190,7 +190,7 @@ impl ProcessRunner {
         directory.root().join("venv")
     }
 
-    /// Makes the directories and starts the process group; stdout and stderr share the log.
+    /// Creates the directories and starts the process group; stdout and stderr share the log.
     fn spawn(&self, worker: &Worker, python: Option<&Path>) -> io::Result<ProcessRun> {
         let request = &worker.request;
         let directory = self.files.directory(worker)?;
@@ -228,7 +228,7 @@ impl ProcessRunner {
                     vec![boot_file.into_os_string()],
                 )
             }
-            // The texts behind the command are its $0 and its "$@".
+            // Arguments after the command are its $0 and its "$@".
             Start::Command(command) => {
                 let arguments = ["-c", command.as_str(), "bash"].map(OsString::from);
                 (OsString::from("bash"), arguments.to_vec())
@@ -240,7 +240,7 @@ impl ProcessRunner {
         };
         arguments.extend(environment::arguments(request, directory.root()));
         let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
-        // Before the process, so that nothing can fail after it has been started.
+        // Started before the process, so that no step can fail after its start.
         let pumping = pump.spawn()?;
         let (go, mut starter) = io::pipe()?;
         let run = self
@@ -253,7 +253,7 @@ impl ProcessRunner {
             .stdin(Stdio::from(go))
             .stderr(Stdio::from(output.try_clone()?))
             .stdout(Stdio::from(output))
-            // Signals reach the process, its children and their children, and not the emulator.
+            // Signals to the group reach all of its processes, and not the emulator.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
@@ -264,7 +264,7 @@ impl ProcessRunner {
             self.watchdog.add_group(group);
             self.orphans.add(group);
         }
-        // If it has been killed already, its end will be noticed.
+        // A failure means that the process was killed; its end is noticed.
         let _ = starter.write_all(start_gate::GO);
         self.pumps.begin(worker.log_name(), pump.clone(), group);
         Ok(ProcessRun::new(
@@ -284,7 +284,8 @@ impl ProcessRunner {
     }
 }
 
-/// Copying is done by blocking code, away from the threads that answer requests.
+/// Runs blocking code, such as copies, on a thread of its own, apart from those that answer
+/// requests.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -294,8 +295,8 @@ async fn blocking<T: Send + 'static>(
 }
 
 impl Runner for ProcessRunner {
-    /// Two of the items of the check on the service (SOURCES G) can be checked on this machine:
-    /// that the worker can be reached by its name, and the free space for its scratch directory.
+    /// Performs the two parts of the service's check (SOURCES G) that apply to this machine: the
+    /// worker is reachable by its name, and its scratch directory has enough free space.
     fn pre_check(&self, worker: &Worker) -> Result<(), String> {
         let address = address(&worker.job_id, worker.index);
         TcpListener::bind((address.as_str(), 0))
@@ -356,7 +357,7 @@ impl Runner for ProcessRunner {
         Box::pin(blocking(move || {
             let output = &worker.request.outputs[index];
             match runner.copy_in(&worker, &output.source, &output.local_dir, &interrupt) {
-                // The first run of a job that will be resumed.
+                // The first run of a recovered job.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 result => result,
             }
@@ -444,7 +445,7 @@ impl Runner for ProcessRunner {
         })
     }
 
-    /// In real time: the processes live in it.
+    /// In real time, like the processes.
     fn next_poll(&self, _worker: &Worker) -> Sleep {
         Box::pin(tokio::time::sleep(POLL_PERIOD))
     }
@@ -474,7 +475,7 @@ impl Runner for ProcessRunner {
     ) -> BoxFuture<'_, io::Result<()>> {
         let runner = self.clone();
         Box::pin(blocking(move || {
-            // The output so far belongs to it.
+            // The output so far precedes the text.
             if let Some(pump) = runner.pumps.find(&worker) {
                 pump.drain();
             }
@@ -530,7 +531,7 @@ impl Runner for ProcessRunner {
                 Ok(())
             });
             if let Err(error) = removal.await {
-                tracing::warn!(%error, "a job's directory is left");
+                tracing::warn!(%error, "a job's directory cannot be removed");
             }
         })
     }
@@ -540,7 +541,7 @@ impl Runner for ProcessRunner {
     }
 }
 
-/// The name of an installation of packages where a run has the name of its trial.
+/// The suffix of an installation of packages; trials have their name there.
 const INSTALLATION_PART: &str = "packages";
-/// How often running workers are looked at. What is due then is decided by the emulator's clock.
+/// Period of checks of running workers. The emulator's clock decides what is due at a check.
 const POLL_PERIOD: Duration = Duration::from_millis(100);

@@ -1,9 +1,10 @@
-//! The record of process groups, by which the next start finds what this emulator leaves running.
+//! The record of process groups, from which the next start ends those that this emulator leaves
+//! running.
 //!
-//! Process groups are on record: each is a file in `running`, named by its number, with the moment
-//! in which its leader started as the kernel tells it, because a number may be given again. The
-//! record is made before the code starts. Whatever is not on record, because it has left its group
-//! or only installs packages, is found by [`ProcessTable`].
+//! Each process group is a file in `running`, named by its number, with the start time of its
+//! leader as reported by the kernel, because numbers are reused. It is written before the code
+//! starts. Processes without a record, which have left their group or only install packages, are
+//! found by [`ProcessTable`].
 
 use std::{
     fs, io,
@@ -25,7 +26,7 @@ use crate::{
 pub(super) struct OrphanRecord(PathBuf);
 
 impl OrphanRecord {
-    /// Ends what is on record, and begins anew.
+    /// Ends all recorded groups, and creates an empty record.
     pub(super) fn end_all(data_dir: &Path, processes: &ProcessTable) -> io::Result<Self> {
         let directory = ConfinedDir::create(&data_dir.join("running"))?;
         let directory = directory.root().to_owned();
@@ -37,11 +38,8 @@ impl OrphanRecord {
                 && !recorded.is_empty()
                 && started(group).as_deref() == Some(recorded.as_str())
             {
-                tracing::warn!(
-                    ?group,
-                    "an earlier emulator has left it running: it is ended"
-                );
-                // It may have gone in this moment.
+                tracing::warn!(?group, "ending a process group of an earlier emulator");
+                // The group may have ended in the meantime.
                 let _ = process_group::signal(group, Signal::KILL);
             }
             fs::remove_file(entry.path())?;
@@ -50,17 +48,17 @@ impl OrphanRecord {
         Ok(Self(directory))
     }
 
-    /// Puts a group on record.
+    /// Records a group.
     pub(super) fn add(&self, group: Pid) {
         let start_time = started(group).unwrap_or_default();
         if let Err(error) = fs::write(self.path(group), start_time) {
-            tracing::warn!(%error, "a process group is not on record");
+            tracing::warn!(%error, "a process group cannot be recorded");
         }
     }
 
-    /// It has gone.
+    /// Removes the record of a group that has ended.
     pub(super) fn remove(&self, group: Pid) {
-        // A reset of the directory may be faster.
+        // A reset may have removed the directory.
         let _ = fs::remove_file(self.path(group));
     }
 
@@ -69,17 +67,17 @@ impl OrphanRecord {
     }
 }
 
-/// When a process started, always in the same words; nothing if it has gone.
+/// The start time of a process in a stable format; `None` if it has ended.
 fn started(process: Pid) -> Option<String> {
     start_time_from_proc(process).or_else(|| start_time_from_system(process))
 }
 
-/// In ticks since the machine started.
+/// Ticks since the machine started.
 fn start_time_from_proc(process: Pid) -> Option<String> {
     Some(Stat::of(process)?.started.to_string())
 }
 
-/// In seconds of the calendar, where there is no `/proc`.
+/// Calendar time in seconds, for systems without `/proc`.
 fn start_time_from_system(process: Pid) -> Option<String> {
     let number = sysinfo::Pid::from_u32(process.as_raw_nonzero().get().try_into().ok()?);
     let mut system = sysinfo::System::new();
@@ -99,7 +97,7 @@ mod tests {
     use super::*;
     use crate::runner::process::process_table::RUN_VARIABLE;
 
-    /// Of an earlier emulator on this directory.
+    /// Starts a process of an earlier emulator on this directory.
     fn sleeping(data_dir: &Path) -> Child {
         let worker = data_dir.join("jobs/id/worker-0");
         let run = ProcessTable::new(data_dir).run_value(&worker, None);
@@ -108,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_tell_when_a_process_started() {
+    fn both_sources_report_the_start_of_a_process() {
         let place = tempfile::tempdir().unwrap();
         let mut child = sleeping(place.path());
         let process = Pid::from_child(&child);
@@ -123,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_without_a_record_is_ended_and_nothing_else() {
+    fn unrecorded_processes_are_ended_and_no_others() {
         let own = tempfile::tempdir().unwrap();
         let other = tempfile::tempdir().unwrap();
         let mut left = sleeping(own.path());

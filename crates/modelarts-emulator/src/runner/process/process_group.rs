@@ -1,4 +1,4 @@
-//! A process group: all processes that a worker starts, except processes that leave it, see
+//! A process group: all processes that a worker starts, except those that leave it, see
 //! [`process_table`](crate::runner::process::process_table).
 
 use rustix::{
@@ -9,12 +9,12 @@ use rustix::{
 /// Sends a signal to every process of the group.
 ///
 /// # Errors
-/// If the group has gone.
+/// If the group no longer exists.
 pub(crate) fn signal(group: Pid, signal: Signal) -> Result<()> {
     kill_process_group(group, signal)
 }
 
-/// True if there is a process in the group. On Linux it may be a zombie, on macOS not.
+/// True if the group has a process. On Linux zombies are included, on macOS they are not.
 pub(crate) fn exists(group: Pid) -> bool {
     test_kill_process_group(group).is_ok()
 }

@@ -2,8 +2,8 @@
 //!
 //! A process that has left the process group of its run, by `setsid` or as a daemon, is recognised
 //! by a variable that the emulator sets in the environment of each run and that children inherit.
-//! Both are read from `/proc`. Where there is none, as on macOS, process groups are all that is
-//! known. A process that has also replaced its environment is not found.
+//! Both are read from `/proc`. Without it, as on macOS, only process groups are known. A process
+//! that has also replaced its environment is not found.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -22,33 +22,33 @@ use tokio::{sync::Mutex, task::spawn_blocking};
 
 use crate::runner::process::process_group;
 
-/// The variable. Its value is the emulator's own name, a colon, and the directory of the worker;
-/// behind it the name of a trial, or `packages` if packages are installed.
+/// The name of the variable. Its value is the emulator's own name, a colon, and the directory of
+/// the worker; for a trial its name follows, for an installation `packages`.
 pub(super) const RUN_VARIABLE: &str = "MODELARTS_EMULATOR_RUN";
 
-/// How long to wait at least between two scans for the same run: nothing tells when a process that
-/// is no child of the emulator ends.
+/// Least time between two scans for the same run: the end of a process that is no child of the
+/// emulator is not signalled.
 const SCAN_PAUSE: Duration = Duration::from_millis(5);
-/// How long to look after SIGKILL. What lives then cannot be killed: it hangs in the kernel.
+/// Time to wait after SIGKILL. A process that survives it hangs in the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often at most to scan for processes that start others while they are ended.
+/// Maximum number of scans for processes that start others while they are being ended.
 const MAX_SCANS: u32 = 100;
 
-/// A process that lives.
+/// A live process.
 #[derive(Debug)]
 struct Process {
     id: Pid,
     group: i32,
-    /// The value of [`RUN_VARIABLE`] if it is a job's, or empty.
+    /// The value of [`RUN_VARIABLE`] if the process belongs to a job, or empty.
     run: Vec<u8>,
 }
 
-/// The processes that lived at one moment.
+/// The live processes at one moment.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     number: u64,
     took: Duration,
-    /// Nothing where there is no `/proc`.
+    /// `None` without `/proc`.
     processes: Option<Vec<Process>>,
 }
 
@@ -63,17 +63,17 @@ impl Scan {
     }
 }
 
-/// Reads the processes for all runs of one emulator.
+/// The reader of processes for all runs of one emulator.
 #[derive(Debug)]
 pub(super) struct ProcessTable {
-    /// The emulator's own name: another one at each start, so that what ends the jobs of an
-    /// emulator that has died leaves those of the next one on the same directory alone.
+    /// The emulator's own name, random at each start, so that the clean-up after a killed emulator
+    /// does not affect the jobs of the next one on the same directory.
     instance: String,
-    /// The directory that has the directories of all jobs.
+    /// The parent of the directories of all jobs.
     jobs: PathBuf,
-    /// When this emulator started, in ticks: no process of its jobs is older.
+    /// Start of this emulator, in ticks: processes of its jobs are not older.
     since: u64,
-    /// How many scans have begun.
+    /// Number of scans that have been started.
     begun: AtomicU64,
     latest: Mutex<Arc<Scan>>,
 }
@@ -91,13 +91,13 @@ impl ProcessTable {
         })
     }
 
-    /// A text in the environment of every process of this emulator's jobs, and of no other.
+    /// A text in the environment of every process of this emulator's jobs, and of no other process.
     pub(super) fn mark(&self) -> String {
         format!("{RUN_VARIABLE}={}:", self.instance)
     }
 
-    /// The value of [`RUN_VARIABLE`] for a run in the directory of a worker; `part` is what
-    /// [`RUN_VARIABLE`] has behind the directory.
+    /// The value of [`RUN_VARIABLE`] for a run in the directory of a worker; `part` follows the
+    /// directory.
     pub(super) fn run_value(&self, worker: &Path, part: Option<&str>) -> OsString {
         let mut run = OsString::from(format!("{}:", self.instance));
         run.push(worker);
@@ -108,7 +108,7 @@ impl ProcessTable {
         run
     }
 
-    /// A scan that has begun after this call. All who ask at the same time share one.
+    /// A scan that starts after this call. Concurrent callers share one.
     async fn scan(self: &Arc<Self>) -> Arc<Scan> {
         let begun = self.begun.load(Ordering::SeqCst);
         let mut latest = self.latest.lock().await;
@@ -124,13 +124,13 @@ impl ProcessTable {
                     processes,
                 }
             });
-            // An error is the end of the runtime, and of all that waits for this.
+            // An error means that the runtime ends, and this task with it.
             *latest = Arc::new(scan.await.unwrap_or_default());
         }
         Arc::clone(&latest)
     }
 
-    /// Waits until no process of the group lives.
+    /// Waits until no process of the group is alive.
     pub(super) async fn wait_for_group_end(self: &Arc<Self>, group: Pid) {
         while process_group::exists(group) {
             let scan = self.scan().await;
@@ -141,12 +141,12 @@ impl ProcessTable {
         }
     }
 
-    /// Kills what still lives of a run, and waits until it has gone.
+    /// Kills the remaining processes of a run, and waits until they have ended.
     pub(super) async fn end(self: &Arc<Self>, group: Option<Pid>, run: &OsStr) {
         let start = Instant::now();
         loop {
             if let Some(group) = group {
-                // ESRCH: it has gone, which is what is wanted.
+                // ESRCH: the group has already ended.
                 let _ = process_group::signal(group, Signal::KILL);
             }
             let scan = self.scan().await;
@@ -159,7 +159,7 @@ impl ProcessTable {
                 return;
             }
             if start.elapsed() > KILL_TIMEOUT {
-                tracing::warn!(?group, ?left, "killed processes still live");
+                tracing::warn!(?group, ?left, "processes survive SIGKILL");
                 return;
             }
             end_all(left);
@@ -167,7 +167,7 @@ impl ProcessTable {
         }
     }
 
-    /// Ends all that earlier emulators on the same directory have left.
+    /// Ends all processes of earlier emulators on the same directory.
     pub(super) fn end_strays(&self) {
         for _ in 0..MAX_SCANS {
             let processes = processes(&self.jobs, 0).unwrap_or_default();
@@ -176,7 +176,7 @@ impl ProcessTable {
             if strays.is_empty() {
                 return;
             }
-            tracing::warn!(?strays, "an earlier emulator has left them: they are ended");
+            tracing::warn!(?strays, "ending processes of an earlier emulator");
             end_all(strays);
         }
         tracing::warn!("processes of an earlier emulator still run");
@@ -185,12 +185,12 @@ impl ProcessTable {
 
 fn end_all(processes: Vec<Pid>) {
     for process in processes {
-        // It may have gone in this moment.
+        // The process may have ended in the meantime.
         let _ = kill_process(process, Signal::KILL);
     }
 }
 
-/// Those that live, and are not older than `since`, in ticks.
+/// The live processes that are not older than `since`, in ticks.
 fn processes(jobs: &Path, since: u64) -> Option<Vec<Process>> {
     let mut processes = Vec::new();
     let mut has_proc = false;
@@ -201,12 +201,12 @@ fn processes(jobs: &Path, since: u64) -> Option<Vec<Process>> {
         };
         let Some(stat) = Stat::of(id) else { continue };
         has_proc = true;
-        // Zombies do not count: a dead orphan stays one until process 1 collects it, which in
-        // containers may be never.
+        // Zombies do not count: a dead orphan stays a zombie until process 1 collects it, which in
+        // containers may never happen.
         if matches!(stat.state, b'Z' | b'X') || stat.started < since {
             continue;
         }
-        // That of another user cannot be read.
+        // The environment of another user's process cannot be read.
         let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
         processes.push(Process {
             id,
@@ -217,7 +217,7 @@ fn processes(jobs: &Path, since: u64) -> Option<Vec<Process>> {
     has_proc.then_some(processes)
 }
 
-/// The value of [`RUN_VARIABLE`] in an environment, if the directory that it names is in `jobs`.
+/// The value of [`RUN_VARIABLE`] in an environment, if its directory is in `jobs`.
 fn run_in(environment: &[u8], jobs: &Path) -> Option<Vec<u8>> {
     let mut variables = environment.split(|byte| *byte == 0);
     variables.find_map(|variable| {
@@ -235,12 +235,12 @@ fn run_in(environment: &[u8], jobs: &Path) -> Option<Vec<u8>> {
 pub(super) struct Stat {
     state: u8,
     group: i32,
-    /// In ticks since the machine started.
+    /// Ticks since the machine started.
     pub(super) started: u64,
 }
 
 impl Stat {
-    /// Nothing if the process has gone, or there is no `/proc`.
+    /// Reads the fields; `None` if the process has ended, or there is no `/proc`.
     pub(super) fn of(process: Pid) -> Option<Self> {
         let path = format!("/proc/{}/stat", process.as_raw_nonzero());
         let stat = fs::read_to_string(path).ok()?;
@@ -249,7 +249,7 @@ impl Stat {
         Some(Self {
             state: *fields.next()?.as_bytes().first()?,
             group: fields.nth(1)?.parse().ok()?,
-            // The 22nd of all.
+            // The 22nd field.
             started: fields.nth(16)?.parse().ok()?,
         })
     }
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn all_who_ask_at_the_same_time_share_a_scan() {
+    async fn concurrent_callers_share_a_scan() {
         let place = tempfile::tempdir().unwrap();
         let table = ProcessTable::new(place.path());
         for number in 1..=3 {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stat_is_read_behind_the_name() {
+    fn a_stat_is_parsed_after_the_name() {
         let own = Pid::from_raw(i32::try_from(std::process::id()).unwrap()).unwrap();
         let stat = Stat::of(own).unwrap();
         assert_eq!(

@@ -12,10 +12,10 @@ use tokio::process::Command;
 
 use crate::runner::process::{process_group, process_table::RUN_VARIABLE, watchdog::Watchdog};
 
-/// The real path of python3, asked for once per process.
+/// The real path of python3, determined once per process.
 ///
-/// The `python3` of a version manager is a script that needs its user's HOME; jobs have another
-/// one, so the interpreter itself is asked where it lies.
+/// The `python3` of a version manager is a script that needs its user's HOME. Jobs have another
+/// HOME, so that the path is taken from the interpreter itself.
 pub(crate) async fn python3() -> Option<&'static Path> {
     static PYTHON: tokio::sync::OnceCell<Option<PathBuf>> = tokio::sync::OnceCell::const_new();
     PYTHON
@@ -35,12 +35,12 @@ pub(crate) async fn python3() -> Option<&'static Path> {
         .as_deref()
 }
 
-/// Installs what `file` lists into a virtual environment in `venv`, which sees the packages of
-/// python3 too. `run_name` is the value of [`RUN_VARIABLE`]. Gives the output of pip. When it is
-/// dropped or the process of the emulator ends, the process groups end; processes that have left
-/// them are ended by the caller.
+/// Installs the packages listed in `file` into a virtual environment in `venv`, which also sees the
+/// packages of python3. `run_name` is the value of [`RUN_VARIABLE`]. Returns the output of pip.
+/// When the future is dropped, or the process of the emulator ends, the process groups are killed;
+/// the caller ends processes that have left them.
 ///
-/// One attempt only, no retries: a machine without a network shall say so soon.
+/// There is one attempt without retries, so that a machine without a network fails soon.
 pub(crate) async fn install(
     python: &Path,
     venv: &Path,
@@ -69,27 +69,27 @@ pub(super) fn interpreter(venv: &Path) -> PathBuf {
     venv.join("bin/python3")
 }
 
-/// Without the emulator's environment; next to the file, so that it can name local wheels.
+/// A command without the emulator's environment. It runs in the directory of the file, so that the
+/// file can name local wheels.
 fn isolated_command(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -> Command {
     let mut command = Command::new(python);
     command
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", home)
-        // By which it is recognised, should this emulator die meanwhile.
+        // Identifies the process if this emulator is killed.
         .env(RUN_VARIABLE, run_name)
         .current_dir(file.parent().unwrap_or(home))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // Processes that it starts to build packages are to end with it.
+        // Build processes that it starts end with it.
         .process_group(0)
         .kill_on_drop(true);
     command
 }
 
-/// A process group that the watchdog knows; killed when this is dropped before its leader has
-/// ended.
+/// A process group that is known to the watchdog. Killed if dropped before its leader has ended.
 struct Group<'a> {
     watchdog: &'a Watchdog,
     id: Option<Pid>,
@@ -100,14 +100,14 @@ impl Drop for Group<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id else { return };
         if !self.ended {
-            // It may have gone in this moment.
+            // The group may have ended in the meantime.
             let _ = process_group::signal(id, Signal::KILL);
         }
         self.watchdog.remove_group(id);
     }
 }
 
-/// May be dropped: then the command ends, with all that it has started.
+/// Runs a command. When dropped, the command is killed with all processes that it has started.
 async fn run(command: &mut Command, watchdog: &Watchdog) -> io::Result<String> {
     let child = command.spawn()?;
     let id = child.id().and_then(|id| i32::try_from(id).ok());
@@ -126,12 +126,12 @@ async fn run(command: &mut Command, watchdog: &Watchdog) -> io::Result<String> {
     if output.status.success() {
         return Ok(out + &error);
     }
-    // The last line says what it came to.
+    // The last line of pip has the cause.
     let message = error
         .lines()
         .rev()
         .find(|line| line.starts_with("ERROR"))
         .or_else(|| error.lines().last())
-        .unwrap_or("it said nothing");
+        .unwrap_or("no output");
     Err(io::Error::other(message.trim().to_owned()))
 }

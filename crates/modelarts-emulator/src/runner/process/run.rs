@@ -1,4 +1,4 @@
-//! One run of a worker as processes: its end, by itself or asked for, and what it leaves behind.
+//! A run of a worker as processes: its end, whether by itself or requested, and the clean-up.
 
 use std::{collections::HashMap, ffi::OsString, sync::Arc};
 
@@ -19,10 +19,10 @@ use crate::{
     },
 };
 
-/// The pump of a run, and the leader of the group whose output it takes.
+/// The pump of a run, and the leader of the group whose output it reads.
 type RunningPump = (Pump, Option<Pid>);
 
-/// The pumps of the runs that live, by [`Worker::log_name`].
+/// The pumps of active runs, by [`Worker::log_name`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pumps(Arc<Mutex<HashMap<String, RunningPump>>>);
 
@@ -31,7 +31,8 @@ impl Pumps {
         self.0.lock().insert(name, (pump, leader));
     }
 
-    /// The pump of a worker that runs. Not to be used under the lock: writing may take its time.
+    /// Returns the pump of a running worker. Must not be used under the lock, because writing may
+    /// take long.
     pub(super) fn find(&self, worker: &Worker) -> Option<Pump> {
         let pumps = self.0.lock();
         pumps.get(&worker.log_name()).map(|(pump, _)| pump.clone())
@@ -54,7 +55,7 @@ pub(super) struct RunCleanup {
     pub(super) processes: Arc<ProcessTable>,
     pub(super) watchdog: Watchdog,
     pub(super) orphans: OrphanRecord,
-    /// See [`Worker::log_name`].
+    /// The name of its log, see [`Worker::log_name`].
     pub(super) name: String,
     pub(super) pumps: Pumps,
     pub(super) pump: Pump,
@@ -62,8 +63,8 @@ pub(super) struct RunCleanup {
 }
 
 impl RunCleanup {
-    /// Kills the processes that the leader has left, waits until they have gone, and takes the rest
-    /// of their output.
+    /// Kills the processes left by the leader, waits until they have ended, and reads the rest of
+    /// their output.
     async fn clean_up(mut self) {
         self.processes.end(self.group, &self.run).await;
         if let Some(group) = self.group {
@@ -81,7 +82,7 @@ pub(super) struct ProcessRun {
     group: Option<Pid>,
     processes: Arc<ProcessTable>,
     cleanup: Option<RunCleanup>,
-    /// On its own, because whoever waits for the run may ask anew at any moment.
+    /// A task, because callers may drop a wait for the run and start another one.
     cleaning: Option<JoinHandle<()>>,
 }
 
@@ -96,7 +97,7 @@ impl ProcessRun {
         }
     }
 
-    /// The exit code of the process that leads the group.
+    /// Waits for the exit code of the leader of the group.
     async fn leader(&mut self) -> i32 {
         use std::os::unix::process::ExitStatusExt;
         match self.child.wait().await {
@@ -104,7 +105,7 @@ impl ProcessRun {
                 .code()
                 .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
             Err(error) => {
-                tracing::warn!(%error, "the exit code of a job is lost");
+                tracing::warn!(%error, "the exit code of a job is unknown");
                 EXIT_CODE_LOST
             }
         }
@@ -112,7 +113,7 @@ impl ProcessRun {
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
-            // ESRCH: it has gone, which is what is wanted.
+            // ESRCH: the group has already ended.
             let _ = process_group::signal(group, signal);
         }
     }
@@ -129,9 +130,9 @@ impl ProcessRun {
     }
 }
 
-/// Reported when the operating system does not give the exit code.
+/// Exit code if the operating system does not report one.
 const EXIT_CODE_LOST: i32 = 255;
-/// The exit code that a shell reports for a command that it cannot find.
+/// Exit code of a shell for a command that it cannot find.
 const COMMAND_NOT_FOUND: i32 = 127;
 
 impl Run for ProcessRun {
@@ -173,7 +174,7 @@ impl Run for ProcessRun {
     }
 }
 
-/// A run that ended before it began.
+/// A run that failed to start.
 pub(super) struct FailedStart;
 
 impl Run for FailedStart {

@@ -1,5 +1,6 @@
-//! The code starts when its process group is on record: a shell waits for the word, and becomes the
-//! code. If the emulator dies before it says the word, the pipe ends, and so does the shell.
+//! Delayed start of the code, until its process group is recorded: a shell waits for a line, and
+//! then replaces itself with the code. If the emulator is killed before, the pipe ends, and so does
+//! the shell.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
@@ -8,11 +9,11 @@ use tokio::process::Command;
 /// The line that the shell waits for.
 pub(super) const GO: &[u8] = b"go\n";
 
-/// Variables that the shell sets by itself, and the one that it reads the word into.
+/// Variables that the shell sets itself, and the one that it reads the line into.
 const SHELL_VARIABLES: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];
 
-/// A command that becomes `program` with just these variables once it has read the word. The
-/// shell's own are not for the job, unless it has some of these names: those are set again.
+/// A command that replaces itself with `program`, with just these variables, once it has read the
+/// line. The shell's own variables are removed, and set again if they are in `variables`.
 pub(crate) fn command(
     program: impl Into<OsString>,
     arguments: impl IntoIterator<Item = OsString>,
@@ -48,7 +49,7 @@ mod tests {
 
     use super::*;
 
-    /// The output of `program`, after the shell was told `word` and the emulator had died.
+    /// The output of `program`, after the shell has read `word` and the pipe has been closed.
     async fn output_of(
         word: &[u8],
         program: &[&str],
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_starts_before_the_word() {
+    async fn nothing_starts_before_the_line() {
         for (word, output) in [(GO, "one two\n"), (b"go", ""), (b"", "")] {
             let output_of = output_of(word, &["/bin/echo", "one two"], &BTreeMap::new()).await;
             assert_eq!(output_of, (output.to_owned(), !output.is_empty()));
@@ -86,11 +87,11 @@ mod tests {
                 .iter()
                 .map(|(name, value)| (name.into(), value.into()));
             let (text, ended) = output_of(GO, &["/usr/bin/env", "-0"], &variables.collect()).await;
-            let mut seen: Vec<&str> = text.split_terminator('\0').collect();
-            seen.sort_unstable();
+            let mut actual: Vec<&str> = text.split_terminator('\0').collect();
+            actual.sort_unstable();
             let expected: Vec<String> = given.iter().map(|(n, v)| format!("{n}={v}")).collect();
             assert_eq!(
-                (seen, ended),
+                (actual, ended),
                 (expected.iter().map(String::as_str).collect(), true)
             );
         }

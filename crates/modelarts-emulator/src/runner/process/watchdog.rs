@@ -1,11 +1,11 @@
-//! The process that ends the jobs when the process that holds the emulator has gone, whatever ended
-//! that: a signal, `exit`, `abort`.
+//! The watchdog: a process that ends the jobs when the process of the emulator has ended, by a
+//! signal, `exit` or `abort`.
 //!
-//! It reads a socket whose other end only the emulator holds: jobs do not inherit it. At its end it
-//! kills the process groups that live, whatever else belongs to the emulator's jobs, and removes
-//! the temporary directory. It is in a process group of its own, so that Ctrl-C does not reach it.
-//! It is started with the emulator if there is a temporary directory, or else with the first
-//! process group.
+//! It reads a socket whose other end only the emulator holds; jobs do not inherit it. When the
+//! socket closes, it kills the recorded process groups and all other processes of the emulator's
+//! jobs, and removes the temporary directory. It is in a process group of its own, so that Ctrl-C
+//! does not reach it. It is started with the emulator if there is a temporary directory, otherwise
+//! with the first process group.
 
 use std::{
     collections::HashSet,
@@ -24,17 +24,17 @@ use crate::runner::process::process_group;
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
-/// The process groups of an emulator, and the process that ends them. Dropped, it lets that process
-/// do its work.
+/// The process groups of an emulator, and the process that ends them. Dropping it makes that
+/// process end them.
 #[derive(Clone, Debug)]
 pub(crate) struct Watchdog(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     /// See [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty
-    /// if no job is a process.
+    /// if jobs are simulated.
     mark: String,
-    /// To be removed when the emulator has gone.
+    /// Directory to remove when the emulator has ended.
     temporary: Option<PathBuf>,
     groups: Mutex<Groups>,
 }
@@ -47,14 +47,14 @@ struct Groups {
 
 #[derive(Debug)]
 struct Helper {
-    /// Collected by the runtime when it has ended.
+    /// Reaped by the runtime when it ends.
     _child: Child,
     line: UnixStream,
 }
 
 impl Helper {
-    /// The socket and not a pipe, because writing to a pipe that nobody reads would end a program
-    /// that does not ignore SIGPIPE.
+    /// Starts the process. It reads a socket and not a pipe, because writing to a closed pipe would
+    /// end a program that does not ignore SIGPIPE.
     fn start(mark: &str, temporary: Option<&Path>) -> io::Result<Self> {
         let (line, end) = UnixStream::pair()?;
         let child = Command::new("/bin/sh")
@@ -81,7 +81,7 @@ impl Helper {
 }
 
 impl Watchdog {
-    /// Called on the runtime.
+    /// Creates the watchdog. Must be called on the runtime.
     pub(crate) fn new(mark: String, temporary: Option<PathBuf>) -> Self {
         let watchdog = Self(Arc::new(Inner {
             mark,
@@ -94,7 +94,7 @@ impl Watchdog {
         watchdog
     }
 
-    /// A group lives. Called on the runtime.
+    /// Records a group. Must be called on the runtime.
     pub(super) fn add_group(&self, group: Pid) {
         let mut groups = self.0.groups.lock();
         groups.live.insert(group);
@@ -108,7 +108,7 @@ impl Watchdog {
         groups.helper = self.start(&groups.live);
     }
 
-    /// With all groups that live. Without it, the emulator works all the same.
+    /// Starts the process with all recorded groups. If that fails, the emulator works without it.
     fn start(&self, live: &HashSet<Pid>) -> Option<Helper> {
         let started = Helper::start(&self.0.mark, self.0.temporary.as_deref());
         let helper = started.and_then(|mut helper| {
@@ -118,27 +118,27 @@ impl Watchdog {
             Ok(helper)
         });
         helper.inspect_err(|error| {
-            tracing::warn!(%error, "no watchdog: what this process leaves stays if it is killed");
+            tracing::warn!(%error, "no watchdog: processes and temporary files stay if this process is killed");
         })
         .ok()
     }
 
-    /// A group has gone: from here on its number may belong to somebody else.
+    /// Removes a group that has ended: its number may be reused.
     pub(super) fn remove_group(&self, group: Pid) {
         let mut groups = self.0.groups.lock();
         if groups.live.remove(&group)
             && let Some(helper) = &mut groups.helper
         {
-            // If somebody has killed it, the next group starts another one.
+            // If the process was killed, the next group starts another one.
             let _ = helper.send('-', group);
         }
     }
 
-    /// Kills all groups, and lets the process that watches over them end what has left them.
+    /// Kills all groups, and makes the process end those that have left them.
     pub(crate) fn end_all(&self) {
         let mut groups = self.0.groups.lock();
         for group in groups.live.drain() {
-            // It may have gone in this moment.
+            // The group may have ended in the meantime.
             let _ = process_group::signal(group, Signal::KILL);
         }
         groups.release();
@@ -146,10 +146,10 @@ impl Watchdog {
 }
 
 impl Groups {
-    /// Tells the process that the emulator ends in order, and lets it do what is left.
+    /// Announces the orderly end of the emulator to the process, which does the rest.
     fn release(&mut self) {
         if let Some(mut helper) = self.helper.take() {
-            // If somebody has killed it, nothing is left to be done.
+            // If the process was killed, there is nothing left to do.
             let _ = helper.line.write_all(b"=\n");
         }
     }
@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// The directory of an emulator that has ended in order may be that of another one by then.
+    /// After an orderly end, another emulator may already use the directory.
     #[test]
     fn the_directory_is_removed_unless_the_emulator_does_so_itself() {
         for (lines, is_left) in [("", false), ("=\n", true)] {
@@ -194,11 +194,11 @@ mod tests {
         }
     }
 
-    /// Every process has the empty string in its environment.
+    /// An empty mark would match the environment of every process.
     #[test]
     fn an_empty_mark_ends_the_groups_and_nothing_else() {
         let place = tempfile::tempdir().unwrap();
-        // In the place of the command that finds the processes with the mark.
+        // Replaces the command that finds the processes with the mark.
         let grep = place.path().join("grep");
         std::fs::write(&grep, "#!/bin/sh\n: > \"$0.called\"\n").unwrap();
         std::fs::set_permissions(&grep, PermissionsExt::from_mode(0o700)).unwrap();

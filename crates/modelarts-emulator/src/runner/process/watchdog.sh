@@ -1,10 +1,11 @@
-# Ends all processes of the jobs of an emulator, and of installations of packages for them, when
-# the process that holds it has gone.
+# Ends all processes of an emulator's jobs, and of package installations for them, when the process
+# of the emulator has ended.
 #
 # $1 is a text in the environment of each of these processes, $2 the temporary directory; either
-# may be empty. Standard input says which process groups live, "+1234" and "-1234", and ends with
-# the emulator; "=" says that the emulator ends in order and removes its directory itself. That is
-# left to it if there never was a group: the name may be in use again by then.
+# may be empty. Standard input reports the start and the end of process groups, "+1234" and "-1234",
+# and is closed when the emulator ends. "=" announces an orderly end, at which the emulator removes
+# its directory itself; without any group this script then exits, because the name of the directory
+# may already be in use again.
 trap '' HUP INT QUIT TERM TSTP
 groups=' '
 scans=100
@@ -22,8 +23,8 @@ done
 for group in $groups; do
     kill -s KILL -- "-$group"
 done
-# Processes that have left their groups, if there was a group; an empty $1 would be found in all
-# processes. They may start others while they are ended, but not for ever.
+# Processes that have left their groups, if there was a group; an empty $1 would match all
+# processes. They may start others meanwhile, so that the number of scans is limited.
 while [ -n "$1" ] && [ "$scans" -lt 100 ]; do
     scans=$((scans + 1))
     strays=$(grep -lsF -- "$1" /proc/[0-9]*/environ)
@@ -33,7 +34,7 @@ while [ -n "$1" ] && [ "$scans" -lt 100 ]; do
         kill -s KILL "${stray%/environ}"
     done
 done
-# The last of them may still put something there.
+# Processes that are ending may still create files there.
 removals=0
 while [ -n "$2" ] && [ "$removals" -lt 100 ] && ! rm -rf -- "$2"; do
     removals=$((removals + 1))

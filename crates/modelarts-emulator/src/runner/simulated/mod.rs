@@ -1,6 +1,6 @@
-//! Simulates workers: jobs do what a [`Script`] says, on the emulator's clock.
+//! Simulation of workers: jobs follow a [`Script`], on the emulator's clock.
 //!
-//! A run is one sleep on the clock, however long it lasts. Its log and its metrics are worked out
+//! A run is one sleep on the clock, whatever its duration. Its log and its metrics are computed
 //! from its [`plan`] when a request needs them, and the log is written then. Nothing here waits for
 //! another thread, so that a clock that is moved step by step finds all work done at each step.
 
@@ -39,7 +39,7 @@ use crate::{
     },
 };
 
-/// Lets the workers of all jobs follow a script.
+/// The runner of simulated workers.
 #[derive(Clone, Debug)]
 pub(crate) struct SimulatedRunner(Arc<Shared>);
 
@@ -50,9 +50,9 @@ struct Shared {
     files: WorkerFiles,
     obs: ConfinedDir,
     metrics: Arc<Metrics>,
-    /// The most bytes of a log.
+    /// Maximum size in bytes of a log.
     log_cap: u64,
-    /// Those that run, by the name of their log.
+    /// Running workers, by the name of their log.
     running: Mutex<HashMap<String, Arc<RunState>>>,
 }
 
@@ -63,11 +63,11 @@ struct RunState {
     written: Mutex<LogProgress>,
 }
 
-/// The part of the log of a run that is in its files.
+/// The part of a run's log that has been written to its files.
 #[derive(Debug, Default)]
 struct LogProgress {
     bytes: usize,
-    /// Its own log, and for a trial that of its worker.
+    /// The log of the run itself, and for a trial that of its worker.
     full: [bool; 2],
 }
 
@@ -101,8 +101,8 @@ impl Shared {
         Timestamp::now(self.clock.as_ref())
     }
 
-    /// Writes what a run has said by now and what is not in its files yet. Only what is there is
-    /// shown, so that whoever has seen a line will find it again, even if the emulator is killed.
+    /// Writes the lines of a run that are due and not in its files yet. Only written lines are
+    /// shown, so that a line stays visible even if the emulator is killed.
     fn write(&self, worker: &Worker, running: &RunState) -> io::Result<()> {
         let text = running.plan.log(self.now().since(running.start));
         let mut written = running.written.lock();
@@ -120,7 +120,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Writes what a worker has said, if it runs.
+    /// Writes the lines of a worker that are due, if it runs.
     fn write_if_running(&self, worker: &Worker) -> io::Result<()> {
         match self.running.lock().get(&worker.log_name()) {
             Some(running) => self.write(worker, running),
@@ -142,7 +142,7 @@ impl Runner for SimulatedRunner {
     }
 
     fn renew(&self, _worker: Worker) -> BoxFuture<'_, io::Result<()>> {
-        // Only the log is there, and it stays.
+        // The log is the only file, and it is kept.
         ready()
     }
 
@@ -226,7 +226,7 @@ impl Runner for SimulatedRunner {
     }
 
     fn next_poll(&self, worker: &Worker) -> Sleep {
-        // All that has to be looked for is whether it hangs.
+        // Only hang detection needs checks.
         match flavors::gpus(worker.request.flavor()) {
             0 => Box::pin(std::future::pending()),
             _ => self.0.clock.sleep(worker.request.hang_time()),
@@ -280,7 +280,7 @@ impl Runner for SimulatedRunner {
     }
 
     fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>> {
-        // Busy all the time, as long as there are signs of life.
+        // Fully busy while there is activity.
         let usage = self.running(&worker).map(|running| {
             let ran = self.0.now().since(running.start);
             let lively = ran.min(running.plan.alive_for());
@@ -310,7 +310,7 @@ struct SimulatedRun {
     shared: Arc<Shared>,
     worker: Worker,
     running: Arc<RunState>,
-    /// Until it ends by itself.
+    /// Completes at the end of the run.
     sleep: Sleep,
 }
 
@@ -321,7 +321,7 @@ impl fmt::Debug for SimulatedRun {
 }
 
 impl SimulatedRun {
-    /// From now on its log is a file like any other.
+    /// Removes the run; its log is an ordinary file afterwards.
     fn end(&self) {
         let (shared, worker) = (&self.shared, &self.worker);
         let now = shared.now();
@@ -329,7 +329,7 @@ impl SimulatedRun {
         if running.remove(&worker.log_name()).is_none() {
             return;
         }
-        // Still locked, so that nobody reads the log before the last of it is there.
+        // Under the lock, so that the log is not read before its last lines are written.
         if let Err(error) = shared.write(worker, &self.running) {
             tracing::warn!(job = worker.job_id, %error, "a log cannot be written");
         }
@@ -338,7 +338,7 @@ impl SimulatedRun {
     }
 }
 
-/// After SIGTERM and after SIGKILL.
+/// Exit codes after SIGTERM and after SIGKILL.
 const TERMINATED: i32 = 128 + 15;
 const KILLED: i32 = 128 + 9;
 
@@ -359,7 +359,7 @@ impl Run for SimulatedRun {
         async move {
             let hangs = self.running.plan.fault().is_some();
             let code = if self.running.plan.ignores_sigterm {
-                // Unless it ends by itself meanwhile.
+                // The run may end by itself first.
                 tokio::select! {
                     biased;
                     () = self.sleep.as_mut(), if !hangs => self.running.plan.exit_code,

@@ -1,4 +1,4 @@
-//! The script of one worker in one run: what it does, worked out.
+//! The resolved script of one worker in one run.
 
 use std::{collections::BTreeMap, fmt::Write, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
 /// The behaviour of a simulated worker in one run.
 #[derive(Debug)]
 pub(super) struct RunPlan {
-    /// How long it runs, if it comes to an end by itself.
+    /// Duration of the run, unless it is ended early.
     pub(super) seconds: Duration,
     pub(super) exit_code: i32,
     pub(super) fault: Option<RunFault>,
@@ -22,7 +22,7 @@ pub(super) struct RunPlan {
     pub(super) pre_check_error: Option<String>,
     pub(super) prepare_timeout: bool,
     pub(super) metrics: BTreeMap<String, Values>,
-    /// With all marks but `{n}` filled in.
+    /// All placeholders but `{n}` are filled in.
     log: Vec<LogLine>,
 }
 
@@ -57,7 +57,7 @@ impl RunPlan {
         }
     }
 
-    /// How long there are signs of life.
+    /// Duration of activity.
     pub(super) fn alive_for(&self) -> Duration {
         match self.fault {
             Some(RunFault::NodeFault(seconds) | RunFault::Hang(seconds)) => {
@@ -68,12 +68,12 @@ impl RunPlan {
         }
     }
 
-    /// The fault, if the run lasts until it strikes.
+    /// The fault, if the run lasts until then.
     pub(super) fn fault(&self) -> Option<RunFault> {
         self.fault.filter(|_| self.alive_for() < self.seconds)
     }
 
-    /// The log so long after its start.
+    /// The log at a time after the start.
     pub(super) fn log(&self, elapsed: Duration) -> String {
         let until = elapsed.min(self.alive_for()).as_secs_f64();
         let mut lines = Vec::new();
@@ -91,19 +91,19 @@ impl RunPlan {
                 n += 1;
             }
         }
-        // Stable: lines of the same moment stay in the order of the script.
+        // A stable sort: lines of the same moment stay in the order of the script.
         lines.sort_by(|(one, ..), (other, ..)| one.total_cmp(other));
         let mut text = String::new();
         for (_, line, n) in lines {
             let line = fill_in(&line.line, |mark| (mark == "n").then(|| n.to_string()));
-            // Writing to a text cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = writeln!(text, "{line}");
         }
         text
     }
 }
 
-/// The value of a mark that is the same in the whole run.
+/// The value of a placeholder that is constant in the run.
 fn value(mark: &str, worker: &Worker) -> Option<String> {
     let request = &worker.request;
     match mark {
@@ -120,7 +120,7 @@ fn value(mark: &str, worker: &Worker) -> Option<String> {
     }
 }
 
-/// Puts values in the places of `{marks}`. What has no value stays as it is.
+/// Replaces `{placeholders}` by their values. Those without a value stay.
 fn fill_in(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

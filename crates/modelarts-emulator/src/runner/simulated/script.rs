@@ -1,4 +1,5 @@
-//! The script of simulated jobs: which part a job follows, and what each run of its code brings.
+//! The script of simulated jobs: the part that a job follows, and the behaviour of each run of its
+//! code.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -10,8 +11,8 @@ use crate::{
     metrics::series::{SERIES, Values},
 };
 
-/// The behaviour of simulated jobs; read from JSON by [`Script::from_json`]. The default lets every
-/// job end at once with exit code 0.
+/// The behaviour of simulated jobs; read from JSON by [`Script::from_json`]. With the default,
+/// every job ends at once with exit code 0.
 ///
 /// ```json
 /// {
@@ -23,27 +24,27 @@ use crate::{
 /// }
 /// ```
 ///
-/// A job follows the first of `jobs` where all fits that is given of `name`, `annotations` and
-/// `environments`, else `default`. In these `*` stands for any text. The first run of a job's code
-/// is the first in the list, and so on; the last repeats. Each has, if it says so:
+/// A job follows the first element of `jobs` whose `name`, `annotations` and `environments` all
+/// match, otherwise `default`. In these, `*` stands for any text. The first run of a job's code
+/// follows the first element of the list, and so on; the last one repeats. Members of a run:
 ///
 /// | member | if left out | |
 /// |---|---|---|
-/// | `seconds` | 0 | how long the code runs, up to a year |
+/// | `seconds` | 0 | duration of the run, up to a year |
 /// | `exit_code` | 0 | 0 to 255 |
-/// | `log` | nothing | lines: a text, at the start, or `{"at": 1, "every": 10, "line": "…"}`, in seconds from there; `every` repeats the line until the end |
+/// | `log` | nothing | lines: a text, at the start, or `{"at": 1, "every": 10, "line": "…"}`, in seconds from the start; `every` repeats the line until the end |
 /// | `metrics` | `{"cpuUsage": 25, "memUsage": 10}` | by series: a number, or a list of one for each minute, the last repeats |
-/// | `fault` | none | `{"node_fault": 20}`: then the node dies; `{"hang": 20}`: from then on there is neither a sign of life nor an end |
-/// | `ignores_sigterm` | false | stopped, it ends only after the grace, with 137 instead of 143 |
-/// | `download_seconds` | 0 | how long the code directory takes to arrive |
-/// | `download_error` | none | the cause for which it does not arrive |
-/// | `input_error` | none | the cause for which inputs do not arrive |
-/// | `pre_check_error` | none | what the pre-check finds, of jobs that have one |
-/// | `prepare_timeout` | false | whether the job does not come as far as the queue; of the first run |
-/// | `tasks` | none | by task, for example `worker-1`: the members above that differ there |
+/// | `fault` | none | `{"node_fault": 20}`: the node dies after 20 s; `{"hang": 20}`: after 20 s there is no activity, and the run does not end |
+/// | `ignores_sigterm` | false | a stop ends it only after the grace period, with 137 instead of 143 |
+/// | `download_seconds` | 0 | download time of the code directory |
+/// | `download_error` | none | the cause of a failed download of the code |
+/// | `input_error` | none | the cause of a failed download of inputs |
+/// | `pre_check_error` | none | the defect found by the pre-check, of jobs that have one |
+/// | `prepare_timeout` | false | the preparation times out before the queue; first run only |
+/// | `tasks` | none | by task, for example `worker-1`: members above with other values there |
 ///
-/// Lines may have the marks `{n}` (how often the line was written before), `{run}` (1, 2, …),
-/// `{task}`, `{parameter.NAME}` and `{environment.NAME}`.
+/// Lines may contain the placeholders `{n}` (number of earlier repetitions of the line), `{run}`
+/// (1, 2, …), `{task}`, `{parameter.NAME}` and `{environment.NAME}`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Script {
@@ -51,7 +52,7 @@ pub struct Script {
     jobs: Vec<ScriptedJob>,
 }
 
-/// Which jobs, and what they do.
+/// A pattern of jobs, and their behaviour.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptedJob {
@@ -63,7 +64,7 @@ struct ScriptedJob {
     runs: Vec<ScriptedRun>,
 }
 
-/// One run of the code, or what is different in one task.
+/// One run of the code, or its differences in one task.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ScriptedRun {
@@ -90,17 +91,17 @@ pub(super) struct LogLine {
     pub(super) line: String,
 }
 
-/// A fault of a run, so many seconds after its start.
+/// A fault of a run, with the seconds from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RunFault {
     /// The node dies.
     NodeFault(f64),
-    /// No sign of life any more.
+    /// There is no activity any more.
     Hang(f64),
 }
 
-/// Why a script cannot be followed.
+/// Reason why a script is invalid.
 #[derive(Debug)]
 pub struct ScriptError(String);
 
@@ -112,9 +113,9 @@ impl fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
-/// The most seconds that anything takes: a year.
+/// Longest time in a script, in seconds: a year.
 const MAX_SECONDS: f64 = 31_536_000.0;
-/// The most times that a line is repeated in a run.
+/// Maximum number of repetitions of a line in a run.
 const MAX_LINES: f64 = 1_000_000.0;
 
 impl Script {
@@ -135,7 +136,7 @@ impl Script {
         }
         for (job_at, job) in self.jobs.iter().enumerate() {
             if job.runs.is_empty() {
-                return Err(format!("jobs[{job_at}].runs must have a run"));
+                return Err(format!("jobs[{job_at}].runs must have at least one run"));
             }
             for (at, run) in job.runs.iter().enumerate() {
                 run.check(&format!("jobs[{job_at}].runs[{at}]"), None)?;
@@ -196,7 +197,7 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
 }
 
 impl ScriptedRun {
-    /// Fills in from `other` what is not given here.
+    /// Fills absent members from `other`.
     fn with_defaults_from(self, other: &Self) -> Self {
         Self {
             seconds: self.seconds.or(other.seconds),
@@ -216,7 +217,8 @@ impl ScriptedRun {
         }
     }
 
-    /// `place` names it in the sentence; `of_all` is what it is a part of.
+    /// Checks a run. `path` names it in messages; `of_all` is the run of all tasks, if this one is
+    /// of a single task.
     fn check(&self, path: &str, of_all: Option<&Self>) -> Result<(), String> {
         let time = |name: &str, seconds: Option<f64>| match seconds {
             Some(seconds) if !(0.0..=MAX_SECONDS).contains(&seconds) => Err(format!(
@@ -240,16 +242,14 @@ impl ScriptedRun {
             let Some(every) = line.every else { continue };
             if !every.is_finite() || every * MAX_LINES < lasts.unwrap_or(0.0).max(0.001) {
                 return Err(format!(
-                    "{path}.{name}.every must be so large that the line comes at most {MAX_LINES} times"
+                    "{path}.{name}.every must be large enough that the line is repeated at most {MAX_LINES} times"
                 ));
             }
         }
         for (series, values) in self.metrics.iter().flatten() {
             if !SERIES.contains(&series.as_str()) {
                 let known = SERIES.join(", ");
-                return Err(format!(
-                    "{path}.metrics.{series} is no series; there are {known}"
-                ));
+                return Err(format!("{path}.metrics.{series} must be one of {known}"));
             }
             if !values.0.iter().all(|value| (-1.0..=100.0).contains(value)) {
                 return Err(format!(
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_is_named() {
+    fn errors_name_the_invalid_member() {
         for (script, sentence) in [
             (r#"{"default": {}}"#, "expected a sequence"),
             (r#"{"defaults": []}"#, "unknown field `defaults`"),
@@ -341,7 +341,7 @@ mod tests {
             ),
             (
                 r#"{"jobs": [{"name": "a", "runs": []}]}"#,
-                "jobs[0].runs must have a run",
+                "jobs[0].runs must have at least one run",
             ),
             (
                 r#"{"jobs": [{"runs": [{"exit_code": 256}]}]}"#,
@@ -365,7 +365,7 @@ mod tests {
             ),
             (
                 r#"{"default": [{"metrics": {"cpu": 1}}]}"#,
-                "default[0].metrics.cpu is no series",
+                "default[0].metrics.cpu must be one of cpuUsage",
             ),
             (
                 r#"{"default": [{"metrics": {"cpuUsage": 101}}]}"#,

@@ -9,14 +9,14 @@ use crate::validation::fields::{
     field_specs,
 };
 
-/// The table of fields as a tree: a step of a path is a name, or `[]` for the elements of a list.
+/// A node of the table as a tree: a step of a path is a name, or `[]` for the elements of a list.
 #[derive(Default)]
 pub(super) struct Node {
     pub(super) line: Option<&'static FieldSpec>,
     pub(super) below: BTreeMap<&'static str, Node>,
 }
 
-/// The tree of a creation.
+/// The tree of a creation's fields.
 pub(super) static CREATION: LazyLock<Node> = LazyLock::new(|| Node::of(field_specs()));
 
 impl Node {
@@ -40,7 +40,7 @@ impl Node {
         self.line.map_or(Handling::Acted, |line| line.3)
     }
 
-    /// The value is a text that has no effect here, as only others have one.
+    /// True if the value is a text without an effect here.
     pub(super) fn has_no_effect(&self, value: &Value) -> bool {
         let Some((_, Type::Open(values), ..)) = self.line else {
             return false;
@@ -48,7 +48,7 @@ impl Node {
         !values.iter().any(|known| value == known)
     }
 
-    /// Members that the table does not name belong to the value itself.
+    /// True if members that are not in the table are part of the value.
     pub(super) fn is_free(&self) -> bool {
         self.line
             .is_some_and(|line| matches!(line.1, Type::Any | Type::Texts(..)))

@@ -1,5 +1,5 @@
-//! The fields of a creation that the emulator takes without acting on them. The caller is told
-//! their paths, and a strict emulator refuses them.
+//! Fields of a creation that the emulator accepts without acting on them. A response header names
+//! them, and a strict emulator refuses them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,17 +15,17 @@ use crate::{
     },
 };
 
-/// The header of the answer to a creation that has the paths.
+/// The header with the paths, in the response to a creation.
 pub(crate) const HEADER: &str = "x-emulator-ignored";
-/// The most bytes of that header: servers and clients have limits for all headers together.
+/// Maximum size in bytes of the header: servers and clients limit the size of all headers.
 const MAX_HEADER_LENGTH: usize = 2048;
-/// Stands for the paths beyond that.
+/// Replaces the paths beyond the limit.
 const ELLIPSIS: &str = "...";
-/// Bytes of a path that a list in a header cannot have as they are.
+/// Bytes of a path that are encoded in the header's list.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%');
 
-/// The paths of the fields that have no effect, though their values ask for one: documented ones,
-/// and those that no document has in a creation.
+/// The paths of fields whose values would have an effect on the service and have none here:
+/// documented fields, and fields that no document has in a creation.
 pub(crate) fn ignored_paths(body: &Value) -> BTreeSet<String> {
     paths(body).into_keys().collect()
 }
@@ -35,7 +35,8 @@ pub(crate) fn ignored_header(body: &Value) -> Option<HeaderValue> {
     header(&ignored_paths(body))
 }
 
-/// The same of another body, whose table is `lines`. A strict emulator refuses documented ones.
+/// The header for another body, whose table is `lines`. A strict emulator refuses documented
+/// fields.
 pub(crate) fn ignored_header_of(
     lines: &'static [FieldSpec],
     body: &Value,
@@ -51,10 +52,10 @@ pub(crate) fn ignored_header_of(
     Ok(header(&paths.into_keys().collect()))
 }
 
-/// Fields of `spec` that are without an effect beside `tasks`, whose elements have their own.
+/// Fields of `spec` without an effect beside `tasks`, whose elements have their own.
 const REPLACED_BY_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log_export_path"];
 
-/// The path of each ignored field; true if it is documented.
+/// The path of each ignored field, with `true` if it is documented.
 fn paths(body: &Value) -> BTreeMap<String, bool> {
     let mut paths = BTreeMap::new();
     visit_ignored(&CREATION, body, "", &mut |path, documented| {
@@ -73,8 +74,8 @@ fn paths(body: &Value) -> BTreeMap<String, bool> {
     paths
 }
 
-/// Of `boot_file` and `command` the one that does not run, where a job has both: a custom image
-/// runs its command, an engine of the platform the boot file.
+/// The one of `boot_file` and `command` that does not run, in a job with both: a custom image runs
+/// its command, an engine of the platform the boot file.
 pub(crate) fn unused_entry(body: &Value) -> Option<&'static str> {
     let has = |name: &str| {
         let value = body.pointer(&format!("/algorithm/{name}"));
@@ -84,7 +85,7 @@ pub(crate) fn unused_entry(body: &Value) -> Option<&'static str> {
     (has("boot_file") && has("command")).then_some(if custom { "boot_file" } else { "command" })
 }
 
-/// 501 for documented fields that have no effect.
+/// Refuses documented fields without an effect, with 501.
 pub(crate) fn refuse_ignored(body: &Value) -> Result<(), ApiError> {
     refuse_documented(&paths(body))
 }
@@ -101,7 +102,7 @@ fn refuse_documented(paths: &BTreeMap<String, bool>) -> Result<(), ApiError> {
     )))
 }
 
-/// Tells the path of each ignored field, and if it is documented.
+/// Reports the path of each ignored field, with `true` if it is documented.
 fn visit_ignored(node: &Node, value: &Value, path: &str, report: &mut impl FnMut(String, bool)) {
     let mut visit = |name: &str, path: String, value: &Value| {
         let below = node.below.get(name);
@@ -141,7 +142,7 @@ fn visit_ignored(node: &Node, value: &Value, path: &str, report: &mut impl FnMut
     }
 }
 
-/// Nothing in it asks for anything.
+/// True for a value that requests no effect.
 pub(crate) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -152,7 +153,7 @@ pub(crate) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The value is not the documented default, which needs no effect.
+/// True unless the value is the documented default, which needs no effect.
 fn asks_for_more(line: &FieldSpec, value: &Value) -> bool {
     match (line.0, value.as_str()) {
         ("spec.runtime_type", Some(text)) => text != "production",
@@ -162,7 +163,7 @@ fn asks_for_more(line: &FieldSpec, value: &Value) -> bool {
     }
 }
 
-/// The paths for the header, parted by commas. The last is `...` where they are too long.
+/// The paths for the header, separated by commas. If they are too long, the last is `...`.
 pub(super) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
     let mut list = String::new();
     for path in paths {

@@ -1,11 +1,11 @@
-//! Every field of CreateTrainingJob: its type and limits, and what the emulator does with it. Those
-//! of `tasks` and of models are in [`tasks_and_models`], the form of a line is in [`field_spec`],
-//! [`ignored`] names the fields without an effect, and [`visible`] those that answers give back;
-//! both read the table as a [`field_tree`].
+//! Table of the fields of CreateTrainingJob, with types, limits and handling. Those of `tasks` and
+//! of models are in [`tasks_and_models`], the form of a line is in [`field_spec`], [`ignored`]
+//! names the fields without an effect, and [`visible`] those that responses return; both read the
+//! table as a [`field_tree`].
 //!
-//! A field that breaks its line is `ModelArts.2788` with its name. A test holds both lists against
-//! the description: no field is missing, and no line refuses what the description admits, but for
-//! the few that it names. The last column is FIELDS.md.
+//! A field that breaks its line is refused with `ModelArts.2788` and its name. A test compares the
+//! table with the description: it has all fields, and refuses no value that the description allows,
+//! except in the lines named in that test. FIELDS.md is generated from the last column.
 
 pub(crate) mod field_spec;
 mod field_tree;
@@ -29,12 +29,12 @@ use crate::validation::fields::{
 };
 
 const MANY: usize = usize::MAX;
-/// Any number of 32 bits, as the description types it.
+/// Any 32-bit number, the type in the description.
 const INTEGER: Type = Number(i32::MIN as i64, i32::MAX as i64);
-/// How a condition on nodes compares.
+/// Comparisons in a condition on nodes.
 const OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
 
-/// All lines.
+/// All lines of the table.
 pub(crate) fn field_specs() -> impl Iterator<Item = &'static FieldSpec> {
     FIELDS.iter().chain(TASKS_AND_MODELS)
 }

@@ -1,5 +1,5 @@
-//! The fields of `tasks`, of models (assets and fine-tuning), and of how long resources, logs and
-//! records of a job are kept.
+//! The fields of `tasks`, of models (assets and fine-tuning), and of the retention of a job's
+//! resources, logs and records.
 
 use crate::validation::fields::field_spec::{
     FieldSpec,

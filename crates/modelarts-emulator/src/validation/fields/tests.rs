@@ -1,4 +1,4 @@
-//! The table of fields against the description, and FIELDS.md against both.
+//! The table of fields compared with the description, and FIELDS.md with both.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use crate::validation::fields::{
     field_specs, ignored, visible,
 };
 
-/// Lines that refuse more than the description does, each with its reason.
+/// Lines that are stricter than the description, each with its reason.
 #[rustfmt::skip]
 const STRICTER: &[(&str, &str)] = &[
     ("algorithm.environments", "documented in words: names have at most 8,192 characters"),
@@ -26,14 +26,14 @@ const STRICTER: &[(&str, &str)] = &[
     ("tasks[].role", "it is a part of the names of tasks"),
 ];
 
-/// A field as the description has it.
+/// A field in the description.
 #[derive(Default)]
 struct Described {
     required: bool,
     types: BTreeSet<String>,
     /// `minimum`, `maxLength` and so on.
     limits: BTreeMap<String, Value>,
-    /// Its documented values, if they are listed.
+    /// Its documented values, if listed.
     values: Vec<String>,
     properties: Vec<(String, Value)>,
     required_below: BTreeSet<String>,
@@ -42,7 +42,7 @@ struct Described {
 }
 
 impl Described {
-    /// A schema with those that it is put together from.
+    /// A schema, merged with those that it is composed of.
     fn of(root: &Value, schema: &Value) -> Self {
         let mut described = Self::default();
         described.add(root, schema);
@@ -104,7 +104,7 @@ impl Described {
         self.limit(name).is_some_and(|limit| limit <= most)
     }
 
-    /// A line admits all that the description admits.
+    /// True if a line accepts everything that the description allows.
     fn is_admitted_by(&self, (_, kind, need, _): &FieldSpec) -> bool {
         let is = |name: &str| self.types.contains(name);
         let pattern = |text: &str| self.limits.get("pattern") == Some(&json!(text));
@@ -155,7 +155,7 @@ impl Described {
     }
 }
 
-/// A field and those below it, in the order of the schema.
+/// Collects a field and those below it, in the order of the schema.
 fn walk(root: &Value, path: &str, described: Described, found: &mut Vec<(String, Described)>) {
     let mut below = Vec::new();
     for (name, schema) in &described.properties {
@@ -193,7 +193,7 @@ fn the_table_has_all_fields_and_refuses_no_more_than_the_description() {
     for (path, described) in &described {
         let line = field_specs().find(|line| line.0 == path);
         let line = line.unwrap_or_else(|| panic!("validation/fields/ has no line for {path}"));
-        // A job with one of these fields is refused anyway.
+        // A job with one of these fields is refused in any case.
         if line.3 != Handling::Refused && !described.is_admitted_by(line) {
             stricter.insert(path.as_str());
         }
@@ -217,7 +217,7 @@ fn only_fields_of_answers_are_given_back() {
     }
 }
 
-/// FIELDS.md as it must be.
+/// The expected content of FIELDS.md.
 fn page() -> String {
     let mut page = "\
 # The fields of a creation

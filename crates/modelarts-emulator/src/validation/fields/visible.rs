@@ -1,4 +1,4 @@
-//! The fields of a request that answers give back.
+//! The fields of a request that responses return.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::validation::fields::{
     field_tree::{CREATION, Node},
 };
 
-/// Adds to a job as it is shown the fields of its creation that are given back as they came.
+/// Adds to a rendered job the fields of its creation that are returned unchanged.
 pub(crate) fn give_back(shown: &mut Value, given: &Value) {
     merge(&CREATION, shown, given);
 }
@@ -42,7 +42,7 @@ fn merge(node: &Node, shown: &mut Value, given: &Value) {
     }
 }
 
-/// Answers have such fields.
+/// True if responses have such fields.
 fn is_shown(handling: Handling) -> bool {
     matches!(
         handling,
@@ -50,22 +50,22 @@ fn is_shown(handling: Handling) -> bool {
     )
 }
 
-/// The body of a creation without the members that no answer has.
+/// The body of a creation without the members that no response has.
 pub(crate) fn visible_part(body: &Value) -> Value {
     filtered(&CREATION, body, is_shown)
 }
 
-/// The same of another body, whose table is `lines`.
+/// The visible part of another body, whose table is `lines`.
 pub(crate) fn visible_part_of(lines: &'static [FieldSpec], body: &Value) -> Value {
     filtered(&Node::of(lines), body, is_shown)
 }
 
-/// The body of a creation without the members that the table does not have.
+/// The body of a creation without the members that are not in the table.
 pub(crate) fn known_part(body: &Value) -> Value {
     filtered(&CREATION, body, |_| true)
 }
 
-/// A value without the members that the table does not have, or handles in another way.
+/// A value without the members that are not in the table, or that `keep` rejects.
 fn filtered(node: &Node, given: &Value, keep: fn(Handling) -> bool) -> Value {
     match given {
         Value::Object(members) if !node.is_free() => members

@@ -1,8 +1,8 @@
-//! Bodies that break one rule each, and bodies at the limit that break none.
+//! Bodies that break one rule each, and bodies at the limit that are valid.
 
 use serde_json::{Value, json};
 
-/// A body that breaks nothing.
+/// A valid body.
 pub(crate) fn sound() -> Value {
     json!({
         "kind": "job",
@@ -16,7 +16,7 @@ pub(crate) fn sound() -> Value {
     })
 }
 
-/// Another body that breaks nothing, with a custom image in a pool.
+/// A valid body with a custom image in a pool.
 pub(crate) fn image() -> Value {
     json!({
         "kind": "job",
@@ -26,7 +26,7 @@ pub(crate) fn image() -> Value {
     })
 }
 
-/// A third, from a stored algorithm.
+/// A valid body with a stored algorithm.
 pub(crate) fn stored() -> Value {
     json!({
         "kind": "job",
@@ -39,7 +39,7 @@ pub(crate) fn stored() -> Value {
     })
 }
 
-/// A role of a heterogeneous job that breaks nothing.
+/// A valid role of a heterogeneous job.
 fn role() -> Value {
     json!({
         "role": "learner",
@@ -48,7 +48,7 @@ fn role() -> Value {
     })
 }
 
-/// `body` with members set, by pointer; null takes a member away.
+/// `body` with members set, by pointer; null removes a member.
 pub(crate) fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
     for (pointer, value) in changes {
         let mut here = &mut body;
@@ -66,12 +66,12 @@ pub(crate) fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
     body
 }
 
-/// The status, the code and a part of the message that a case is refused with.
-pub(super) type Break = (u16, u16, &'static str);
+/// The status, the code and a part of the message of the expected error.
+pub(super) type ExpectedError = (u16, u16, &'static str);
 
-/// Rule, body, break or none.
+/// Rule, body, and the expected error, if any.
 #[rustfmt::skip]
-pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
+pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
     let s = |changes: &[(&str, Value)]| with(sound(), changes);
     let i = |changes: &[(&str, Value)]| with(image(), changes);
     let a = |changes: &[(&str, Value)]| with(stored(), changes);
@@ -91,7 +91,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
     vec![
         ("kind-of-cloud", s(&[("kind", "edge_job".into())]), Some((400, 2788, "kind must be one of [job visualization_job]"))),
         ("kind-of-cloud", s(&[("kind", "visualization_job".into())]), None),
-        ("tasks-or-spec", s(&[("tasks", json!([role()]))]), Some((400, 2788, "tasks must not stand beside spec"))),
+        ("tasks-or-spec", s(&[("tasks", json!([role()]))]), Some((400, 2788, "tasks must not be set together with spec"))),
         ("spec-required", s(&[("spec", Value::Null)]), Some((400, 2788, "spec is required"))),
         ("tasks-or-spec", s(&[("spec", Value::Null), ("tasks", json!([role()]))]), None),
         ("spec-required", s(&[]), None),
@@ -107,13 +107,13 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
         ("job-template-known", s(&[("metadata|annotations|job_template", "Template X".into())]), Some((400, 2788, "must be Template RL or Template DL"))),
         ("job-template-known", s(&[("metadata|annotations|job_template", "Template RL".into())]), None),
 
-        ("subscription-and-version", a(&[("algorithm|item_version_id", "v".into())]), Some((400, 2788, "must come together"))),
+        ("subscription-and-version", a(&[("algorithm|item_version_id", "v".into())]), Some((400, 2788, "must be set together"))),
         ("subscription-and-version", a(&[]), None),
-        ("stored-algorithm-code", a(&[("algorithm|code_dir", "/bucket/code/".into())]), Some((400, 2788, "algorithm.code_dir must not stand beside a stored algorithm"))),
-        ("stored-algorithm-engine", a(&[("algorithm|engine", json!({"engine_name": "PyTorch"}))]), Some((400, 2788, "algorithm.engine must not stand beside a stored algorithm"))),
+        ("stored-algorithm-code", a(&[("algorithm|code_dir", "/bucket/code/".into())]), Some((400, 2788, "algorithm.code_dir must not be set together with a stored algorithm"))),
+        ("stored-algorithm-engine", a(&[("algorithm|engine", json!({"engine_name": "PyTorch"}))]), Some((400, 2788, "algorithm.engine must not be set together with a stored algorithm"))),
         ("stored-algorithm-engine", a(&[("algorithm|engine", json!({}))]), None),
         ("stored-algorithm-code", a(&[("algorithm|code_dir", "".into())]), None),
-        ("one-stored-algorithm", a(&[("algorithm|subscription_id", "s".into()), ("algorithm|item_version_id", "v".into())]), Some((400, 2788, "must not stand beside algorithm.subscription_id"))),
+        ("one-stored-algorithm", a(&[("algorithm|subscription_id", "s".into()), ("algorithm|item_version_id", "v".into())]), Some((400, 2788, "must not be set together with algorithm.subscription_id"))),
         ("one-stored-algorithm", a(&[]), None),
         ("algorithm-exists", with(stored(), &[("algorithm", json!({"id": "unknown"}))]), Some((400, 2755, "algorithm not found"))),
         ("algorithm-exists", with(stored(), &[("algorithm", json!({"subscription_id": "s", "item_version_id": "v"}))]), Some((400, 2755, "algorithm not found"))),
@@ -128,7 +128,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
         ("data-fits-algorithm", a(&[]), None),
         ("boot-file-needs-code-dir", s(&[("algorithm|code_dir", Value::Null)]), Some((400, 2788, "algorithm.code_dir is required"))),
         ("boot-file-needs-code-dir", s(&[]), None),
-        ("command-or-boot-file", s(&[("algorithm|command", "ls".into())]), Some((400, 2788, "must not stand beside algorithm.boot_file"))),
+        ("command-or-boot-file", s(&[("algorithm|command", "ls".into())]), Some((400, 2788, "must not be set together with algorithm.boot_file"))),
         ("command-or-boot-file", s(&[("algorithm|command", "".into())]), None),
         ("image-and-command", i(&[("algorithm|command", Value::Null)]), Some((400, 2806, "engine.image_url and command or engine.engine_name"))),
         ("image-and-command", i(&[("algorithm|code_dir", "/bucket/code/".into())]), None),
@@ -143,7 +143,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
         ("engine-name-and-version", s(&[("algorithm|engine", json!({"engine_name": "PyTorch"}))]), Some((400, 2788, "both engine_name and engine_version"))),
         ("engine-name-and-version", s(&[("algorithm|engine|engine_name", "PyTorch".into())]), None),
         ("engine-for-boot-file", s(&[("algorithm|engine", json!({"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"}))]), None),
-        ("engine-id-beside-image", s(&[("algorithm|engine|image_url", "org/image:1".into())]), Some((400, 2788, "must not stand beside image_url"))),
+        ("engine-id-beside-image", s(&[("algorithm|engine|image_url", "org/image:1".into())]), Some((400, 2788, "must not be set together with image_url"))),
         ("engine-id-beside-image", s(&[("algorithm|engine|engine_version", "pytorch_1.8.0".into()), ("algorithm|engine|engine_name", "PyTorch".into())]), None),
         ("image-without-registry", i(&[("algorithm|engine|image_url", "swr.eu-de.otc.t-systems.com/org/image:1".into())]), Some((400, 2788, "must not name a registry"))),
         ("image-without-registry", i(&[]), None),
@@ -194,7 +194,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<Break>)> {
         ("parameter-in-range", parameter("10", json!({"type": "Integer", "valid_type": "Range", "valid_range": ["1", "10"]})), None),
         ("search-rewards", search(("reward_attrs", json!([]))), Some((400, 2788, "reward_attrs is required"))),
         ("search-rewards", s(&[("algorithm|policies|auto_search", json!({}))]), None),
-        ("search-algorithms", search(("algo_configs", json!([{"name": "luck"}]))), Some((400, 2788, "luck is not a search algorithm"))),
+        ("search-algorithms", search(("algo_configs", json!([{"name": "luck"}]))), Some((400, 2788, "luck must be one of ["))),
         ("search-rewards-different", search(("reward_attrs", json!([{"name": "a", "mode": "max", "regex": "x"}, {"name": "a", "mode": "min", "regex": "x"}]))), Some((400, 2824, "duplicate"))),
         ("search-algorithms", search(("algo_configs", json!([{"name": "anneal_search"}]))), None),
         ("search-rewards-different", search(("reward_attrs", json!([{"name": "a", "mode": "max", "regex": "x"}, {"name": "b", "mode": "min", "regex": "x"}]))), None),

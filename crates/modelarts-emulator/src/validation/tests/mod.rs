@@ -1,5 +1,5 @@
-//! Each rule and each line of the table of fields: bodies that break nothing else, and bodies at
-//! the limit that break nothing.
+//! Tests of each rule and each line of the table of fields: bodies that break just one, and valid
+//! bodies at the limit.
 
 mod cases;
 
@@ -55,7 +55,7 @@ fn fixture(cloud: Cloud) -> Fixture {
         let directory = obs.join("bucket").join(name);
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("train.py"), "").unwrap();
-        // Sparse: it has this length and takes no room.
+        // A sparse file: it has this length and uses no disk space.
         let file = fs::File::create(directory.join("model")).unwrap();
         file.set_len(bytes).unwrap();
     }
@@ -112,8 +112,8 @@ fn creation<'a>(fixture: &'a Fixture, body: &'a Value) -> Creation<'a> {
     }
 }
 
-/// The rules that a body breaks: their names, and their errors. A shape that is broken hides
-/// them all.
+/// The names and errors of the rules that a body breaks. An error in its shape takes precedence
+/// over all of them.
 fn broken(fixture: &Fixture, body: &Value) -> Vec<(&'static str, ApiError)> {
     if let Err(error) = body_shape::check(body) {
         return vec![("the table of fields", error)];
@@ -161,7 +161,7 @@ fn every_rule_is_broken_by_one_body_alone_and_kept_at_its_limit() {
     assert_eq!(passing, all);
 }
 
-/// Rules that jobs break only where the table of fields lets them.
+/// Rules that can only be broken where the table of fields allows it.
 const BEHIND_FIELDS: [&str; 6] = [
     "volume-path",
     "input-named",
@@ -254,9 +254,9 @@ fn rules_behind_the_table_of_fields() {
     assert_eq!(says("input-named", tuning), "");
 }
 
-/// A body that breaks only advice is taken.
+/// A body that breaks only advice is accepted.
 #[test]
-fn advice_refuses_nothing() {
+fn a_body_that_breaks_only_advice_is_accepted() {
     let fixture = fixture(Cloud::Otc);
     let is_advice = |name: &str| {
         let rule = RULES.iter().find(|rule| rule.name == name).unwrap();
@@ -273,8 +273,8 @@ fn advice_refuses_nothing() {
     }
 }
 
-/// The values of an algorithm's hyper-parameters may come with its jobs, and its code directory has
-/// a code of its own.
+/// The values of an algorithm's hyper-parameters may come with its jobs, and an invalid code
+/// directory has a code of its own.
 #[test]
 fn an_algorithm_that_is_stored_has_rules_of_its_own() {
     let fixture = fixture(Cloud::Otc);
@@ -346,7 +346,7 @@ fn the_other_cloud_has_other_limits() {
     }
 }
 
-/// A value of a type, one at its limit, and one that breaks it.
+/// Values of a type: one at its limit, and one that breaks it.
 fn examples(kind: &Type) -> (Value, Option<Value>) {
     match kind {
         Type::Any => (json!(7), None),
@@ -390,7 +390,7 @@ fn every_line_of_the_table_is_checked() {
         let (path, kind, need, _) = line;
         let steps: Vec<&str> = path.split('.').collect();
         let (good, bad) = examples(kind);
-        // The line alone, in a body that has nothing else than its parents.
+        // The field alone, in a body with nothing but its parents.
         let nest = |value: Option<Value>| {
             let (last, parents) = steps.split_last().unwrap();
             let mut body = match (last.strip_suffix("[]"), value) {

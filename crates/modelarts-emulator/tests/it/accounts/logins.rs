@@ -1,4 +1,4 @@
-//! Who may do what: logins, keys that end, keys that are locked, projects that do not see others.
+//! Permissions: logins, temporary keys, locked keys, and separate projects.
 
 use std::{
     sync::Arc,
@@ -53,9 +53,9 @@ async fn a_password_gives_a_token_for_a_day() {
         .to_str()
         .unwrap()
         .to_owned();
-    let said = reply.json()["token"].clone();
-    assert_eq!(said["project"]["id"], site.emulator.project_id());
-    let expires = said["expires_at"].as_str().unwrap().to_owned();
+    let body = reply.json()["token"].clone();
+    assert_eq!(body["project"]["id"], site.emulator.project_id());
+    let expires = body["expires_at"].as_str().unwrap().to_owned();
     assert!(
         expires.len() == 27 && expires.ends_with("000Z"),
         "{expires}"
@@ -114,7 +114,7 @@ async fn a_wrong_login_is_refused_as_iam_does_it() {
         assert_eq!(reply.json()["error"]["message"], message);
         assert!(reply.headers.contains_key("x-iam-trace-id"));
     }
-    // Without a password, nobody logs in.
+    // Without a password, logins are refused.
     let site = Site::start().await;
     assert_eq!(
         log_in(&site, &login("emulator", "", project()))
@@ -191,7 +191,7 @@ async fn five_wrong_signatures_lock_a_key_for_five_minutes() {
     for _ in 0..4 {
         assert_eq!(ask(&wrong).await.status, 401);
     }
-    // A right one between them: not in a row.
+    // A valid signature in between: the failures are not consecutive.
     assert_eq!(ask(&site.client).await.status, 200);
     for _ in 0..5 {
         assert!(
@@ -251,12 +251,12 @@ async fn a_project_does_not_see_anothers_jobs() {
         .await
         .json();
     assert_eq!((&list["total"], &list["items"]), (&json!(0), &json!([])));
-    // The same name is free in another project.
+    // The same name is available in another project.
     let created = theirs
         .post("/training-jobs", &site.script("mine", ""))
         .await;
     assert_eq!(created.status, StatusCode::CREATED);
-    // Neither does a signature for one project open the other.
+    // A signature for one project is not valid for the other either.
     let other = Client {
         project_id: "p1".into(),
         ..theirs
@@ -283,7 +283,7 @@ async fn a_project_does_not_see_anothers_jobs() {
     let higher = json!({"spec": {"schedule_policy": {"priority": 3}}}).to_string();
     let reply = theirs.send(Method::PUT, &path, higher.into_bytes()).await;
     assert_eq!(reply.error(), (403, "ModelArts.0108".to_owned()));
-    // A users file grants it.
+    // The users file grants the permission.
     urgent["metadata"]["name"] = "granted".into();
     urgent["spec"]["schedule_policy"]["priority"] = 3.into();
     let created = site.client.post("/training-jobs", &urgent).await;
@@ -352,7 +352,7 @@ async fn scoped_signatures_are_accepted() {
             .http
             .get(format!("{}{path}", site.client.url))
             .header("x-sdk-date", &date)
-            // Added after signing, as that SDK does it.
+            // Added after signing, as by that SDK.
             .header("x-project-id", site.emulator.project_id())
             .header(
                 "authorization",

@@ -1,4 +1,4 @@
-//! The verifier against the vectors of the official signer, and over the wire.
+//! The verifier, tested with the vectors of the official signer and over HTTP.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -49,7 +49,7 @@ fn vectors() -> Vec<Vector> {
     vectors.cases
 }
 
-/// A request that can be changed.
+/// A request that can be modified.
 #[derive(Clone)]
 struct Sent {
     method: String,
@@ -60,7 +60,7 @@ struct Sent {
 }
 
 impl Vector {
-    /// As it goes over the wire.
+    /// The request as sent over HTTP.
     fn sent(&self) -> Sent {
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
         let mut headers: Vec<(String, Vec<u8>)> = self
@@ -139,11 +139,11 @@ fn from_base64(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Vectors whose request line does not say what was signed: HTTP libraries resolve dot segments on
-/// the way. They verify against the path that was signed.
+/// Vectors whose request line differs from the signed one, because HTTP libraries resolve dot
+/// segments when sending. They verify against the signed path.
 const NOT_AS_SENT: [&str; 1] = ["path-dot-segments"];
 
-/// Vectors whose body is, by the header `X-Sdk-Content-Sha256: UNSIGNED-PAYLOAD`, not signed.
+/// Vectors whose body is not signed, by the header `X-Sdk-Content-Sha256: UNSIGNED-PAYLOAD`.
 const BODY_UNSIGNED: [&str; 2] = ["body-octet-stream-unsigned-payload", "body-form-urlencoded"];
 
 #[test]
@@ -164,7 +164,7 @@ fn every_signing_vector_is_accepted() {
 
 #[test]
 fn the_query_given_by_the_signing_vectors_is_on_the_wire() {
-    // Otherwise the test above would check less than it seems to.
+    // Guards against a test above that checks nothing.
     for vector in vectors() {
         let pairs = vector.query.len();
         let wire = vector
@@ -175,7 +175,8 @@ fn the_query_given_by_the_signing_vectors_is_on_the_wire() {
     }
 }
 
-/// Another byte that means something else: no case of hex digits, no blanks that get trimmed.
+/// Another byte with another meaning: not the other case of a hex digit, not a blank that is
+/// trimmed.
 fn changed(byte: u8) -> u8 {
     if byte == b'0' { b'1' } else { b'0' }
 }
@@ -269,7 +270,7 @@ fn every_signing_vector_is_refused_after_one_changed_byte() {
 }
 
 #[test]
-fn a_wrong_signature_is_told_the_canonical_request() {
+fn the_error_of_a_wrong_signature_has_the_canonical_request() {
     for vector in &vectors() {
         let mut sent = vector.sent();
         sent.path = vector.path.clone().into_bytes();
@@ -279,11 +280,11 @@ fn a_wrong_signature_is_told_the_canonical_request() {
         let canonical_request = vector.canonical_request.replace('\n', "|");
         match vector.verify(&sent) {
             Err(SignatureError::Mismatch {
-                canonical_request: told,
+                canonical_request: received,
             }) if !vector.name.contains("int-list") => {
-                assert_eq!(told, canonical_request, "{}", vector.name);
+                assert_eq!(received, canonical_request, "{}", vector.name);
             }
-            // The signer sorted numbers as numbers; on the wire they are text.
+            // The signer sorted numbers as numbers; the verifier sees them as text.
             Err(SignatureError::Mismatch { .. }) => {}
             other => panic!("{}: {other:?}", vector.name),
         }
@@ -329,7 +330,7 @@ fn the_clock_may_be_off_by_a_quarter_of_an_hour() {
 }
 
 #[tokio::test]
-async fn the_gateway_refuses_what_is_not_signed_rightly() {
+async fn the_gateway_refuses_wrong_signatures() {
     let mut site = Site::start().await;
     let refusal = |reply: &Reply| {
         assert_eq!(reply.error(), (401, "APIGW.0301".to_owned()));

@@ -1,4 +1,4 @@
-//! The two clouds: operations, and the way in which a gateway refuses those that one lacks.
+//! The two clouds: their operations, and the gateway's response to those that a cloud lacks.
 
 use modelarts_emulator::Cloud;
 use reqwest::Method;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Reply, Site, traffic::DESCRIPTION};
 
-/// Method and path, with `x` for ids, of each operation that the description has.
+/// Method and path, with `x` for ids, of each operation in the description.
 fn operations() -> Vec<(Method, String, bool)> {
     let mut found = Vec::new();
     for (path, item) in DESCRIPTION.root()["paths"].as_object().unwrap() {
@@ -55,7 +55,7 @@ async fn open_telekom_cloud_lacks_what_only_huawei_cloud_documents() {
             }
         }
     }
-    // Not counted: it did not come as far as the service.
+    // Not counted, because the gateway refused it.
     assert_eq!(otc.emulator.requests()["ShowTrainingQuotas"].received, 0);
     assert_eq!(huawei.emulator.requests()["ShowTrainingQuotas"].received, 1);
 }
@@ -88,7 +88,7 @@ async fn a_gateway_refuses_before_it_looks_at_credentials() {
         let status = if there { 405 } else { 404 };
         assert_eq!(reply.status, status, "{path}");
     }
-    // The description does not say which other parts of ModelArts a cloud has.
+    // Other parts of ModelArts are not in the description, so that the cloud may have them.
     let reply = site.client.get("/pools").await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
 }

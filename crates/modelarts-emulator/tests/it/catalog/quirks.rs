@@ -1,4 +1,4 @@
-//! What no document says: each switch, both ways.
+//! Switches for undocumented behaviour, each with both values.
 
 use std::{
     sync::Arc,
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::support::Site;
 
-/// Jobs run for two hours.
+/// A site whose jobs run for two hours.
 async fn site(choices: &[&str]) -> Site {
     let mut all = Quirks::default();
     for choice in choices {
@@ -55,7 +55,7 @@ async fn a_job_that_was_stopped_after_its_time() {
         let mut limited = job("limited");
         limited["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": 1});
         let id = site.create(&limited).await;
-        // Its end is seen by the store: requests would be an hour behind.
+        // Read from the store: requests would be signed an hour too early.
         assert!(site.emulator.advance(Duration::from_secs(3600)).await);
         site.emulator.wait_for(&id, phase).await.unwrap();
     }
@@ -146,7 +146,7 @@ async fn offsets_and_counts() {
     assert_eq!(list(&other).await, (json!("job-1"), json!(2)));
 }
 
-/// Two hours on a clock that is moved.
+/// A site whose jobs run for two hours on a manual clock.
 async fn two_hours(set: impl FnOnce(Builder) -> Builder) -> Site {
     let script = Script::from_json(r#"{"default": [{"seconds": 7200}]}"#).unwrap();
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
@@ -154,7 +154,7 @@ async fn two_hours(set: impl FnOnce(Builder) -> Builder) -> Site {
     Site::with(|builder| set(builder.clock(clock).runner(simulated))).await
 }
 
-/// A job outside of pools that writes to this place.
+/// A job outside of pools that writes to this path.
 fn writes(name: &str, place: &str) -> Value {
     let mut job = job(name);
     job["spec"] = json!({"resource": {"flavor_id": "modelarts.vm.cpu.8u"}});
@@ -177,15 +177,16 @@ async fn jobs_that_write_to_the_same_place() {
         assert_eq!(reply.status, status, "{}", reply.text);
         if refuses {
             assert_eq!(reply.error().1, "ModelArts.2788");
-            let said = &reply.json()["error_msg"];
+            let error_message = &reply.json()["error_msg"];
             assert!(
-                said.as_str()
+                error_message
+                    .as_str()
                     .unwrap()
                     .contains("Other running job contain train_url"),
-                "{said}"
+                "{error_message}"
             );
         }
-        // Only active jobs count.
+        // Only active jobs conflict.
         site.terminate(&first).await;
         site.emulator.wait_until_settled(&first).await;
         site.create(&writes(

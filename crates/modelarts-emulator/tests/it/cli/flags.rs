@@ -1,4 +1,4 @@
-//! Each flag of the program that no other test gives it, with an effect that can be seen.
+//! The flags of the program that other tests do not use, each with a visible effect.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::{
     support::program::{Program, serve_with},
 };
 
-/// Puts JSON there and gives its path.
+/// Writes a JSON file and returns its path.
 fn file(place: &Path, name: &str, content: &Value) -> String {
     let path = place.join(name);
     std::fs::write(&path, content.to_string()).unwrap();
@@ -70,7 +70,7 @@ async fn flags_of_simulated_jobs() {
         let moved = client.http.post(url).body(body).send().await.unwrap();
         assert_eq!(moved.status(), 200);
     };
-    // --cloud: there are three retries at most, and no quotas.
+    // --cloud: at most three retries, and no quotas.
     let mut fails = job("fails");
     fails["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "4"});
     let reply = client.post("/training-jobs", &fails).await;
@@ -84,7 +84,7 @@ async fn flags_of_simulated_jobs() {
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
     fails["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "3"});
     let id = create(&program, &fails).await;
-    // --speed: Creating takes 2.4 seconds, four times faster.
+    // --speed: Creating takes 2.4 seconds on the service, here a quarter.
     pass(0.5).await;
     assert_eq!(status(&program, &id).await["phase"], "Creating");
     pass(0.2).await;
@@ -92,7 +92,7 @@ async fn flags_of_simulated_jobs() {
     pass(60.0).await;
     let ended = status(&program, &id).await;
     assert_eq!(ended["phase"], "Failed");
-    // --restart-on: the code was at fault.
+    // --restart-on: the code failed, not the machine.
     assert_eq!(ended["running_records"].as_array().unwrap().len(), 1);
     // --log-cap
     let log = log(&program, &id).await;
@@ -144,7 +144,7 @@ async fn flags_of_jobs_that_run() {
         "show-secrets": true, "organization": ["team"],
     });
     let config = file(place.path(), "config.json", &flags);
-    // It is asked so often that its messages would fill a pipe that nobody reads.
+    // Requests are repeated so often that messages would fill a pipe without a reader.
     let program = kills::start(place.path(), &["--config", &config]).await;
     let mut job = job("runs");
     job["algorithm"] = json!({
@@ -168,7 +168,7 @@ async fn flags_of_jobs_that_run() {
     let last: Value = serde_json::from_str(&last.text().await.unwrap()).unwrap();
     let created = &last[0]["body"]["algorithm"];
     assert_eq!(created["environments"], json!({"MODE": "fast"}));
-    // There is no one to wait with: it is asked until it has ended.
+    // No wait operation exists over HTTP: the job is polled until it has ended.
     while !["Completed", "Failed", "Abnormal"]
         .contains(&status(&program, &id).await["phase"].as_str().unwrap())
     {}

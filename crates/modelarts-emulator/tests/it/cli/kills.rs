@@ -1,11 +1,11 @@
-//! The program is killed at a hundred random moments under load, and nothing that it has told
-//! anybody is lost.
+//! Durability of the program: it is killed at a hundred random moments under load, and no
+//! acknowledged change is lost.
 //!
-//! Three clients create, change, look at and delete jobs. The moment of a kill is a random number
-//! of answers; requests are on their way then. After the next start each client looks for
-//! everything that it was told before: jobs, descriptions, deletions, events, lines of logs. A
-//! part of the jobs runs until the end of the test: each of their processes must have gone when
-//! the next start is ready, and they must run again.
+//! Three clients create, change, read and delete jobs. The moment of a kill is a random number of
+//! responses; further requests are in flight then. After the next start, each client checks
+//! everything that was acknowledged: jobs, descriptions, deletions, events, log lines. Some jobs
+//! run until the end of the test: each of their processes must have ended when the next start is
+//! ready, and they must run again.
 
 use std::{
     collections::BTreeMap,
@@ -34,15 +34,15 @@ use crate::support::{
 const SEED: u64 = 20_260_115;
 const KILLS: usize = 100;
 const CLIENTS: usize = 3;
-/// A kill comes after at most so many answers.
+/// Maximum number of responses before a kill.
 const ANSWERS: usize = 20;
-/// More than these a client does not keep.
+/// Maximum number of jobs of a client.
 const JOBS: usize = 5;
 
-/// Numbers that look random and are the same in each run.
-struct Dice(u64);
+/// Pseudo-random numbers that are the same in each run.
+struct Random(u64);
 
-impl Dice {
+impl Random {
     fn below(&mut self, bound: usize) -> usize {
         self.0 = self
             .0
@@ -52,60 +52,60 @@ impl Dice {
     }
 }
 
-/// What a client was told about a job.
+/// The acknowledged state of a job.
 #[derive(Debug)]
-struct Known {
+struct KnownJob {
     id: String,
     description: String,
     events: Vec<Value>,
     log: String,
 }
 
-/// What a client has asked for and not been answered.
+/// A request without a response.
 #[derive(Debug)]
-enum Asked {
+enum PendingRequest {
     Create { name: String },
     Describe { at: usize, text: String },
     Delete { at: usize },
 }
 
-/// One client and what it knows.
-struct Witness {
+/// A client and its acknowledged state.
+struct LoadClient {
     name: usize,
-    dice: Dice,
-    jobs: Vec<Known>,
-    /// Their deletions were acknowledged.
+    random: Random,
+    jobs: Vec<KnownJob>,
+    /// Jobs whose deletion was acknowledged.
     deleted: Vec<String>,
-    asked: Option<Asked>,
+    pending: Option<PendingRequest>,
     made: usize,
-    /// How many times a job was seen to have been interrupted by a kill.
+    /// Number of jobs interrupted by a kill.
     interrupted: usize,
-    /// The port of the gate that some jobs wait at.
+    /// The port of the gate at which some jobs wait.
     gate: u16,
 }
 
-/// Counts answers, and tells when there are enough.
-struct Moment {
+/// A counter of responses that signals when the kill is due.
+struct KillCountdown {
     left: AtomicUsize,
-    come: Notify,
+    due: Notify,
 }
 
-impl Moment {
+impl KillCountdown {
     fn after(answers: usize) -> Self {
         Self {
             left: AtomicUsize::new(answers),
-            come: Notify::new(),
+            due: Notify::new(),
         }
     }
 
     fn answered(&self) {
         if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.come.notify_one();
+            self.due.notify_one();
         }
     }
 }
 
-/// An answer, or nothing if the program has gone.
+/// Sends a request; returns `None` if the program has ended.
 async fn send(
     client: &Client,
     method: Method,
@@ -125,7 +125,7 @@ async fn send(
     Some((status, serde_json::from_str(&text).unwrap_or(Value::Null)))
 }
 
-/// The program, whose messages are taken and thrown away.
+/// Starts the program, and discards its messages.
 pub(crate) async fn start(place: &Path, flags: &[&str]) -> Program {
     let mut program = serve_with(place, flags).await;
     let mut messages = program.child.stderr.take().unwrap();
@@ -137,14 +137,14 @@ fn path(id: &str) -> String {
     format!("/training-jobs/{id}")
 }
 
-impl Witness {
+impl LoadClient {
     fn new(name: usize, gate: u16) -> Self {
         Self {
             name,
-            dice: Dice(SEED + 1 + name as u64),
+            random: Random(SEED + 1 + name as u64),
             jobs: Vec::new(),
             deleted: Vec::new(),
-            asked: None,
+            pending: None,
             made: 0,
             interrupted: 0,
             gate,
@@ -154,8 +154,8 @@ impl Witness {
     fn request(&mut self) -> (String, Value) {
         self.made += 1;
         let name = format!("job-{}-{}", self.name, self.made);
-        // Two of three end by themselves, the third says whose child it is and waits.
-        let command = if self.dice.below(3) > 0 {
+        // Two of three jobs end by themselves; the third reports its parent process and waits.
+        let command = if self.random.below(3) > 0 {
             "for i in 1 2 3; do echo line $i; done".to_owned()
         } else {
             let gate = self.gate;
@@ -172,8 +172,8 @@ impl Witness {
         (name, job)
     }
 
-    /// Asks for this and that until the program has gone.
-    async fn load(&mut self, client: &Client, moment: &Moment) {
+    /// Sends random requests until the program has ended.
+    async fn load(&mut self, client: &Client, moment: &KillCountdown) {
         while self.step(client).await.is_some() {
             moment.answered();
         }
@@ -182,9 +182,9 @@ impl Witness {
     async fn step(&mut self, client: &Client) -> Option<()> {
         let at = match self.jobs.len() {
             0 => 0,
-            many => self.dice.below(many),
+            many => self.random.below(many),
         };
-        match self.dice.below(10) {
+        match self.random.below(10) {
             _ if self.jobs.is_empty() => self.create(client).await,
             0..3 if self.jobs.len() < JOBS => self.create(client).await,
             0..5 => self.describe(client, at).await,
@@ -196,16 +196,16 @@ impl Witness {
 
     async fn create(&mut self, client: &Client) -> Option<()> {
         let (name, job) = self.request();
-        self.asked = Some(Asked::Create { name });
+        self.pending = Some(PendingRequest::Create { name });
         let (status, body) = send(client, Method::POST, "/training-jobs", &job).await?;
-        self.asked = None;
+        self.pending = None;
         assert_eq!(status, 201, "{body}");
         self.know(body["metadata"]["id"].as_str().unwrap());
         Some(())
     }
 
     fn know(&mut self, id: &str) {
-        self.jobs.push(Known {
+        self.jobs.push(KnownJob {
             id: id.to_owned(),
             description: String::new(),
             events: Vec::new(),
@@ -214,30 +214,30 @@ impl Witness {
     }
 
     async fn describe(&mut self, client: &Client, at: usize) -> Option<()> {
-        let text = format!("text {}", self.dice.below(1 << 20));
-        self.asked = Some(Asked::Describe {
+        let text = format!("text {}", self.random.below(1 << 20));
+        self.pending = Some(PendingRequest::Describe {
             at,
             text: text.clone(),
         });
         let job = path(&self.jobs[at].id);
         let (status, body) = send(client, Method::PUT, &job, &json!({"description": text})).await?;
-        self.asked = None;
+        self.pending = None;
         assert_eq!(status, 200, "{body}");
         self.jobs[at].description = text;
         Some(())
     }
 
     async fn delete(&mut self, client: &Client, at: usize) -> Option<()> {
-        self.asked = Some(Asked::Delete { at });
+        self.pending = Some(PendingRequest::Delete { at });
         let job = path(&self.jobs[at].id);
         let (status, body) = send(client, Method::DELETE, &job, &Value::Null).await?;
-        self.asked = None;
+        self.pending = None;
         assert_eq!(status, 202, "{body}");
         self.deleted.push(self.jobs.remove(at).id);
         Some(())
     }
 
-    /// What was seen before is still there, in its place.
+    /// Checks that events seen before are still in their places.
     async fn see_events(&mut self, client: &Client, at: usize) -> Option<()> {
         let known = &mut self.jobs[at];
         let mut events = Vec::new();
@@ -280,13 +280,13 @@ impl Witness {
         Some(())
     }
 
-    /// After a start: what was asked for without an answer has happened or not, and all else is
-    /// as it was told.
+    /// After a start, checks that unacknowledged requests took effect entirely or not at all, and
+    /// that acknowledged state is unchanged.
     async fn verify(&mut self, client: &Client) {
         let mut maybe = BTreeMap::new();
         let mut deleted = None;
-        match self.asked.take() {
-            Some(Asked::Create { name }) => {
+        match self.pending.take() {
+            Some(PendingRequest::Create { name }) => {
                 let search = json!({"filters": [
                     {"key": "name", "operator": "like", "value": [name]},
                 ]});
@@ -298,10 +298,10 @@ impl Witness {
                     self.know(job["metadata"]["id"].as_str().unwrap());
                 }
             }
-            Some(Asked::Describe { at, text }) => {
+            Some(PendingRequest::Describe { at, text }) => {
                 maybe.insert(at, text);
             }
-            Some(Asked::Delete { at }) => deleted = Some(at),
+            Some(PendingRequest::Delete { at }) => deleted = Some(at),
             None => {}
         }
         for at in 0..self.jobs.len() {
@@ -324,7 +324,7 @@ impl Witness {
                 self.see_log(client, at).await.unwrap();
             }
         }
-        // It may be on its way out already: then it will go, as those whose deletion was
+        // The deletion may be in progress: the job is then checked like those whose deletion was
         // acknowledged.
         if let Some(at) = deleted {
             let id = self.jobs.remove(at).id;
@@ -341,7 +341,7 @@ impl Witness {
             .unwrap()
     }
 
-    /// All that were deleted go, all others come to their end.
+    /// Waits until deleted jobs are gone and all others have ended.
     async fn all_end(&self, client: &Client) -> Vec<Value> {
         for id in &self.deleted {
             while self.show(client, id).await.0 != 400 {}
@@ -363,7 +363,7 @@ impl Witness {
     }
 }
 
-/// Where jobs wait: all that have come, by the emulator whose children they are.
+/// A gate at which jobs wait, with the emulator whose children they are.
 #[derive(Clone, Default)]
 struct Gate {
     waiting: Arc<Mutex<Waiting>>,
@@ -377,7 +377,7 @@ struct Waiting {
 }
 
 impl Gate {
-    /// Lets nobody through until it is opened. Gives the port.
+    /// Starts the gate, which stays closed until it is opened. Returns the port.
     async fn start(&self) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -389,10 +389,10 @@ impl Gate {
                 tokio::spawn(async move {
                     let mut stream = BufReader::new(stream);
                     let mut parent = String::new();
-                    // Nothing, if it was killed on its way here.
-                    let said = stream.read_line(&mut parent).await;
+                    // Empty if the process was killed before it wrote the line.
+                    let read = stream.read_line(&mut parent).await;
                     let mut waiting = gate.waiting.lock();
-                    if said.is_ok() && !waiting.open {
+                    if read.is_ok() && !waiting.open {
                         let parent = parent.trim().to_owned();
                         waiting.connections.push((parent, stream.into_inner()));
                         gate.arrival.notify_waiters();
@@ -419,7 +419,7 @@ impl Gate {
         }
     }
 
-    /// Waits until all children of others than `url` have gone. Gives how many there were.
+    /// Waits until all children of other emulators have ended. Returns their number.
     async fn only_children_of(&self, url: &str) -> usize {
         let all = std::mem::take(&mut self.waiting.lock().connections);
         let (own, mut others): (Vec<_>, Vec<_>) =
@@ -440,7 +440,7 @@ impl Gate {
     }
 }
 
-/// Simulated jobs write their logs when somebody asks for them: what was shown must be there again.
+/// Simulated jobs write their logs when they are requested: lines shown before must be there again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kills_lose_nothing_of_simulated_jobs() {
     let place = tempfile::tempdir().unwrap();
@@ -452,33 +452,36 @@ async fn kills_lose_nothing_of_simulated_jobs() {
     std::fs::write(&script, json!({"default": [run]}).to_string()).unwrap();
     let script = script.to_str().unwrap();
     let flags = ["--runner", "simulated", "--script", script];
-    let mut dice = Dice(SEED);
-    let mut witness = Witness::new(0, 0);
+    let mut random = Random(SEED);
+    let mut load_client = LoadClient::new(0, 0);
     let mut lines = 0;
     for _ in 0..10 {
         let mut program = start(place.path(), &flags).await;
-        witness.verify(&program.client).await;
-        let moment = Moment::after(10 + dice.below(3 * ANSWERS));
-        let load = witness.load(&program.client, &moment);
+        load_client.verify(&program.client).await;
+        let moment = KillCountdown::after(10 + random.below(3 * ANSWERS));
+        let load = load_client.load(&program.client, &moment);
         let child = &mut program.child;
         let kill = async {
-            moment.come.notified().await;
+            moment.due.notified().await;
             child.start_kill().unwrap();
             child.wait().await.unwrap();
         };
         futures::future::join(kill, load).await;
-        lines += witness
+        lines += load_client
             .jobs
             .iter()
             .map(|job| job.log.lines().count())
             .sum::<usize>();
     }
     let program = start(place.path(), &flags).await;
-    witness.verify(&program.client).await;
-    witness.all_end(&program.client).await;
-    let told = format!("{lines} lines seen, {} interruptions", witness.interrupted);
-    println!("{told}");
-    assert!(lines > 100 && witness.interrupted > 3, "{told}");
+    load_client.verify(&program.client).await;
+    load_client.all_end(&program.client).await;
+    let summary = format!(
+        "{lines} lines seen, {} interruptions",
+        load_client.interrupted
+    );
+    println!("{summary}");
+    assert!(lines > 100 && load_client.interrupted > 3, "{summary}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -488,23 +491,27 @@ async fn a_hundred_kills_lose_nothing() {
     std::fs::create_dir_all(place.path().join("obs")).unwrap();
     let gate = Gate::default();
     let port = gate.start().await;
-    let mut dice = Dice(SEED);
-    let mut witnesses: Vec<Witness> = (0..CLIENTS).map(|name| Witness::new(name, port)).collect();
+    let mut random = Random(SEED);
+    let mut load_clients: Vec<LoadClient> = (0..CLIENTS)
+        .map(|name| LoadClient::new(name, port))
+        .collect();
     let (mut unanswered, mut left) = (0, 0);
     for round in 0..KILLS {
         let mut program = start(place.path(), &[]).await;
         left += gate.only_children_of(&program.client.url).await;
         let client = &program.client;
-        let checks = witnesses.iter_mut().map(|witness| witness.verify(client));
-        futures::future::join_all(checks).await;
-        let moment = Moment::after(1 + dice.below(ANSWERS));
-        let loads = witnesses
+        let checks = load_clients
             .iter_mut()
-            .map(|witness| witness.load(client, &moment));
+            .map(|load_client| load_client.verify(client));
+        futures::future::join_all(checks).await;
+        let moment = KillCountdown::after(1 + random.below(ANSWERS));
+        let loads = load_clients
+            .iter_mut()
+            .map(|load_client| load_client.load(client, &moment));
         let child = &mut program.child;
         let kill = async {
-            moment.come.notified().await;
-            // Every other time, when jobs have begun to run.
+            moment.due.notified().await;
+            // In every other round, when jobs have begun to run.
             if round % 2 == 1 {
                 gate.reached(&client.url).await;
             }
@@ -512,16 +519,16 @@ async fn a_hundred_kills_lose_nothing() {
             child.wait().await.unwrap();
         };
         futures::future::join(kill, futures::future::join_all(loads)).await;
-        unanswered += witnesses.iter().filter(|w| w.asked.is_some()).count();
+        unanswered += load_clients.iter().filter(|w| w.pending.is_some()).count();
     }
 
     let program = start(place.path(), &[]).await;
     left += gate.only_children_of(&program.client.url).await;
     gate.open();
     let (mut kept, mut deleted, mut interrupted) = (0, 0, 0);
-    for witness in &mut witnesses {
-        witness.verify(&program.client).await;
-        for job in witness.all_end(&program.client).await {
+    for load_client in &mut load_clients {
+        load_client.verify(&program.client).await;
+        for job in load_client.all_end(&program.client).await {
             let records = job["status"]["running_records"].as_array().unwrap();
             let (last, earlier) = records.split_last().unwrap();
             assert_eq!(last["end_reason"], "job completed");
@@ -530,15 +537,15 @@ async fn a_hundred_kills_lose_nothing() {
                 assert_eq!(record["end_recover"], "job_reschedule_with_taint");
             }
         }
-        interrupted += witness.interrupted;
-        kept += witness.jobs.len();
-        deleted += witness.deleted.len();
+        interrupted += load_client.interrupted;
+        kept += load_client.jobs.len();
+        deleted += load_client.deleted.len();
     }
-    let told = format!(
+    let summary = format!(
         "{kept} jobs kept, {deleted} deleted, {interrupted} interruptions seen, {unanswered} requests without an answer, {left} processes left"
     );
-    println!("{told}");
-    // The load was one: otherwise the test would show nothing.
+    println!("{summary}");
+    // Guards against a load that is too light to show anything.
     let load = kept > 0 && deleted > 20 && interrupted > 20 && unanswered > 50 && left > 20;
-    assert!(load, "{told}");
+    assert!(load, "{summary}");
 }

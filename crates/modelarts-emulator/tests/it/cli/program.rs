@@ -80,7 +80,7 @@ async fn it_prints_one_line_and_ends_with_its_jobs_on_a_signal() {
 }
 
 #[tokio::test]
-async fn it_refuses_a_speed_that_is_none() {
+async fn it_refuses_an_invalid_speed() {
     for speed in ["-1", "0", "NaN", "inf", "fast"] {
         let output = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
             .args(["serve", &format!("--speed={speed}")])
@@ -89,16 +89,16 @@ async fn it_refuses_a_speed_that_is_none() {
             .unwrap();
         assert_eq!(output.status.code(), Some(2), "{speed}");
         let error = String::from_utf8(output.stderr).unwrap();
-        let told = format!(
+        let expected = format!(
             "error: invalid value '{speed}' for '--speed <FACTOR>': the factor is a number above \
              0, such as 4 or 0.5\n"
         );
-        assert!(error.starts_with(&told), "{error}");
+        assert!(error.starts_with(&expected), "{error}");
     }
 }
 
 #[tokio::test]
-async fn it_refuses_to_listen_to_others() {
+async fn it_refuses_addresses_other_than_loopback() {
     let output = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
         .args(["serve", "--listen", "0.0.0.0:0"])
         .output()
@@ -146,7 +146,7 @@ async fn simulated_jobs_follow_the_script_in_a_file() {
         let moved = client.http.post(url).body(body).send().await.unwrap();
         assert_eq!(moved.status(), 200);
     };
-    // Requests are signed by the clock on the wall, which may be 15 minutes off.
+    // Requests are signed with the system clock, which may differ by 15 minutes.
     pass(600).await;
     assert_eq!(client.get(&path).await.json()["status"]["phase"], "Running");
     pass(3000).await;
@@ -161,7 +161,7 @@ async fn simulated_jobs_follow_the_script_in_a_file() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_of_no_use_is_named() {
+async fn an_unusable_file_is_named_in_the_error() {
     let place = tempfile::tempdir().unwrap();
     let script = place.path().join("script.json");
     std::fs::write(&script, r#"{"default": [{"second": 1}]}"#).unwrap();
@@ -176,13 +176,13 @@ async fn a_file_that_is_of_no_use_is_named() {
             .output()
             .await
             .unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1));
         let named = format!(
             "modelarts-emulator: cannot use {}: {reason}",
             script.display()
         );
-        assert!(said.starts_with(&named), "{said}");
+        assert!(stderr.starts_with(&named), "{stderr}");
     }
 }
 
@@ -247,7 +247,10 @@ async fn flags_may_stand_in_a_file_and_those_of_the_command_line_win() {
             .args(["serve", "--config", &config])
             .current_dir(place.path());
         let output = command.output().await.unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && said.contains(reason), "{said}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !output.status.success() && stderr.contains(reason),
+            "{stderr}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Jobs that end before their code starts, because of what they find on this machine.
+//! Jobs that end before their code starts, because of the state of this machine.
 
 use std::time::Duration;
 
@@ -36,10 +36,10 @@ async fn a_preparation_that_takes_too_long_is_ended() {
     assert!(message.starts_with("Preparations timed out."), "{message}");
 }
 
-/// A node that is not fit is left for another, as often as the job may run again. Only such jobs
-/// are checked.
+/// A job with a failed pre-check moves to another node, as often as it may run again. Other jobs
+/// have no pre-check.
 #[tokio::test]
-async fn a_pre_check_that_fails_costs_the_retries() {
+async fn a_failed_pre_check_uses_up_the_retries() {
     let site = Site::with(|builder| builder.least_disk(u64::MAX)).await;
     let mut job = site.script("checked", "");
     job["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "2"});

@@ -1,4 +1,4 @@
-//! Jobs that run again: after a failure, after a hang, after losing their nodes.
+//! Jobs that run again after a failure, a hang, or the loss of their nodes.
 
 use std::{
     sync::Arc,
@@ -35,7 +35,8 @@ fn records(details: &Value) -> Vec<(String, String, String)> {
         .collect()
 }
 
-/// Fails until a file in its output, which it gets back, counts to `runs`.
+/// A job that fails until a file in its output, which is downloaded before each run, has counted to
+/// `runs`.
 fn counting(site: &Site, name: &str, runs: u32) -> Value {
     let script = format!(
         r#"
@@ -81,11 +82,11 @@ async fn a_failed_job_runs_again_and_gets_its_old_outputs() {
         String::new(),
     );
     assert_eq!(records(&details), [failed(), failed(), done]);
-    // Documents lack the member in answers (SOURCES O, S).
+    // Not documented in responses (SOURCES O, S).
     let output = &details["algorithm"]["outputs"][0];
     assert_eq!(output.get("prefetch_to_local"), None);
 
-    // The pre-check belongs to jobs that may run again; each run has one.
+    // Only jobs that may run again have a pre-check, one for each run.
     let messages = site.messages(&id).await;
     let count = |text: &str| messages.iter().filter(|m| m.contains(text)).count();
     assert_eq!(count("being pre-checked"), 3);
@@ -142,7 +143,7 @@ async fn a_job_that_is_stopped_does_not_run_again() {
     assert_eq!(records(&details).len(), 1);
 }
 
-/// A site on its own clock, spoken to by token, because signatures would be too old.
+/// A site with a manual clock, whose requests use a token, because signatures would have expired.
 async fn timeless() -> (Site, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
     let site = Site::with(|builder| builder.clock(Arc::clone(&clock) as _).token("t")).await;
@@ -161,7 +162,7 @@ async fn get(site: &Site, below: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_job_that_hangs_is_noticed_and_started_again_in_its_place() {
+async fn a_job_that_hangs_is_restarted_in_place() {
     let (site, clock) = timeless().await;
     let gate = Gate::new().await;
     let script = gate.python() + "import os\nprint(os.getcwd(), flush=True)\ngate()\n";
@@ -172,7 +173,7 @@ async fn a_job_that_hangs_is_noticed_and_started_again_in_its_place() {
     job["spec"]["resource"]["flavor_id"] = "modelarts.p3.large.public".into();
     let id = site.create(&job).await;
     let first = gate.reached().await;
-    let told = async || {
+    let reported = async || {
         let events = get(&site, &format!("/training-jobs/{id}/events")).await;
         events["events"].as_array().unwrap().iter().any(|event| {
             event["level"] == "Warning"
@@ -182,13 +183,13 @@ async fn a_job_that_hangs_is_noticed_and_started_again_in_its_place() {
                     .contains("may be suspended")
         })
     };
-    // The first look takes note, a later one sees that for half an hour nothing has moved. Between
-    // two leaps of the clock there is time for a look.
-    'told: loop {
+    // The first check records the activity, a later one finds that it has not changed for half an
+    // hour. A check runs between two moves of the clock.
+    'reported: loop {
         clock.advance(Duration::from_secs(30 * 60));
         for _ in 0..200 {
-            if told().await {
-                break 'told;
+            if reported().await {
+                break 'reported;
             }
         }
     }

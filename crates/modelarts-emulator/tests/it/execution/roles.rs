@@ -51,19 +51,19 @@ async fn log(site: &Site, id: &str, task: &str) -> String {
     reply.json()["content"].as_str().unwrap().to_owned()
 }
 
-/// Prints what the container is told, and writes it to the output.
-const TELLS: &str = r#"
+/// Prints the environment of the container, and writes it to the output.
+const PRINT_ENVIRONMENT: &str = r#"
 import os, sys
 names = ["MA_TASK_NAME", "VC_TASK_INDEX", "MA_NUM_HOSTS", "MA_NUM_GPUS", "VC_LEARNER_NUM", "VC_WORKER_NUM", "MODE"]
 arguments = dict(argument[2:].split("=", 1) for argument in sys.argv[1:])
-told = " ".join(os.environ.get(name, "-") for name in names)
-told += " " + open(os.path.join(arguments["data_url"], "data")).read() + " " + arguments.get("rate", "-")
+values = " ".join(os.environ.get(name, "-") for name in names)
+values += " " + open(os.path.join(arguments["data_url"], "data")).read() + " " + arguments.get("rate", "-")
 own = os.environ["MA_CURRENT_IP"]
 hosts = os.environ["VC_" + os.environ["MA_TASK_NAME"].upper() + "_HOSTS"].split(",")
 assert hosts[int(os.environ["VC_TASK_INDEX"])] == own, (hosts, own)
 assert len(set((os.environ["VC_LEARNER_HOSTS"] + "," + os.environ["VC_WORKER_HOSTS"]).split(","))) == 3
-print(told)
-open(os.path.join(arguments["train_url"], os.environ["MA_TASK_NAME"] + "-" + os.environ["VC_TASK_INDEX"]), "w").write(told)
+print(values)
+open(os.path.join(arguments["train_url"], os.environ["MA_TASK_NAME"] + "-" + os.environ["VC_TASK_INDEX"]), "w").write(values)
 "#;
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn roles_run_their_own_code_with_their_own_data() {
     let site = Site::start().await;
     site.put("bucket/seeds/data", "seed");
     site.put("bucket/states/data", "state");
-    let mut learner = role(&site, "rl", "learner", TELLS);
+    let mut learner = role(&site, "rl", "learner", PRINT_ENVIRONMENT);
     learner["task_resource"] = json!({
         "flavor_id": "modelarts.p3.large.public", "node_count": 1,
     });
@@ -79,7 +79,7 @@ async fn roles_run_their_own_code_with_their_own_data() {
     learner["algorithm"]["outputs"] = obs("train_url", "/bucket/model/");
     learner["algorithm"]["environments"] = json!({"MODE": "learn"});
     learner["log_export_path"] = json!({"obs_url": "/bucket/logs/"});
-    let mut worker = role(&site, "rl", "worker", TELLS);
+    let mut worker = role(&site, "rl", "worker", PRINT_ENVIRONMENT);
     worker["task_resource"]["node_count"] = 2.into();
     worker["algorithm"]["job_config"] = json!({
         "parameters": [{"name": "rate", "value": "0.1"}],
@@ -138,7 +138,7 @@ async fn roles_run_their_own_code_with_their_own_data() {
         (&"worker".into(), &"modelarts.vm.cpu.8u".into())
     );
 
-    for (task, told, output) in [
+    for (task, values, output) in [
         (
             "learner-0",
             "learner 0 1 1 1 2 learn state -",
@@ -155,8 +155,8 @@ async fn roles_run_their_own_code_with_their_own_data() {
             "bucket/rollouts/worker-1",
         ),
     ] {
-        assert_eq!(log(&site, &id, task).await, format!("{told}\n"));
-        assert_eq!(site.get(output), told);
+        assert_eq!(log(&site, &id, task).await, format!("{values}\n"));
+        assert_eq!(site.get(output), values);
     }
     let exported = site.emulator.obs_root().join("bucket/logs");
     let exported: Vec<_> = std::fs::read_dir(exported).unwrap().flatten().collect();
@@ -221,11 +221,11 @@ async fn a_role_that_fails_ends_the_others() {
         json!([{"task": "worker-0", "exit_code": 7, "message": "exit with 7"}])
     );
     let messages = site.messages(&id).await;
-    for told in [
+    for message in [
         "[worker-0] Training finished. Exit code 7.",
         "[learner-0] Training finished. Exit code 143.",
     ] {
-        assert!(messages.contains(&told.to_owned()), "{messages:?}");
+        assert!(messages.contains(&message.to_owned()), "{messages:?}");
     }
 }
 
@@ -293,7 +293,7 @@ async fn a_job_waits_for_the_nodes_of_all_roles() {
 }
 
 #[tokio::test]
-async fn roles_are_held_against_the_rules_for_jobs() {
+async fn roles_are_checked_by_the_rules_for_jobs() {
     let site = Site::start().await;
     let sound = || role(&site, "model", "worker", "");
     let with = |pointer: &str, value: Value| {
@@ -357,7 +357,7 @@ async fn roles_are_held_against_the_rules_for_jobs() {
     let reply = site.client.post("/training-jobs", &both).await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
 
-    // Elements without a role, or of one role, have one row of tasks.
+    // Elements without a role, or with the same role, share one sequence of tasks.
     let mut nameless = sound();
     nameless.as_object_mut().unwrap().remove("role");
     let tasks = json!([nameless, with("/role", "".into()), sound()]);
@@ -436,7 +436,7 @@ async fn the_whole_job_ends_and_waits_as_its_spec_says() {
     assert_eq!(put(&site, &path, change.clone()).await.status, 200);
     let policy = |details: Value| details["spec"]["schedule_policy"].clone();
     assert_eq!(policy(site.details(&id).await), json!({"priority": 2}));
-    // A job without a `spec` has one then.
+    // Without `spec` in the request, the response has one.
     job.as_object_mut().unwrap().remove("spec");
     job["metadata"]["name"] = "bare".into();
     let bare = site.create(&job).await;

@@ -39,7 +39,7 @@ print(json.dumps([sys.argv, os.getcwd(), dict(os.environ)]))
     assert_eq!(site.get("bucket/out/model.txt"), "data and more");
     assert_eq!(site.get("bucket/aux/deep/x"), "aux");
 
-    // One log, in the order of writing.
+    // stdout and stderr in one log, in the order of writing.
     let (first, rest) = log.split_once('\n').unwrap();
     assert_eq!(first, "to stderr");
     let (arguments, directory, environment): (
@@ -89,7 +89,7 @@ print(json.dumps([sys.argv, os.getcwd(), dict(os.environ)]))
         ("MA_HANG_DETECT_TIME", "30".into()),
         ("MA_APIGW_ENDPOINT", site.emulator.url().into()),
         ("PYTHONUNBUFFERED", "1".into()),
-        // The job's own variables come last and win.
+        // The job's own variables come last and override presets.
         ("MINE", "yes".into()),
         ("MA_NUM_GPUS", "8".into()),
     ] {
@@ -132,7 +132,7 @@ async fn a_command_runs_in_bash_in_its_directory() {
     );
     assert!(site.messages(&id).await[2].ends_with("Successfully pulled image \"org/image:1\""),);
 
-    // Other places, as the request wants them.
+    // Other directories, as requested.
     job["metadata"]["name"] = "places".into();
     job["algorithm"]["local_code_dir"] = "/home/ma-user/elsewhere".into();
     job["algorithm"]["working_dir"] = "/home/ma-user/work".into();
@@ -143,7 +143,7 @@ async fn a_command_runs_in_bash_in_its_directory() {
         format!("{}\nran in work with --lr=0.1\n", work.display())
     );
 
-    // Without a code directory.
+    // A job without a code directory.
     job["metadata"]["name"] = "bare".into();
     job["algorithm"] = json!({"command": "echo bare", "engine": {"image_url": "org/image:1"}});
     let id = site.run(&job).await;
@@ -187,7 +187,7 @@ async fn the_exit_code_decides_and_outputs_come_back_also_after_a_failure() {
 }
 
 #[tokio::test]
-async fn what_python_and_bash_say_is_in_the_log() {
+async fn output_of_python_and_bash_is_in_the_log() {
     let site = Site::start().await;
     let gate = Gate::new().await;
     let job = site.script("raises", "raise ValueError('bad data')");
@@ -219,7 +219,7 @@ async fn what_python_and_bash_say_is_in_the_log() {
         127
     );
 
-    // Killed from outside: 128 + 9.
+    // Killed by another process: 128 + 9.
     let script = format!("{}import os\nos.kill(os.getpid(), 9)\n", gate.python());
     let id = site.run(&site.script("killed", &script)).await;
     assert_eq!(
@@ -229,7 +229,7 @@ async fn what_python_and_bash_say_is_in_the_log() {
 }
 
 #[tokio::test]
-async fn a_boot_file_that_vanishes_is_pythons_to_complain_about() {
+async fn a_missing_boot_file_is_reported_by_python() {
     let mut timing = Timing::instant();
     timing.creating = Duration::from_secs(1);
     let clock = std::sync::Arc::new(ManualClock::at(SystemTime::now()));
@@ -315,7 +315,7 @@ async fn the_status_follows_the_documented_arithmetic() {
         (&json!(0), &json!(0))
     );
 
-    // The containers are up; ten seconds to Running.
+    // The containers are ready; Running follows after ten seconds.
     pass(&clock, Duration::from_secs(10)).await;
     site.emulator.wait_for(&id, "Running").await.unwrap();
     let start = second + 13;
@@ -346,7 +346,7 @@ async fn the_status_follows_the_documented_arithmetic() {
         ]
     );
     waiting.let_through().await;
-    // The phase stays Running until the containers have been taken away.
+    // The phase stays Running until the containers are removed.
     while clock.sleepers() == 0 {
         tokio::task::yield_now().await;
     }

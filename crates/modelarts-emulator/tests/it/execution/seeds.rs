@@ -1,4 +1,4 @@
-//! Jobs that were put there, with a past.
+//! Seeded jobs with an invented past.
 
 use std::{
     sync::Arc,
@@ -28,7 +28,7 @@ async fn events(site: &Site, id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_job_has_the_past_that_it_was_given() {
+async fn a_seeded_job_has_its_given_history() {
     let site = Site::start().await;
     let reply = seed(
         &site,
@@ -84,14 +84,14 @@ async fn a_job_has_the_past_that_it_was_given() {
         tags.json()["tags"],
         json!([{"key": "team", "value": "blue"}])
     );
-    // Three years ago: its log has been cleared away.
+    // The log is three years old, beyond its retention.
     let path = format!("/training-jobs/{id}/tasks/worker-0/logs/preview");
     let log = site.client.get(&path).await;
     assert_eq!(log.error(), (400, "ModelArts.2819".to_owned()));
 }
 
 #[tokio::test]
-async fn a_job_of_each_phase_stays_as_it_is_until_somebody_ends_it() {
+async fn a_seeded_job_of_each_phase_stays_until_it_is_ended() {
     let site = Site::start().await;
     let phases = [
         "Creating",
@@ -138,7 +138,7 @@ async fn a_job_of_each_phase_stays_as_it_is_until_somebody_ends_it() {
 }
 
 #[tokio::test]
-async fn many_are_put_there_for_any_user_and_are_there_again_after_a_restart() {
+async fn many_jobs_are_seeded_for_any_user_and_survive_a_restart() {
     let place = tempfile::tempdir().unwrap();
     let seeds = json!({"jobs": [
         {"name": "many-{n}", "count": 120, "user": "bob"},
@@ -162,7 +162,7 @@ async fn many_are_put_there_for_any_user_and_are_there_again_after_a_restart() {
         let mut site = start().await;
         let own = site.client.post("/training-job-searches", &json!({})).await;
         assert_eq!(own.json()["total"], 0);
-        // The other user's keys are not known here, and need not be: a token is as good.
+        // The test has no keys of the other user, and uses a token.
         site.client.project_id = "b".into();
         let url = format!("{}/_emulator/health", site.emulator.url());
         let health = Reply::of(site.client.http.get(url).send().await.unwrap()).await;
@@ -172,7 +172,7 @@ async fn many_are_put_there_for_any_user_and_are_there_again_after_a_restart() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_refused_and_nothing_is_put_there() {
+async fn invalid_seeds_are_refused_and_create_nothing() {
     let site = Site::start().await;
     ids(&seed(&site, json!([{"name": "taken"}])).await);
     for (seeded, sentence) in [
@@ -207,15 +207,15 @@ async fn what_cannot_be_is_refused_and_nothing_is_put_there() {
         ),
         (
             json!({"name": "a", "created": "soon"}),
-            "a time is RFC 3339 or milliseconds, not \"soon\"",
+            "a time must be RFC 3339 or milliseconds, not \"soon\"",
         ),
         (
             json!({"name": "a", "created": i64::MIN}),
-            "a time is RFC 3339 or milliseconds, not -9223372036854775808",
+            "a time must be RFC 3339 or milliseconds, not -9223372036854775808",
         ),
         (
             json!({"name": "a", "count": 2}),
-            "jobs[0]: several jobs need the mark {n}",
+            "jobs[0]: several jobs need the placeholder {n}",
         ),
         (json!({"name": "a", "id": "x"}), "jobs[0].id must be a UUID"),
         (
@@ -225,11 +225,11 @@ async fn what_cannot_be_is_refused_and_nothing_is_put_there() {
         (json!({"name": "a b"}), "jobs[0].job: ModelArts."),
         (
             json!({"name": "a", "logs": {"worker-1": ""}}),
-            "jobs[0].logs: worker-1 is no task of the job: worker-0",
+            "jobs[0].logs: worker-1 is not a task of the job: worker-0",
         ),
         (
             json!({"name": "a", "metrics": {"worker-0": {"cpu": [1]}}}),
-            "jobs[0].metrics.worker-0.cpu is no series",
+            "jobs[0].metrics.worker-0.cpu must be one of cpuUsage",
         ),
         (
             json!({"name": "a", "events": [{"time": 2, "message": ""}, {"time": 1, "message": ""}]}),
@@ -242,10 +242,13 @@ async fn what_cannot_be_is_refused_and_nothing_is_put_there() {
     ] {
         let reply = seed(&site, json!([seeded.clone(), {"name": "b"}])).await;
         assert_eq!(reply.error(), (400, "Emulator.0400".to_owned()), "{seeded}");
-        let said = reply.json()["error_msg"].as_str().unwrap().to_owned();
-        assert!(said.contains(sentence), "{seeded}: {said}");
+        let error_message = reply.json()["error_msg"].as_str().unwrap().to_owned();
+        assert!(
+            error_message.contains(sentence),
+            "{seeded}: {error_message}"
+        );
     }
-    // Seen only when the first is there already: it is taken away again.
+    // The conflict is found when the first job exists already: it is removed again.
     let reply = seed(&site, json!([{"name": "b"}, {"name": "taken"}])).await;
     assert_eq!(reply.status, 400, "{}", reply.text);
     let list = site.client.post("/training-job-searches", &json!({})).await;
@@ -256,9 +259,9 @@ async fn what_cannot_be_is_refused_and_nothing_is_put_there() {
     assert!(matches!(error, StartError::Seeds(_)), "{error}");
 }
 
-/// The second of three has a file in the place of its directory.
+/// The directory of the second of three jobs is a file.
 #[tokio::test]
-async fn a_log_that_cannot_be_written_takes_all_with_it() {
+async fn a_log_that_cannot_be_written_removes_all_seeded_jobs() {
     let site = Site::start().await;
     let id = "0d2f4b7a-4a0c-4b6e-9a51-3f0f5d7d1c11";
     let jobs = site.emulator.data_dir().join("jobs");
@@ -271,17 +274,17 @@ async fn a_log_that_cannot_be_written_takes_all_with_it() {
     ]);
     let reply = seed(&site, seeds).await;
     assert_eq!(reply.error(), (400, "Emulator.0400".to_owned()));
-    let said = reply.json()["error_msg"].as_str().unwrap().to_owned();
+    let error_message = reply.json()["error_msg"].as_str().unwrap().to_owned();
     assert!(
-        said.starts_with("the job b: its log cannot be written"),
-        "{said}"
+        error_message.starts_with("the job b: its log cannot be written"),
+        "{error_message}"
     );
     let list = site.client.post("/training-job-searches", &json!({})).await;
     assert_eq!(list.json()["total"], 0);
 }
 
 #[tokio::test]
-async fn a_job_that_runs_in_the_list_counts_on() {
+async fn the_duration_of_a_seeded_running_job_grows() {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
     let site = Site::with(|builder| builder.clock(Arc::clone(&clock) as _)).await;
     let id = ids(&seed(&site, json!([{"name": "runs", "phase": "Running"}])).await).remove(0);

@@ -1,4 +1,4 @@
-//! Ends of running jobs: stops, deletions, limits, and processes that are left.
+//! Ends of running jobs: stops, deletions, limits, and left-over processes.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::{Gate, Site, address, is_alive, pass};
 
-/// A process, its child and its grandchild, all with the same last words.
+/// A process, its child and its grandchild, each of which prints a line at the end.
 fn family(gate: &Gate, name: &str) -> String {
     format!(
         r#"{}
@@ -70,7 +70,7 @@ async fn terminate_ends_the_whole_process_group() {
 }
 
 #[tokio::test]
-async fn a_job_that_does_not_listen_is_killed_after_the_grace() {
+async fn a_job_that_ignores_sigterm_is_killed_after_the_grace_period() {
     let clock = std::sync::Arc::new(ManualClock::at(SystemTime::now()));
     let site = Site::with(|builder| builder.clock(std::sync::Arc::clone(&clock) as _)).await;
     let gate = Gate::new().await;
@@ -82,7 +82,7 @@ async fn a_job_that_does_not_listen_is_killed_after_the_grace() {
         .await;
     let waiting = gate.reached().await;
     site.terminate(&id).await;
-    // It hears nothing, so nothing happens before the grace is over.
+    // It ignores SIGTERM, so that it ends only after the grace period.
     pass(&clock, Timing::instant().grace).await;
     site.emulator.wait_until_settled(&id).await;
     waiting.wait_until_gone().await;
@@ -92,7 +92,7 @@ async fn a_job_that_does_not_listen_is_killed_after_the_grace() {
 }
 
 #[tokio::test]
-async fn what_a_job_leaves_behind_is_swept_up() {
+async fn processes_left_by_a_job_are_ended() {
     let site = Site::start().await;
     let script = "import subprocess\np = subprocess.Popen(['sleep', '600'])\nprint(p.pid)\n";
     let id = site.run(&site.script("leaves", script)).await;
@@ -123,10 +123,10 @@ async fn jobs_can_be_ended_before_they_run() {
     );
 }
 
-/// `openapi/SOURCES.md`, D-150.
+/// See `openapi/SOURCES.md`, D-150.
 #[tokio::test]
-async fn a_stop_leaves_the_node_counts_that_there_are() {
-    // Requests are signed with the time of the wall.
+async fn a_stop_keeps_the_node_counts() {
+    // Requests are signed with the system clock.
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let second = now.unwrap().as_secs();
     let start = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
@@ -204,7 +204,7 @@ async fn auto_stop_is_honoured() {
     site.emulator.wait_until_settled(&id).await;
     let messages = site.emulator.wait_for(&id, "Terminated").await;
     assert_eq!(messages, Ok(()));
-    // Signed with the time of the wall, which is three hours behind.
+    // Signed with the system clock, which is three hours behind.
     let target = format!(
         "/v2/{}/training-jobs/{id}/events",
         site.emulator.project_id()
@@ -305,7 +305,7 @@ async fn the_end_of_the_emulator_is_the_end_of_its_jobs() {
         } else {
             drop(site.emulator);
         }
-        // When dropped, killed but not waited for.
+        // A dropped emulator kills the process without waiting for it.
         waiting.wait_until_gone().await;
     }
 }

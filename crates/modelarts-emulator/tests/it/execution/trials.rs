@@ -1,4 +1,4 @@
-//! Hyper-parameter search: real trials.
+//! Hyper-parameter search with trials that run.
 
 use std::{
     collections::BTreeSet,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};
 
-/// A job whose trials say how far `--x` is from 3.
+/// A job whose trials report the distance of `--x` from 3.
 fn search(site: &Site, name: &str, algorithm: &str, settings: &[(&str, &str)]) -> Value {
     let script = "import argparse, os
 parser = argparse.ArgumentParser()
@@ -46,7 +46,7 @@ open(os.path.join(given.train_url, 'model'), 'w').write(str(given.x))
     job
 }
 
-/// The trials, each as an object with the names of the columns.
+/// Returns the trials, each as an object with the names of the columns.
 async fn trials(site: &Site, id: &str, query: &str) -> (Value, Vec<Value>) {
     let path = format!("/training-jobs/{id}/autosearch-trials{query}");
     let page = site.client.get(&path).await.json();
@@ -73,7 +73,7 @@ fn number(cell: &Value) -> f64 {
 async fn each_algorithm_searches_with_real_trials() {
     let site = Site::start().await;
     for algorithm in ["bayes_opt_search", "tpe_search", "anneal_search"] {
-        // One after the other, so that the seed decides everything.
+        // One at a time, so that the result depends on the seed only.
         let settings = [
             ("num_samples", "12"),
             ("n_initial_points", "4"),
@@ -130,7 +130,7 @@ async fn each_algorithm_searches_with_real_trials() {
             ] {
                 assert_eq!(row[name], expected, "{name}");
             }
-            // What the code wrote, in the directory of its trial.
+            // The output of the code, in the directory of its trial.
             let model = format!(
                 "bucket/{algorithm}/out/{}/model",
                 row["trial_id"].as_str().unwrap()
@@ -139,7 +139,7 @@ async fn each_algorithm_searches_with_real_trials() {
             losses.push(loss);
         }
         let least = |losses: &[f64]| losses.iter().copied().fold(f64::MAX, f64::min);
-        // The first are at random: three, four and one.
+        // The first points are random: three, four and one.
         assert!(
             least(&losses[3..]) < least(&losses[..3]),
             "{algorithm}: {losses:?}"
@@ -241,7 +241,7 @@ async fn trials_are_listed_by_page_and_shown_by_report() {
     }
     let unknown = site.client.get("/training-jobs/x/autosearch-trials").await;
     assert_eq!(unknown.error(), (400, "ModelArts.2775".to_owned()));
-    // A job that does not search has no trials.
+    // A job without a search has no trials.
     let plain = site.run(&site.script("plain", "")).await;
     let (page, rows) = trials(&site, &plain, "").await;
     assert_eq!((&page["total"], rows.len()), (&json!(0), 0));
@@ -264,7 +264,7 @@ async fn a_trial_is_stopped_and_the_search_goes_on() {
         .unwrap()
         .pop();
     let id = site.create(&job).await;
-    // Two at a time, no more.
+    // At most two at a time.
     let (first, second) = (gate.reached().await, gate.reached().await);
     let (page, rows) = trials(&site, &id, "").await;
     assert_eq!(page["total"], 2);
@@ -280,7 +280,7 @@ async fn a_trial_is_stopped_and_the_search_goes_on() {
     let trial = rows[0]["trial_id"].as_str().unwrap();
     let reply = stop(trial).await;
     assert_eq!(reply.json(), json!({"earlystop_trial": trial}));
-    // Its place is taken by the third; the stopped one stood at one of the first two gates.
+    // The third trial starts in its place; the stopped one was at one of the first two gates.
     let third = gate.reached().await;
     let (_, rows) = trials(&site, &id, "").await;
     let status = |rows: &[Value]| {
@@ -379,7 +379,7 @@ async fn the_analysis_has_a_table_and_pictures() {
     let picture = std::fs::read(site.emulator.obs_root().join(&file[1..])).unwrap();
     assert_eq!(&picture[..8], b"\x89PNG\r\n\x1a\n");
 
-    // Without a place in OBS there is none.
+    // Without an output in OBS there are no charts.
     let mut bare = search(&site, "bare", "anneal_search", &[("num_samples", "1")]);
     bare["algorithm"]["outputs"] = json!([]);
     site.put("bucket/bare/code/train.py", "print('loss=1')");
@@ -428,7 +428,8 @@ async fn templates_are_listed_and_shown() {
     }
 }
 
-/// Like any other job: auto stop ends it as the switch says, and its log is copied on the way.
+/// A search is a job like any other: auto stop ends it according to the switch, and its log is
+/// exported while it runs.
 #[tokio::test]
 async fn a_search_is_ended_after_its_time_and_its_log_is_copied_on_the_way() {
     for phase in ["Terminated", "Failed"] {
@@ -464,7 +465,7 @@ async fn a_search_is_ended_after_its_time_and_its_log_is_copied_on_the_way() {
     }
 }
 
-/// Ten trials of 100 s, two at a time, without a process.
+/// Ten simulated trials of 100 s, two at a time.
 #[tokio::test]
 async fn simulated_trials_report_what_the_script_says() {
     let script = r#"{"default": [{"seconds": 100, "log": [

@@ -1,4 +1,4 @@
-//! Statuses and bodies of the seven operations, and of everything else.
+//! Statuses and bodies of the basic operations, and of undefined ones.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,7 +13,7 @@ use tower::ServiceExt;
 
 use crate::support::{Gate, Reply, Site, pass};
 
-/// Members that differ at each run, checked and replaced.
+/// Checks and replaces members that differ in each run.
 fn pin(mut job: Value) -> Value {
     let id = job["metadata"]["id"].as_str().unwrap();
     assert_eq!((id.len(), id.matches('-').count()), (36, 4), "{id}");
@@ -199,7 +199,7 @@ async fn another_project_is_a_404() {
 }
 
 #[tokio::test]
-async fn what_is_not_modelled_is_a_501_with_a_sentence() {
+async fn unimplemented_operations_are_a_501_with_a_message() {
     let site = Site::start().await;
     let id = site.create(&site.script("model", "")).await;
     for (method, path) in [
@@ -209,7 +209,7 @@ async fn what_is_not_modelled_is_a_501_with_a_sentence() {
             Method::POST,
             format!("/training-jobs/{id}/ft-artifacts/publish"),
         ),
-        // A word that stands where ids stand.
+        // A reserved word in the place of an id.
         (Method::GET, "/training-jobs/autosearch".to_owned()),
         (Method::GET, "/training-jobs/autosearch/events".to_owned()),
         (Method::GET, "/training-jobs/".to_owned()),
@@ -229,7 +229,7 @@ async fn what_is_not_modelled_is_a_501_with_a_sentence() {
             })
         );
     }
-    // What lies outside the API needs no signature to be told so.
+    // Requests outside of the API get 501 without a signature.
     let login = site
         .client
         .http
@@ -253,7 +253,7 @@ async fn a_method_that_no_document_has_is_a_405() {
             "GET,HEAD,PUT,DELETE",
         ),
         (Method::TRACE, "/training-job-searches".to_owned(), "POST"),
-        // Words that stand where ids stand are not taken for one.
+        // Reserved words are not taken for ids.
         (
             Method::GET,
             "/training-jobs/batch-delete".to_owned(),
@@ -379,7 +379,7 @@ async fn a_deletion_is_asynchronous_and_leaves_nothing() {
         (reply.status, reply.text.as_str()),
         (StatusCode::ACCEPTED, "\"\"")
     );
-    // Still there, and its last event tells why it will not be.
+    // The job still exists, and its last event is the deletion.
     assert_eq!(
         site.messages(&id).await.last().unwrap(),
         "The training job has been manually deleted."
@@ -432,7 +432,8 @@ async fn the_log_is_a_204_before_its_first_byte() {
 #[tokio::test]
 async fn a_long_log_is_cut_at_its_beginning() {
     let site = Site::start().await;
-    // Six megabytes of two-byte characters after one odd byte: the cut falls into a character.
+    // Six megabytes of two-byte characters after one odd byte, so that the cut falls within a
+    // character.
     let script = "import sys\nsys.stdout.buffer.write(b'x' + 'é'.encode() * 3000000)\n";
     let id = site.run(&site.script("long", script)).await;
     let reply = site
@@ -447,7 +448,7 @@ async fn a_long_log_is_cut_at_its_beginning() {
     assert!(content.chars().all(|c| c == 'é'));
 }
 
-/// The router answers a request without a socket as the server does over its socket.
+/// An in-process request has the same response as one over the socket.
 #[tokio::test]
 async fn a_request_in_process_is_answered_as_over_the_socket() {
     let site = Site::start().await;
@@ -466,7 +467,7 @@ async fn a_request_in_process_is_answered_as_over_the_socket() {
         let mut request = axum::http::Request::try_from(signed())
             .unwrap()
             .map(Body::new);
-        // The client adds it when it sends.
+        // The client adds the header when it sends.
         let host = request.uri().authority().unwrap().as_str().parse().unwrap();
         request.headers_mut().insert(HOST, host);
         let response = site.emulator.router().oneshot(request).await.unwrap();
@@ -475,7 +476,7 @@ async fn a_request_in_process_is_answered_as_over_the_socket() {
 
         over_socket.headers.remove(DATE);
         for headers in [&mut over_socket.headers, &mut parts.headers] {
-            // Another one for each request.
+            // Different for each request.
             assert!(headers.remove("x-request-id").is_some());
         }
         assert_eq!(parts.status, over_socket.status);

@@ -117,7 +117,7 @@ async fn algorithms_are_changed_listed_and_deleted() {
             .collect()
     };
     assert_eq!(names("").await, ["gamma", "beta", "alpha"]);
-    // A page, not a record.
+    // The offset counts pages, not records.
     assert_eq!(names("?order=asc&offset=1&limit=2").await, ["gamma"]);
     assert_eq!(names("?searches=name:am").await, ["gamma"]);
     assert_eq!(names("?sort_by=name&order=asc&limit=1").await, ["alpha"]);
@@ -170,8 +170,8 @@ async fn algorithms_are_changed_listed_and_deleted() {
     }
 }
 
-/// Ran on the live service: tags come back and stay until an empty list is sent, an emptied search
-/// is none, all else is replaced. A change of `metadata` alone is quoted as the right form.
+/// As observed on the service: tags are kept until an empty list is sent, an emptied search is
+/// returned as none, all else is replaced. `metadata` alone is a valid change.
 #[tokio::test]
 async fn a_change_of_an_algorithm_replaces_it() {
     let site = Site::start().await;
@@ -291,8 +291,8 @@ async fn experiments_count_their_jobs() {
     );
 }
 
-/// Ran on the live service: one name in two workspaces at the same time, and a list without
-/// `workspace_id` shows both.
+/// As observed on the service: a name may be used in two workspaces, and a list without
+/// `workspace_id` has both.
 #[tokio::test]
 async fn names_of_experiments_are_unique_in_their_workspace() {
     let site = Site::start().await;
@@ -320,7 +320,7 @@ async fn names_of_experiments_are_unique_in_their_workspace() {
     assert_eq!(names("").await, [other.clone(), first]);
     assert_eq!(names("&workspace_id=w").await, [other]);
 
-    // Its own name is free, and that of another in its workspace is not.
+    // It may keep its own name, but not take another one of its workspace.
     let id = second.json()["metadata"]["id"].as_str().unwrap().to_owned();
     let path = format!("/training-experiments/{id}");
     let change = |name: &str| json!({"name": name, "description": "d"});

@@ -1,4 +1,4 @@
-//! Copies that take long are interrupted, and leave no part of a file.
+//! Interruption of long copies, without leaving incomplete files.
 
 use std::{
     fs,
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::support::{Gate, Site, pass};
 
 const GB: u64 = 1 << 30;
-/// How long a test waits for what must happen.
+/// Time limit of a wait in a test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A large object, of which nothing is on the disk.
+/// A large sparse object.
 fn big_file(site: &Site, key: &str, size: u64) {
     site.put(key, "");
     let path = site.emulator.obs_root().join(key);
@@ -33,7 +33,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Waits until a file in the directory is being copied.
+/// Waits until a file is being copied in the directory.
 async fn copying(directory: &Path) {
     let is_copied = || {
         let names = names(directory);
@@ -48,13 +48,13 @@ async fn copying(directory: &Path) {
     copying.expect("no file is being copied");
 }
 
-/// A job with gigabytes as its code, its input or its checkpoints, and where they are copied to.
+/// A job with gigabytes of code, input or checkpoints, and the path that they are copied to.
 fn with_big(site: &Site, kind: &str) -> (Value, String) {
     let mut job = site.script(kind, "raise SystemExit('it has run')");
     let remote = json!({"obs": {"obs_url": format!("obs://bucket/{kind}/data/")}});
     let place = match kind {
         "code" => {
-            // More is refused.
+            // Larger code is refused.
             big_file(site, "bucket/code/code/big", 5 * GB - 1024);
             return (job, "user-job-dir/code".to_owned());
         }
@@ -117,7 +117,7 @@ async fn a_download_ends_with_the_emulator() {
             site.emulator.shutdown().await;
         } else {
             drop(site.emulator);
-            // Not waited for.
+            // Not awaited.
             let interrupted = async {
                 while !names(&place).is_empty() {
                     assert_ne!(names(&place), ["big"]);
@@ -131,7 +131,7 @@ async fn a_download_ends_with_the_emulator() {
     }
 }
 
-/// A job whose output has 8 GB, and then is `rest`.
+/// A job that writes 8 GB to its output, followed by `rest`.
 fn making_big(site: &Site, name: &str, rest: &str) -> Value {
     let script = format!(
         "import os, sys\ndirectory = sys.argv[1].split('=')[1]\nopen(directory + '/a', 'w').write('small')\nopen(directory + '/big', 'w').close()\nos.truncate(directory + '/big', 8 << 30)\n{rest}"
@@ -145,8 +145,8 @@ fn making_big(site: &Site, name: &str, rest: &str) -> Value {
     job
 }
 
-/// The code is ended at once, also while its outputs are copied. What it has made is then copied for
-/// as long as the grace.
+/// A stop ends the code at once, also while outputs are copied. Its results are then copied for as
+/// long as the grace period.
 #[tokio::test]
 async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
@@ -181,13 +181,13 @@ async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
         assert_eq!(names(&out), ["a"]);
         assert_eq!(
             site.log(&id).await,
-            "[ModelArts Service Log] output train_url: not all uploaded, because the job was stopped and the upload took longer than the grace\n"
+            "[ModelArts Service Log] output train_url: incomplete, because the job was stopped and the upload took longer than the grace period\n"
         );
     }
 }
 
-/// The outputs of a job are copied again when it runs again. A request to stop at that moment gives it
-/// one grace, and not another one for the end of the job.
+/// Outputs are uploaded before a job runs again. A request to stop at that moment starts one grace
+/// period, with none in addition for the end of the job.
 #[tokio::test]
 async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
@@ -213,11 +213,11 @@ async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {
     assert_eq!(names(&out), ["a"]);
     assert_eq!(
         site.log(&id).await,
-        "[ModelArts Service Log] output train_url: not all uploaded, because the job was stopped and the upload took longer than the grace\n"
+        "[ModelArts Service Log] output train_url: incomplete, because the job was stopped and the upload took longer than the grace period\n"
     );
 }
 
-/// A job whose outputs are not all there has not ended: the next emulator runs it again.
+/// A job with incomplete outputs has not ended: the next emulator runs it again.
 #[tokio::test]
 async fn a_job_whose_upload_is_cut_short_by_the_end_of_the_emulator_runs_again() {
     let (data, obs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -1,4 +1,4 @@
-//! A job whose log has no end.
+//! A job with an endless log.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use serde_json::json;
 
 use crate::support::Site;
 
-/// It writes faster than anybody reads. The timeout is there for the case that nobody answers.
+/// The log grows faster than it is read. The timeout covers a request without a response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_job_that_never_stops_talking_is_previewed_and_stopped() {
+async fn a_job_with_an_endless_log_is_previewed_and_stopped() {
     let site = Site::with(|builder| builder.log_cap(1000)).await;
     let mut job = site.script("talks", "");
     job["algorithm"] = json!({"engine": {"image_url": "org/image:1"}, "command": "yes"});
     job["spec"]["log_export_path"] = json!({"obs_url": "/bucket/talks/logs/"});
     let id = site.create(&job).await;
-    let talk = async {
+    let requests = async {
         while !site
             .log(&id)
             .await
@@ -24,8 +24,8 @@ async fn a_job_that_never_stops_talking_is_previewed_and_stopped() {
         site.terminate(&id).await;
         site.emulator.wait_until_settled(&id).await;
     };
-    let talked = tokio::time::timeout(Duration::from_secs(60), talk).await;
-    assert!(talked.is_ok(), "no answer");
+    let result = tokio::time::timeout(Duration::from_secs(60), requests).await;
+    assert!(result.is_ok(), "no answer");
     assert_eq!(site.phase(&id).await, "Terminated");
     let log = site.log(&id).await;
     assert!(

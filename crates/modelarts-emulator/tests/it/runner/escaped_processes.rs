@@ -1,5 +1,5 @@
-//! Processes of a job that have left its process group end with the job, and all of a job ends with
-//! the program that holds the emulator.
+//! Processes of a job that have left its process group end with the job, and all processes of a job
+//! end with the program that embeds the emulator.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,8 +18,8 @@ use crate::support::program::serve_in;
 use crate::support::slow_package;
 use crate::support::{Gate, Site, Waiting};
 
-/// Python: starts a daemon with a session of its own, which comes to the gate `away`, and comes to
-/// the gate `home`.
+/// A Python script that starts a daemon with a session of its own, which waits at the gate `away`,
+/// and then waits at the gate `home`.
 fn script(home: &Gate, away: &Gate) -> String {
     format!(
         r#"{}
@@ -40,7 +40,7 @@ gate()
     )
 }
 
-/// A job whose two processes stand at their gates: its id, the leader, the daemon.
+/// A job whose two processes wait at their gates: its id, the leader, the daemon.
 async fn started(site: &Site, name: &str) -> (String, Waiting, Waiting) {
     let (home, away) = (Gate::new().await, Gate::new().await);
     let job = site.script(name, &script(&home, &away));
@@ -49,7 +49,7 @@ async fn started(site: &Site, name: &str) -> (String, Waiting, Waiting) {
     (id, leader, daemon)
 }
 
-/// Fails if the process is still there after 20 s.
+/// Fails if the process still exists after 20 s.
 async fn gone(process: Waiting) {
     let gone = tokio::time::timeout(Duration::from_secs(20), process.wait_until_gone());
     gone.await.expect("a process of the job lives on");
@@ -57,7 +57,7 @@ async fn gone(process: Waiting) {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_run_away_ends_with_its_job() {
+async fn an_escaped_process_ends_with_its_job() {
     let site = Site::start().await;
     let (id, leader, daemon) = started(&site, "completed").await;
     leader.let_through().await;
@@ -88,10 +88,10 @@ async fn a_run_away_ends_with_its_job() {
     gone(daemon).await;
 }
 
-/// Programs that build packages may start daemons, too.
+/// Build programs of packages may start daemons as well.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_run_away_of_an_installation_ends_with_it() {
+async fn an_escaped_process_of_an_installation_ends_with_it() {
     let site = Site::start().await;
     let started = async |name: &str| {
         let (home, away) = (Gate::new().await, Gate::new().await);
@@ -127,17 +127,17 @@ async fn a_run_away_of_an_installation_ends_with_it() {
     gone(daemon).await;
 }
 
-/// A job that has ended takes along none of another that runs.
+/// The end of a job does not affect another one that runs.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_run_away_of_another_job_is_left_alone() {
+async fn an_escaped_process_of_another_job_keeps_running() {
     let site = Site::start().await;
     let (other, other_leader, other_daemon) = started(&site, "other").await;
     let (id, leader, daemon) = started(&site, "ends").await;
     leader.let_through().await;
     site.emulator.wait_until_settled(&id).await;
     gone(daemon).await;
-    // It still hears what its gate says, and ends by itself.
+    // It still responds to its gate, and ends by itself.
     other_daemon.let_through().await;
     other_leader.let_through().await;
     site.emulator.wait_until_settled(&other).await;
@@ -146,7 +146,7 @@ async fn a_run_away_of_another_job_is_left_alone() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn run_aways_end_with_the_emulator() {
+async fn escaped_processes_end_with_the_emulator() {
     for orderly in [true, false] {
         let site = Site::start().await;
         let (_, leader, daemon) = started(&site, "embedded").await;
@@ -162,7 +162,7 @@ async fn run_aways_end_with_the_emulator() {
 
 #[cfg(all(feature = "cli", target_os = "linux"))]
 #[tokio::test]
-async fn run_aways_end_with_the_program() {
+async fn escaped_processes_end_with_the_program() {
     for signal in ["TERM", "KILL"] {
         let place = tempfile::tempdir().unwrap();
         let mut program = serve_in(place.path()).await;
@@ -196,15 +196,15 @@ async fn kill(signal: &str, whom: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Says how the program below ends: by a signal that it waits for, or by itself.
+/// Variable with the end of the embedding program: the signal that it waits for, or its own exit.
 const END: &str = "TEST_OF_AN_EMBEDDING_PROGRAM";
-/// The code of its job; without any, its jobs are simulated, and there are none.
+/// Variable with the code of its job; without it, jobs are simulated, and there are none.
 const SCRIPT: &str = "TEST_OF_AN_EMBEDDING_PROGRAM_SCRIPT";
-/// If it is set, the code belongs to a package that the job needs.
+/// Variable that makes the code that of a package required by the job.
 const PACKAGE: &str = "TEST_OF_AN_EMBEDDING_PROGRAM_PACKAGE";
 
-/// A program that embeds the emulator: this one, started again for this test only. In any other
-/// run the test does nothing.
+/// A program that embeds the emulator: this test program, started again by the tests below. In
+/// other runs the test does nothing.
 #[tokio::test]
 async fn embedding_program() {
     let Ok(end) = std::env::var(END) else { return };
@@ -224,7 +224,7 @@ async fn embedding_program() {
         site.create(&site.script("embedded", &script)).await;
     }
     println!("temporary {}", site.emulator.data_dir().display());
-    // Until the jobs run.
+    // Waits until the jobs run.
     tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()))
         .await
         .unwrap()
@@ -236,7 +236,8 @@ async fn embedding_program() {
     }
 }
 
-/// It in a process group of its own, as a terminal starts it; and its temporary directory.
+/// Starts the embedding program in a process group of its own, as a terminal does; returns it with
+/// its temporary directory.
 async fn embedding(end: &str, script: &str, in_package: bool) -> (Child, PathBuf) {
     let mut program = Command::new(std::env::current_exe().unwrap())
         .envs(in_package.then_some((PACKAGE, "1")))
@@ -263,7 +264,7 @@ async fn embedding(end: &str, script: &str, in_package: bool) -> (Child, PathBuf
     (program, data.parent().unwrap().to_owned())
 }
 
-/// However the program ends, its jobs end and its temporary directory goes.
+/// After any end of the program, its jobs have ended and its temporary directory is removed.
 #[tokio::test]
 async fn all_of_a_job_ends_with_the_program_that_embeds_the_emulator() {
     for (end, in_package) in [
@@ -279,7 +280,7 @@ async fn all_of_a_job_ends_with_the_program_that_embeds_the_emulator() {
         let (leader, daemon) = (home.reached().await, away.reached().await);
         assert!(temporary.is_dir());
         if ["INT", "KILL"].contains(&end) {
-            // To the whole group, as Ctrl-C does.
+            // To the whole group, like Ctrl-C.
             kill(end, &format!("-{}", program.id().unwrap())).await;
         } else {
             drop(program.stdin.take());
@@ -294,7 +295,7 @@ async fn all_of_a_job_ends_with_the_program_that_embeds_the_emulator() {
     }
 }
 
-/// The temporary directory goes, too, if no job ever ran.
+/// The temporary directory is also removed if no job ever ran.
 #[tokio::test]
 async fn the_temporary_directory_ends_with_the_program_that_embeds_the_emulator() {
     for end in ["exit", "KILL"] {

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::support::program::serve_in;
 use crate::support::{Gate, Site, slow_package};
 
-/// Makes a wheel of one module, without a network: a wheel is a zip file.
+/// Writes a wheel of one module, a zip file, without a network.
 fn wheel(site: &Site, key: &str) {
     let script = r#"
 import sys, zipfile
@@ -51,7 +51,7 @@ async fn a_local_wheel_is_installed_for_boot_files() {
 }
 
 #[tokio::test]
-async fn a_package_that_cannot_be_had_is_an_event_and_the_job_goes_on() {
+async fn a_missing_package_is_an_event_and_the_job_continues() {
     let (site, _clock) = Site::standing_still().await;
     let job = site.script("missing", "print('on we go')");
     site.put("bucket/missing/code/requirements.txt", "./none.whl\n");
@@ -86,7 +86,7 @@ async fn installing_can_be_switched_off() {
     );
 }
 
-/// Packages are built by programs of their own, which may take their time.
+/// Packages are built by separate programs, which may take long.
 #[tokio::test]
 async fn a_stop_ends_an_installation_with_all_its_programs() {
     let (site, _clock) = Site::standing_still().await;
@@ -103,7 +103,7 @@ async fn a_stop_ends_an_installation_with_all_its_programs() {
     waiting.wait_until_gone().await;
 }
 
-/// Where there is no `/proc`, what installs packages is not found again.
+/// Without `/proc`, installation processes are not found.
 #[cfg(all(feature = "cli", target_os = "linux"))]
 #[tokio::test]
 async fn an_installation_that_a_dead_emulator_has_left_is_ended() {

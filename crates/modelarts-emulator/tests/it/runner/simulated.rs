@@ -1,4 +1,4 @@
-//! Simulated jobs: they follow a script, on a clock that is moved.
+//! Simulated jobs, which follow a script on a manual clock.
 
 use std::{
     sync::Arc,
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::support::Site;
 
-/// When the clock is started: a whole second, 2022-11-26T16:00:00+08:00.
+/// Start of the clock: a whole second, 2022-11-26T16:00:00+08:00.
 const START: u64 = 1_669_449_600;
 
 struct Simulation {
@@ -30,7 +30,7 @@ impl Simulation {
         Self::with(script, |builder| builder).await
     }
 
-    /// With the service's own times.
+    /// Starts an emulator with the service's own delays.
     async fn with(script: Value, set: impl FnOnce(Builder) -> Builder) -> Self {
         let start = SystemTime::UNIX_EPOCH + Duration::from_secs(START);
         let clock = Arc::new(ManualClock::at(start));
@@ -54,7 +54,7 @@ impl Simulation {
         );
     }
 
-    /// Signed by the emulator's clock.
+    /// Sends a request signed with the emulator's clock.
     async fn ask(&self, method: Method, below_project: &str, body: Value) -> Value {
         let target = format!("/v2/{}{below_project}", self.site.client.project_id);
         let body = if body.is_null() {
@@ -89,7 +89,7 @@ impl Simulation {
         self.get(id, "").await["status"].take()
     }
 
-    /// Times and texts of the events.
+    /// Returns times and texts of the events.
     async fn events(&self, id: &str) -> Vec<(String, String)> {
         let events = self.get(id, "/events?limit=100").await;
         let text = |event: &Value, name: &str| event[name].as_str().unwrap().to_owned();
@@ -103,7 +103,7 @@ impl Simulation {
     }
 }
 
-/// A request for a job without files: there are no copies.
+/// A job without files, so that there are no copies.
 fn job(name: &str) -> Value {
     json!({
         "kind": "job",
@@ -125,7 +125,7 @@ fn with_cards(mut job: Value, annotations: Value) -> Value {
 }
 
 #[tokio::test]
-async fn everything_happens_at_its_own_time_however_far_the_clock_is_moved() {
+async fn everything_happens_at_its_own_time_in_any_move_of_the_clock() {
     let log = json!([
         "lr={parameter.lr} mode={environment.MODE} {other}",
         {"at": 600, "every": 1200, "line": "{task} run {run} step {n}"},
@@ -135,7 +135,7 @@ async fn everything_happens_at_its_own_time_however_far_the_clock_is_moved() {
         json!({"default": [{"seconds": 3600, "log": log, "metrics": {"gpuUtil": [1, 2, 3, 4]}}]});
     let simulation = Simulation::of(script).await;
     let id = simulation.create(&job("hour")).await;
-    // Half way: 13.4 s before the code starts, 1800 s into it.
+    // Half of the run: 13.4 s before the start of the code, 1800 s into it.
     simulation.pass(1814).await;
     assert_eq!(simulation.status(&id).await["phase"], "Running");
     let first = "lr=0.1 mode=a b {other}\nworker-0 run 1 step 0\nworker-0 run 1 step 1\n";
@@ -146,7 +146,7 @@ async fn everything_happens_at_its_own_time_however_far_the_clock_is_moved() {
     simulation.pass(24 * 3600).await;
     let status = simulation.status(&id).await;
     assert_eq!(status["phase"], "Completed");
-    // Running after 12.4 s, then 1 s, an hour, 1 s and 25 s; times are cut to seconds.
+    // Running after 12.4 s, then 1 s, an hour, 1 s and 25 s; times are in whole seconds.
     let (start, end) = (START + 12, START + 12 + 3600 + 27);
     assert_eq!(status["start_time"], start * 1000);
     assert_eq!(
@@ -220,7 +220,7 @@ async fn each_run_of_each_task_has_its_part_of_the_script() {
     assert_eq!(records[0]["end_reason"], "exit with 3");
     assert_eq!(records[0]["end_recover"], "job_reschedule");
     assert_eq!(records[1]["end_reason"], "job completed");
-    // The failure of one ends the other; the log goes on where the first run left it.
+    // The failure of one worker ends the other; the log is continued in the second run.
     assert_eq!(
         simulation.log(&id, "worker-0").await["content"],
         "first\nsecond\n"
@@ -246,10 +246,10 @@ async fn each_run_of_each_task_has_its_part_of_the_script() {
 }
 
 #[tokio::test]
-async fn a_node_that_dies_costs_a_retry_or_the_job() {
+async fn a_node_fault_uses_a_retry_or_fails_the_job() {
     let fault = json!({"seconds": 60, "fault": {"node_fault": 20}});
     let script = json!({"default": [fault, {"seconds": 60}]});
-    // An exit code would not be retried.
+    // An exit code would not restart the job.
     let simulation = Simulation::with(script, |builder| {
         builder.restart_on(modelarts_emulator::jobs::RestartOn::Fault)
     })
@@ -282,7 +282,7 @@ async fn a_node_that_dies_costs_a_retry_or_the_job() {
 }
 
 #[tokio::test]
-async fn a_job_that_hangs_is_told_of_and_started_again_in_its_place() {
+async fn a_job_that_hangs_is_reported_and_restarted_in_place() {
     let script = json!({"default": [
         {"seconds": 7200, "log": ["{run}"], "fault": {"hang": 600}},
         {"seconds": 7200, "log": ["{run}"]},
@@ -293,17 +293,19 @@ async fn a_job_that_hangs_is_told_of_and_started_again_in_its_place() {
     let again = simulation
         .create(&with_cards(job("again"), annotations))
         .await;
-    let told = simulation.create(&with_cards(job("told"), json!({}))).await;
+    let id = simulation
+        .create(&with_cards(job("reported"), json!({})))
+        .await;
     simulation.pass(6 * 3600).await;
     let hint = "The system detects that your training job may be suspended. Go to the job details page to view the cause and handle the issue.";
     let at = |events: &[(String, String)]| {
         let event = events.iter().find(|(_, text)| text == hint);
         event.map(|(time, _)| time.clone())
     };
-    // Looked at each half hour: busy in the first, not in the second.
+    // Checked each half hour: active in the first, not in the second.
     let hour = Some("2022-11-26T17:00:13+08:00".to_owned());
     assert_eq!(at(&simulation.events(&again).await), hour);
-    assert_eq!(at(&simulation.events(&told).await), hour);
+    assert_eq!(at(&simulation.events(&id).await), hour);
     let status = simulation.status(&again).await;
     assert_eq!(status["phase"], "Completed");
     assert_eq!(status["running_records"][1]["start_type"], "restarted");
@@ -311,18 +313,14 @@ async fn a_job_that_hangs_is_told_of_and_started_again_in_its_place() {
         simulation.log(&again, "worker-0").await["content"],
         "1\n2\n"
     );
-    // It would hang for ever.
-    assert_eq!(simulation.status(&told).await["phase"], "Running");
+    // It would hang without end.
+    assert_eq!(simulation.status(&id).await["phase"], "Running");
     let stop = json!({"action_type": "terminate"});
     simulation
-        .ask(
-            Method::POST,
-            &format!("/training-jobs/{told}/actions"),
-            stop,
-        )
+        .ask(Method::POST, &format!("/training-jobs/{id}/actions"), stop)
         .await;
     simulation.pass(60).await;
-    let status = simulation.status(&told).await;
+    let status = simulation.status(&id).await;
     assert_eq!(status["phase"], "Terminated");
     assert_eq!(status["running_records"][0]["end_reason"], "exit with 143");
 }
@@ -341,12 +339,12 @@ async fn a_job_that_ignores_signals_ends_after_the_grace() {
     let events = simulation.events(&id).await;
     let killed = "[worker-0] Training finished. Exit code 137.";
     let killed = events.iter().find(|(_, text)| text == killed);
-    // Running since 16:00:12, an hour, and 30 s of grace.
+    // Running since 16:00:12, an hour, and 30 s of grace period.
     assert_eq!(killed.unwrap().0, "2022-11-26T17:00:42+08:00");
 }
 
 #[tokio::test]
-async fn code_that_does_not_arrive_is_the_end_before_the_start() {
+async fn a_failed_code_download_fails_the_job() {
     let script = json!({"default": [{"download_seconds": 5, "download_error": "no such key"}]});
     let simulation = Simulation::of(script).await;
     let mut coded = job("coded");
@@ -368,7 +366,7 @@ async fn code_that_does_not_arrive_is_the_end_before_the_start() {
 }
 
 #[tokio::test]
-async fn nodes_are_handed_over_in_the_moment_they_become_free() {
+async fn nodes_are_assigned_as_soon_as_they_are_free() {
     let script = json!({"default": [{"seconds": 100}]});
     let simulation = Simulation::with(script, |builder| {
         builder.pool(Pool::new("pool", PoolKind::Cpu, 1))
@@ -397,7 +395,7 @@ async fn dozens_of_jobs_run_through_a_day_at_once() {
     let mut ids = Vec::new();
     for number in 0..60 {
         ids.push(simulation.create(&job(&format!("job-{number}"))).await);
-        // All at different moments.
+        // All in different states.
         simulation.pass(1).await;
     }
     simulation.pass(24 * 3600).await;
@@ -416,8 +414,8 @@ async fn dozens_of_jobs_run_through_a_day_at_once() {
     );
 }
 
-/// A job fails, runs again and completes within two minutes; each second one more of its kind is
-/// ended. However it is ended, it comes to one end.
+/// A job fails, runs again and completes within two minutes; a copy of it is ended in each second
+/// of that time. Each has exactly one end.
 #[tokio::test]
 async fn a_job_can_be_ended_in_every_second_of_its_life() {
     const SECONDS: usize = 110;
@@ -500,7 +498,7 @@ async fn a_simulated_log_has_a_cap_and_is_exported_while_the_job_runs() {
         "{log}"
     );
     simulation.pass(600).await;
-    // It is said once.
+    // Logged once.
     assert_eq!(
         simulation.get(&id, below).await["content"],
         early["content"]
@@ -509,7 +507,7 @@ async fn a_simulated_log_has_a_cap_and_is_exported_while_the_job_runs() {
     assert_eq!(exported, log);
 }
 
-/// What goes wrong before the code starts: each with its event, and the job is Abnormal.
+/// Failures before the start of the code: each has its event, and the job is Abnormal.
 #[tokio::test]
 async fn jobs_fail_before_they_run() {
     for (failure, event) in [
@@ -543,8 +541,8 @@ async fn jobs_fail_before_they_run() {
         assert_eq!(status["secondary_phase"], "CreateFailed", "{failure}");
         assert_eq!(status["start_time"], 0, "{failure}");
         let messages = site.messages(&id).await;
-        let told = messages.iter().filter(|message| message.contains(event));
-        assert!(told.count() > 0, "{failure}: {messages:?}");
+        let mut matching = messages.iter().filter(|message| message.contains(event));
+        assert!(matching.next().is_some(), "{failure}: {messages:?}");
         let queued = messages.iter().any(|message| message.contains("queuing"));
         assert_eq!(
             queued,

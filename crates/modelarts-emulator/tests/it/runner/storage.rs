@@ -1,4 +1,4 @@
-//! Volumes, data sets, outputs while the job runs, and the cap of a log.
+//! Volumes, data sets, uploads while the job runs, and the size limit of a log.
 
 use std::{
     fs,
@@ -41,13 +41,13 @@ print(os.path.isdir(os.path.join(home, "../../mnt/far")))
     assert_eq!(site.get("bucket/new/c"), "to obs");
     let details = site.details(&id).await;
     assert_eq!(details["spec"]["volumes"], job["spec"]["volumes"]);
-    // What is mounted is not taken away with the job.
+    // The content of a mount is not deleted with the job.
     site.client.delete(&format!("/training-jobs/{id}")).await;
     site.emulator.wait_until_gone(&id).await;
     assert_eq!(site.get("bucket/pfs/b"), "from pfs");
     assert!(nfs.path().join("10.0.0.1/share/a").exists());
 
-    // Without a directory for them, servers are in the data directory.
+    // By default, NFS exports are in the data directory.
     let without = Site::start().await;
     let script = "import os\nopen(os.environ['MA_HOME'] + '/x/a', 'w').write('kept')";
     let mut job = without.script("none", script);
@@ -153,7 +153,7 @@ async fn a_log_has_a_cap() {
     assert_eq!(site.phase(&id).await, "Completed");
 }
 
-/// `/cache` of the service, linked below the home directory there.
+/// `/cache` of the service, linked in the home directory.
 #[tokio::test]
 async fn the_cache_is_a_link_in_the_home_and_empty_in_the_end() {
     let site = Site::start().await;
@@ -176,7 +176,7 @@ gate()
     assert_eq!(site.log(&id).await, "True []\n");
     assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
 
-    // What a job puts in its place is taken away, what that leads to is not.
+    // A link that a job puts in its place is removed, its target is not.
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("kept"), "").unwrap();
     let script = format!(
@@ -189,7 +189,7 @@ gate()
 }
 
 #[tokio::test]
-async fn a_volume_does_not_hide_what_is_there() {
+async fn a_volume_does_not_replace_a_directory() {
     let site = Site::start().await;
     site.put("bucket/data/x", "");
     let mut job = site.script("hidden", "print('never')");
@@ -201,12 +201,12 @@ async fn a_volume_does_not_hide_what_is_there() {
     let id = site.run(&job).await;
     assert_eq!(site.phase(&id).await, "Failed");
     let log = site.log(&id).await;
-    let said = "a volume cannot be mounted at /home/ma-user/here: File exists";
-    assert!(log.contains(said), "{log}");
+    let error_message = "a volume cannot be mounted at /home/ma-user/here: File exists";
+    assert!(log.contains(error_message), "{log}");
 }
 
 #[tokio::test]
-async fn three_workers_of_the_example_meet_and_add_up() {
+async fn three_workers_of_the_example_sum_their_values() {
     let site = Site::start().await;
     let mut job = site.script(
         "reduce",

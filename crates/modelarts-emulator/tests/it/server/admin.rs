@@ -1,4 +1,4 @@
-//! The routes for testers: clock, reset, pages that go wrong; and what an earlier start has left.
+//! Control routes: clock, reset, HTML errors, and the remains of an earlier start.
 
 use std::{
     sync::Arc,
@@ -46,7 +46,7 @@ async fn a_manual_clock_is_moved_over_http() {
 }
 
 #[tokio::test]
-async fn a_reset_leaves_nothing() {
+async fn a_reset_deletes_everything() {
     let site = Site::start().await;
     let gate = Gate::new().await;
     let done = site.run(&site.script("done", "")).await;
@@ -76,10 +76,10 @@ async fn a_reset_leaves_nothing() {
     site.run(&site.script("done", "")).await;
 }
 
-/// What a reset would have to wait for on a clock that nobody moves: a grace, also one that has
-/// begun, and code that is on its way.
+/// Processes that a reset would wait for on a clock that stands still: a grace period, started or
+/// not, and running code.
 #[tokio::test]
-async fn a_reset_waits_for_no_clock() {
+async fn a_reset_does_not_wait_for_the_clock() {
     let reset = async |site: &Site| {
         let answer = post(site, "/_emulator/reset", json!({}));
         let answer = tokio::time::timeout(Duration::from_secs(20), answer).await;
@@ -117,7 +117,7 @@ async fn a_reset_waits_for_no_clock() {
     }
 }
 
-/// A large body is taken, one that is too large is refused like everywhere.
+/// A body up to the limit is accepted; a larger one is refused, as on all routes.
 #[tokio::test]
 async fn bodies_of_control_routes_may_have_twelve_megabytes() {
     let site = Site::start().await;
@@ -134,10 +134,10 @@ async fn bodies_of_control_routes_may_have_twelve_megabytes() {
     }
 }
 
-/// On Linux all of 127.0.0.0/8 is this machine.
+/// On Linux, all of 127.0.0.0/8 is this machine.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn links_lead_to_where_it_listens() {
+async fn links_have_the_address_of_the_emulator() {
     let address = "127.0.0.2:0".parse().unwrap();
     let site = Site::with(|builder| builder.listen(address).token("t")).await;
     let own = site.emulator.url();
@@ -184,7 +184,8 @@ async fn pages_shift_and_rows_repeat() {
     assert_eq!(names().await, ["a", "b", "c"]);
 }
 
-/// Runs away from its emulator, as after a SIGKILL: the record is there, the emulator is not.
+/// A process left behind as by a SIGKILL of its emulator: it is recorded, and the emulator has
+/// ended.
 #[tokio::test]
 async fn the_next_start_ends_what_the_last_one_left_running() {
     if !std::path::Path::new("/proc/self/stat").exists() {
@@ -208,7 +209,7 @@ async fn the_next_start_ends_what_the_last_one_left_running() {
         rest.split_whitespace().nth(19).unwrap().to_owned()
     };
     std::fs::write(running.join(left.id().to_string()), moment(left.id())).unwrap();
-    // The number of this one was somebody else's when it was put on record.
+    // The number of this process belonged to another one when it was recorded.
     std::fs::write(running.join(other.id().to_string()), "1").unwrap();
     let builder = Emulator::builder().timing(Timing::instant());
     let emulator = builder.data_dir(data.path()).start().await.unwrap();

@@ -1,4 +1,4 @@
-//! Answers that go wrong on purpose.
+//! Injected faults.
 
 use modelarts_emulator::{
     faults::{Fault, FaultRule},
@@ -148,7 +148,7 @@ async fn statuses_and_pages_replace_the_answer() {
     );
     assert_eq!(reply.headers["x-request-id"].len(), 32);
 
-    // Nothing was executed, and the next answer is right again.
+    // The operation was not executed, and the next response is normal again.
     assert_eq!(counts(&site, "CreateTrainingJob"), (3, 0));
     site.create(&job).await;
     assert_eq!(counts(&site, "CreateTrainingJob"), (4, 1));
@@ -182,7 +182,7 @@ async fn connections_are_reset_before_the_answer() {
         );
         assert_eq!(counts(&site, "CreateTrainingJob").1, executed, "{fault:?}");
     }
-    // The job whose answer was lost is there.
+    // The job whose response was lost exists.
     assert_eq!(
         Reply::of(send().await.unwrap()).await.error(),
         (400, "ModelArts.2751".to_owned())
@@ -190,7 +190,7 @@ async fn connections_are_reset_before_the_answer() {
 }
 
 #[tokio::test]
-async fn answers_break_off_in_the_middle() {
+async fn responses_are_cut_in_the_middle() {
     let site = Site::start().await;
     let id = site.create(&site.script("half", "")).await;
     site.emulator
@@ -213,7 +213,7 @@ async fn answers_break_off_in_the_middle() {
 }
 
 #[tokio::test]
-async fn answers_say_what_no_document_says() {
+async fn responses_have_undocumented_values() {
     let site = Site::start().await;
     let id = site.run(&site.script("odd", "")).await;
     let phase = Fault::UnknownPhase {
@@ -307,7 +307,7 @@ async fn wrong_signatures_use_up_no_fault() {
 }
 
 #[tokio::test]
-async fn lists_are_null_and_dates_say_when_to_come_again() {
+async fn lists_are_null_and_retry_after_is_a_date() {
     let clock = std::sync::Arc::new(modelarts_emulator::clock::ManualClock::at(
         std::time::SystemTime::now(),
     ));
@@ -337,7 +337,7 @@ async fn lists_are_null_and_dates_say_when_to_come_again() {
 }
 
 #[tokio::test]
-async fn what_was_asked_can_be_read_without_its_credentials() {
+async fn the_last_requests_are_shown_without_credentials() {
     let site = Site::start().await;
     let search = json!({"limit": 5});
     site.client.post("/training-job-searches", &search).await;
@@ -360,7 +360,7 @@ async fn what_was_asked_can_be_read_without_its_credentials() {
     assert!(last.iter().all(|request| request.path.ends_with("/y")));
 }
 
-/// Variables and credentials are not for whoever reads the last requests, unless that is asked for.
+/// The last requests show variables and credentials only if enabled.
 #[tokio::test]
 async fn secrets_of_requests_are_masked_unless_asked_for() {
     let body = json!({

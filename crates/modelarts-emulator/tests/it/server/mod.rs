@@ -1,4 +1,4 @@
-//! Routes beside the operations, faults, and protection against web pages.
+//! Control routes, faults, and protection from web pages.
 
 mod admin;
 mod faults;

@@ -1,4 +1,4 @@
-//! Each point of design decision 13: a web page must not be able to start a job.
+//! Protection from web pages, which must not be able to start a job, and of the file system.
 
 use std::{
     fs::Permissions,
@@ -78,7 +78,7 @@ async fn the_host_must_be_a_loopback_name() {
     }
 }
 
-/// Sends a request that reqwest would not send.
+/// Sends a raw request that reqwest would not send.
 async fn raw(site: &Site, request: &str) -> String {
     let address = site.emulator.url().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -111,8 +111,8 @@ async fn with_token() -> Emulator {
     emulator.timing(Timing::instant()).start().await.unwrap()
 }
 
-/// The answer to the beginning of a request, until the server closes the connection. None: it
-/// does not close it for an hour.
+/// The response to an incomplete request, until the server closes the connection. `None` if it
+/// stays open for an hour.
 async fn answer_to(emulator: &Emulator, beginning: &str) -> Option<(String, Duration)> {
     let address = emulator.url().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -125,8 +125,7 @@ async fn answer_to(emulator: &Emulator, beginning: &str) -> Option<(String, Dura
     Some((reply, sent.elapsed()))
 }
 
-/// The token, the key, its lock, the path and the length of the body are judged before the body has
-/// come.
+/// Token, key, lock, path and length of the body are checked before the body is received.
 #[tokio::test]
 async fn a_request_is_refused_by_its_head() {
     let emulator = with_token().await;
@@ -144,7 +143,7 @@ async fn a_request_is_refused_by_its_head() {
             "POST {path} HTTP/1.1\r\nHost: localhost\r\n{credentials}\r\nContent-Length: {length}\r\n\r\n"
         )
     };
-    // Five signatures that are wrong lock a key.
+    // Five wrong signatures lock a key.
     let own = signed(emulator.access_key());
     let search = "/v2/p/training-job-searches";
     for _ in 0..5 {
@@ -226,7 +225,7 @@ async fn a_request_that_does_not_arrive_ends_after_30_seconds() {
             body,
             json!({
                 "error_code": "Emulator.0408",
-                "error_msg": "The body of a request must be there within 30 s after its head.",
+                "error_msg": "The body of a request must arrive within 30 s after its head.",
             })
         );
         assert_eq!(after.as_secs(), 30, "{path}");
@@ -236,9 +235,9 @@ async fn a_request_that_does_not_arrive_ends_after_30_seconds() {
     assert_eq!((reply.as_str(), after.as_secs()), ("", 30));
 }
 
-/// A client that still sends its body when it is refused gets to read the answer.
+/// A client that is still sending its body can read the response that refuses it.
 #[tokio::test]
-async fn a_large_body_does_not_cost_the_answer_that_refuses_it() {
+async fn a_refused_large_body_gets_its_response() {
     let emulator = with_token().await;
     let body = "x".repeat(8 << 20);
     for _ in 0..10 {
@@ -331,7 +330,7 @@ async fn obs_keys_do_not_leave_the_root_by_dots() {
             );
         }
     }
-    // An absolute path is a bucket and a key, not a place on this machine.
+    // An absolute path is a bucket and a key, not a path of this machine.
     let reply = site
         .client
         .post("/training-jobs", &bad("code_dir", "/etc/"))
@@ -347,7 +346,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
     site.put("bucket/x", "");
     symlink(outside.path(), site.emulator.obs_root().join("bucket/door")).unwrap();
 
-    // Reading and writing, seen at the creation.
+    // Reading and writing, refused at the creation.
     for field in ["inputs", "outputs"] {
         let mut job = site.script("links", "");
         job["algorithm"][field] =
@@ -359,7 +358,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
         );
     }
 
-    // Reading, seen while copying: the link lies inside the directory.
+    // Reading, refused while copying: the link is inside the directory.
     let mut job = site.script("deep-link", "");
     site.put("bucket/data/ok", "");
     symlink(
@@ -380,7 +379,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
         "{messages:?}"
     );
 
-    // Writing: the job itself puts the link there, after the creation was accepted.
+    // Writing: the job itself creates the link, after its creation was accepted.
     let door = site.emulator.obs_root().join("bucket/late");
     let script = format!(
         "import os, sys\nos.symlink({:?}, {:?})\nout = sys.argv[1].split('=')[1]\nopen(out + '/stolen', 'w').write('x')\n",
@@ -394,7 +393,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
     assert_eq!(site.phase(&id).await, "Completed");
     assert!(!outside.path().join("stolen").exists());
 
-    // A link in an output that leads out is left out, and the log says so.
+    // A link in an output that leads outside is skipped, and the log says so.
     let script = format!(
         "import os, sys\nout = sys.argv[1].split('=')[1]\nos.symlink({:?}, out + '/link')\nos.mkfifo(out + '/pipe')\nopen(out + '/model', 'w').write('m')\n",
         outside.path().join("secret"),
@@ -412,7 +411,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
     );
 }
 
-/// A search over one parameter of this name; its pictures go to `/bucket/<job>/out/`.
+/// A search over a parameter with this name; its charts are in `/bucket/<job>/out/`.
 fn search(site: &Site, job: &str, parameter: &str) -> Value {
     let mut body = site.script(job, "print('loss=1')");
     body["algorithm"]["outputs"] = json!([{
@@ -431,7 +430,7 @@ fn search(site: &Site, job: &str, parameter: &str) -> Value {
 }
 
 #[tokio::test]
-async fn pictures_of_a_search_do_not_leave_the_root() {
+async fn charts_of_a_search_do_not_leave_the_root() {
     let site = Site::start().await;
     let outside = tempfile::tempdir().unwrap();
     let absolute = outside.path().join("x");
@@ -448,7 +447,7 @@ async fn pictures_of_a_search_do_not_leave_the_root() {
         );
     }
 
-    // A link in the folder is replaced, what it led to is left alone.
+    // A link in the folder is replaced, and its target left alone.
     let victim = outside.path().join("victim.png");
     std::fs::write(&victim, "old").unwrap();
     site.put("bucket/link/out/hyperparameter-analysis/fanova/x", "");
@@ -472,7 +471,7 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
     let environment: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(&site.log(&id).await).unwrap();
     let mut names: Vec<&str> = environment.keys().map(String::as_str).collect();
-    // Python sets this one itself, where there is no locale (PEP 538).
+    // Set by Python itself if there is no locale (PEP 538).
     names.retain(|name| *name != "LC_CTYPE");
     names.sort_unstable();
     assert_eq!(
@@ -539,8 +538,7 @@ async fn nothing_prints_the_secret_key() {
     );
 }
 
-/// Other users cannot look into the directories of the emulator; those that it was given stay as
-/// they are.
+/// Directories created by the emulator are private to its user; existing ones keep their modes.
 #[tokio::test]
 async fn directories_that_it_makes_are_for_its_user_alone() {
     let place = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What was acknowledged survives the death of the emulator.
+//! Acknowledged changes survive a kill of the emulator.
 
 use std::{
     path::Path,
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};
 
-/// A site on the directories of another, which ends.
+/// Ends a site, and starts another one on its directories.
 async fn again(site: Site, data: &Path) -> Site {
     let obs = site.emulator.obs_root().to_owned();
     drop(site);
@@ -25,7 +25,7 @@ async fn again(site: Site, data: &Path) -> Site {
 }
 
 #[tokio::test]
-async fn jobs_go_on_where_the_last_emulator_left_them() {
+async fn jobs_continue_after_a_restart_of_the_emulator() {
     let data = tempfile::tempdir().unwrap();
     let obs = tempfile::tempdir().unwrap();
     let first = Site::with(|builder| builder.data_dir(data.path()).obs_root(obs.path())).await;
@@ -43,7 +43,7 @@ async fn jobs_go_on_where_the_last_emulator_left_them() {
     assert_eq!(second.details(&done).await, before);
     assert_eq!(second.messages(&done).await, events);
     assert_eq!(second.log(&done).await, "kept\n");
-    // It runs again, as after the fault of a node.
+    // It runs again, as after a node fault.
     gate.reached().await.let_through().await;
     second
         .emulator
@@ -56,7 +56,7 @@ async fn jobs_go_on_where_the_last_emulator_left_them() {
     assert_eq!(records[0]["end_reason"], "node fault");
     assert_eq!(records[0]["end_recover"], "job_reschedule_with_taint");
     assert_eq!(records[1]["end_reason"], "job completed");
-    // A deletion that was acknowledged is one.
+    // An acknowledged deletion stays in effect.
     second
         .client
         .delete(&format!("/training-jobs/{done}"))
@@ -77,7 +77,7 @@ async fn without_a_directory_nothing_is_kept() {
     assert!(!emulator.data_dir().join("state.sqlite3").exists());
 }
 
-/// Data directories of earlier versions, and of this one, so that the next one reads it.
+/// Data directories of earlier layouts, and of the current one as a reference for the next.
 #[tokio::test]
 async fn data_directories_of_earlier_layouts_are_read() {
     for (layout, sql) in [
@@ -97,12 +97,12 @@ async fn data_directories_of_earlier_layouts_are_read() {
         let list = list.json();
         let jobs = list["items"].as_array().unwrap();
         let text = |job: &Value, place: &str| job.pointer(place).unwrap().to_string();
-        let told: Vec<[String; 2]> = jobs
+        let names_and_phases: Vec<[String; 2]> = jobs
             .iter()
             .map(|job| [text(job, "/metadata/name"), text(job, "/status/phase")])
             .collect();
         assert_eq!(
-            told,
+            names_and_phases,
             [
                 [r#""waits""#, r#""Pending""#],
                 [r#""search""#, r#""Completed""#],
@@ -134,7 +134,7 @@ async fn data_directories_of_earlier_layouts_are_read() {
     }
 }
 
-/// What is not a job is kept as well.
+/// State other than jobs is kept as well.
 #[tokio::test]
 async fn everything_else_is_kept_too() {
     let data = tempfile::tempdir().unwrap();
@@ -218,7 +218,7 @@ async fn everything_else_is_kept_too() {
 }
 
 #[tokio::test]
-async fn a_directory_in_use_is_refused_and_nothing_in_it_is_touched() {
+async fn a_directory_in_use_is_refused_and_unchanged() {
     let data = tempfile::tempdir().unwrap();
     let first = Site::with(|builder| builder.data_dir(data.path())).await;
     let gate = Gate::new().await;
@@ -235,7 +235,7 @@ async fn a_directory_in_use_is_refused_and_nothing_in_it_is_touched() {
     first.emulator.wait_for(&id, "Completed").await.unwrap();
 }
 
-/// Simulated jobs on a clock that stands still, in one pool with one node.
+/// Simulated jobs on a manual clock, in one pool with one node.
 struct Hours {
     data: tempfile::TempDir,
     clock: Arc<ManualClock>,
@@ -251,7 +251,7 @@ impl Hours {
         }
     }
 
-    /// The next emulator on the same directory, at the same time.
+    /// Starts the next emulator on the same directory, at the same time.
     async fn start(&self) -> Site {
         self.start_with("one").await
     }
@@ -275,7 +275,7 @@ async fn minutes(site: &Site, minutes: u64) {
     assert!(site.emulator.advance(time).await);
 }
 
-/// By token, because signatures would be too old.
+/// Sends a request with a token, because signatures would have expired.
 async fn by_token(site: &Site, below: &str, body: Option<&Value>) -> Value {
     let (url, project) = (site.emulator.url(), site.emulator.project_id());
     let url = format!("{url}/v2/{project}/training-jobs{below}");
@@ -308,7 +308,7 @@ async fn phases(site: &Site, ids: &[&str]) -> Vec<String> {
     phases
 }
 
-/// Who has only waited waits on in its place, however long, and does not go before others.
+/// A job that has only waited keeps its place and its unlimited wait, and gets no precedence.
 #[tokio::test]
 async fn jobs_that_never_ran_wait_on_after_a_restart() {
     let hours = Hours::new(&json!({"default": [{"seconds": 3600}]}));
@@ -322,7 +322,7 @@ async fn jobs_that_never_ran_wait_on_after_a_restart() {
     let urgent = queue(&second, "urgent", 2, json!({})).await;
     let all = [&runs, &urgent, &early, &late].map(String::as_str);
     for at in 0..all.len() {
-        // More than a job that runs again would wait; the first has begun anew.
+        // Longer than a job that runs again may wait; the first job has started from the beginning.
         minutes(&second, 31).await;
         let mut expected = vec!["Pending"; all.len()];
         expected[..at].fill("Completed");
@@ -333,7 +333,7 @@ async fn jobs_that_never_ran_wait_on_after_a_restart() {
     assert_eq!(phases(&second, &all).await, ["Completed"; 4]);
 }
 
-/// What an earlier emulator has used of the retries stays used.
+/// Retries used before a restart stay used.
 #[tokio::test]
 async fn retries_are_counted_over_a_restart() {
     let hours = Hours::new(&json!({"default": [{"seconds": 60, "exit_code": 1}]}));
@@ -358,7 +358,7 @@ async fn retries_are_counted_over_a_restart() {
     );
 }
 
-/// They do not run elsewhere instead.
+/// They are not moved to other nodes.
 #[tokio::test]
 async fn jobs_whose_pool_has_gone_fail() {
     let hours = Hours::new(&json!({"default": [{"seconds": 3600}]}));

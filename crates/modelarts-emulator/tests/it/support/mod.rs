@@ -1,4 +1,4 @@
-//! An emulator, a client that signs, and a few words for tests to speak in.
+//! An emulator for tests, a client that signs requests, and common steps.
 
 #[cfg(feature = "cli")]
 pub(crate) mod program;
@@ -25,7 +25,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::support::traffic::{DESCRIPTION, Verdict, Watch};
+use crate::support::traffic::{DESCRIPTION, DeviationCheck, Deviations};
 
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -37,7 +37,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
 pub(crate) struct Site {
     pub(crate) emulator: Emulator,
     pub(crate) client: Client,
-    _watch: Verdict,
+    _watch: DeviationCheck,
 }
 
 impl Site {
@@ -50,7 +50,7 @@ impl Site {
             Emulator::python3().await.is_some(),
             "these tests run jobs: python3 is required on the PATH"
         );
-        let watch = Watch::default();
+        let watch = Deviations::default();
         let (builder, verdict) = (
             set(Emulator::builder().timing(Timing::instant())),
             watch.verdict(),
@@ -72,7 +72,7 @@ impl Site {
         }
     }
 
-    /// Time stands still, so durations in event texts are 0.
+    /// Starts a site on a manual clock, so that durations in event texts are 0.
     pub(crate) async fn standing_still() -> (Self, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::at(SystemTime::now()));
         let site = Self::with(|builder| builder.clock(Arc::clone(&clock) as _)).await;
@@ -90,7 +90,7 @@ impl Site {
         fs::read_to_string(self.emulator.obs_root().join(key)).unwrap()
     }
 
-    /// A request for a job that runs `script` as `/bucket/<name>/code/train.py`.
+    /// The request of a job that runs `script` as `/bucket/<name>/code/train.py`.
     pub(crate) fn script(&self, name: &str, script: &str) -> Value {
         self.put(&format!("bucket/{name}/code/train.py"), script);
         json!({
@@ -105,14 +105,14 @@ impl Site {
         })
     }
 
-    /// Creates a job and gives its id.
+    /// Creates a job and returns its id.
     pub(crate) async fn create(&self, job: &Value) -> String {
         let reply = self.client.post("/training-jobs", job).await;
         assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
         reply.json()["metadata"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// Creates a job and waits until nothing will happen to it any more.
+    /// Creates a job and waits until it is settled.
     pub(crate) async fn run(&self, job: &Value) -> String {
         let id = self.create(job).await;
         self.emulator.wait_until_settled(&id).await;
@@ -173,19 +173,18 @@ impl Site {
     }
 }
 
-/// Signs by SDK-HMAC-SHA256, with code that is neither the emulator's nor the SDK's.
+/// A client that signs with SDK-HMAC-SHA256, in code that is neither the emulator's nor the SDK's.
 pub(crate) struct Client {
     pub(crate) http: reqwest::Client,
     pub(crate) url: String,
     pub(crate) project_id: String,
     pub(crate) access_key: String,
     pub(crate) secret_key: String,
-    /// Whether it compares answers with the description itself, because nobody else can: those of
-    /// another process.
+    /// Compares responses with the description in the client: for emulators in another process.
     pub(crate) checks: bool,
 }
 
-/// What came back.
+/// A response.
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -205,7 +204,7 @@ impl Reply {
         }
     }
 
-    /// Status and code of an error.
+    /// Status and error code.
     pub(crate) fn error(&self) -> (u16, String) {
         let code = self.json()["error_code"]
             .as_str()
@@ -242,7 +241,7 @@ impl Client {
         reply
     }
 
-    /// A request to `target`, signed at `time`. Values of the query are given unencoded.
+    /// A request to `target`, signed at `time`. Values of the query are not encoded yet.
     pub(crate) fn signed(
         &self,
         method: Method,
@@ -303,12 +302,13 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A door in a script: it says that it has come there, and waits until it is let through.
+/// A gate for scripts: a script reports that it has reached the gate, and waits until it is let
+/// through.
 pub(crate) struct Gate {
     listener: TcpListener,
 }
 
-/// A script that stands at a gate. Lets it through when dropped.
+/// A script that waits at a gate. Dropping it lets the script through.
 pub(crate) struct Waiting(TcpStream);
 
 impl Gate {
@@ -317,7 +317,7 @@ impl Gate {
         Self { listener }
     }
 
-    /// Python: defines `gate()`, which comes to the gate and waits.
+    /// Python code that defines `gate()`, which reports to the gate and waits.
     pub(crate) fn python(&self) -> String {
         let port = self.listener.local_addr().unwrap().port();
         format!(
@@ -325,7 +325,7 @@ impl Gate {
         )
     }
 
-    /// Waits until a script stands at the gate.
+    /// Waits until a script reaches the gate.
     pub(crate) async fn reached(&self) -> Waiting {
         let (mut stream, _) = self.listener.accept().await.unwrap();
         stream.read_exact(&mut [0]).await.unwrap();
@@ -334,9 +334,9 @@ impl Gate {
 }
 
 impl Waiting {
-    /// Waits until the process at the gate is gone.
+    /// Waits until the process at the gate has ended.
     pub(crate) async fn wait_until_gone(mut self) {
-        // Its socket is closed with it: an end or a reset.
+        // The socket closes with the process: an end of file or a reset.
         let _ = self.0.read(&mut [0]).await;
     }
 
@@ -345,7 +345,7 @@ impl Waiting {
     }
 }
 
-/// Moves the clock once somebody is asleep on it.
+/// Advances the clock once it has a sleeper.
 pub(crate) async fn pass(clock: &ManualClock, duration: Duration) {
     while clock.sleepers() == 0 {
         tokio::task::yield_now().await;
@@ -353,7 +353,7 @@ pub(crate) async fn pass(clock: &ManualClock, duration: Duration) {
     clock.advance(duration);
 }
 
-/// Whether a process is there and not only waiting to be collected.
+/// True if a process exists and is not a zombie.
 pub(crate) fn is_alive(pid: &str) -> bool {
     let state = if Path::new("/proc/self/stat").exists() {
         let stat = fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat"))
@@ -372,8 +372,8 @@ pub(crate) fn is_alive(pid: &str) -> bool {
     !state.is_empty() && !state.starts_with('Z')
 }
 
-/// An HTTP client for plain http. In a workspace build a feature asks for TLS, and a client
-/// without a TLS configuration would panic.
+/// A client for plain http. In a workspace build a feature enables TLS, and a client without a TLS
+/// configuration would panic.
 pub(crate) fn http() -> reqwest::Client {
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -393,7 +393,7 @@ pub(crate) async fn put(site: &Site, path: &str, body: Value) -> Reply {
     site.client.send(Method::PUT, path, body).await
 }
 
-/// A GET, signed at the time of a clock that is not the wall's.
+/// Sends a GET, signed at the time of a manual clock.
 pub(crate) async fn get_at(site: &Site, clock: &ManualClock, below: &str) -> Reply {
     let target = format!("/v2/{}{below}", site.emulator.project_id());
     let request = site
@@ -402,7 +402,7 @@ pub(crate) async fn get_at(site: &Site, clock: &ManualClock, below: &str) -> Rep
     Reply::of(request.send().await.unwrap()).await
 }
 
-/// A package that runs `code` before it is built.
+/// Writes a package that runs `code` before it is built.
 pub(crate) fn slow_package(directory: &Path, code: &str) {
     std::fs::create_dir_all(directory).unwrap();
     let project =
@@ -411,7 +411,7 @@ pub(crate) fn slow_package(directory: &Path, code: &str) {
     std::fs::write(directory.join("backend.py"), code).unwrap();
 }
 
-/// The address that a worker of a job has.
+/// The address of a worker of a job.
 pub(crate) fn address(id: &str, index: u32) -> String {
     if !cfg!(target_os = "linux") {
         return "127.0.0.1".into();

@@ -16,12 +16,12 @@ pub(crate) struct Program {
     pub(crate) client: Client,
 }
 
-/// A program that keeps everything in `place`.
+/// Starts the program with all of its directories in `place`.
 pub(crate) async fn serve_in(place: &std::path::Path) -> Program {
     serve_with(place, &[]).await
 }
 
-/// With more flags.
+/// Starts the program with more flags.
 pub(crate) async fn serve_with(place: &std::path::Path, flags: &[&str]) -> Program {
     let mut child = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
         .args(["serve", "--listen", "127.0.0.1:0", "--timing", "instant"])

@@ -1,16 +1,16 @@
-//! All traffic of these tests, held against `openapi/modelarts.yaml`.
+//! Comparison of all traffic of these tests with `openapi/modelarts.yaml`.
 //!
-//! Each [`Site`](crate::support::Site) notes what does not fit and fails at its end; a client of the
+//! Each [`Site`](crate::support::Site) collects deviations and fails at its end; a client of the
 //! program fails at once. The rules:
 //!
-//! - An answer has a status that its operation declares, and a body that is what it declares there;
-//!   members that no schema names are none. Also if the request was wrong on purpose.
-//! - A request that was accepted fits too: path, query and body. Names of the query that are not
-//!   declared are ignored, like blank values: an example of the vendor has one (`?limit=1` of a
-//!   search). Where the description is stricter on purpose, [`STRICTER`] says so.
-//! - `""` and `null` are how the service writes that there is no body.
-//! - What the description does not know is refused.
-//! - Exempt are answers that a fault has made: that they are wrong is their purpose.
+//! - Every response has a status that its operation declares, and a body that matches the schema
+//!   of that status, without further members. This includes responses to invalid requests.
+//! - Every accepted request matches the description: path, query and body. Undeclared parameters
+//!   and blank values of the query are ignored, because an example of the vendor has one
+//!   (`?limit=1` of a search). [`STRICTER`] lists where the description is stricter on purpose.
+//! - `""` and `null` stand for an absent body, as on the service.
+//! - Requests outside of the description are refused.
+//! - Responses that a fault has changed are exempt.
 
 use std::{
     collections::HashMap,
@@ -26,15 +26,15 @@ use serde_json::{Map, Value, json};
 
 use crate::json_schema;
 
-/// Operation, and the part of a request in which the service takes less than the description asks
-/// clients for (openapi/SOURCES.md).
+/// Operation, and the part of its requests that the service accepts with less than the description
+/// requires of clients (openapi/SOURCES.md).
 const STRICTER: [(&str, &str); 3] = [
     ("ListTrainingJobs", "/filters/"),
     ("ChangeAlgorithm", ": \"job_config\" is a required property"),
     ("ChangeTrainingExperiment", "/description: \"\" is shorter"),
 ];
 
-/// The description, taken apart.
+/// The parsed description.
 pub(crate) struct Description {
     pub(crate) root: Value,
     components: Value,
@@ -44,15 +44,15 @@ pub(crate) struct Description {
 
 struct Operation {
     method: String,
-    /// The path in its segments; those in braces stand for any.
+    /// The segments of the path; those in braces match any text.
     path: Vec<String>,
-    /// Where it stands, as a JSON pointer.
+    /// Its position, as a JSON pointer.
     place: String,
-    /// With those of its path, references followed.
+    /// Parameters of the operation and of its path, with references resolved.
     parameters: Vec<Value>,
 }
 
-/// Of the file at the root of the workspace.
+/// Read from the file in the workspace.
 pub(crate) static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi/modelarts.yaml");
     let text = fs::read_to_string(file).unwrap();
@@ -77,7 +77,7 @@ impl Description {
                 });
             }
         }
-        // Literal segments come before names (the routing trap of `training-jobs/batch-delete`).
+        // Literal segments take precedence over parameters (`training-jobs/batch-delete`).
         operations.sort_by_key(|it| it.path.iter().filter(|segment| is_name(segment)).count());
         Self {
             components: json_schema::components(&root),
@@ -92,7 +92,7 @@ impl Description {
         &self.root
     }
 
-    /// What does not fit, in sentences.
+    /// The deviations of an exchange, as sentences.
     pub(crate) fn check(&self, exchange: &Exchange<'_>) -> Vec<String> {
         self.check_parts(
             exchange.method,
@@ -116,7 +116,7 @@ impl Description {
         if by_fault || !path.starts_with("/v2/") {
             return Vec::new();
         }
-        // The spelling of two paths in the use case (SOURCES D-71) stands for the other.
+        // The use case has two spellings of this path (SOURCES D-71), which are equivalent.
         let path = path.replace("/job/training-job-", "/training-job-");
         let segments: Vec<&str> = path.split('/').collect();
         let known = self.operations.iter().find(|operation| {
@@ -239,7 +239,7 @@ impl Description {
         self.fits(&format!("{place} {name}"), &key, schema, &value, wrong);
     }
 
-    /// Whether it is JSON that fits.
+    /// Checks a JSON body against its schema.
     fn body(
         &self,
         what: &str,
@@ -280,7 +280,7 @@ impl Description {
     }
 
     fn validator(&self, schema: &Value) -> Validator {
-        // Draft 4 does not look beside a reference, so it goes one level down.
+        // Draft 4 ignores members beside a reference, so that it is nested one level deeper.
         let schema = json!({
             "allOf": [json_schema::rewrite(schema)],
             "components": self.components,
@@ -291,7 +291,7 @@ impl Description {
             .unwrap()
     }
 
-    /// Members that no schema names: typing errors of the emulator, or gaps of the description.
+    /// Members without a schema: misspellings of the emulator, or gaps of the description.
     fn unknown(&self, schema: &Value, value: &Value, at: &str, wrong: &mut Vec<String>) {
         let mut schemas = Vec::new();
         self.parts(schema, &mut schemas);
@@ -328,7 +328,7 @@ impl Description {
         }
     }
 
-    /// A schema and those it is made of.
+    /// Collects a schema and those that it is composed of.
     fn parts<'a>(&'a self, schema: &'a Value, parts: &mut Vec<&'a Value>) {
         let schema = resolve(&self.root, schema);
         parts.push(schema);
@@ -352,17 +352,17 @@ pub(crate) fn resolve<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
     value
 }
 
-/// What one site's traffic had wrong.
+/// The deviations in the traffic of one site.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Watch(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Deviations(Arc<Mutex<Vec<String>>>);
 
-/// Reads the verdict at the end of a test, and fails it, unless it has failed already.
+/// Fails a test at its end if there are deviations, unless it has failed already.
 #[derive(Debug)]
-pub(crate) struct Verdict(Watch);
+pub(crate) struct DeviationCheck(Deviations);
 
-impl Watch {
-    pub(crate) fn verdict(&self) -> Verdict {
-        Verdict(self.clone())
+impl Deviations {
+    pub(crate) fn verdict(&self) -> DeviationCheck {
+        DeviationCheck(self.clone())
     }
 
     pub(crate) fn look(&self, exchange: &Exchange<'_>) {
@@ -371,7 +371,7 @@ impl Watch {
     }
 }
 
-impl Drop for Verdict {
+impl Drop for DeviationCheck {
     fn drop(&mut self) {
         let wrong = self.0.0.lock().unwrap();
         if !std::thread::panicking() {
@@ -381,7 +381,7 @@ impl Drop for Verdict {
 }
 
 #[test]
-fn what_does_not_fit_is_found() {
+fn deviations_are_found() {
     let check = |method, path, query, request: &str, status, answer: &str| {
         let path = format!("/v2/0f{path}");
         let (request, answer) = (request.as_bytes(), (status, answer.as_bytes()));

@@ -1,11 +1,11 @@
-//! Jobs that the service takes although a document advises against them.
+//! Jobs that the service accepts although a document advises against them.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use crate::support::Site;
 
-/// An algorithm whose code prints `stored`; its id.
+/// Stores an algorithm whose code prints `stored`, and returns its id.
 async fn stored(site: &Site, config: Value) -> String {
     let mut body = json!({
         "metadata": {"name": "stored"},
@@ -31,7 +31,7 @@ async fn code_beside_the_id_of_an_algorithm_runs_in_the_place_of_the_algorithms(
     let shown = &site.details(&run).await["algorithm"];
     assert_eq!(shown["id"], id);
     assert_eq!(shown["boot_file"], "/bucket/own/code/train.py");
-    // The engine is the algorithm's: the job names none.
+    // The engine is that of the algorithm, because the job names none.
     assert_eq!(shown["engine"]["engine_name"], "PyTorch");
 
     let mut alone = site.script("alone", "print('own')");
@@ -69,8 +69,8 @@ async fn an_engine_may_be_named_by_id_name_and_version() {
     }
 }
 
-/// The list of values of a field may be longer than documents know: others are stored, or 501
-/// where the job cannot run without their effect.
+/// A field may have more values than documents list: other values are stored, or refused with 501
+/// if the job cannot run without their effect.
 #[tokio::test]
 async fn values_that_no_document_lists_are_ignored_or_not_modelled() {
     let site = Site::start().await;
@@ -97,8 +97,11 @@ async fn values_that_no_document_lists_are_ignored_or_not_modelled() {
         *job.pointer_mut(pointer).unwrap() = value;
         let reply = site.client.post("/training-jobs", &job).await;
         assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
-        let said = reply.json()["error_msg"].as_str().unwrap().to_owned();
-        assert!(said.contains(&format!(" {field}, so ")), "{said}");
+        let error_message = reply.json()["error_msg"].as_str().unwrap().to_owned();
+        assert!(
+            error_message.contains(&format!(" {field}, so ")),
+            "{error_message}"
+        );
     };
     let unit = json!({"time_unit": "DAYS", "duration": 1});
     not_modelled(
@@ -115,10 +118,10 @@ async fn values_that_no_document_lists_are_ignored_or_not_modelled() {
     not_modelled(metrics, metric, "a metric without regex").await;
 }
 
-/// A custom image runs its command, whatever boot file there is beside it, and an engine the boot
-/// file. Both are given back.
+/// A custom image runs its command, and an engine the boot file, even if the job has both.
+/// Responses have both.
 #[tokio::test]
-async fn of_command_and_boot_file_the_one_that_does_not_run_is_named() {
+async fn an_unused_command_or_boot_file_is_named() {
     let site = Site::start().await;
     for (name, engine, log, idle) in [
         (
@@ -149,7 +152,7 @@ async fn of_command_and_boot_file_the_one_that_does_not_run_is_named() {
     }
 }
 
-/// The value of a hyper-parameter that is required may come with the job.
+/// The value of a required hyper-parameter may come with the job.
 #[tokio::test]
 async fn an_algorithm_leaves_required_values_to_its_jobs() {
     let site = Site::start().await;
@@ -220,7 +223,7 @@ async fn directories_that_the_emulator_lacks_are_refused_as_such() {
         job["algorithm"][field] = value;
         let reply = site.client.post("/training-jobs", &job).await;
         assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()), "{field}");
-        let said = reply.json()["error_msg"].as_str().unwrap().to_owned();
-        assert!(said.contains(what), "{said}");
+        let error_message = reply.json()["error_msg"].as_str().unwrap().to_owned();
+        assert!(error_message.contains(what), "{error_message}");
     }
 }

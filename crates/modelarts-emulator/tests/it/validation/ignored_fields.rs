@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Reply, Site, http, put};
 
-/// A job with every field that is stored only, outside of lists of data.
+/// A job with every field that is only stored, except those in lists of data.
 fn job() -> Value {
     json!({
         "kind": "job",
@@ -128,7 +128,7 @@ async fn fields_without_an_effect_are_stored_given_back_and_named() {
         ] {
             assert_eq!(shown.pointer(pointer), given.pointer(pointer), "{pointer}");
         }
-        // No answer of the service has these.
+        // No response of the service has these members.
         for pointer in [
             "/train_type",
             "/spec/asset_id",
@@ -152,7 +152,7 @@ async fn fields_without_an_effect_are_stored_given_back_and_named() {
     assert_eq!(unknown.error(), (404, "Emulator.0404".to_owned()));
     assert_eq!(
         unknown.json()["error_msg"],
-        "There is no job with the id \"nobody\"; creations and lists give ids."
+        "There is no job with the id \"nobody\"; creations and lists return ids."
     );
 }
 
@@ -204,7 +204,7 @@ async fn a_strict_emulator_refuses_documented_fields_without_an_effect() {
         reply.json()["error_msg"],
         "This emulator does not model the request fields spec.notification, train_type (without --strict it accepts and stores them), so it refuses instead of guessing what the service would do."
     );
-    // The rules of the service come first.
+    // The rules of the service are checked first.
     job["metadata"]["name"] = "a b".into();
     let reply = site.client.post("/training-jobs", &job).await;
     assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()));
@@ -347,7 +347,7 @@ async fn members_of_an_algorithm_that_no_document_has_are_named() {
     let path = format!("/algorithms/{}", shown["metadata"]["id"].as_str().unwrap());
     let reply = put(&site, &path, algorithm.clone()).await;
     assert_eq!((reply.status.as_u16(), header(&reply)), (201, Some(named)));
-    // A change may be an earlier answer, or have metadata alone.
+    // A change may be an earlier response, or `metadata` alone.
     for body in [shown, json!({"metadata": {"name": "sorter"}})] {
         let reply = put(&site, &path, body).await;
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Creations that are refused: what is broken, and the code that says so.
+//! Refused creations: the broken rule, and its error code.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Each path of the details of a job, and a job that shows it.
+//! Paths of the details of a job, each with a job that has it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use crate::support::{
     traffic::{DESCRIPTION, resolve},
 };
 
-/// Two sections, each after a line with its title: path and job, or path, `-` and the reason.
+/// Two sections, each after a line with its title: path and job; path, `-` and the reason.
 const PATHS: &str = include_str!("details.tsv");
 
-/// How many paths the references have.
+/// Number of paths in the references.
 const DOCUMENTED: usize = 221;
 
 /// The rows of the sections.
@@ -31,7 +31,7 @@ fn sections() -> Vec<Vec<Vec<&'static str>>> {
     sections
 }
 
-/// The paths below which there is a value. `[]` stands for each element of a list.
+/// Collects the paths of all values. `[]` stands for each element of a list.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     if value.is_null() {
         return;
@@ -56,7 +56,7 @@ fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// A job with all that any job can have.
+/// A job with all members that a job can have.
 fn full(site: &Site, experiment: &str) -> Value {
     let mut job = site.script("full", "exit(3)");
     job["metadata"]["description"] = "first".into();
@@ -104,7 +104,7 @@ fn full(site: &Site, experiment: &str) -> Value {
     job
 }
 
-/// Conditions on nodes, in the form of requests and answers.
+/// Conditions on nodes, in the form of both requests and responses.
 fn conditions() -> Value {
     json!({
         "matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]}],
@@ -140,7 +140,7 @@ fn in_a_pool(site: &Site) -> Value {
     job
 }
 
-/// A member of a schema: the schema of its elements, if `[]` follows the name.
+/// The schema of a member: that of its elements, if `[]` follows the name.
 fn member<'a>(schema: &'a Value, step: &str) -> Option<&'a Value> {
     let schema = resolve(&DESCRIPTION.root, schema);
     if let Some(parts) = schema["allOf"].as_array() {
@@ -322,7 +322,7 @@ async fn each_documented_path_is_shown_by_a_job_or_has_a_reason() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A change takes the place of the request's members, and is there after a restart.
+/// A change overrides the members of the request, also after a restart.
 #[tokio::test]
 async fn a_change_is_shown() {
     let data = tempfile::tempdir().unwrap();
@@ -377,7 +377,7 @@ async fn a_change_is_shown() {
     .await;
     let details = site.details(&id).await;
     expected(&details);
-    // Nothing answers in a job that has ended.
+    // A job that has ended has no endpoints.
     assert_eq!(details["endpoints"].get("jupyter_lab"), None);
     assert_eq!(details["endpoints"]["ssh"].get("task_urls"), None);
 }

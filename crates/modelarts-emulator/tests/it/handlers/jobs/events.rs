@@ -1,4 +1,4 @@
-//! ListTrainingJobEvents: the whole list of a job, and its query.
+//! ListTrainingJobEvents: the complete list of a job, and its query.
 
 use std::time::{Duration, SystemTime};
 
@@ -286,19 +286,19 @@ async fn events_are_filtered() {
     assert_eq!(count("?level=Error").await, 1);
     assert_eq!(count("?level=Warning").await, 0);
     assert_eq!(count("?source=Task").await, 4);
-    // `K8S` finds what is spelled `K8s`.
+    // `K8S` matches events spelled `K8s`.
     assert_eq!(count("?source=K8S").await, 4);
     assert_eq!(count("?pattern=Exit code 1.").await, 1);
     assert_eq!(count("?pattern=nothing").await, 0);
     assert_eq!(count("?source=Task&pattern=started").await, 1);
-    // Blank means absent, unknown names are ignored.
+    // Blank values count as absent, unknown parameters are ignored.
     assert_eq!(
         count("?level=&source=&pattern=&start_time=&end_time=&x=y").await,
         13
     );
 }
 
-/// As Python's `urlencode` and browsers write it.
+/// A blank as written by Python's `urlencode` and browsers.
 #[tokio::test]
 async fn a_blank_in_a_query_may_be_a_plus() {
     let site = Site::with(|builder| builder.token("t")).await;
@@ -330,7 +330,7 @@ async fn times_are_cut_to_seconds() {
     let window = async |start: u64, end: u64| {
         list(&site, &id, &format!("?start_time={start}&end_time={end}")).await
     };
-    // The last millisecond of the second is asked, the whole second is answered.
+    // The window is the last millisecond of the second, the result the whole second.
     let found = window(second + 999, second + 999).await;
     assert_eq!(found["total"], 12);
     assert_eq!(found["start_time"], found["end_time"]);
@@ -383,11 +383,11 @@ async fn a_bad_query_has_an_error_of_its_own() {
     }
 }
 
-/// Of all calls, only this one has a header for the language.
+/// ListTrainingJobEvents is the only operation with a header for the language.
 #[tokio::test]
-async fn events_are_told_in_the_language_asked_for() {
+async fn events_are_in_the_requested_language() {
     let site = Site::start().await;
-    let id = site.run(&site.script("told", "")).await;
+    let id = site.run(&site.script("language", "")).await;
     let ask = async |language: &str, query: &str| {
         let project = site.emulator.project_id();
         let target = format!("/v2/{project}/training-jobs/{id}/events?source=Job{query}");
@@ -410,7 +410,7 @@ async fn events_are_told_in_the_language_asked_for() {
     ] {
         assert_eq!(ask(language, "").await, text, "{language}");
     }
-    // A pattern is a part of the text in that language.
+    // A pattern matches a part of the text in that language.
     assert_eq!(
         ask("zh-cn", "&pattern=运行完成").await,
         "训练作业运行完成。"

@@ -1,4 +1,4 @@
-//! Logs that are longer than what is read of them at once.
+//! Logs that are longer than a chunk.
 
 use std::{
     sync::Arc,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Reply, Site};
 
-/// More than two of the pieces in which a log is read.
+/// More than two chunks of a log.
 const LINES: usize = 60_000;
 
 fn lines(from: usize, to: usize) -> String {
@@ -49,9 +49,9 @@ async fn long_logs_are_given_whole_and_by_line() {
     }
 }
 
-/// No more is given at once than in a preview: the lines that fit, or the beginning of one.
+/// A response has at most as many bytes as a preview: the lines that fit, or the beginning of one.
 #[tokio::test]
-async fn lines_that_do_not_fit_come_the_next_time() {
+async fn lines_that_do_not_fit_are_in_the_next_page() {
     const MOST: usize = 5 * 1024 * 1024;
     let site = Site::start().await;
     let script = "print('short')\nprint('x' * (6 << 20))\nprint('end')\n";
@@ -78,7 +78,7 @@ async fn lines_that_do_not_fit_come_the_next_time() {
     );
 }
 
-/// A running simulated job has each line once, whichever call reads it first.
+/// A running simulated job has each line once, whichever operation reads it first.
 #[tokio::test]
 async fn a_simulated_log_has_each_line_once_while_the_job_runs() {
     let script = json!({"default": [{"seconds": 60, "log": ["a", {"at": 1, "line": "b"}]}]});

@@ -1,4 +1,4 @@
-//! Everything around jobs: changes, tasks, stages, logs, metrics, tags.
+//! Operations on existing jobs: changes, tasks, stages, logs, metrics, tags.
 
 use std::{
     sync::Arc,
@@ -58,7 +58,7 @@ async fn description_and_priority_change() {
     ] {
         assert_eq!(put(&site, path, body).await.error(), (400, code.to_owned()));
     }
-    // The third overtakes the second.
+    // The third job moves ahead of the second.
     let reply = put(&site, &format!("/training-jobs/{third}"), priority(3)).await;
     assert_eq!(reply.status, StatusCode::OK);
     let details = site.details(&third).await;
@@ -178,7 +178,7 @@ async fn a_link_to_a_log_works_five_minutes() {
     clock.advance(Duration::from_secs(1));
     assert_eq!(follow().await.status, 403);
 
-    // After thirty days the log itself has gone.
+    // After thirty days the log is deleted.
     clock.advance(Duration::from_secs(30 * 24 * 60 * 60));
     for path in [
         path,
@@ -243,7 +243,7 @@ async fn metrics_are_measured() {
         (reply.status, reply.text.as_str()),
         (StatusCode::NO_CONTENT, "")
     );
-    // Minutes in which nobody looked are gaps, like the first two.
+    // Minutes without a sample are gaps, like the first two.
     let minutes = async |at_least: usize| loop {
         clock.advance(Duration::from_secs(60));
         for _ in 0..200 {
@@ -285,7 +285,7 @@ async fn metrics_are_measured() {
     assert!((0..6).all(|at| series(at).len() == series(0).len()));
     assert_eq!(series(1)[..2], [json!(-1.0), json!(-1.0)]);
     assert!((2..6).all(|at| series(at).iter().all(|value| *value == json!(-1.0))));
-    // 40 MB and python itself, of 32 GB.
+    // 40 MB and the interpreter itself, of 32 GB.
     let memory = series(1)
         .iter()
         .filter_map(Value::as_f64)
@@ -295,7 +295,7 @@ async fn metrics_are_measured() {
 }
 
 #[tokio::test]
-async fn what_the_service_has_is_listed() {
+async fn the_offer_of_the_service_is_listed() {
     let site = Site::start().await;
     let get = async |path: &str| site.client.get(path).await.json();
     let flavors = get("/training-job-flavors").await;
@@ -349,7 +349,7 @@ async fn what_the_service_has_is_listed() {
 }
 
 #[tokio::test]
-async fn a_quota_ends_creations() {
+async fn a_full_quota_refuses_creations() {
     let site = Site::with(|builder| builder.job_quota(1)).await;
     site.run(&site.script("one", "")).await;
     let reply = site

@@ -1,4 +1,4 @@
-//! ListTrainingJobs: filters, order, pages, and what is refused.
+//! ListTrainingJobs: filters, order, pages, and errors.
 
 use modelarts_emulator::seeds::Seeds;
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ async fn filters_narrow_the_list() {
         ),
         (filter("create_time", "between", &[&iso, ""]), &["running"]),
         (filter("create_time", "between", &["", "1000"]), &[]),
-        // Blank values mean no restriction: all of the example's (SOURCES X).
+        // Blank values are no condition, as in the example (SOURCES X).
         (filter("create_time", "between", &["", ""]), everything),
         (filter("phase", "in", &[""]), everything),
         (filter("kind", "in", &[]), everything),
@@ -180,7 +180,7 @@ async fn tags_and_hosts_choose_jobs_of_the_last_31_days() {
         assert_eq!(names(&site, search.clone()).await, expected, "{search}");
     }
 
-    // The addresses that were found are shown.
+    // The response shows the matching addresses.
     let found = json!({"host_ips": [last]});
     let found = site.client.post("/training-job-searches", &found).await;
     assert_eq!(
@@ -253,7 +253,7 @@ async fn offset_is_the_number_of_a_page() {
 }
 
 #[tokio::test]
-async fn what_the_service_does_not_know_is_refused() {
+async fn invalid_searches_are_refused() {
     let site = Site::start().await;
     for (search, code, message) in [
         (
@@ -394,7 +394,7 @@ async fn what_the_service_does_not_know_is_refused() {
     }
 }
 
-/// A client of the vendor sends them, with an operator that nobody has written down.
+/// A client of the vendor sends these keys with an undocumented operator.
 #[tokio::test]
 async fn keys_without_a_documented_operator_are_not_modelled() {
     let site = Site::start().await;
