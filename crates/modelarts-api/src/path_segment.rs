@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// All characters but those that a path may contain as they are.
+/// The characters to encode: all but those that a path may contain unencoded.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')

@@ -432,9 +432,9 @@ fn outside_of_lists_an_error_names_its_place() {
 #[test]
 fn a_body_that_is_no_object_is_an_error_and_not_taken_by_position() {
     for (body, message) in [
-        ("null", "the body is there and says nothing"),
-        ("\"\"", "the body is there and says nothing"),
-        ("[]", "the body is there and says nothing"),
+        ("null", "the body has no value"),
+        ("\"\"", "the body has no value"),
+        ("[]", "the body has no value"),
         (
             "[5]",
             "[0]: invalid type: integer `5`, expected an object at line 1 column 2",

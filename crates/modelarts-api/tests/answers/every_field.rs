@@ -111,7 +111,7 @@ fn a_body_that_is_a_list_has_the_tolerances_of_one() {
             let trip = types::of(name)(case.sent.to_string().as_bytes());
             // A field may say nothing; a body may not.
             if [json!(null), json!("")].contains(&case.sent) {
-                let error = "the body is there and says nothing";
+                let error = "the body has no value";
                 assert_eq!(trip, Err(error.to_owned()), "{}", case.sent);
                 continue;
             }
