@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_unreserved_stays() {
+    fn only_unreserved_characters_stay() {
         assert_eq!(PathSegment(&"Job-1_a.b~c").to_string(), "Job-1_a.b~c");
         assert_eq!(
             PathSegment(&"a/b?c d%ä").to_string(),

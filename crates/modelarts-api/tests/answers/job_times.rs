@@ -1,11 +1,11 @@
-//! The times of jobs in examples of the description agree with each other: a reader takes the
-//! units, the order and the sums from them.
+//! Checks that the times of each job in an example agree with each other, because readers derive
+//! units, order and sums from the examples.
 
 use serde_json::{Value, json};
 
 use crate::examples::{bodies, operations};
 
-/// The parts of an example that are jobs.
+/// Collects the jobs in an example.
 fn jobs<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(object) => {
@@ -20,7 +20,7 @@ fn jobs<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     }
 }
 
-/// What contradicts another field of the job.
+/// Returns the contradictions between the fields of a job.
 fn contradictions(job: &Value) -> Vec<&'static str> {
     let mut found = Vec::new();
     let mut expect = |holds: bool, rule| {
@@ -135,7 +135,7 @@ fn the_times_of_every_job_in_an_example_agree() {
             }
         }
     }
-    // A creation, the details, a stop, the two lists, and a job that tunes a model.
+    // The examples of a creation, the details, a stop, the two lists, and a hyper-parameter search.
     assert!(visited >= 5, "{visited}");
 }
 
