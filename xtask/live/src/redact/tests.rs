@@ -1,4 +1,4 @@
-//! Bodies with names in every place.
+//! Tests the redaction of bodies with names in every place.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -288,7 +288,7 @@ fn a_role_of_the_user_is_replaced() {
         .map(|it| it["role"].as_str().unwrap())
         .collect();
     assert_eq!(roles, ["worker", "parameter-server", "role_1"]);
-    // The service alone makes phases: one that is not known yet is worth knowing.
+    // Only the service creates phases, so an unknown phase is kept.
     assert_eq!(got["status"]["phase"], "Lurking");
     assert_eq!(got["status"]["tasks"], json!(["worker-0", "role_1-0"]));
 }
