@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_type_does_not_have_is_unknown() {
+    fn a_field_that_the_type_lacks_is_unknown() {
         let sent = Sent {
             unknown: ["/a/0/b".to_owned()].into(),
             ..Sent::default()

@@ -128,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_left_out_is_reported_as_it_counts() {
+    fn skipped_elements_are_reported_as_the_client_counts_them() {
         let body = br#"{"items": [null, "......", {"status": {"tasks": ["x", {}, null]}}]}"#;
         let dropped = through::<ListTrainingJobsResponse>(body).unwrap().dropped;
         assert_eq!((dropped.rows, dropped.nested), (2, 2));
     }
 
     #[test]
-    fn what_cannot_be_decoded_is_an_error_with_its_place() {
+    fn an_invalid_body_is_an_error_with_its_place() {
         assert_eq!(
             error::<TrainingJob>("{\n \"kind\": }"),
             "not JSON: expected value at line 2 column 10"

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_schemars_writes_is_read() {
+    fn schemas_of_schemars_are_parsed() {
         for (schema, shape, nullable) in [
             (json!(true), "any JSON", false),
             (json!({ "description": "Any." }), "any JSON", false),

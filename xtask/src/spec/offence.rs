@@ -1,13 +1,13 @@
-//! What is wrong with the description, and where.
+//! A violation of a rule by the description, with its place.
 
 use std::fmt;
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Offence {
-    /// Where, as a JSON pointer.
+    /// The place of the violation, as a JSON pointer.
     pub place: String,
-    /// What is wrong and what to do.
+    /// The violation and its remedy.
     pub message: String,
 }
 

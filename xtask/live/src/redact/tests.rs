@@ -40,7 +40,7 @@ fn redacted(exchanges: &[Exchange]) -> Vec<Call> {
 }
 
 #[test]
-fn texts_of_a_job_are_replaced_and_what_the_service_says_stays() {
+fn texts_of_a_job_are_replaced_and_words_of_the_service_are_kept() {
     let details = json!({
         "kind": "job",
         "metadata": {
@@ -173,7 +173,7 @@ fn a_catalogue_stays_but_for_addresses() {
 }
 
 #[test]
-fn a_refused_catalogue_is_none() {
+fn a_rejected_catalogue_is_redacted() {
     let refusal =
         json!({"error_code": "ModelArts.0112", "error_msg": "User heron is not authorized"});
     let mut refused = exchange("GET", "/training-job-flavors", &Value::Null, &refusal);
