@@ -52,7 +52,7 @@ pub enum Shape {
     List(&'static Shape),
     /// An object whose keys are free.
     Map(&'static Shape),
-    /// Anything.
+    /// Any JSON.
     Any,
 }
 

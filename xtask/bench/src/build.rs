@@ -168,7 +168,7 @@ fn table(rounds: usize, cases: &[Case]) -> Result<()> {
     Ok(())
 }
 
-/// One of our crates as a dependency.
+/// Returns a dependency on a crate of this workspace.
 fn ours(name: &str, more: &str) -> String {
     let path = root().join("crates").join(name);
     format!("{name} = {{ path = {path:?}{more} }}\n")

@@ -39,7 +39,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         at: "/headers/content-type",
         theirs: r#""application/json""#,
         ours: "",
-        why: "the SDK says it where there is no body; there is nothing that it could describe",
+        why: "the SDK sends it without a body, which it could describe",
     },
     Deviation {
         operation: "*",
