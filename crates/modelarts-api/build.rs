@@ -1,5 +1,5 @@
-//! Writes the generated code to `$OUT_DIR/modelarts.rs`: with the feature `generate` it compiles
-//! `modelarts.yaml`, without it it joins the snapshots of the same code.
+//! Writes the generated code to `$OUT_DIR/modelarts.rs`: compiled from `modelarts.yaml` with the
+//! feature `generate`, joined from the snapshots of the same code without it.
 
 use std::{env, error::Error, fs, path::Path};
 
@@ -25,8 +25,7 @@ fn main() {
     println!("cargo::rerun-if-changed=codegen");
     println!("cargo::rerun-if-changed=build.rs");
     if let Err(error) = write() {
-        // cargo fails the build and shows this as an error of the package. It
-        // reads one line.
+        // cargo fails the build and shows this as an error of the package. It reads only one line.
         let message = error.to_string();
         let message = message.lines().next().unwrap_or_default();
         println!("cargo::error={message}");
@@ -50,7 +49,7 @@ fn generated() -> Result<String, Box<dyn Error>> {
 
 #[cfg(not(feature = "generate"))]
 fn generated() -> Result<String, Box<dyn Error>> {
-    // The crate has the text of the description as a constant.
+    // The crate contains the text of the description as a constant.
     let description = fs::read_to_string(DESCRIPTION);
     description
         .map_err(|error| error.to_string())

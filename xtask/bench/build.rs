@@ -1,5 +1,5 @@
-//! Writes plain structs with all fields that a job can have: those of modelarts-api with
-//! what serde derives by itself, to tell what lenient decoding costs.
+//! Writes plain structs with all fields that a job can have: the structs of modelarts-api with
+//! serde's own derives, to measure the cost of lenient decoding.
 
 use std::{collections::BTreeMap, env, error::Error, fs, path::Path};
 
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Takes away what is not serde's, and remembers which objects are inside.
+/// Removes everything that is not serde's, and collects the objects inside.
 struct Plain<'a> {
     objects: &'a BTreeMap<String, ItemStruct>,
     wanted: Vec<String>,
@@ -81,7 +81,7 @@ impl VisitMut for Plain<'_> {
             self.wanted.push(last.to_string());
             ty.path = last.into();
         } else if is_ours(ty, &last) {
-            // Enumerations and names for lists stay what they are.
+            // Enumerations and names for lists stay as they are.
             let module: Option<Ident> = (last != "Secret").then(|| parse_quote!(types));
             let module = module.map(|module| quote!(#module::));
             ty.path = parse_quote!(::modelarts_ext::api::#module #last);
@@ -89,7 +89,7 @@ impl VisitMut for Plain<'_> {
     }
 }
 
-/// Whether a type is defined in modelarts-api.
+/// Returns whether a type is defined in modelarts-api.
 fn is_ours(ty: &TypePath, last: &Ident) -> bool {
     let first = &ty.path.segments[0].ident;
     let primitive = ["i64", "f64", "bool"].iter().any(|name| last == name);
@@ -99,7 +99,7 @@ fn is_ours(ty: &TypePath, last: &Ident) -> bool {
 fn name_on_the_wire(attribute: &Attribute) -> Option<LitStr> {
     let mut name = None;
     if attribute.path().is_ident("serde") {
-        // Errors would only mean that some other attribute has another form.
+        // Errors are ignored: they only mean that another attribute has another form.
         let _ = attribute.parse_nested_meta(|meta| {
             let renames = meta.path.is_ident("rename");
             if let Ok(value) = meta.value() {

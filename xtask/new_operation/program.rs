@@ -1,5 +1,5 @@
-//! Operations that only the copied description has: generated, signed, retried by their effect,
-//! paged, and reachable by their names.
+//! Calls operations that only the copied description has: they must be generated, signed, retried
+//! by their effect, paged, and callable by name.
 
 use std::{net::SocketAddr, sync::{Arc, Mutex}, time::Duration};
 
@@ -7,13 +7,13 @@ use modelarts_ext::{Client, Credentials, RetryPolicy, api::Effect, types::Create
 use serde_json::json;
 use tokio::{io::{AsyncReadExt, AsyncWriteExt}, net::{TcpListener, TcpStream}};
 
-/// The widgets of the shelf.
+/// The number of widgets on the shelf.
 const WIDGETS: usize = 45;
 
-/// A service that keeps widgets. The first request of each kind is answered with 503.
+/// A service with widgets. It answers the first request of each method with 503.
 #[derive(Default)]
 struct Service {
-    /// The first lines of the requests.
+    /// The request lines of all requests.
     requests: Mutex<Vec<String>>,
 }
 
@@ -68,7 +68,7 @@ impl Service {
         stream.write_all(answer.as_bytes()).await.unwrap();
     }
 
-    /// Returns whether no request with this method came before.
+    /// Returns whether this is the first request with its method.
     fn is_first(&self, line: &str) -> bool {
         let method = line.split(' ').next().unwrap();
         let requests = self.requests.lock().unwrap();
@@ -80,7 +80,7 @@ impl Service {
     }
 }
 
-/// The answer to `ListWidgets`.
+/// Returns the answer to `ListWidgets`.
 fn page(line: &str) -> serde_json::Value {
     let number = |name: &str| -> usize {
         let value = line.split(&format!("{name}=")).nth(1).unwrap();
@@ -122,7 +122,7 @@ async fn a_list_is_paged_and_retried() {
     assert_eq!(ids, expected);
     let requests = service.take_requests();
     assert!(requests.len() > 3, "{requests:?}");
-    // The first one failed in passing, and was sent again.
+    // The first attempt failed with a temporary error, and was repeated.
     let first = "GET /v2/p1/shelves/top-1/widgets?";
     assert!(requests[0].starts_with(first), "{requests:?}");
     assert_eq!(requests[0], requests[1]);

@@ -43,13 +43,13 @@ struct Cli {
 enum Command {
     /// Compiles the description and rewrites the snapshots of the result
     Codegen(Codegen),
-    /// Checks that the description compiles, keeps the rules, and that its examples fit
+    /// Checks that the description compiles and keeps the rules, and that its examples are valid
     Spec {
         /// The OpenAPI description
         #[arg(long, value_name = "FILE", default_value_os_t = workspace::description())]
         description: PathBuf,
     },
-    /// Decodes captured bodies, encodes them again and says what became of each value
+    /// Decodes captured bodies, encodes them again and lists the differences
     Payload {
         /// The name of a schema, or Empty
         #[arg(required_unless_present = "reference")]
@@ -57,22 +57,23 @@ enum Command {
         /// Files with one JSON body each; - is standard input
         #[arg(required_unless_present = "reference")]
         files: Vec<PathBuf>,
-        /// A directory with the bodies that the references print, which are not in the repository
+        /// A directory with the bodies printed in the API references, which the repository lacks
         #[arg(long, value_name = "DIR", conflicts_with_all = ["schema", "files"])]
         reference: Option<PathBuf>,
     },
     /// Compares the generated types with the description, name by name and field by field
     Schema {
-        /// Another description than the one that the types were made from
+        /// A description to compare with, instead of the one that the types are generated from
         #[arg(long, value_name = "FILE")]
         description: Option<PathBuf>,
     },
-    /// Fails when the description breaks clients of an older one and its version does not say so
+    /// Fails when the description breaks existing clients without the necessary change of its
+    /// version
     Breaking {
-        /// A revision; the committed openapi/base.json if nothing is said
+        /// A revision to compare with; the committed openapi/base.json if not given
         #[arg(long, value_name = "REV")]
         base: Option<String>,
-        /// Make the description the base, unless its version does not say that it breaks clients
+        /// Make the description the new base, unless its version does not admit the changes
         #[arg(long, conflicts_with = "base")]
         accept: bool,
     },
@@ -88,60 +89,62 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Records again what the official Python SDK sends; the tests of modelarts-api compare
+    /// Records the requests of the official Python SDK again, for the tests of modelarts-api
     Requests,
-    /// Measures the client against reqwest and serde by hand, and prints tables
+    /// Measures the client in comparison with reqwest and serde by hand, and prints tables
     Bench {
-        /// get, official or build; all of them if nothing is said
+        /// A measurement, such as get, official or build; all if not given
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
     /// Simulates client, network and emulator from seeds, and compares calls with the database
     Simulate(programs::Simulate),
-    /// Records calls to the real service, or compares such a record with what the project knows
+    /// Records calls to the real service, or compares a recording with the description and the
+    /// emulator
     #[command(disable_help_flag = true)]
     Live {
-        /// --record FILE or --compare FILE; `cargo xtask live --help` lists the others
+        /// --record FILE or --compare FILE; `cargo xtask live --help` lists the other options
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Makes clients in other languages and runs them against the emulator
+    /// Generates clients in other languages, and runs them against the emulator
     Clients {
-        /// python, typescript, go, java or official; all of them if nothing is said
+        /// python, typescript, go, java or official; all if not given
         #[arg(value_name = "LANG")]
         languages: Vec<String>,
-        /// Make clients with other generators too; this installs what they need, and takes minutes
+        /// Run further generators as well; this installs their requirements, and takes minutes
         #[arg(long, conflicts_with = "languages")]
         all: bool,
-        /// Bring the tables in openapi/README.md up to date instead of comparing them
+        /// Update the tables in openapi/README.md instead of comparing them
         #[arg(long)]
         write: bool,
     },
-    /// Adds operations to a copy of the description, and calls them: they cost no Rust
+    /// Checks that operations added to a copy of the description can be called without new Rust
+    /// code
     NewOperation,
-    /// Builds the reference as one HTML page that loads nothing
+    /// Builds the reference as one self-contained HTML page
     Docs,
     /// Writes the description without `anyOf`, for generators that lose its values
     Plain {
         #[arg(value_name = "FILE", default_value_os_t = workspace::plain())]
         file: PathBuf,
     },
-    /// Makes what a release of the description consists of, in target/dist
+    /// Builds the files of a release of the description, in target/dist
     Dist {
-        /// Make it twice and fail if the bytes differ
+        /// Build twice, and fail if the bytes differ
         #[arg(long)]
         check: bool,
     },
-    /// Checks that modules use only what stands below them, as CONTRIBUTING.md shows
+    /// Checks the order of modules that CONTRIBUTING.md shows
     Layers {
-        /// The workspace
+        /// The root of the workspace
         #[arg(long, value_name = "DIR", default_value_os_t = workspace::root())]
         root: PathBuf,
-        /// The document with the tables, if it is not CONTRIBUTING.md of the workspace
+        /// The document with the tables; CONTRIBUTING.md of the workspace if not given
         #[arg(long, value_name = "FILE")]
         tables: Option<PathBuf>,
     },
-    /// Runs every check and ends with a table
+    /// Runs all checks and prints a table of the results
     Ci {
         /// Run only this check; may be given more than once
         #[arg(long, value_name = "NAME")]
@@ -157,7 +160,7 @@ struct Codegen {
     /// The OpenAPI description
     #[arg(long, value_name = "FILE", default_value_os_t = workspace::description())]
     description: PathBuf,
-    /// Directory of the snapshots
+    /// The directory of the snapshots
     #[arg(long, value_name = "DIR", default_value_os_t = workspace::snapshots())]
     snapshots: PathBuf,
 }

@@ -1,8 +1,8 @@
-//! `cargo xtask new-operation`: an operation that is added to the description costs no Rust.
+//! `cargo xtask new-operation`: checks that a new operation in the description needs no Rust code.
 //!
-//! A copy of modelarts-api and modelarts-ext is compiled with two more operations in the
-//! description, and a program calls them: through generated code, and by their names. Nothing of
-//! the repository is changed, and nothing is downloaded.
+//! Compiles a copy of modelarts-api and modelarts-ext with two more operations in the description,
+//! and a program that calls them: through generated code, and by name. The repository is not
+//! changed, and nothing is downloaded.
 
 use std::{
     collections::BTreeSet,
@@ -21,22 +21,22 @@ use crate::{
     workspace::{self, cargo},
 };
 
-/// The operations, as a part of a description.
+/// The additional operations, as a partial description.
 const ADDITION: &str = include_str!("../new_operation/addition.yaml");
 /// The tests that call them.
 const PROGRAM: &str = include_str!("../new_operation/program.rs");
-/// The folder of the copied crates. It must not be `crates`: cargo names what it builds after the
-/// path of a crate in its workspace, and both workspaces build into the same directory.
+/// The folder of the copied crates. It must not be `crates`: cargo names build artefacts after the
+/// path of a crate in its workspace, and both workspaces share a target directory.
 const FOLDER: &str = "copies";
-/// The crates that are compiled.
+/// The copied crates.
 const CRATES: [&str; 2] = ["modelarts-api", "modelarts-ext"];
-/// The dependencies of the program, in place of those of the tests of modelarts-ext.
+/// The dependencies of the program, which replace those of the tests of modelarts-ext.
 const DEV_DEPENDENCIES: &str = "[dev-dependencies]\n\
     tokio = { workspace = true, features = [\"macros\", \"net\", \"io-util\", \"rt\"] }\n\n";
 
 pub fn run() -> Result<ExitCode> {
     let root = workspace::root();
-    // It stays there, so that the next run compiles only what has changed.
+    // The copy is kept, so that the next run compiles only the changes.
     let copy = root.join("target/new-operation");
     prepare(&root, &copy)?;
     let status = command(&root, &copy).status().context("cargo")?;
@@ -46,7 +46,8 @@ pub fn run() -> Result<ExitCode> {
     })
 }
 
-/// Tests the copy. It shares the target directory, so the dependencies are there already.
+/// Returns the command that tests the copy. It shares the target directory, in which the
+/// dependencies are built already.
 fn command(root: &Path, copy: &Path) -> Command {
     let mut cargo = cargo(["test", "--offline", "--quiet", "--manifest-path"]);
     cargo
@@ -68,7 +69,7 @@ fn prepare(root: &Path, copy: &Path) -> Result<()> {
     }
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
     write(&copy.join("Cargo.toml"), &with_members(&manifest)?)?;
-    // The versions of the repository; cargo drops what the copy does not need.
+    // The lock file of the repository; cargo removes packages that the copy does not need.
     write(
         &copy.join("Cargo.lock"),
         &fs::read_to_string(root.join("Cargo.lock"))?,
@@ -86,7 +87,7 @@ fn prepare(root: &Path, copy: &Path) -> Result<()> {
         codegen::parse(ADDITION).context("addition.yaml")?,
     );
     let api = copy.join(FOLDER).join("modelarts-api");
-    // JSON is YAML.
+    // JSON is a subset of YAML.
     write(&api.join("modelarts.yaml"), &description.to_string())?;
     write_snapshots(&api, &codegen::generate(&description)?)
 }
@@ -106,7 +107,7 @@ fn write_snapshots(api: &Path, pieces: &[Piece]) -> Result<()> {
     })
 }
 
-/// Adds a part of a description.
+/// Adds a partial description.
 fn merge(description: &mut Value, addition: Value) {
     match (description, addition) {
         (Value::Object(members), Value::Object(additions)) => {
@@ -123,7 +124,7 @@ fn merge(description: &mut Value, addition: Value) {
     }
 }
 
-/// The manifest of a crate, without the dependencies of its own tests.
+/// Returns the manifest of a crate without the dependencies of its own tests.
 fn without_tests(manifest: &str) -> Result<String> {
     let parts = manifest.split_once("[dev-dependencies]\n");
     let parts = parts.and_then(|(before, after)| Some((before, after.split_once("\n[")?)));
@@ -133,7 +134,7 @@ fn without_tests(manifest: &str) -> Result<String> {
     Ok(format!("{before}{DEV_DEPENDENCIES}[{after}"))
 }
 
-/// The manifest of the workspace, with the copied crates as its members.
+/// Returns the manifest of the workspace with the copied crates as its members.
 fn with_members(manifest: &str) -> Result<String> {
     let rest = manifest.split_once("\n[workspace.package]");
     let (_, rest) = rest.context("the manifest must have [workspace.package]")?;
@@ -143,7 +144,7 @@ fn with_members(manifest: &str) -> Result<String> {
     ))
 }
 
-/// Makes a file or a directory equal to its source, if there is one.
+/// Makes a file or directory equal to its source, if that exists.
 fn copy_all(from: &Path, to: &Path) -> Result<()> {
     if from.is_file() {
         return write(to, &fs::read_to_string(from)?);
@@ -160,7 +161,7 @@ fn copy_all(from: &Path, to: &Path) -> Result<()> {
     remove_others(to, |name| names.contains(name))
 }
 
-/// Removes the files and folders of a directory, but for those to keep.
+/// Removes the files and folders of a directory, except those to keep.
 fn remove_others(directory: &Path, is_kept: impl Fn(&OsStr) -> bool) -> Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
@@ -175,7 +176,7 @@ fn remove_others(directory: &Path, is_kept: impl Fn(&OsStr) -> bool) -> Result<(
     Ok(())
 }
 
-/// Writes a file unless it says that already, so that cargo does not compile it again.
+/// Writes a file if its text has changed, so that cargo does not recompile it otherwise.
 fn write(path: &Path, text: &str) -> Result<()> {
     if fs::read_to_string(path).is_ok_and(|there| there == text) {
         return Ok(());

@@ -1,6 +1,6 @@
-//! Commands that are programs of their own. What needs the generated types is no part of xtask, so
-//! that this also builds when the description does not compile; what measures needs an optimised
-//! build; what the official SDK sends, a Python program says.
+//! Commands that run other programs. Those that need the generated types are separate, so that
+//! xtask builds even when the description does not compile; measurements need an optimised build;
+//! the requests of the official SDK come from a Python program.
 
 use std::{
     fs,
@@ -16,7 +16,8 @@ use crate::{
     workspace::{self, cargo, cargo_here},
 };
 
-/// A program of the workspace. It runs where the user is, so that files may be relative.
+/// Returns the command for a program of the workspace. It runs in the current directory, so that
+/// paths of files may be relative.
 fn program(options: &[&str], package: &str) -> Command {
     let mut command = cargo_here();
     command
@@ -39,19 +40,19 @@ fn run(command: &mut Command) -> Result<ExitCode> {
     })
 }
 
-/// Measures with an optimised build.
+/// Runs the benchmarks as an optimised build.
 pub fn bench(args: &[String]) -> Result<ExitCode> {
     run(program(&["--release"], "modelarts-bench").args(args))
 }
 
-/// Records calls to the real service, or compares such a record.
+/// Records calls to the real service, or compares such a recording.
 pub fn live(args: &[String]) -> Result<ExitCode> {
     let mut command = program(&[], "modelarts-live");
     command.args(args);
     replace(command)
 }
 
-/// Takes the place of this process, so that Ctrl-C is for the program that deletes a job then.
+/// Replaces this process, so that Ctrl-C reaches the program, which then deletes its job.
 #[cfg(unix)]
 fn replace(mut command: Command) -> Result<ExitCode> {
     use std::os::unix::process::CommandExt;
@@ -65,7 +66,7 @@ fn replace(mut command: Command) -> Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// Compares bodies with `schema`; or, from a directory, those that the references print.
+/// Compares bodies with `schema`, or all bodies in a directory of printed references.
 pub fn payload(
     schema: Option<&str>,
     files: &[PathBuf],
@@ -79,14 +80,14 @@ pub fn payload(
     run(&mut command)
 }
 
-/// The command that compares bodies with `schema`; the files follow.
+/// Returns the command that compares bodies with `schema`; the caller adds the files.
 pub fn payload_command(schema: &str) -> Command {
     let mut command = program(&[], "modelarts-payload");
     command.arg(schema);
     command
 }
 
-/// Compares the types with the description, or with another one.
+/// Compares the types with the description that they are generated from, or with another one.
 pub fn schema(description: Option<&Path>) -> Result<ExitCode> {
     let mut command = schema_command();
     if let Some(description) = description {
@@ -97,19 +98,19 @@ pub fn schema(description: Option<&Path>) -> Result<ExitCode> {
     run(&mut command)
 }
 
-/// The command that compares the types with the description they are made from.
+/// Returns the command that compares the types with the description that they are generated from.
 pub fn schema_command() -> Command {
     program(&[], "modelarts-schema")
 }
 
-/// Each script in Python, and the file with what it prints.
+/// The Python scripts, each with the file that stores its output.
 const RECORDS: [(&str, &str); 2] = [
     ("record.py", "recorded.json"),
     ("classes.py", "classes.json"),
 ];
 
-/// Records again what the official SDK sends, and of which classes it makes what it sends and
-/// receives. The tests of modelarts-api compare our requests and the description with that.
+/// Records the requests of the official SDK again, and the classes that it sends and receives.
+/// Tests of modelarts-api compare generated requests and the description with these records.
 pub fn requests() -> Result<ExitCode> {
     let directory = workspace::requests();
     let python = venv::python("sdk", &directory.join("requirements.txt"))?;
@@ -137,29 +138,29 @@ pub fn requests() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The seeds of simulations, and how many.
+/// The seeds of simulations, and their number.
 #[derive(Args)]
 pub struct Simulate {
     /// Run one seed, and print every request and every call
     #[arg(long, value_name = "K", conflicts_with_all = ["seeds", "first", "seconds"])]
     seed: Option<u64>,
-    /// Number of seeds; 1000 if neither this nor a time is given
+    /// The number of seeds; 1000 if neither this nor a time is given
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
     /// The first seed; taken from the commit if not given
     #[arg(long, value_name = "K")]
     first: Option<u64>,
-    /// Begin no further seed after this many seconds
+    /// Start no further seed after this many seconds
     #[arg(long, value_name = "S")]
     seconds: Option<u64>,
 }
 
-/// Simulates client, network and emulator in one process, and says how many seeds broke a rule.
+/// Simulates client, network and emulator in one process, and prints the seeds that broke a rule.
 pub fn simulate(args: &Simulate) -> Result<ExitCode> {
     run(&mut simulation(args)?)
 }
 
-/// The command for as many seeds of this commit as this many seconds are enough for.
+/// Returns the command that runs seeds of this commit for the given number of seconds.
 pub fn simulation_of(seconds: u64) -> Result<Command> {
     simulation(&Simulate {
         seed: None,
@@ -169,7 +170,7 @@ pub fn simulation_of(seconds: u64) -> Result<Command> {
     })
 }
 
-/// The simulation is a test program, so that it is built of what the tests have built already.
+/// Returns the command for the simulation, a test program that shares its build with the tests.
 fn simulation(args: &Simulate) -> Result<Command> {
     let mut command = cargo(["test", "--quiet", "--workspace", "--test", "simulation"]);
     command.args(["--", "--nocapture", "no_seed_breaks_a_rule"]);
@@ -193,7 +194,8 @@ fn simulation(args: &Simulate) -> Result<Command> {
     Ok(command)
 }
 
-/// A seed for each commit, so that each one tries others, and the same ones again.
+/// Returns a first seed that is specific to the commit: other commits try other seeds, and a run
+/// can be repeated.
 fn first_of_commit() -> Result<u64> {
     let output = Command::new("git")
         .args(["rev-parse", "--short=8", "HEAD"])
@@ -202,6 +204,6 @@ fn first_of_commit() -> Result<u64> {
         .context("git could not be started; give --first")?;
     let text = String::from_utf8_lossy(&output.stdout);
     let number = u64::from_str_radix(text.trim(), 16);
-    // Apart, so that those of two commits are not the same.
+    // The shift keeps the ranges of two commits apart.
     Ok(number.context("this is no commit; give --first")? << 20)
 }

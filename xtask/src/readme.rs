@@ -1,4 +1,4 @@
-//! `cargo xtask readme`: the table of operations in the README, from the description.
+//! `cargo xtask readme`: generates the table of operations in the README from the description.
 
 use std::{collections::BTreeSet, fs, process::ExitCode};
 
@@ -10,7 +10,7 @@ use crate::{markdown, regenerate, workspace};
 const BEGIN: &str = "<!-- cargo xtask readme: begin -->\n";
 const END: &str = "<!-- cargo xtask readme: end -->\n";
 
-/// Writes the table between its marks; with `check`, fails when it is another one.
+/// Writes the table between its marks; with `check`, fails if the table is outdated.
 pub fn run(check: bool) -> Result<ExitCode> {
     let file = workspace::root().join("README.md");
     let before = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
@@ -19,13 +19,11 @@ pub fn run(check: bool) -> Result<ExitCode> {
     let modelled = modelled(&emulated);
     let after = replaced(&before, &table(&description, &modelled)?)?;
     if before == after {
-        println!("the table of operations in README.md is the description's");
+        println!("the table of operations in README.md matches the description");
         return Ok(ExitCode::SUCCESS);
     }
     if check {
-        println!(
-            "the table of operations in README.md is not the description's; run `cargo xtask readme`"
-        );
+        println!("the table of operations in README.md is outdated; run `cargo xtask readme`");
         return Ok(ExitCode::FAILURE);
     }
     fs::write(&file, after)?;
@@ -38,8 +36,8 @@ fn replaced(text: &str, table: &str) -> Result<String> {
         .with_context(|| format!("README.md lacks the marks {BEGIN}and {END}"))
 }
 
-/// The names in the emulator's table of operations: lines such as
-/// `StopTrainingJob, POST, "/training-jobs/{training_job_id}/actions";`
+/// Returns the names in the emulator's table of operations, whose lines have the form
+/// `StopTrainingJob, POST, "/training-jobs/{training_job_id}/actions";`.
 fn modelled(source: &str) -> BTreeSet<&str> {
     source
         .lines()
@@ -99,7 +97,7 @@ fn clouds(clouds: &Value) -> &'static str {
     }
 }
 
-/// Cell of the pagination: the unit of the offset and the largest page.
+/// Describes the paging of a list.
 fn pages(pagination: &Value) -> String {
     let mut said = match pagination["offset"].as_str() {
         Some("page-index") => "by page",
@@ -125,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_has_what_the_description_says() {
+    fn a_row_has_the_facts_of_the_description() {
         let description = json!({ "paths": { "/v2/{project_id}/jobs": {
             "parameters": [],
             "get": {
@@ -152,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_between_the_marks_is_replaced() {
+    fn only_the_text_between_the_marks_is_replaced() {
         let text = format!("before\n{BEGIN}old\n{END}after\n");
         assert_eq!(
             replaced(&text, "new\n").unwrap(),

@@ -1,4 +1,4 @@
-//! `cargo xtask codegen`.
+//! `cargo xtask codegen`: regenerates or checks the snapshots of the generated code.
 
 use std::{
     env, fs,
@@ -21,7 +21,7 @@ pub fn read(description: &Path) -> Result<Value> {
     codegen::parse(&yaml).with_context(|| file_name(description))
 }
 
-/// Compiles the description that is in a file.
+/// Compiles the description in a file.
 pub fn generate(description: &Path) -> Result<Vec<Piece>> {
     codegen::generate(&read(description)?).with_context(|| file_name(description))
 }
@@ -33,7 +33,7 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
-/// Fails when the snapshots are not what the description compiles to.
+/// Fails when the snapshots differ from the code that the description compiles to.
 pub fn check(description: &Path, directory: &Path) -> Result<ExitCode> {
     let pieces = generate(description)?;
     let difference = snapshots::compare(directory, &pieces)?;
@@ -49,7 +49,7 @@ pub fn check(description: &Path, directory: &Path) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Rewrites the snapshots and says what changed.
+/// Rewrites the snapshots and prints the changes.
 pub fn rewrite(description: &Path, directory: &Path) -> Result<ExitCode> {
     if !insta_writes() {
         return again();
@@ -87,8 +87,8 @@ fn insta_writes() -> bool {
         && says("INSTA_WORKSPACE_ROOT", &workspace::root())
 }
 
-/// Starts this program again with what insta must be told: a program cannot
-/// change its own environment safely.
+/// Starts this program again with the variables that insta needs, because a program cannot change
+/// its own environment safely.
 fn again() -> Result<ExitCode> {
     let status = Command::new(env::current_exe()?)
         .args(env::args_os().skip(1))

@@ -1,5 +1,5 @@
-//! Generated code, kept where a reviewer sees it change: one insta snapshot per
-//! piece. Joined in their order they are the generated file.
+//! Snapshots of the generated code, which show reviewers every change of it: one insta snapshot per
+//! piece. Joined in order, they are the generated file.
 
 use std::{collections::BTreeSet, fmt::Write as _, fs, io::ErrorKind, path::Path};
 
@@ -12,10 +12,10 @@ use crate::codegen::{
     snapshots::{join, text},
 };
 
-/// Setting with which insta writes, which it reads from its environment only.
+/// The environment variables that make insta write; it has no other configuration.
 ///
-/// `force` because anything less leaves a snapshot alone that differs in
-/// whitespace only, and the join of such snapshots is not the generated file.
+/// `force` because the other modes keep a snapshot that differs only in whitespace; the join of
+/// such snapshots is not the generated file.
 pub const WRITING: [(&str, &str); 4] = [
     ("INSTA_UPDATE", "force"),
     ("INSTA_OUTPUT", "none"),
@@ -23,26 +23,26 @@ pub const WRITING: [(&str, &str); 4] = [
     ("INSTA_REQUIRE_FULL_MATCH", "0"),
 ];
 
-/// Longer diffs are cut; the whole is one `git diff` away after regenerating.
+/// The length at which a diff is cut; `git diff` shows the whole after regenerating.
 const DIFF_LINES: usize = 40;
-/// After a change of the generator itself every piece differs.
+/// The number of diffs shown. After a change of the generator, every piece may differ.
 const DIFFS: usize = 10;
 
-/// Difference between a directory of snapshots and the pieces it should hold.
+/// The differences between a directory of snapshots and the pieces that it should contain.
 #[derive(Debug, Default, PartialEq)]
 pub struct Difference {
     /// Pieces without a snapshot.
     pub added: Vec<String>,
-    /// Pieces whose snapshot says something else, with the difference.
+    /// Pieces with an outdated snapshot, with the difference.
     pub changed: Vec<Changed>,
     /// Files that belong to no piece.
     pub orphans: Vec<String>,
-    /// Place at which the joined snapshots differ from the generated file, when nothing above
-    /// explains it: insta does not see whitespace at the end.
+    /// The first difference between the joined snapshots and the generated file, if no field above
+    /// has one: insta ignores whitespace at the end.
     pub join: Option<String>,
 }
 
-/// A piece whose snapshot says something else.
+/// A piece with an outdated snapshot.
 #[derive(Debug, PartialEq)]
 pub struct Changed {
     pub name: String,
@@ -54,7 +54,7 @@ impl Difference {
         *self == Self::default()
     }
 
-    /// Everything a person needs to see why the check is red.
+    /// Formats the differences for the user.
     pub fn report(&self) -> String {
         let mut report = String::new();
         for changed in self.changed.iter().take(DIFFS) {
@@ -62,7 +62,7 @@ impl Difference {
         }
         let mut list = |what: &str, names: &[&str]| {
             if !names.is_empty() {
-                // Writing to a String does not fail.
+                // Writing to a `String` cannot fail.
                 let _ = writeln!(report, "{what} ({}): {}", names.len(), names.join(", "));
             }
         };
@@ -81,7 +81,7 @@ fn strs(names: &[String]) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
 }
 
-/// Holds the snapshots in `directory` against `pieces`.
+/// Compares the snapshots in `directory` with `pieces`.
 pub fn compare(directory: &Path, pieces: &[Piece]) -> Result<Difference> {
     let mut difference = Difference {
         orphans: orphans(directory, pieces)?,
@@ -97,8 +97,8 @@ pub fn compare(directory: &Path, pieces: &[Piece]) -> Result<Difference> {
             }
             stored => stored.with_context(|| path.display().to_string())?,
         };
-        // insta's own reading decides whether the texts are equal. A file that it
-        // cannot read, such as one with conflict markers, differs.
+        // insta's parser decides on equality. A file that it cannot parse, such as one with
+        // conflict markers, counts as different.
         let seen = Snapshot::from_file(&path).ok();
         let seen = seen.as_ref().and_then(Snapshot::as_text);
         let seen = seen.map(ToString::to_string).unwrap_or_default();
@@ -110,16 +110,16 @@ pub fn compare(directory: &Path, pieces: &[Piece]) -> Result<Difference> {
         }
         joined.push((piece, text(&stored).to_owned()));
     }
-    // Orphans may have names that the join refuses.
+    // Orphans may have names that the join rejects.
     if difference == Difference::default() {
         difference.join = join_difference(directory, pieces, &joined)?;
     }
     Ok(difference)
 }
 
-/// Writes `pieces` as snapshots into `directory` and deletes all others there.
+/// Writes `pieces` as snapshots into `directory`, and deletes all others there.
 ///
-/// The process must run with [`WRITING`] in its environment.
+/// The process must run with the variables of [`WRITING`].
 pub fn write(directory: &Path, pieces: &[Piece]) -> Result<()> {
     fs::create_dir_all(directory)?;
     for orphan in orphans(directory, pieces)? {
@@ -141,7 +141,7 @@ fn file_name(piece: &Piece) -> String {
     format!("{}.snap", piece.name)
 }
 
-/// The snapshots in `directory`, accepted or pending, that belong to no piece.
+/// Returns the snapshots in `directory`, accepted or pending, that belong to no piece.
 fn orphans(directory: &Path, pieces: &[Piece]) -> Result<Vec<String>> {
     let wanted: BTreeSet<_> = pieces.iter().map(file_name).collect();
     let entries = match fs::read_dir(directory) {
@@ -160,7 +160,7 @@ fn orphans(directory: &Path, pieces: &[Piece]) -> Result<Vec<String>> {
     Ok(orphans)
 }
 
-/// Compares the join of the build script, which packages without the generator are built from.
+/// Compares the join of the build script, from which packages without the generator are built.
 fn join_difference(
     directory: &Path,
     pieces: &[Piece],
@@ -179,7 +179,7 @@ fn join_difference(
         while pair.0 == pair.1 {
             (line, pair) = (line + 1, (new.next(), old.next()));
         }
-        // Debug, because the difference is one that does not show.
+        // `Debug` shows differences that are otherwise invisible.
         let _ = writeln!(
             report,
             "  {} line {line}: generated {:?}, stored {:?}",
@@ -227,7 +227,7 @@ mod tests {
         ]
     }
 
-    /// A directory that holds `pieces` the way insta writes them.
+    /// Creates a directory that contains `pieces` in the format of insta.
     fn stored(pieces: &[Piece]) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         for piece in pieces {
@@ -323,14 +323,14 @@ mod tests {
     }
 
     #[test]
-    fn what_insta_cannot_read_differs() {
+    fn a_snapshot_that_insta_cannot_parse_differs() {
         let directory = stored(&pieces());
         fs::write(directory.path().join("client.snap"), "<<<<<<< HEAD\n").unwrap();
         let difference = compare(directory.path(), &pieces()).unwrap();
         assert_eq!(difference.changed[0].name, "client");
     }
 
-    /// The page of an operation in the docs has its request, its effect and its sources.
+    /// The documentation of each operation must contain its request, its effect and its sources.
     #[test]
     fn every_page_of_an_operation_says_method_path_effect_and_source() {
         let description = crate::regenerate::read(&crate::workspace::description()).unwrap();

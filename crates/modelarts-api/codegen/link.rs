@@ -1,7 +1,7 @@
 //! The symbolic link to the description.
 //!
-//! A git that may not make symbolic links, as on Windows by default, makes a file with the path in
-//! place of the description. Built as it is, the path would become `DESCRIPTION`.
+//! Git checks out a symbolic link as a file that contains the path where it may not create links,
+//! which is the default on Windows. Without the check, that path would become `DESCRIPTION`.
 
 /// Fails when the text of `modelarts.yaml` is a path to it.
 pub fn check(text: &str) -> Result<(), String> {

@@ -1,21 +1,21 @@
 //! Compiles the OpenAPI description to Rust. Shared by the build script of
 //! `modelarts-api` and by `xtask`, which compares the result with its snapshots.
 //!
-//! 1. [`lower`]: a copy of the description loses what generated code must not
-//!    enforce; what it loses is kept in [`tables`].
-//! 2. progenitor makes Rust of the rest.
-//! 3. [`rewrite`]: decoding becomes that of `crate::decode`, large objects of answers are boxed,
-//!    patterns become plain code, calls go through `crate::send`, open enumerations and tables
-//!    join, builders of types that only the service makes go away.
-//! 4. [`pieces`]: the result is cut into one piece per schema and operation.
+//! 1. [`lower`]: removes from a copy of the description the parts that generated code must not
+//!    enforce; [`tables`] keeps them.
+//! 2. progenitor generates Rust code from the lowered copy.
+//! 3. [`rewrite`]: replaces decoding by that of `crate::decode`, boxes large objects of answers,
+//!    turns patterns into plain code, sends calls through `crate::send`, adds open enumerations and
+//!    tables, and removes builders of types that only the service creates.
+//! 4. [`pieces`]: cuts the result into one piece per schema and operation.
 
 mod error;
-// The build script uses it by itself where it does not build the generator.
+// The build script includes this file on its own where it does not build the generator.
 pub mod link;
 mod lower;
 mod pieces;
 mod rewrite;
-// The build script includes this file by itself where it does not build the generator.
+// The build script includes this file on its own where it does not build the generator.
 #[allow(dead_code)]
 pub mod snapshots;
 mod tables;
@@ -27,20 +27,20 @@ pub use pieces::Piece;
 use progenitor::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle};
 use quote::quote;
 use serde_json::Value;
-// The build script has no use for these, xtask has.
+// Used by xtask, not by the build script.
 #[allow(unused_imports)]
 pub use tables::{docs::SOURCES, operations::METHODS};
 
-/// Reads the description from YAML.
+/// Parses the YAML text of the description.
 pub fn parse(yaml: &str) -> Result<Value, Error> {
     link::check(yaml).map_err(Error::new)?;
-    // Values of yaml_serde refuse a key that comes twice; those of serde_json take the last one.
+    // `yaml_serde::Value` rejects duplicate keys; `serde_json::Value` keeps the last of them.
     yaml_serde::from_str(yaml)
         .and_then(yaml_serde::from_value::<Value>)
         .map_err(|error| Error(format!("not YAML: {error}")))
 }
 
-/// Generates the file, in pieces whose texts follow one another.
+/// Generates the file, as pieces in the order of the file.
 pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
     let lowered = lower::lower(description)?;
     let openapi: openapiv3::OpenAPI =
@@ -54,7 +54,8 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
     settings
         .with_interface(InterfaceStyle::Builder)
         .with_tag(TagStyle::Merged)
-        // A call that went on using hooks would leave unsigned; so it must not compile.
+        // Calls that still used hooks would be sent unsigned. `Expected` makes them fail to
+        // compile.
         .with_hooks(HooksMode::Expected)
         .with_inner_type(quote!(crate::Context))
         .with_derive("PartialEq")
@@ -66,7 +67,7 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
             [progenitor::TypeImpl::Display, progenitor::TypeImpl::FromStr].into_iter(),
         );
     }
-    // Some of what progenitor does not support makes it panic.
+    // progenitor panics on some of the constructs that it does not support.
     let tokens = catch_unwind(AssertUnwindSafe(|| {
         Generator::new(&settings).generate_tokens(&openapi)
     }))

@@ -1,5 +1,5 @@
-//! Cuts the generated file into pieces that a reviewer can read: one per schema, one per
-//! operation, and frames around them. Joined in their order they are the file.
+//! Cuts the generated file into pieces of reviewable size: one per schema, one per operation, and
+//! frames around them. Joined in order, the pieces are the file.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,14 @@ use super::{
 /// A part of the generated file.
 #[derive(Debug)]
 pub struct Piece {
-    /// Such as `schema.TrainingJob` or `operation.StopTrainingJob`.
-    // The build script needs only the texts.
+    /// The name of the piece, such as `schema.TrainingJob` or `operation.StopTrainingJob`.
     #[allow(dead_code)]
     pub name: String,
-    /// Its text, which ends with a newline.
+    /// The text of the piece, which ends with a newline.
     pub text: String,
 }
 
-/// Cuts the file.
+/// Cuts the generated file into its pieces.
 pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     let mut client = Vec::new();
     let mut types = Vec::new();
@@ -105,7 +104,7 @@ fn frame(name: &str, text: &str) -> Piece {
     }
 }
 
-/// Sorts items by the type that they belong to; the others have the key "".
+/// Groups items by the type that they belong to; the key of the others is "".
 fn by_type(items: Vec<Item>) -> BTreeMap<String, Vec<Item>> {
     let mut sorted: BTreeMap<String, Vec<Item>> = BTreeMap::new();
     for item in items {
@@ -160,8 +159,8 @@ fn defines(item: &Item) -> bool {
     matches!(item, Item::Struct(_) | Item::Enum(_))
 }
 
-/// Writes a macro that finds a type by its name. One name a line, so that a new schema is one
-/// line of a diff.
+/// Writes a macro that finds a type by its name. Each name has its own line, so that a new schema
+/// adds one line to a diff.
 fn for_each_schema(names: &[String]) -> String {
     format!(
         "/// Calls a macro with the names of all generated types.\n\

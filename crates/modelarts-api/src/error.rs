@@ -9,7 +9,7 @@ use crate::generated::types::ApiError;
 /// Any error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The reason for which a request got no answer.
+/// The reason why a request has no answer.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TransportError {
@@ -19,19 +19,19 @@ pub enum TransportError {
     Other(BoxError),
 }
 
-/// A [`TransportError::Other`] on its way out of a call, whose error has no place for it: it
-/// travels as an extension of the response in `Error::UnexpectedResponse`. The status of that
-/// response means nothing, because a service may answer with any from 100 to 999:
-/// [`from_response`](Self::from_response) tells whether there is a failure.
+/// Carries a [`TransportError::Other`] out of a call, whose error type has no variant for it: the
+/// failure is an extension of the response in `Error::UnexpectedResponse`. The status of that
+/// response means nothing, because a service may answer with any status from 100 to 999; use
+/// [`from_response`](Self::from_response) to detect a failure.
 #[derive(Clone, Debug)]
 pub struct Failure(Arc<Mutex<Option<BoxError>>>);
 
 impl Failure {
-    /// Takes the failure out of an answer that carries one.
+    /// Takes the failure out of a response that carries one.
     #[must_use]
     pub fn from_response(response: &reqwest::Response) -> Option<BoxError> {
         let carried = response.extensions().get::<Self>()?;
-        // Extensions must be clones; the error itself is taken once.
+        // Extensions must implement `Clone`; the error can be taken once.
         carried
             .0
             .lock()
@@ -42,7 +42,7 @@ impl Failure {
     #[cold]
     pub(crate) fn into_response(error: BoxError) -> reqwest::Response {
         let mut carrier = http::Response::new(reqwest::Body::default());
-        // Real ones of this status are error responses, never unexpected ones.
+        // Real answers of this status are error responses, never unexpected responses.
         *carrier.status_mut() = reqwest::StatusCode::SERVICE_UNAVAILABLE;
         carrier
             .extensions_mut()
@@ -51,7 +51,7 @@ impl Failure {
     }
 }
 
-/// The error of a call that lacks a parameter, or has one of the wrong type.
+/// The error of a call with a parameter that is missing or has the wrong type.
 #[cold]
 pub(crate) fn invalid_request(name: &str, message: String) -> Error<ApiError> {
     Error::InvalidRequest(match message.is_empty() {

@@ -1,15 +1,15 @@
-//! Converts the bodies of errors, which come in many shapes, to the one that generated code reads.
+//! Converts the bodies of errors, which come in many shapes, to the shape that generated code
+//! decodes.
 //!
-//! Without this a 502 page in HTML would end as a decode error that has lost its
-//! status and its request id.
+//! Otherwise a 502 page in HTML would become a decoding error without status and request id.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-/// Characters of a body without a message that are kept as the message.
+/// Length of the excerpt of a body without a message that becomes the message, in characters.
 const EXCERPT: usize = 2048;
 
-/// Gives the body of an error the shape of `ApiError`.
+/// Converts the body of an error to the shape of `ApiError`.
 #[cold]
 pub(crate) fn normalise(body: &mut Bytes) {
     if let Some(error) = to_api_error(body) {
@@ -17,7 +17,7 @@ pub(crate) fn normalise(body: &mut Bytes) {
     }
 }
 
-/// The body as an `ApiError`; `None` when it is one already.
+/// Returns the body as an `ApiError`; `None` when it already is one.
 fn to_api_error(body: &[u8]) -> Option<Value> {
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
         let text = String::from_utf8_lossy(body);
@@ -36,14 +36,14 @@ fn to_api_error(body: &[u8]) -> Option<Value> {
     }))
 }
 
-/// The title of an HTML page, as a message.
+/// Returns the title of an HTML page as a message.
 fn page_title(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let start = lower.trim_start();
     if !start.starts_with("<!doctype html") && !start.starts_with("<html") {
         return None;
     }
-    // Lower case in ASCII has the same length, so positions agree.
+    // ASCII lower case has the same length, so positions agree.
     let title = lower.find("<title>").and_then(|at| {
         let at = at + "<title>".len();
         let end = at + lower[at..].find("</title>")?;
@@ -55,8 +55,8 @@ fn page_title(text: &str) -> Option<String> {
     })
 }
 
-/// The first pair of code and message, in the order of the official SDK, here or
-/// in a nested object (IAM answers `{"error": {"code", "message", "title"}}`).
+/// Finds the first pair of code and message, in the order of the official SDK, at the top or in a
+/// nested object (IAM answers `{"error": {"code", "message", "title"}}`).
 fn find_error(object: &Map<String, Value>) -> Option<Value> {
     const PAIRS: [(&str, &str); 5] = [
         ("error_code", "error_msg"),

@@ -1,4 +1,4 @@
-//! Error codes of the service, with what a client does about each.
+//! Error codes of the service, with the remedy and the retry of each.
 
 use crate::{
     generated::ERROR_CODES,
@@ -7,14 +7,14 @@ use crate::{
 
 /// An error code of the service, or of a gateway in front of it.
 ///
-/// Some codes mean different things with different HTTP statuses and have a row for each.
+/// Some codes have a different meaning for each HTTP status, and a row for each.
 ///
 /// ```
 /// use modelarts_api::{Effect, ErrorCode, Retry};
 ///
 /// let timeout = ErrorCode::find("ModelArts.6100", 408).unwrap();
 /// assert_eq!(timeout.retry(Effect::Read), Retry::Backoff);
-/// // The job may exist all the same.
+/// The job may exist nevertheless.
 /// assert_eq!(timeout.retry(Effect::Create), Retry::Never);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +25,15 @@ pub struct ErrorCode {
     /// The HTTP status. It is 204 where the result does not exist yet; the answer has no body, so
     /// the code is only in the documents.
     pub status: u16,
-    /// The name in the service's error table, such as `TrainingJobNotFound`; of our own where that
-    /// table has a sentence.
+    /// The name in the service's error table, such as `TrainingJobNotFound`. The name is this
+    /// crate's own where that table has a sentence.
     pub name: &'static str,
     /// The cause, as a sentence.
     pub meaning: &'static str,
     /// The remedy, as a sentence.
     pub advice: &'static str,
-    /// Every operation may answer with this code. The others are answered by the operations whose
-    /// [`own_error_codes`](crate::Operation::own_error_codes) name them.
+    /// True if every operation may answer with this code. The other codes belong to the operations
+    /// whose [`own_error_codes`](crate::Operation::own_error_codes) list them.
     pub any_operation: bool,
     /// Text that the message must contain for [`retry`](Self::retry) to hold; with any other
     /// message it is [`Retry::Never`]. The code has several causes, and only this one passes.
@@ -41,25 +41,24 @@ pub struct ErrorCode {
     retry: [Retry; 3],
 }
 
-/// The condition on which the same request may be sent again.
+/// The condition under which the same request may be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Retry {
-    /// Never: the answer stays the same, or the first request may have been executed.
+    /// Never: the answer would be the same, or the first request may have been executed.
     Never,
     /// After a pause that grows with each attempt.
     Backoff,
-    /// After a while: the result does not exist yet.
+    /// After a pause: the result does not exist yet.
     Poll,
     /// Once, with a new token.
     Token,
 }
 
 impl ErrorCode {
-    /// Returns the row of a code, in any spelling of gateways: theirs are `APIG.`, `APIGW.` and
-    /// `APIC.`.
+    /// Returns the row of a code. Codes of gateways may begin with `APIG.`, `APIGW.` or `APIC.`.
     ///
-    /// Of several rows of a code it is the one with the nearest status.
+    /// If a code has several rows, returns the one with the nearest status.
     #[must_use]
     pub fn find(code: &str, status: u16) -> Option<&'static Self> {
         let (prefix, number) = code.split_once('.')?;
@@ -73,8 +72,10 @@ impl ErrorCode {
             .min_by_key(|row| row.status.abs_diff(status))
     }
 
-    /// The condition on which a request with this effect may be sent again. It holds only with the
-    /// text of [`retry_only_with`](Self::retry_only_with) in the message, if there is one.
+    /// Returns the condition under which a request with this effect may be sent again.
+    ///
+    /// It applies only if the message contains the text of
+    /// [`retry_only_with`](Self::retry_only_with), if there is one.
     #[must_use]
     pub const fn retry(&self, effect: Effect) -> Retry {
         let [read, idempotent, create] = self.retry;
@@ -117,7 +118,8 @@ impl ErrorCode {
 }
 
 impl Operation {
-    /// The error codes that it may answer with: its own and those of any operation.
+    /// Returns the error codes that the operation may answer with: its own and those of any
+    /// operation.
     ///
     /// Gateways in front of the service answer with codes of their own.
     pub fn error_codes(&self) -> impl Iterator<Item = &'static ErrorCode> + use<> {
@@ -151,7 +153,7 @@ mod tests {
         for prefix in ["APIG", "APIGW", "APIC"] {
             assert_eq!(name(&format!("{prefix}.0308"), 429), Some("Throttled"));
         }
-        // The number alone does not say whose code it is.
+        // The same number means something else in a code of the service.
         assert_eq!(name("APIGW.0101", 404), Some("ApiNotFound"));
         assert_eq!(name("ModelArts.0101", 400), Some("InvalidArgument"));
     }

@@ -1,10 +1,10 @@
 //! The check of identifiers in paths.
 
-/// A run of characters of one class, with the least and the largest number of them.
+/// A run of characters of one class, with its minimum and maximum length.
 pub(crate) type CharacterRun = (fn(char) -> bool, usize, usize);
 
-/// Returns whether `text` consists of these runs, one after another. Each takes as many
-/// characters as it can; all but the last have a fixed length.
+/// Returns whether `text` consists of these runs, in order. Each takes as many characters as
+/// possible; all but the last have a fixed length.
 pub(crate) fn matches(text: &str, runs: &[CharacterRun]) -> bool {
     let mut characters = text.chars().peekable();
     for (belongs, min, max) in runs {

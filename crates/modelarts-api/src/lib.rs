@@ -1,25 +1,27 @@
 //! The types and operations of ModelArts training management, generated from
 //! the OpenAPI description in `modelarts.yaml`.
 //!
-//! This crate is the plain core: one method per operation, one type per schema.
-//! It signs nothing and retries nothing; everything it sends goes through the
-//! [`Transport`] that it is given. Most programs want the crate `modelarts-ext`,
-//! which implements it and adds credentials, paging, waiting and following.
+//! This crate is the plain core: one method per operation, one type per schema. It signs nothing
+//! and retries nothing; every request goes through the [`Transport`] of the client. Most programs
+//! should use the crate `modelarts-ext`, which implements it and adds credentials, paging, waiting
+//! and following.
 //!
-//! It is generated at build time. With `default-features = false` the generated code in the
+//! The code is generated at build time. With `default-features = false`, the generated code in the
 //! package is compiled instead: the same code, without the time to build the generator.
 //!
-//! Generated code follows the description, with these differences, made at build
-//! time: limits are not enforced on what the service sends (they are listed in
-//! [`LIMITS`]), enumerations that the service may extend keep text they do not
-//! know, each field is read from every spelling that was observed for it (see
-//! [`decode`]), large objects inside an answer are boxed, and each call goes through
-//! [`send`].
+//! Generated code follows the description, with these differences:
 //!
-//! In requests, optional lists and maps that are empty are left out. So a list that a
-//! change (`ChangeAlgorithm`) should clear cannot be sent as `[]`, but for the tags of an
-//! algorithm, whose list is a type of its own: only an empty list takes them off. Of other lists no
-//! source says whether the service tells the two apart (`openapi/SOURCES.md`, "Without a number").
+//! - Limits are not enforced on answers; [`LIMITS`] lists them.
+//! - Enumerations that the service may extend keep unknown values.
+//! - Each field is decoded from every spelling that was observed for it (see [`decode`]).
+//! - Large objects inside an answer are boxed.
+//! - Each call goes through [`send`].
+//!
+//! In requests, optional lists and maps that are empty are omitted. A list that a change
+//! (`ChangeAlgorithm`) should clear can therefore not be sent as `[]`. The exception is the tags of
+//! an algorithm, whose list is a type of its own: only an empty list removes them. For other lists,
+//! no source says whether the service distinguishes the two (`openapi/SOURCES.md`, "Without a
+//! number").
 
 pub mod decode;
 mod error;

@@ -2,14 +2,14 @@
 
 use crate::generated::OPERATIONS;
 
-/// The effect of sending a request twice: the one fact that retries depend on.
+/// The effect of sending a request twice, which decides about retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// Changes nothing, whatever its HTTP method is (the job search is a POST).
     Read,
-    /// Changes something, and sending it again changes nothing more.
+    /// Changes the service; sending it again changes nothing more.
     Idempotent,
-    /// Makes a new thing each time that it is executed.
+    /// Creates a new object each time that it is executed.
     Create,
 }
 
@@ -29,8 +29,8 @@ pub struct Operation {
     pub effect: Effect,
     /// The paging of its list; `None` when the answer is a single object.
     pub pagination: Option<Pagination>,
-    /// The error codes that it may answer with, beside those of any operation;
-    /// [`error_codes`](Self::error_codes) has both.
+    /// The error codes that it may answer with, besides those of any operation;
+    /// [`error_codes`](Self::error_codes) returns both.
     pub own_error_codes: &'static [&'static str],
 }
 
@@ -72,7 +72,7 @@ impl Operation {
     }
 }
 
-/// Compares as `==` does, which constants cannot call.
+/// Compares like `==`, which constants cannot call.
 const fn bytes_equal(one: &[u8], other: &[u8]) -> bool {
     let mut index = 0;
     while index < one.len() && index < other.len() && one[index] == other[index] {
@@ -85,17 +85,17 @@ const fn bytes_equal(one: &[u8], other: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Offset {
-    /// Pages: 0 is the first page, 1 the second, whatever the limit is.
+    /// Pages: 0 is the first page, 1 the second, for any limit.
     PageIndex,
     /// Entries: the number of entries to skip.
     Record,
-    /// Nothing: the next page is asked for by a line number of the last one.
+    /// None: the next page is requested by a line number of the previous one.
     LineCursor,
-    /// Nothing: all entries come in one answer.
+    /// None: one answer has all entries.
     SinglePage,
 }
 
-/// The part of a request that a parameter travels in.
+/// The part of a request that contains a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ParameterLocation {
@@ -117,30 +117,30 @@ pub struct Pagination {
     pub offset: Offset,
     /// Sources disagree about the unit of the offset (`openapi/SOURCES.md`, "Without a number").
     pub disputed: bool,
-    /// The part of the request that holds the parameters.
+    /// The part of the request that contains the parameters.
     pub location: ParameterLocation,
-    /// The parameter that says where the page begins; none on a single page.
+    /// The parameter for the beginning of the page; `None` for a single page.
     pub offset_name: Option<&'static str>,
-    /// The parameter that says how many entries a page has.
+    /// The parameter for the number of entries on a page.
     pub limit_name: Option<&'static str>,
-    /// The largest page that may be asked for.
+    /// The largest number of entries that a request may ask for.
     pub max_limit: Option<u32>,
-    /// For lists that are read by line numbers.
+    /// The names for lists that are read by line numbers.
     pub cursor: Option<Cursor>,
-    /// The field of the answer that holds the entries. A dot joins two names where
-    /// one field holds the other; empty when the answer itself is the list.
+    /// The field of the answer that holds the entries. A dot joins the names of nested fields;
+    /// empty when the answer itself is the list.
     pub items: &'static str,
     /// The field of the answer that counts all entries, where there is one.
     pub total: Option<&'static str>,
 }
 
-/// The names that [`Offset::LineCursor`] works with.
+/// The names of parameters and fields for [`Offset::LineCursor`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cursor {
-    /// The parameter that takes the number of a line.
+    /// The parameter for the number of a line.
     pub name: &'static str,
-    /// The parameter that says in which direction to read from there.
+    /// The parameter for the direction to read in from that line.
     pub order_name: &'static str,
     /// The field of the answer with the number of its first line.
     pub first: &'static str,

@@ -1,4 +1,4 @@
-//! The parameters of operations that are called by name.
+//! The parameters of operations, for calls by name.
 
 use crate::{
     generated::PARAMETERS,
@@ -14,12 +14,12 @@ pub struct Parameter {
     pub operation: &'static str,
     /// The name on the wire, such as `training_job_id`; `body` for the body.
     pub name: &'static str,
-    /// The part of the request that it travels in.
+    /// The part of the request that contains it.
     pub location: ParameterLocation,
-    /// True if a call without it must not be sent.
+    /// True if every call must have it.
     pub required: bool,
     /// The schema of its values, such as `TrainingJobId`, whose limits are in
-    /// [`LIMITS`](crate::LIMITS); empty if it has none by name.
+    /// [`LIMITS`](crate::LIMITS); empty if the schema has no name.
     pub schema: &'static str,
     /// The type of its values.
     pub shape: Shape,
@@ -48,7 +48,7 @@ impl Parameter {
 }
 
 impl Operation {
-    /// The parameters: those of the path first, and the body last.
+    /// Returns the parameters: those of the path first, the body last.
     pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
         let id = self.id;
         PARAMETERS.iter().filter(move |row| row.operation == id)

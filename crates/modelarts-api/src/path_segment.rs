@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// All characters but those that a path may contain as they are.
+/// The characters to encode: all but those that a path may contain unencoded.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_unreserved_stays() {
+    fn only_unreserved_characters_stay() {
         assert_eq!(PathSegment(&"Job-1_a.b~c").to_string(), "Job-1_a.b~c");
         assert_eq!(
             PathSegment(&"a/b?c d%ä").to_string(),

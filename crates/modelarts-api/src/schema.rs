@@ -8,7 +8,7 @@ pub struct Field {
     pub schema: &'static str,
     /// The name on the wire, such as `workspace_id`.
     pub name: &'static str,
-    /// A request must have it.
+    /// True if every request must have it.
     pub required: bool,
     /// The kind of its value.
     pub shape: Shape,
@@ -38,7 +38,7 @@ impl Field {
 pub enum Shape {
     /// Text.
     Text,
-    /// Text that is one of these; the service may know more.
+    /// Text that is one of these values; the service may accept more.
     OneOf(&'static [&'static str]),
     /// A whole number.
     Integer,
@@ -52,20 +52,20 @@ pub enum Shape {
     List(&'static Shape),
     /// An object whose keys are free.
     Map(&'static Shape),
-    /// Anything.
+    /// Any JSON.
     Any,
 }
 
-/// A limit that the description states for a field and that generated code does
-/// not enforce, because an answer that breaks it must still be readable.
+/// A limit that the description states for a field. Generated code does not enforce it, because an
+/// answer outside the limit must still be readable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Limit {
     /// The schema, such as `JobMetadataRequest`, or the operation for a query
     /// parameter, such as `ListTrainingJobEvents`.
     pub schema: &'static str,
-    /// The field or parameter; empty when the limit is on the schema itself.
-    /// `[]` after it means each element of the list, `{}` each value of the map.
+    /// The field or parameter; empty when the limit is on the schema itself. The suffix `[]` means
+    /// each element of the list, `{}` each value of the map.
     pub field: &'static str,
     /// The limit.
     pub rule: Rule,

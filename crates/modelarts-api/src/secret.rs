@@ -6,10 +6,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::decode::slot::{Decode, Slot};
 
-/// A secret that came from the service, such as an access token of a notebook.
+/// A secret that the service sent, such as an access token of a notebook.
 ///
-/// It reads from and writes to JSON as plain text, so that nothing is lost on
-/// the way, but `Debug` shows only that there is one.
+/// It is plain text in JSON, so that nothing is lost between decoding and encoding. `Debug` only
+/// shows that a secret exists.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Secret(String);
 
@@ -20,7 +20,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// Returns the text itself. The caller takes care of where it goes.
+    /// Returns the text itself. The caller is responsible for keeping it secret.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

@@ -1,4 +1,4 @@
-//! The transport, which every request of generated code goes through.
+//! The transport that sends every request of generated code.
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
@@ -17,16 +17,15 @@ use crate::{
 /// A boxed future that can move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Carries one request to the service and brings its answer back.
+/// Sends one request to the service and returns its answer.
 ///
-/// The request is complete except for what this is for: credentials. An
-/// implementation may send it several times; it gets the operation so that it
-/// knows whether it may.
+/// The request is complete except for credentials, which the implementation adds. It may send the
+/// request several times; `operation` says whether that is safe.
 pub trait Transport: Send + Sync + 'static {
     /// Sends `request`, which belongs to `operation`, with `http`.
     ///
-    /// Every answer is a success here, whatever its status; only a request that
-    /// got no answer is an error.
+    /// Every answer is a success here, for any status; only a request without an answer is an
+    /// error.
     fn execute<'a>(
         &'a self,
         http: &'a reqwest::Client,
@@ -45,7 +44,7 @@ pub struct Response {
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
-    /// The observer of decoding.
+    /// The observer of decoding, if any.
     pub observer: Option<Arc<dyn Observer>>,
 }
 
@@ -61,10 +60,10 @@ impl Response {
         }
     }
 
-    /// Reads an answer to its end, however long it is.
+    /// Reads an answer to its end, without a limit on its length.
     ///
     /// # Errors
-    /// When the connection breaks in the middle of it.
+    /// Returned when the connection breaks before the end of the answer.
     pub async fn read(mut response: reqwest::Response) -> reqwest::Result<Self> {
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
@@ -81,7 +80,7 @@ impl fmt::Debug for Response {
     }
 }
 
-/// For errors of generated code, which hold such a response.
+/// Used for errors of generated code, which hold such a response.
 impl From<Response> for reqwest::Response {
     fn from(response: Response) -> Self {
         let mut plain = http::Response::new(response.body);
@@ -104,18 +103,18 @@ impl Context {
 }
 
 impl fmt::Debug for Context {
-    // A transport holds credentials.
+    // A transport holds credentials, which must not be printed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Context")
     }
 }
 
 /// Sends a request with the transport of the client, and converts the body of an error to
-/// [`ApiError`]. Generated calls send what they have
-/// put together with it, instead of with an HTTP client (`codegen/rewrite/calls.rs`).
+/// [`ApiError`]. Generated calls send their requests with it instead of with an HTTP client
+/// (`codegen/rewrite/calls.rs`).
 ///
 /// # Errors
-/// When there is no answer.
+/// Returned when there is no answer.
 pub async fn send(
     client: &Client,
     request: Request,

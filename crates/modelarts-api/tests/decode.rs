@@ -1,5 +1,5 @@
-//! The fixtures, decoded: the values, not only that decoding succeeds.
-// clippy knows tests by their attribute; what they call has none.
+//! Decodes the fixtures and checks their values.
+// clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::{collections::BTreeMap, fs, path::Path};
@@ -20,7 +20,7 @@ fn fixture(name: &str) -> Vec<u8> {
     fs::read(directory.join(name)).unwrap()
 }
 
-/// A fixture of which nothing may be left out.
+/// Decodes a fixture of which no element may be skipped.
 fn whole<T: Decode>(name: &str) -> T {
     let (value, skipped) = decode::body(&fixture(name)).unwrap();
     assert_eq!(skipped, Skipped::default(), "{name}");
@@ -41,7 +41,7 @@ fn totals_are_numbers_also_when_they_are_text() {
         );
         assert_eq!(events.events.len(), 9);
     }
-    // The spelling of the numbers is all that differs.
+    // The pages differ only in the spelling of numbers.
     assert_eq!(numbers, text);
 }
 
@@ -59,7 +59,7 @@ fn an_event_has_all_four_fields() {
     assert_eq!(message.as_deref(), Some("Training job failed."));
     assert_eq!(*source, Some(EventSource::Job));
     assert_eq!(time.as_deref(), Some("2025-04-24T17:32:44+08:00"));
-    // Quotes in a message survive.
+    // Quotes in a message are kept.
     let message = events[8].message.as_deref().unwrap();
     assert!(message.ends_with("Successfully pulled image \"ocr-team/lines:5.1\""));
 }
@@ -104,7 +104,7 @@ fn a_page_of_jobs_loses_its_null_row_and_counts_it() {
 }
 
 #[test]
-fn an_unknown_phase_is_kept_and_given_back_and_unknown_fields_do_no_harm() {
+fn an_unknown_phase_is_kept_and_unknown_fields_are_skipped() {
     let (page, _) = decode::body::<ListTrainingJobsResponse>(&fixture("list.json")).unwrap();
     let job = &page.items[1];
     let status = job.status.as_ref().unwrap();
@@ -114,7 +114,7 @@ fn an_unknown_phase_is_kept_and_given_back_and_unknown_fields_do_no_harm() {
         status.secondary_phase.as_ref().unwrap().as_str(),
         "Snapshotting"
     );
-    // Times that came as text beside the fields that nobody knows.
+    // Times that are text, beside unknown fields.
     assert_eq!(status.duration, Some(5_400_000));
     assert_eq!(status.start_time, Some(1_733_050_000_000));
     let again = serde_json::to_value(job).unwrap();
@@ -253,7 +253,7 @@ fn a_job_just_created_has_nulls_for_what_is_not_yet_known() {
 }
 
 #[test]
-fn a_stopped_job_is_on_its_way() {
+fn a_stopped_job_is_terminating() {
     let job: TrainingJob = whole("stop.json");
     assert_eq!(job.status.unwrap().phase, Some(Phase::Terminating));
     let resource = job.spec.unwrap().resource.unwrap();
@@ -290,7 +290,7 @@ fn errors_have_a_code_a_message_and_sometimes_a_solution() {
 }
 
 #[test]
-fn a_filler_among_engines_costs_nothing_but_itself() {
+fn a_filler_among_engines_is_skipped() {
     let (page, skipped) =
         decode::body::<ShowTrainingJobEnginesResponse>(&fixture("engines_filler.json")).unwrap();
     assert_eq!((skipped.rows, skipped.nested), (1, 0));
@@ -331,7 +331,7 @@ fn a_table_of_trials_keeps_each_cell_in_its_column() {
         "text stays text"
     );
     assert_eq!(table.data[1][column("status")], json!("RUNNING"));
-    // A cell without a value is still a cell.
+    // A cell without a value keeps its place.
     assert_eq!(table.data[1][column("f1")], json!(null));
     assert!(table.data.iter().all(|row| row.len() == table.header.len()));
 }
@@ -342,7 +342,7 @@ fn metrics_say_minus_one_where_nothing_was_measured() {
     assert_eq!(metrics[0].metric, Some(MetricName::CpuUsage));
     assert_eq!(metrics[0].value, [-1.0, -1.0, 12.5, 40.0, 38.25]);
     assert_eq!(metrics[1].value, [-1.0; 5]);
-    // One that nobody knows, and that has no points.
+    // An unknown metric without points.
     assert_eq!(metrics[2].metric.as_ref().unwrap().as_str(), "hbmBandwidth");
     assert_eq!(metrics[2].value, [0.0; 0]);
 }
@@ -357,7 +357,7 @@ fn flavors_have_numbers_where_text_was_sent() {
     assert_eq!(info.disk.as_ref().unwrap().size, Some(3200));
     let attributes = &page.flavors[0].attributes;
     assert_eq!(attributes["is_free"], "true");
-    // A list in a text, as it came.
+    // A list as text, unchanged.
     assert_eq!(
         page.flavors[0].support_engines.as_deref(),
         Some("[\"jax_0.4-cuda_12.1\"]")

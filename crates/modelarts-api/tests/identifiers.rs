@@ -1,6 +1,6 @@
-//! The checks of identifiers are plain code; the description has patterns. Both must
-//! say the same of every text.
-// clippy knows tests by their attribute; what they call has none.
+//! Compares the checks of identifiers, which are plain code, with the patterns of the description:
+//! both must accept the same texts.
+// clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used)]
 
 use std::str::FromStr;
@@ -9,15 +9,15 @@ use modelarts_api::{DESCRIPTION, types};
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// The pattern that the description has for an identifier.
+/// The pattern of an identifier in the description.
 fn pattern(schema: &str) -> regress::Regex {
     let description: Value = serde_saphyr::from_str(DESCRIPTION).unwrap();
     let pattern = &description["components"]["schemas"][schema]["pattern"];
     regress::Regex::new(pattern.as_str().unwrap()).unwrap()
 }
 
-/// Texts that are nearly right: few characters that differ in what they may be, around
-/// the lengths at which something ends.
+/// Generates texts close to valid ones: characters of different classes, with lengths near the
+/// limits.
 fn texts() -> impl Strategy<Value = String> {
     let character = prop::sample::select(vec![
         'a',

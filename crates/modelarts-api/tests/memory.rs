@@ -1,5 +1,5 @@
-//! How much memory an answer takes while it is decoded. A program of its own, because it
-//! counts all that is allocated in it.
+//! Measures the memory that decoding an answer takes. A program of its own, because it counts all
+//! allocations of the process.
 
 use modelarts_api::{
     decode::{self, Decode},
@@ -13,14 +13,14 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// As long as the longest answer that the client reads, and long enough.
+/// The length of the answers: the maximum that the client reads.
 const LONGEST: usize = 63 << 20;
 const LONG: usize = 12 << 20;
-/// The memory that any answer may take besides, and the text of an error.
+/// The memory that any answer may take in addition, and the text of an error.
 const FLOOR: usize = (8 << 20) + (16 << 10);
 
-/// The most that there was in memory while this was decoded, as a multiple of the body, and
-/// whether it was understood.
+/// Decodes a body, checks the peak of memory against its length, and returns whether decoding
+/// succeeded.
 fn decoded<T: Decode>(name: &str, body: String) -> bool {
     let length = body.len();
     let before = MEMORY.current_usage() - body.capacity();
@@ -41,7 +41,7 @@ fn decoded<T: Decode>(name: &str, body: String) -> bool {
     decoded.is_ok()
 }
 
-/// A list of as many of these as fit, between the two ends.
+/// Fills a list with copies of an element, up to the given length, between two ends.
 fn list_of(begin: &str, item: &str, end: &str, length: usize) -> String {
     let mut body = String::with_capacity(length + item.len() + end.len() + 1);
     body.push_str(begin);
@@ -59,7 +59,7 @@ fn an_answer_takes_at_most_four_times_its_length() {
     let long = |begin: &str, item: &str, end: &str| list_of(begin, item, end, LONG);
     let jobs = list_of(r#"{"items":["#, "{}", "]}", LONGEST);
     assert!(!decoded::<ListTrainingJobsResponse>("the longest", jobs));
-    // Nothing of these is worth its memory.
+    // Elements that take much memory for their length.
     for (name, item) in [
         ("jobs", "{}"),
         ("jobs in boxes", r#"{"metadata":{},"status":{}}"#),
@@ -67,7 +67,7 @@ fn an_answer_takes_at_most_four_times_its_length() {
         ("labels", r#"{"metadata":{"labels":{"a":"b"}}}"#),
         ("annotations", r#"{"metadata":{"annotations":{"a":"b"}}}"#),
         ("tasks", r#"{"status":{"tasks":[""]}}"#),
-        // One that is not understood, so that all are read on their own.
+        // One element that cannot be decoded, so that each element is decoded on its own.
         ("jobs, and one that is none", "{},7"),
     ] {
         let body = long(r#"{"items":["#, item, "]}");
@@ -88,7 +88,7 @@ fn an_answer_takes_at_most_four_times_its_length() {
     let events = long(r#"{"events":["#, "{}", "]}");
     assert!(!decoded::<ListTrainingJobEventsResponse>("events", events));
 
-    // Real ones are understood, however many they are.
+    // Realistic bodies are decoded at any length.
     let job = include_str!("../../../xtask/bench/src/job.json").trim();
     for length in [0, 1 << 20, LONG] {
         let jobs = list_of(r#"{"total":1,"items":["#, job, "]}", length);

@@ -1,5 +1,5 @@
-//! The tables: what the description says beside the types.
-// clippy knows tests by their attribute; what they call has none.
+//! The tables with the facts of the description that types do not carry.
+// clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used)]
 
 use modelarts_api::{
@@ -12,7 +12,7 @@ fn pagination(operation: &str) -> Pagination {
 }
 
 #[test]
-fn a_list_says_how_it_is_asked_for_and_what_it_answers() {
+fn a_list_has_the_names_of_its_parameters_and_fields() {
     let jobs = pagination("ListTrainingJobs");
     assert_eq!(
         (jobs.offset, jobs.location),
@@ -24,7 +24,7 @@ fn a_list_says_how_it_is_asked_for_and_what_it_answers() {
     );
     assert_eq!((jobs.items, jobs.total), ("items", Some("total")));
     assert_eq!((jobs.cursor, jobs.disputed), (None, false));
-    // One name in another, and a body that is the list.
+    // A nested name, and a body that is the list.
     assert_eq!(pagination("ShowAutoSearchTrials").items, "items.data");
     assert_eq!(pagination("ListTrainingJobTasks").items, "");
 }
@@ -69,7 +69,7 @@ fn names_of_parameters_are_there_as_the_kind_of_paging_needs_them() {
 }
 
 #[test]
-fn parameters_say_where_they_travel() {
+fn parameters_have_their_location() {
     let events = Operation::find("list_training_job_events").unwrap();
     let rows: Vec<_> = events.parameters().collect();
     let names: Vec<_> = rows.iter().map(|row| row.name).collect();
@@ -99,7 +99,7 @@ fn parameters_say_where_they_travel() {
 }
 
 #[test]
-fn limits_tell_whether_the_bound_itself_is_admitted() {
+fn limits_state_if_the_bound_itself_is_admitted() {
     let rules = |schema: &str, field: &str| -> Vec<Rule> {
         let of = |limit: &&modelarts_api::Limit| (limit.schema, limit.field) == (schema, field);
         LIMITS.iter().filter(of).map(|limit| limit.rule).collect()

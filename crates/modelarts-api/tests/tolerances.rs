@@ -1,5 +1,5 @@
 //! Each tolerance of the decoder, with the value that it gives.
-// clippy knows tests by their attribute; what they call has none.
+// clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use modelarts_api::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// One field of each kind, the way that generated structs have them.
+/// One field of each kind, in the form of generated structs.
 #[derive(Debug, Default, PartialEq)]
 struct Fields {
     integer: Option<i64>,
@@ -36,7 +36,7 @@ struct Inner {
     sizes: Vec<i64>,
 }
 
-// What codegen writes for each struct.
+// The form that codegen writes for each struct.
 object!(Fields {
     integer: "integer",
     number: "number",
@@ -70,7 +70,7 @@ fn read(field: &str, json: &str) -> Result<(Fields, Skipped), String> {
     decode::body(body.as_bytes()).map_err(|error| error.to_string())
 }
 
-/// The same, where nothing may be left out.
+/// Like [`read`], and checks that nothing was skipped.
 fn whole(field: &str, json: &str) -> Fields {
     let (fields, skipped) = read(field, json).unwrap();
     assert_eq!(skipped, Skipped::default(), "{field}: {json}");
@@ -94,7 +94,7 @@ fn an_integer() {
         ("-7", Some(-7)),
         ("9223372036854775807", Some(i64::MAX)),
         ("\"9223372036854775807\"", Some(i64::MAX)),
-        // Beyond 2^53, where a float would no longer be exact.
+        // Beyond 2^53, where a float is not exact.
         ("9007199254740993", Some(9_007_199_254_740_993)),
         ("\"9007199254740993\"", Some(9_007_199_254_740_993)),
         ("true", Some(1)),
@@ -209,7 +209,7 @@ fn an_object() {
             "{json}"
         );
     }
-    // Not by position.
+    // Fields are not decoded by position.
     assert!(error("object", "[1]").starts_with("object[0]: invalid type: integer"));
 }
 
@@ -326,7 +326,7 @@ fn null_elements_are_left_out_and_counted() {
 }
 
 #[test]
-fn one_element_beyond_help_in_a_hundred_costs_one() {
+fn one_invalid_element_in_a_hundred_is_skipped() {
     let elements: Vec<_> = (0..100)
         .map(|i| match i {
             41 => "\"......\"".to_owned(),
@@ -345,14 +345,14 @@ fn one_element_beyond_help_in_a_hundred_costs_one() {
 }
 
 #[test]
-fn the_innermost_element_is_what_is_lost() {
+fn only_the_innermost_element_is_skipped() {
     let (fields, rows, nested) = dropped("rows", r#"[{"size":1,"sizes":[1,"x",3]},{"size":2}]"#);
     let first = Inner {
         size: Some(1),
         sizes: vec![1, 3],
     };
     assert_eq!((fields.rows, rows, nested), (vec![first, inner(2)], 0, 1));
-    // A field that is no list takes the element with it.
+    // An invalid field that is not a list invalidates the element that contains it.
     let (fields, rows, nested) = dropped("rows", r#"[{"size":"x","sizes":[1]},{"size":2}]"#);
     assert_eq!((fields.rows, rows, nested), (vec![inner(2)], 1, 0));
 }
@@ -368,11 +368,11 @@ fn a_list_of_one_is_a_list_also_for_the_count() {
 
 #[test]
 fn names_of_fields() {
-    // Written with an escape, it is the same name.
+    // An escape in the name does not change it.
     assert_eq!(read("int\\u0065ger", "5"), read("integer", "5"));
     assert_eq!(whole("Integer", "5"), Fields::default());
     assert_eq!(whole("", "5"), Fields::default());
-    // As with most parsers of JSON, the last one counts.
+    // As in most JSON parsers, the last one counts.
     assert_eq!(whole("integer", "1,\"integer\":2").integer, Some(2));
     assert_eq!(whole("integer", "1,\"integer\":null").integer, None);
     assert_eq!(whole("texts", "[\"a\"],\"texts\":[]").texts, [""; 0]);
@@ -389,7 +389,7 @@ fn names_of_fields() {
 }
 
 #[test]
-fn text_that_is_not_utf_8_costs_what_is_wrong_in_it_and_no_more() {
+fn invalid_utf_8_becomes_replacement_characters() {
     let body = b"{\"text\":\"a\xffb\",\"rows\":[{\"size\":1,\"unknown\":\"\xff\"},{\"size\":2}]}";
     let (fields, skipped) = decode::body::<Fields>(body).unwrap();
     assert_eq!(fields.text.as_deref(), Some("a\u{fffd}b"));
@@ -398,13 +398,13 @@ fn text_that_is_not_utf_8_costs_what_is_wrong_in_it_and_no_more() {
 }
 
 #[test]
-fn what_says_nothing_is_not_written() {
+fn absent_fields_are_not_written() {
     let text = |fields: &Fields| serde_json::to_string(fields).unwrap();
     assert_eq!(text(&Fields::default()), "{}");
     let body = r#"{"integer":0,"object":{},"boxed":{"size":1},"texts":["a"],"map":{"a":"b"}}"#;
     let (fields, _) = decode::body::<Fields>(body.as_bytes()).unwrap();
     assert_eq!(text(&fields), body);
-    // As a value of serde's own, too, and back.
+    // The same with serde's own value, in both directions.
     let value = serde_json::to_value(&fields).unwrap();
     let back: Fields = serde_json::from_value(value).unwrap();
     assert_eq!(back, fields);
@@ -432,9 +432,9 @@ fn outside_of_lists_an_error_names_its_place() {
 #[test]
 fn a_body_that_is_no_object_is_an_error_and_not_taken_by_position() {
     for (body, message) in [
-        ("null", "the body is there and says nothing"),
-        ("\"\"", "the body is there and says nothing"),
-        ("[]", "the body is there and says nothing"),
+        ("null", "the body has no value"),
+        ("\"\"", "the body has no value"),
+        ("[]", "the body has no value"),
         (
             "[5]",
             "[0]: invalid type: integer `5`, expected an object at line 1 column 2",
@@ -471,7 +471,7 @@ fn a_body_is_one_value() {
 }
 
 #[test]
-fn depth_is_an_error_and_no_overflow() {
+fn deep_nesting_is_an_error() {
     let deep = |open: &str, close: &str| open.repeat(100_000) + "1" + &close.repeat(100_000);
     let lists = deep("[", "]");
     for field in ["anything", "free", "rows", "nested", "object", "texts"] {
@@ -482,13 +482,13 @@ fn depth_is_an_error_and_no_overflow() {
         assert!(read(field, &objects).is_err(), "{field}");
         assert!(read(field, &format!("[{objects}]")).is_err(), "{field}");
     }
-    // What no field takes is skipped, however deep it is.
+    // Unknown fields are skipped at any depth.
     assert_eq!(whole("object", &objects).object, Some(Inner::default()));
     assert_eq!(whole("unknown", &lists), Fields::default());
 }
 
 #[test]
-fn an_element_that_fails_in_the_middle_is_left_out_whole() {
+fn a_partly_decoded_element_is_skipped_as_a_whole() {
     let rows = r#"[{"sizes":[1],"size":1},{"sizes":[2],"size":"x"},{"size":3}]"#;
     let (fields, skipped) = read("rows", rows).unwrap();
     let row = |size, sizes| Inner {
@@ -497,30 +497,30 @@ fn an_element_that_fails_in_the_middle_is_left_out_whole() {
     };
     assert_eq!(fields.rows, [row(1, vec![1]), row(3, vec![])]);
     assert_eq!((skipped.rows, skipped.nested), (1, 0));
-    // Alone, without its list, it is no less wrong.
+    // Without its list, a single element is skipped in the same way.
     let (fields, skipped) = read("rows", r#"{"sizes":[2],"size":"x"}"#).unwrap();
     assert_eq!((fields.rows, skipped.rows), (vec![], 1));
 }
 
-/// What codegen writes for requests: some fields must be there.
+/// The form that codegen writes for requests, with required fields.
 #[derive(Debug, PartialEq, Serialize)]
-struct Needy {
+struct RequiredFields {
     name: String,
     inner: Inner,
     sizes: Vec<i64>,
 }
-complete_object!(Needy {
+complete_object!(RequiredFields {
     name: String = "name",
     inner: Inner = "inner";
     sizes: Vec<i64> = "sizes"
 });
 
 #[test]
-fn what_must_be_there_is_missed() {
-    let needy = |json| serde_json::from_str::<Needy>(json);
+fn missing_required_fields_are_errors() {
+    let required_fields = |json| serde_json::from_str::<RequiredFields>(json);
     assert_eq!(
-        needy(r#"{"sizes":null,"inner":{"size":"2"},"name":7}"#).unwrap(),
-        Needy {
+        required_fields(r#"{"sizes":null,"inner":{"size":"2"},"name":7}"#).unwrap(),
+        RequiredFields {
             name: "7".to_owned(),
             inner: Inner {
                 size: Some(2),
@@ -538,7 +538,7 @@ fn what_must_be_there_is_missed() {
             r#"{"name":null,"inner":{}}"#,
             "missing field `name` at line 1 column 24",
         ),
-        // What is wrong comes before what is missing.
+        // An invalid field takes precedence over a missing one.
         (
             r#"{"inner":{"size":true},"sizes":"x"}"#,
             "invalid value: string \"x\", expected an integer, also as text at line 1 column 34",
@@ -552,13 +552,17 @@ fn what_must_be_there_is_missed() {
             "invalid type: sequence, expected an object at line 1 column 0",
         ),
     ] {
-        assert_eq!(needy(json).unwrap_err().to_string(), error, "{json}");
+        assert_eq!(
+            required_fields(json).unwrap_err().to_string(),
+            error,
+            "{json}"
+        );
     }
-    // In a list, it costs the element.
+    // In a list, only the element is skipped.
     #[derive(Debug, Default, PartialEq)]
     struct Outer {
-        list: Vec<Needy>,
-        one: Option<Needy>,
+        list: Vec<RequiredFields>,
+        one: Option<RequiredFields>,
     }
     object!(Outer {
         list: "list",
@@ -567,7 +571,7 @@ fn what_must_be_there_is_missed() {
     let body =
         br#"{"list":[{"name":"a","inner":{}},{"name":"b"}],"one":[{"name":"c","inner":{}}]}"#;
     let (outer, skipped) = decode::body::<Outer>(body).unwrap();
-    let names = |list: &[Needy]| list.iter().map(|n| n.name.clone()).collect::<Vec<_>>();
+    let names = |list: &[RequiredFields]| list.iter().map(|n| n.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&outer.list), ["a"]);
     assert_eq!(outer.one.unwrap().name, "c");
     assert_eq!(skipped.rows, 1);

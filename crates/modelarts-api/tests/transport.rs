@@ -1,5 +1,5 @@
-//! The transport, as generated operations use it, with one that answers from memory.
-// clippy knows tests by their attribute; what they call has none.
+//! Generated operations with a transport that answers from memory.
+// clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::{
@@ -17,7 +17,7 @@ use modelarts_api::{
 use reqwest::{Request, StatusCode, header::HeaderMap};
 use serde_json::json;
 
-/// Answers each request with the same thing, and keeps what it was given.
+/// A transport that answers all requests alike, and records them.
 struct Fake {
     answer: Box<dyn Fn() -> Result<Response, TransportError> + Send + Sync>,
     seen: Mutex<Vec<(Request, &'static Operation)>>,
@@ -48,7 +48,7 @@ impl Fake {
         (client, fake)
     }
 
-    /// That answers with this status and body.
+    /// Creates a client and its transport, which answers with this status and body.
     fn answering(status: u16, body: &'static str) -> (Client, Arc<Self>) {
         Self::new(move || Ok(response(status, body)))
     }
@@ -70,8 +70,8 @@ fn response(status: u16, body: &'static str) -> Response {
     Response::new(StatusCode::from_u16(status).unwrap(), headers, body.into())
 }
 
-/// A client that never connects. `reqwest::Client::new()` panics where a feature
-/// asks for TLS and nobody has chosen a provider.
+/// Creates a client that never connects. `reqwest::Client::new()` panics where a feature enables
+/// TLS and no provider is installed.
 fn http() -> reqwest::Client {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -86,7 +86,7 @@ fn http() -> reqwest::Client {
 }
 
 #[tokio::test]
-async fn the_operation_is_handed_over_with_a_request_for_the_service_alone() {
+async fn the_transport_receives_the_operation_and_a_plain_request() {
     let (client, fake) = Fake::answering(200, "{}");
     client
         .show_training_job_details()
@@ -152,7 +152,7 @@ fn every_operation_is_in_the_table_under_its_method() {
 }
 
 #[tokio::test]
-async fn an_error_of_the_transport_arrives_whole() {
+async fn errors_of_the_transport_reach_the_caller() {
     #[derive(Debug)]
     struct NoCredentials;
     impl fmt::Display for NoCredentials {
@@ -169,7 +169,7 @@ async fn an_error_of_the_transport_arrives_whole() {
     };
     let error = Failure::from_response(&response).unwrap();
     assert!(error.downcast::<NoCredentials>().is_ok());
-    // An error has one owner.
+    // The error can be taken once.
     assert!(Failure::from_response(&response).is_none());
 }
 
@@ -248,7 +248,7 @@ async fn an_answer_that_cannot_be_read_is_given_back_as_it_came() {
 }
 
 #[tokio::test]
-async fn nothing_to_preview_yet_is_an_empty_answer_with_its_status() {
+async fn a_log_that_is_not_ready_is_an_empty_answer_with_its_status() {
     let (client, _) = Fake::answering(204, "");
     let answer = client
         .show_training_job_logs_preview()
@@ -349,7 +349,7 @@ async fn a_name_in_a_path_stays_in_its_segment() {
 }
 
 #[tokio::test]
-async fn the_observer_is_told_what_was_left_out() {
+async fn the_observer_receives_the_skipped_elements() {
     #[derive(Default)]
     struct Notes(Mutex<Vec<(Bytes, Skipped)>>);
     impl Observer for Notes {
@@ -376,7 +376,7 @@ async fn the_observer_is_told_what_was_left_out() {
     assert_eq!(page.items.len(), 1);
     let notes = notes.0.lock().unwrap();
     let [(body, skipped)] = notes.as_slice() else {
-        panic!("told {} times", notes.len());
+        panic!("{} notes", notes.len());
     };
     assert_eq!(body, BODY);
     assert_eq!((skipped.rows, skipped.nested), (2, 1));
@@ -384,7 +384,7 @@ async fn the_observer_is_told_what_was_left_out() {
 
 #[tokio::test]
 async fn an_answer_that_is_too_late_is_not_masked() {
-    /// The time is over once the answer is not understood.
+    /// An observer whose deadline has passed when decoding fails.
     #[derive(Default)]
     struct Late(Mutex<Vec<String>>);
     impl Observer for Late {

@@ -1,4 +1,4 @@
-//! What the SDK costs a clean build.
+//! The cost of the SDK in a clean build.
 
 use std::{
     collections::BTreeSet,
@@ -17,7 +17,7 @@ use nix::sys::{
 #[path = "../../../crates/modelarts-api/codegen/snapshots.rs"]
 mod snapshots;
 
-/// What one would write without us: a request, and JSON.
+/// The request without the SDK: reqwest and serde_json.
 const BARE: &str = r#"
 #[tokio::main]
 async fn main() {
@@ -27,7 +27,7 @@ async fn main() {
 }
 "#;
 
-/// The generated client with the least transport there can be.
+/// The generated client with a minimal transport.
 const API: &str = r#"
 use modelarts_api::{BoxFuture, Client, Context, Operation, Response, Transport, TransportError};
 
@@ -68,29 +68,30 @@ async fn main() {
 /// The dependencies of every program.
 const COMMON: &str = "serde_json = \"1\"\n\
     tokio = { version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }\n";
-/// reqwest as modelarts-api has it, which brings no TLS.
+/// reqwest with the features of modelarts-api, without TLS.
 const PLAIN: &str = "reqwest = { version = \"0.13\", default-features = false, \
     features = [\"json\", \"query\", \"stream\"] }\n";
-/// reqwest as modelarts-ext has it: TLS by rustls with ring and the platform's certificates.
+/// reqwest with the features of modelarts-ext: TLS by rustls with ring and the platform's
+/// certificates.
 const TLS: &str = "reqwest = { version = \"0.13\", default-features = false, \
     features = [\"json\", \"query\", \"stream\", \"gzip\", \"system-proxy\", \"rustls-no-provider\"] }\n\
     rustls = { version = \"0.23\", default-features = false, features = [\"std\", \"ring\", \"tls12\", \"logging\"] }\n\
     rustls-platform-verifier = \"0.7\"\n";
 
-/// Which of our crates is measured.
+/// The crate to measure.
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 pub enum Crate {
     Api,
     Ext,
 }
 
-/// A program: its name, dependencies, source, and the ratio that it may reach.
+/// A program: its name, dependencies, source, and the highest admitted ratio.
 type Case = (&'static str, String, &'static str, &'static str);
 
-/// Compares clean debug builds of small programs, each against one that does the same
-/// request with reqwest and serde_json alone.
+/// Compares clean debug builds of small programs, each with a program that sends the same request
+/// with reqwest and serde_json alone.
 pub fn compare(rounds: usize, only: Option<Crate>) -> Result<()> {
-    ensure!(rounds > 0, "--rounds is 0; measure at least once");
+    ensure!(rounds > 0, "--rounds must be at least 1");
     let generated = snapshots::join(&root().join("crates/modelarts-api/snapshots"))?;
     println!(
         "Clean debug builds, offline, rounds in turn: {rounds}; medians. Generated lines: {}.\n",
@@ -130,7 +131,7 @@ pub fn compare(rounds: usize, only: Option<Crate>) -> Result<()> {
     Ok(())
 }
 
-/// Measures programs against the first of them.
+/// Measures programs, and compares them with the first one.
 fn table(rounds: usize, cases: &[Case]) -> Result<()> {
     let programs = cases
         .iter()
@@ -140,7 +141,7 @@ fn table(rounds: usize, cases: &[Case]) -> Result<()> {
     for _ in 0..rounds {
         for ((program, costs), (name, ..)) in programs.iter().zip(&mut costs).zip(cases) {
             let cost = program.build()?;
-            // It takes long; say that something happens.
+            // A build takes minutes; this shows progress.
             eprintln!("{name}: {:.1} s CPU, {:.1} s", cost.cpu, cost.wall);
             costs.push(cost);
         }
@@ -167,7 +168,7 @@ fn table(rounds: usize, cases: &[Case]) -> Result<()> {
     Ok(())
 }
 
-/// One of our crates as a dependency.
+/// Returns a dependency on a crate of this workspace.
 fn ours(name: &str, more: &str) -> String {
     let path = root().join("crates").join(name);
     format!("{name} = {{ path = {path:?}{more} }}\n")
@@ -189,8 +190,8 @@ struct Program {
 }
 
 impl Program {
-    /// A package with these dependencies, which are downloaded already: every version is
-    /// that of the workspace.
+    /// Creates a package with these dependencies. All of them are downloaded already: the versions
+    /// are those of the workspace.
     fn new(dependencies: &str, main: &str) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         fs::create_dir(dir.path().join("src"))?;
@@ -215,12 +216,12 @@ impl Program {
             cpu: children().saturating_sub(before).as_secs_f64(),
         };
         ensure!(status.success(), "cargo build: {status}");
-        // The next one begins clean, and the disk is not ours alone.
+        // Frees the disk, and makes the next build a clean one.
         fs::remove_dir_all(self.dir.path().join("target"))?;
         Ok(cost)
     }
 
-    /// How many packages are built, those that only build scripts need among them.
+    /// Counts the packages that are built, including those that only build scripts need.
     fn crates(&self) -> Result<usize> {
         let tree = [
             "tree",
@@ -234,7 +235,7 @@ impl Program {
         ensure!(output.status.success(), "cargo tree: {}", output.status);
         let text = String::from_utf8(output.stdout).context("cargo tree")?;
         let names = text.lines().filter_map(|line| line.split_once(' '));
-        // A name and a version; what follows says what kind it is.
+        // The name and the version; the rest of the line is the kind of the package.
         let crates: BTreeSet<_> = names
             .map(|(name, rest)| (name, rest.split(' ').next()))
             .collect();
@@ -247,16 +248,17 @@ impl Program {
             .args(arguments)
             .arg("--offline")
             .env("CARGO_TARGET_DIR", self.dir.path().join("target"))
-            // Users have our crates from a registry, whose crates are not built so.
+            // Users get these crates from a registry; cargo does not build such crates
+            // incrementally.
             .env("CARGO_INCREMENTAL", "0")
-            // What the user builds this program with is not what is measured.
+            // Flags of the environment would change the measured build.
             .env_remove("RUSTFLAGS")
             .current_dir(self.dir.path());
         command
     }
 }
 
-/// The processor time of all processes that were started and have ended.
+/// The processor time of all child processes that have ended.
 fn children() -> Duration {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else {
         return Duration::ZERO;

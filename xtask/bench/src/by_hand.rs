@@ -1,9 +1,9 @@
-//! What a careful user would write without an SDK: reqwest, serde, and a few lines
-//! that sign. The whole answer is decoded into plain structs, the time of a call is
-//! limited, the status is looked at, and an error says what the service said. Nothing
-//! is sent again, no odd value is understood, and no length is limited.
+//! The baseline: a careful client without the SDK, made of reqwest, serde and a few lines for the
+//! signature. It decodes the whole answer into plain structs, limits the time of a call, checks the
+//! status, and returns errors with the text of the service. It does not retry, accepts no other
+//! spellings, and does not limit the length of answers.
 
-// Decoded because a program would, not because this one looks at it.
+// Fields are decoded because a realistic program would; this one does not read them.
 #![allow(dead_code)]
 
 use std::{
@@ -159,7 +159,7 @@ pub struct Size {
     pub unit: String,
 }
 
-/// Formatting byte by byte would be slow.
+/// Encodes bytes as hexadecimal digits; `format!` for each byte would be slow.
 fn hex(bytes: impl AsRef<[u8]>) -> String {
     const DIGITS: [char; 16] = [
         '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
@@ -173,9 +173,9 @@ fn hex(bytes: impl AsRef<[u8]>) -> String {
     text
 }
 
-/// A client of reqwest, with the limits that ours has. The features that modelarts-ext
-/// chooses for reqwest hold for the whole program; without a TLS configuration of its
-/// own this would panic.
+/// Creates a reqwest client with the timeouts of the SDK. modelarts-ext enables reqwest's TLS
+/// without a provider for the whole program; without an explicit TLS configuration, building a
+/// client would panic.
 pub fn client() -> Result<reqwest::Client> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -192,7 +192,7 @@ pub fn client() -> Result<reqwest::Client> {
         .build()?)
 }
 
-/// Gets a job, signed. Gives back the id of the request, too: support asks for it.
+/// Gets a job, signed. Also returns the request id, which support needs.
 pub async fn get(http: &reqwest::Client, base: &str, path: &str) -> Result<(Job, String)> {
     let date = jiff::Timestamp::try_from(SystemTime::now())?
         .strftime("%Y%m%dT%H%M%SZ")

@@ -1,4 +1,4 @@
-//! One get over loopback.
+//! Measures one get over loopback.
 
 use anyhow::{Result, ensure};
 use modelarts_ext::{Client, Credentials};
@@ -9,10 +9,10 @@ use crate::{
     timing::{Ratio, Round, Spent, micros},
 };
 
-/// Short rounds in turn, so that what disturbs the machine disturbs both of a pair.
+/// Number of short rounds that alternate, so that disturbances affect both sides.
 const ROUNDS: u32 = 51;
 const CALLS: u32 = 1000;
-/// Rounds that are not counted.
+/// Rounds before the measurement.
 const WARM_UP: u32 = 4;
 
 /// Compares `training_jobs().get()` with a get by hand.
@@ -31,7 +31,7 @@ pub async fn get() -> Result<()> {
             let (job, _) = by_hand::get(&by_hand, &server.url, &path).await?;
             ensure!(
                 job.status.phase == "Running",
-                "not the job that was asked for"
+                "the answer must be the requested job"
             );
         }
         let floor = floor.end();
@@ -62,7 +62,7 @@ pub async fn get() -> Result<()> {
     Ok(())
 }
 
-/// Only the gets of the one or the other.
+/// Runs only the gets of one side, for a profiler.
 #[tokio::main(flavor = "current_thread")]
 pub async fn profile(calls: u32, hand: bool) -> Result<()> {
     let server = Server::start()?;
@@ -87,13 +87,16 @@ pub fn client(url: &str) -> Result<Client> {
         .build()?)
 }
 
-/// One round of gets by the SDK.
+/// Runs one round of gets with the SDK.
 pub async fn our_round(client: &Client) -> Result<Spent> {
     let jobs = client.training_jobs();
     let round = Round::start();
     for _ in 0..CALLS {
         let job = jobs.get(JOB_ID).await?;
-        ensure!(job.name() == "leaves", "not the job that was asked for");
+        ensure!(
+            job.name() == "leaves",
+            "the answer must be the requested job"
+        );
     }
     Ok(round.end())
 }

@@ -1,4 +1,4 @@
-//! Decoding a page, against plain structs.
+//! Measures the decoding of pages, compared with plain structs.
 
 use anyhow::{Result, ensure};
 use modelarts_ext::api::{
@@ -18,10 +18,10 @@ use crate::{
 
 const ROUNDS: u32 = 25;
 const PAGES: u32 = 400;
-/// Rounds that are not counted.
+/// Rounds before the measurement.
 const WARM_UP: u32 = 2;
 
-/// Compares a page of 100 events, and one of 50 jobs.
+/// Compares the decoding of a page of 100 events and of a page of 50 jobs.
 pub fn compare() -> Result<()> {
     let events = page(20_000, 0, 100);
     let mut job: serde_json::Value = serde_json::from_str(JOB)?;
@@ -96,7 +96,7 @@ fn row<Ours: Decode, Plain: DeserializeOwned>(
     Ok(())
 }
 
-/// Only the decoding of modelarts-api, for a profiler.
+/// Runs only the decoding of modelarts-api, for a profiler.
 pub fn profile(pages: u32) -> Result<()> {
     let events = page(20_000, 0, 100);
     for _ in 0..pages {

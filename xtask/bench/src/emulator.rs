@@ -1,4 +1,4 @@
-//! The emulator: answers for each second, and ten thousand jobs from creation to completion.
+//! Measures the emulator: answers per second, and ten thousand jobs from creation to completion.
 
 use std::{
     collections::BTreeSet,
@@ -22,20 +22,20 @@ use crate::by_hand;
 
 const CONNECTIONS: usize = 32;
 const JOBS: usize = 10_000;
-/// Answers of one round.
+/// Answers per round.
 const ANSWERS: usize = 20_000;
-/// The target for all jobs.
+/// The longest admitted time for all jobs.
 const TARGET: Duration = Duration::from_secs(60);
-/// Megabytes that jobs may add in all, caches of the database included: however many there are.
+/// The memory that any number of jobs may add, including the caches of the database, in megabytes.
 const GROWTH: u64 = 64;
 const TOKEN: &str = "bench";
-/// Each simulated job writes a line.
+/// The script of the simulated jobs: each writes one line.
 const SCRIPT: &str = r#"{"default": [{"log": ["done"]}]}"#;
-/// The events of such a job: created, queuing, three of the pod, running, task started and
-/// finished, completed, billed.
+/// The number of events of such a job: created, queuing, three of the pod, running, task started
+/// and finished, completed, billed.
 const EVENTS: usize = 10;
 
-/// Runs an emulator until its input ends; the other half of [`measure`].
+/// Runs an emulator until its standard input ends; [`measure`] starts this process.
 #[tokio::main]
 pub async fn serve(place: &Path) -> Result<()> {
     let emulator = Emulator::builder()
@@ -49,7 +49,7 @@ pub async fn serve(place: &Path) -> Result<()> {
         .await?;
     println!("{}/v2/{}", emulator.url(), emulator.project_id());
     std::io::stdout().flush()?;
-    // Nothing is ever written there.
+    // The parent writes nothing; the read returns when the parent ends.
     tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await??;
     emulator.shutdown().await;
     Ok(())
@@ -75,7 +75,7 @@ pub async fn measure() -> Result<()> {
             let path = Arc::clone(&path);
             async move { site.get(&path).await.map(|_| ()) }
         };
-        // One that is not counted: the connections are made.
+        // One round before the measurement, which opens the connections.
         all(&site, CONNECTIONS, round).await?;
         let begin = Instant::now();
         all(&site, ANSWERS, round).await?;
@@ -127,7 +127,7 @@ pub async fn measure() -> Result<()> {
     ensure_bounded(before, after)
 }
 
-/// Does `work` so many times, on all connections at once.
+/// Runs `work` the given number of times, on all connections in parallel.
 async fn all<W>(site: &Arc<Site>, times: usize, work: impl Fn(Arc<Site>, usize) -> W) -> Result<()>
 where
     W: Future<Output = Result<()>> + Send + 'static,
@@ -150,7 +150,7 @@ where
     Ok(())
 }
 
-/// A running emulator, and connections to it. Dropping it ends it.
+/// A running emulator, and connections to it. The emulator ends when this is dropped.
 pub struct Site {
     child: Child,
     http: reqwest::Client,
@@ -193,7 +193,7 @@ impl Site {
         self.send(self.http.post(url).json(body)).await
     }
 
-    /// Puts jobs with a past there.
+    /// Creates jobs with a history.
     pub async fn seed(&self, seeds: &Value) -> Result<()> {
         let (origin, _) = self.project.split_once("/v2/").context("no project")?;
         let request = self.http.post(format!("{origin}/_emulator/seeds"));
@@ -213,7 +213,7 @@ impl Site {
             .ok_or_else(|| anyhow!("no id in {created}"))
     }
 
-    /// Waits until so many jobs are completed.
+    /// Waits until the given number of jobs is completed.
     async fn completed(&self, count: usize) -> Result<()> {
         let phase = json!({"key": "phase", "operator": "in", "value": ["Completed"]});
         let search = json!({"limit": 1, "filters": [phase]});
@@ -232,7 +232,7 @@ impl Site {
         }
     }
 
-    /// Names and ids of all jobs.
+    /// Returns the names and ids of all jobs.
     async fn list(&self) -> Result<Vec<(String, String)>> {
         let mut jobs = Vec::new();
         loop {
@@ -249,13 +249,13 @@ impl Site {
         }
     }
 
-    /// Whether a job has all its events and its log.
+    /// Checks that a job has all its events and its log.
     async fn check(&self, id: &str) -> Result<()> {
         let job = self.get(&format!("/training-jobs/{id}")).await?;
         ensure!(job["status"]["phase"] == "Completed", "{job}");
         let path = format!("/training-jobs/{id}/events");
         let begin = Instant::now();
-        // The last is written a moment after the job is completed.
+        // The last event is written shortly after the completion of the job.
         loop {
             let events = self.get(&path).await?;
             if events["total"] == EVENTS {
@@ -270,7 +270,7 @@ impl Site {
         Ok(())
     }
 
-    /// Resident memory in megabytes, where the system says it.
+    /// The resident memory in megabytes; `None` on systems without `/proc`.
     pub fn memory(&self) -> Option<u64> {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).ok()?;
@@ -282,12 +282,12 @@ impl Site {
     }
 }
 
-/// How it is printed.
+/// Formats a memory size for the tables.
 pub fn megabytes(memory: Option<u64>) -> String {
     memory.map_or_else(|| "?".to_owned(), |megabytes| megabytes.to_string())
 }
 
-/// Fails if there is more than [`GROWTH`] between the two.
+/// Fails if memory has grown by more than [`GROWTH`].
 pub fn ensure_bounded(before: Option<u64>, after: Option<u64>) -> Result<()> {
     if let (Some(before), Some(after)) = (before, after) {
         ensure!(

@@ -1,8 +1,8 @@
-//! Events as a service with many of them answers, in pages that count records.
+//! Pages of events, with an offset that counts records.
 
 use std::fmt::Write;
 
-/// The events of a job have so many different texts.
+/// The different messages of the events.
 const TEXTS: [&str; 4] = [
     "[worker-0][time used: 1.204s] Upload training output(parameter name: train_url) finished.",
     "Training job is running.",
@@ -10,7 +10,7 @@ const TEXTS: [&str; 4] = [
     "[worker-0] Training output(parameter name: train_url) Uploading.",
 ];
 
-/// A page of `total` events, one a second; every tenth is equal to the one before.
+/// Returns a page of `total` events, one a second; every tenth is equal to its predecessor.
 pub fn page(total: u64, offset: u64, limit: u64) -> String {
     let mut body = format!(
         r#"{{"total":{total},"limit":{limit},"offset":{offset},"order":"asc","start_time":"2024-06-10T14:13:20+08:00","end_time":"2024-06-10T15:13:20+08:00","events":["#
@@ -25,7 +25,7 @@ pub fn page(total: u64, offset: u64, limit: u64) -> String {
         if body.ends_with('}') {
             body.push(',');
         }
-        // Writing to text does not fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(
             body,
             r#"{{"time":"2024-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}+08:00","level":"Info","source":"Task","message":"{text}"}}"#

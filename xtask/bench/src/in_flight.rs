@@ -1,4 +1,4 @@
-//! A long list over a slow connection, with one page in flight and with several.
+//! Measures a long list over a slow connection, with one page in flight and with several.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const LATENCY: Duration = Duration::from_millis(20);
 const ROUNDS: u32 = 5;
 const PAGES: usize = 8;
 
-/// Compares one page at a time with eight.
+/// Compares one page in flight with eight.
 #[tokio::main(flavor = "current_thread")]
 pub async fn compare() -> Result<()> {
     let server = Server::with_events(EVENTS, LATENCY)?;
@@ -48,7 +48,7 @@ pub async fn compare() -> Result<()> {
     Ok(())
 }
 
-/// Reads all events with a client of its own, which has learned nothing yet.
+/// Reads all events with a new client, so that both measurements begin in the same state.
 async fn read(server: &Server, in_flight: usize) -> Result<Spent> {
     let client = calls::client(&server.url)?;
     let job = client.training_jobs().get(JOB_ID).await?;
@@ -58,12 +58,12 @@ async fn read(server: &Server, in_flight: usize) -> Result<Spent> {
     while events
         .try_next()
         .await
-        .context("the list broke off")?
+        .context("the list ended early")?
         .is_some()
     {
         count += 1;
     }
     let spent = round.end();
-    ensure!(count == EVENTS, "{count} events came");
+    ensure!(count == EVENTS, "{count} events were listed");
     Ok(spent)
 }

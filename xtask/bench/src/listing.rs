@@ -1,4 +1,4 @@
-//! The emulator's lists: over a million jobs against ten thousand.
+//! Measures the emulator's lists of a million jobs, compared with those of ten thousand.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -9,21 +9,21 @@ use crate::emulator::{Site, ensure_bounded, megabytes};
 
 const FEW: u64 = 10_000;
 const MANY: u64 = 1_000_000;
-/// Jobs of one seed; one was created each second.
+/// Number of jobs per seed; their creation times are one second apart.
 const BATCH: u64 = 10_000;
-/// Jobs that have not ended, in both.
+/// Number of running jobs in both emulators.
 const RUNNING: u64 = 100;
 const ROUNDS: usize = 15;
 const CALLS: usize = 20;
-/// The target for each list: so many times as long.
+/// The highest admitted ratio for each list.
 const TARGET: f64 = 3.0;
 
-/// An emulator with jobs that were created in the seconds before `end`.
+/// An emulator with jobs whose creation times precede `end`.
 struct Full {
     site: Site,
     _place: tempfile::TempDir,
     jobs: u64,
-    /// In seconds.
+    /// The end of the creation times, in seconds of Unix time.
     end: u64,
     memory: Option<u64>,
 }
@@ -64,12 +64,12 @@ impl Full {
         })
     }
 
-    /// A time so many seconds before the end.
+    /// The time the given number of seconds before the end.
     fn ago(&self, seconds: u64) -> String {
         ((self.end - seconds) * 1000).to_string()
     }
 
-    /// The searches that are measured, by name.
+    /// The measured searches, by name.
     fn searches(&self) -> Vec<(&'static str, Value)> {
         let phase = |phase: &str| json!({"key": "phase", "operator": "in", "value": [phase]});
         let name = |part: &str| json!({"key": "name", "operator": "like", "value": [part]});
@@ -114,7 +114,7 @@ impl Full {
         ]
     }
 
-    /// Milliseconds of a search.
+    /// Returns the duration of a search in milliseconds.
     async fn time(&self, search: &Value) -> Result<f64> {
         let begin = Instant::now();
         for _ in 0..CALLS {
@@ -126,7 +126,7 @@ impl Full {
     }
 }
 
-/// Measures both, in turn.
+/// Measures both emulators in turn.
 #[tokio::main]
 pub async fn measure() -> Result<()> {
     let few = Full::with(FEW).await?;

@@ -1,6 +1,7 @@
-//! Measures the client against what one would write by hand, and the emulator.
+//! Measures the client in comparison with code written by hand, and the emulator.
 //!
-//! What is said of the client is a ratio of two things measured in turn in one run, because single
+//! Figures of the client are ratios of two things measured in turn in one run, because absolute
+//! figures of a shared machine vary. See `BENCH.md` for results.
 //! figures of a shared machine say little. See `BENCH.md` for results.
 
 mod build;
@@ -31,53 +32,53 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// One get over loopback, against reqwest and serde used by hand
+    /// One get over loopback, compared with reqwest and serde used by hand
     Get,
-    /// The same get, against the official Python SDK where it is installed
+    /// The same get, compared with the official Python SDK where it is installed
     Official {
-        /// The interpreter that has huaweicloudsdkmodelarts
+        /// The Python interpreter that has huaweicloudsdkmodelarts
         #[arg(long, default_value = "python3")]
         python: String,
     },
-    /// The emulator: answers a second, ten thousand jobs, memory
+    /// The emulator: answers per second, ten thousand jobs, memory
     Emulator,
-    /// Clean builds of programs that use our crates, against one that uses reqwest alone
+    /// Clean builds of programs with these crates, compared with one that uses reqwest alone
     Build {
-        /// How often each is built
+        /// Number of builds of each program
         #[arg(long, default_value_t = 3)]
         rounds: usize,
-        /// Only programs with this crate
+        /// Measure only programs with this crate
         #[arg(long)]
         only: Option<build::Crate>,
     },
-    /// The emulator's lists over a million jobs, against ten thousand; takes minutes
+    /// The emulator's lists of a million jobs, compared with ten thousand; takes minutes
     EmulatorListing,
-    /// Only gets, for a profiler
+    /// Run gets only, for a profiler
     #[command(hide = true)]
     Profile {
         calls: u32,
-        /// Those by hand instead of those of the SDK
+        /// Run the gets by hand instead of those of the SDK
         #[arg(long)]
         by_hand: bool,
     },
-    /// An emulator in this directory; for the other commands
+    /// Run an emulator in this directory; started by the other commands
     #[command(hide = true)]
     Emulate { place: PathBuf },
-    /// Decoding pages of events and jobs, against plain structs
+    /// Decoding pages of events and jobs, compared with plain structs
     Decode,
     /// A long list over a slow connection, with one page in flight and with eight
     InFlight,
     /// The memory that a list of a million events takes
     Memory,
-    /// Only decoding, for a profiler
+    /// Run the decoding only, for a profiler
     #[command(hide = true)]
     ProfileDecode { pages: u32 },
-    /// Answers requests for a job and its events; for the other commands
+    /// Answer requests for a job and its events; started by the other commands
     #[command(hide = true)]
     Serve {
-        /// How many events the job has
+        /// Number of events of the job
         events: u64,
-        /// How long a page of them takes, in milliseconds
+        /// Delay of each page of events, in milliseconds
         delay: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! How much memory a very long list takes.
+//! Measures the memory that a very long list takes.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::{
 };
 
 const EVENTS: u64 = 1_000_000;
-/// How many events lie between two looks at the memory.
+/// Number of events between two measurements of the memory.
 const STEP: u64 = 10_000;
 
-/// Streams a million events, with the usual pages in flight.
+/// Streams a million events, with the default number of pages in flight.
 #[tokio::main(flavor = "current_thread")]
 pub async fn measure() -> Result<()> {
     if !cfg!(target_os = "linux") {
@@ -34,8 +34,8 @@ pub async fn measure() -> Result<()> {
             most = most.max(resident()?);
         }
     }
-    ensure!(count == EVENTS, "{count} events came");
-    println!("Streaming {EVENTS} events; resident memory, looked at every {STEP}:\n");
+    ensure!(count == EVENTS, "{count} events were listed");
+    println!("Streaming {EVENTS} events; resident memory, measured every {STEP}:\n");
     println!("| | MiB |\n|---|---|");
     println!("| before | {:.1} |", mib(before));
     println!("| at the most | {:.1} |", mib(most));

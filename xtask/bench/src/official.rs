@@ -1,4 +1,4 @@
-//! The official Python SDK, where it is installed.
+//! Measures the official Python SDK, where it is installed.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! A server that answers every request with the same job, or a page of events, in a
-//! process of its own so that its time and memory are not counted.
+//! A server that answers every request with the same job or a page of events. It runs in a process
+//! of its own, so that its time and memory are not counted.
 
 use std::{
     convert::Infallible,
@@ -17,13 +17,13 @@ use tokio::net::TcpListener;
 
 use crate::events::page;
 
-/// The project and the id in its paths.
+/// The project id in the paths.
 pub const PROJECT: &str = "0123456789abcdef0123456789abcdef";
 pub const JOB_ID: &str = "5e1c7b52-5d1d-4a35-9c1b-6f3a3c9d0a11";
-/// A job as the details operation answers it, with the parts that most jobs have.
+/// A job in the form of the details operation, with the fields that most jobs have.
 pub const JOB: &str = include_str!("job.json");
 
-/// Serves until the process is ended.
+/// Serves until the process is terminated.
 #[tokio::main(flavor = "current_thread")]
 pub async fn run(events: u64, delay: Duration) -> Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -37,7 +37,7 @@ pub async fn run(events: u64, delay: Duration) -> Result<()> {
                 TokioIo::new(socket),
                 service_fn(move |request| answer(request, events, delay)),
             );
-            // A client that goes away is no matter here.
+            // A client may close its connection at any time.
             let _ = connection.await;
         });
     }
@@ -78,19 +78,19 @@ async fn answer(
     Ok(response)
 }
 
-/// A running server; dropping it ends it.
+/// A running server, which ends when this is dropped.
 pub struct Server {
     child: Child,
     pub url: String,
 }
 
 impl Server {
-    /// One that only knows a job.
+    /// Starts a server for gets of a job.
     pub fn start() -> Result<Self> {
         Self::with_events(0, Duration::ZERO)
     }
 
-    /// One whose job has so many events, and that takes so long for a page of them.
+    /// Starts a server whose job has `events` events, and which delays each page of them.
     pub fn with_events(events: u64, delay: Duration) -> Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg("serve")

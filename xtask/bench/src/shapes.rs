@@ -1,6 +1,6 @@
-//! The pages that [`crate::decode`] reads, in plain structs.
+//! Plain structs for the pages that [`crate::decode`] reads.
 
-// Decoded because a program would, not because this one looks at it.
+// Fields are decoded because a realistic program would; this one does not read them.
 #![allow(dead_code)]
 
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub struct Event {
     pub message: String,
 }
 
-/// Jobs in structs of one kind or another.
+/// A page of jobs, generic over the struct of a job.
 #[derive(Deserialize)]
 pub struct Jobs<Job> {
     pub total: i64,

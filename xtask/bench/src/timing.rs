@@ -1,10 +1,10 @@
-//! Figures of rounds that take turns.
+//! The processor and wall time of rounds, and their medians.
 
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
-/// What one round took.
+/// The time that one round took.
 #[derive(Clone, Copy, Debug)]
 pub struct Spent {
     pub wall: Duration,
@@ -35,17 +35,17 @@ impl Round {
 
 /// The processor time of this process.
 fn cpu() -> Duration {
-    // The clock exists wherever this compiles.
+    // The clock exists on every system that this compiles for.
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
-/// The middle one of some figures.
+/// The median of some figures.
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The ratio of two kinds of rounds, pair by pair.
+/// The ratio of two kinds of rounds, computed pair by pair.
 pub struct Ratio {
     pub wall: f64,
     pub cpu: f64,
@@ -68,7 +68,7 @@ impl Ratio {
     }
 }
 
-/// Microseconds for each of `calls`, in the middle round.
+/// The median of microseconds per call.
 pub fn micros(rounds: &[Spent], calls: u32, part: fn(&Spent) -> Duration) -> f64 {
     median(
         rounds

@@ -1,4 +1,4 @@
-//! A transcript against the description, the generated types and the emulator.
+//! Compares a transcript with the description, the generated types and the emulator.
 
 use anyhow::Result;
 use modelarts_payload::{compare::Kind, schemas};
@@ -11,7 +11,7 @@ use crate::{
     transcript::{Call, Transcript},
 };
 
-/// Prints the differences, and says whether there are none.
+/// Prints the differences, and returns whether there are none.
 pub async fn run(description: &Description, transcript: &Transcript) -> Result<bool> {
     let mut differences = Differences::default();
     for call in &transcript.calls {
@@ -59,7 +59,7 @@ fn check(
             );
         }
     }
-    // A request that was refused may be wrong.
+    // A rejected request may be invalid.
     if let (Some(body), Some(schema), true) =
         (&call.request, description.request(operation), status < 400)
     {
@@ -94,7 +94,7 @@ fn check(
     }
     if status >= 400
         && let Some(code) = call.answer.as_ref().and_then(|it| it["error_code"].as_str())
-        // The codes of gateways are their own.
+        // Gateways have error codes of their own.
         && !code.starts_with("APIGW.")
         && !description.documents(operation, status, code)
     {
@@ -105,7 +105,7 @@ fn check(
     }
 }
 
-/// A body against its schema, and through the type of the schema.
+/// Compares a body with its schema, and with the result of decoding and encoding its type.
 fn both(
     description: &Description,
     schema: &Value,
@@ -137,7 +137,7 @@ fn both(
     }
 }
 
-/// A JSON pointer with `*` for the numbers of elements.
+/// Replaces the indices of elements in a JSON pointer by `*`.
 fn any_element(pointer: &str) -> String {
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|c| c.is_ascii_digit());
     let parts = pointer

@@ -17,28 +17,28 @@ use tokio::task::JoinHandle;
 
 use crate::record::{read_job, step};
 
-/// How long the service may take to stop a job.
+/// The longest time that the service may take to stop a job.
 const GRACE: Duration = Duration::from_secs(180);
-/// How often a deletion is tried, and looked at.
+/// The number of attempts to delete a job and to see it gone.
 const DELETIONS: u32 = 120;
 const BETWEEN_DELETIONS: Duration = Duration::from_secs(1);
 
-/// The job to create.
+/// The options of the job to create.
 #[derive(Args, Debug)]
 pub struct Create {
-    /// Create a job too, the cheapest there is, watch it, and delete it; this may cost money
+    /// Also create the cheapest possible job, watch it and delete it; this may cost money
     #[arg(long, requires = "record")]
     create: bool,
-    /// Stop and delete the job after so many minutes, also a fraction
+    /// Stop and delete the job after this many minutes, fractions included
     #[arg(long, value_name = "N", default_value_t = 15.0, requires = "create", value_parser = minutes)]
     budget_minutes: f64,
-    /// Do not ask before the job is created
+    /// Create the job without asking for confirmation
     #[arg(long, requires = "create")]
     yes: bool,
-    /// The flavor; the cheapest of the public pool if nothing is said
+    /// The flavor; the cheapest of the public pool if not given
     #[arg(long, value_name = "ID", requires = "create")]
     flavor: Option<String>,
-    /// The image, such as organization/name:tag; that of a preset engine if nothing is said
+    /// The image, such as organization/name:tag; that of a preset engine if not given
     #[arg(
         long,
         value_name = "IMAGE",
@@ -60,7 +60,7 @@ pub struct Create {
     /// The directory of the code, such as obs://bucket/code/
     #[arg(long, value_name = "OBS", requires = "create")]
     code_dir: Option<String>,
-    /// A file in the directory of the code that runs instead of the command
+    /// A file in the directory of the code, which runs instead of the command
     #[arg(long, value_name = "OBS", requires_all = ["code_dir", "engine"])]
     boot_file: Option<String>,
     /// A directory for the logs, such as obs://bucket/logs/
@@ -69,12 +69,13 @@ pub struct Create {
 }
 
 impl Create {
-    /// True if a job is to be created.
+    /// Returns whether a job is to be created.
     pub fn is_wanted(&self) -> bool {
         self.create
     }
 
-    /// Refuses, before anything is sent, to create a job without `--yes` if stdin is no terminal.
+    /// Fails if a job is to be created without `--yes` and stdin is not a terminal. Called before
+    /// anything is sent.
     pub fn can_ask(&self) -> Result<()> {
         ensure!(
             !self.create || self.yes || io::stdin().is_terminal(),
@@ -84,9 +85,9 @@ impl Create {
         Ok(())
     }
 
-    /// Creates the job, watches it and deletes it, also if something fails on the way.
+    /// Creates the job, watches it and deletes it, the latter also after errors.
     pub async fn run(&self, client: &Client) -> Result<()> {
-        // Ctrl-C no longer ends the program.
+        // From here on, Ctrl-C no longer ends the program.
         let stop = tokio::spawn(stop_signal());
         let Some(job) = self.plan(client).await? else {
             return Ok(());
@@ -96,7 +97,7 @@ impl Create {
             .as_str()
             .unwrap_or_default()
             .to_owned();
-        // Not given up in the middle: a creation that was sent must be known.
+        // Not cancelled on a signal, because the id of the job is only known after the answer.
         let job = match job.submit().await {
             Ok(job) => job,
             Err(error) if error.is_uncertain() => {
@@ -112,7 +113,7 @@ impl Create {
 
     async fn plan(&self, client: &Client) -> Result<Option<CreateJob>> {
         let (flavor, about, cards) = match &self.flavor {
-            Some(id) => (id.clone(), "as you said".to_owned(), false),
+            Some(id) => (id.clone(), "as given".to_owned(), false),
             None => {
                 let flavors = client.flavors(None).collect(1000).await;
                 cheapest(flavors.context("the flavors are not known; give --flavor")?)?
@@ -144,13 +145,13 @@ impl Create {
         if let Some(path) = &self.log_dir {
             job = job.log_path(path);
         }
-        // Should this program or its machine die, the service stops the job.
+        // If this program or its machine fails, the service stops the job.
         let hours = self.budget().as_secs() / 3600 + 1;
         job = job.auto_stop(Duration::from_secs(hours * 3600));
         eprintln!(
             "A job will be created at {}, and deleted when it has ended, or after {} minutes:\n  \
-             flavor  {flavor} ({about})\n  runs    {code}\nWhat it costs is between you and \
-             the operator of the service.",
+             flavor  {flavor} ({about})\n  runs    {code}\nThe operator of the service may \
+             charge for it.",
             client.endpoint(),
             self.budget_minutes,
         );
@@ -165,7 +166,7 @@ impl Create {
         Duration::from_secs_f64(self.budget_minutes * 60.0)
     }
 
-    /// Until the end of the job, or of the budget, or a signal.
+    /// Watches the job until it ends, the budget is used up, or a signal arrives.
     async fn watch(&self, client: &Client, job: &Job, stop: JoinHandle<()>) -> Result<()> {
         let wait = job.wait().timeout(self.budget());
         match select(pin!(async { wait.await }), stop).await {
@@ -185,7 +186,7 @@ impl Create {
         }
     }
 
-    /// Looks for a job of which it is not known whether it was created.
+    /// Looks for a job after a creation with an uncertain result.
     async fn settle(&self, client: &Client, name: &str) -> Result<()> {
         let list = client
             .training_jobs()
@@ -196,7 +197,7 @@ impl Create {
         for job in found.into_iter().filter(|job| job.name() == name) {
             delete(client, job).await?;
         }
-        bail!("the creation was not certain")
+        bail!("the result of the creation is unknown")
     }
 }
 
@@ -213,7 +214,7 @@ async fn delete(client: &Client, mut job: Job) -> Result<()> {
         step("stop it", job.terminate()).await;
         step("wait for that", async { job.wait().timeout(GRACE).await }).await;
     }
-    // The service may go on showing a job for a while after it has accepted the deletion.
+    // The service may show a job for some time after it has accepted the deletion.
     let mut accepted = false;
     for _ in 0..DELETIONS {
         accepted = accepted || step("delete it", job.delete()).await.is_some();
@@ -228,8 +229,8 @@ async fn delete(client: &Client, mut job: Job) -> Result<()> {
     bail!("the job {id} is still there; delete it in the console, as it may cost money")
 }
 
-/// A flavor that is free if there is one, else without cards, the fewest units, cores and memory.
-/// Also why, and whether it has cards.
+/// Chooses a free flavor if there is one, otherwise one without cards, with the fewest units, cores
+/// and memory. Also returns the reason, and whether the flavor has cards.
 fn cheapest(flavors: Vec<TrainingFlavor>) -> Result<(String, String, bool)> {
     let rank = |flavor: &TrainingFlavor| {
         let info = flavor.flavor_info.as_ref();
@@ -261,8 +262,8 @@ fn cheapest(flavors: Vec<TrainingFlavor>) -> Result<(String, String, bool)> {
     Ok((flavor.flavor_id.unwrap_or_default(), about, cards))
 }
 
-/// The image of a preset engine, without the address of its registry: a full address was refused.
-/// Engines that run as in version 1 of the API come last.
+/// Chooses the image of a preset engine, without the address of its registry, because the service
+/// rejects a full address. Engines that run as in version 1 of the API come last.
 fn preset(mut engines: Vec<TrainingEngine>, cards: bool) -> Result<String> {
     engines.sort_by_key(|engine| engine.v1_compatible == Some(true));
     let images = engines.into_iter().filter_map(|engine| {
@@ -283,7 +284,7 @@ fn preset(mut engines: Vec<TrainingEngine>, cards: bool) -> Result<String> {
     })
 }
 
-/// Asks, and reads the answer on a detached thread, as Ctrl-C says no.
+/// Asks for confirmation. Reads the answer on a detached thread, because Ctrl-C means no.
 async fn confirmed(mut input: impl BufRead + Send + 'static) -> bool {
     eprint!("Create it? [y/N] ");
     let (tell, told) = futures::channel::oneshot::channel();
@@ -300,7 +301,7 @@ async fn confirmed(mut input: impl BufRead + Send + 'static) -> bool {
     }
 }
 
-/// Ctrl-C, the end of the terminal, or the request of the system to end.
+/// Completes on Ctrl-C, the end of the terminal, or a termination request of the system.
 async fn stop_signal() {
     #[cfg(unix)]
     {
@@ -377,7 +378,7 @@ mod tests {
         ] {
             assert_eq!(confirmed(answer.as_bytes()).await, create, "{answer:?}");
         }
-        // An answer that cannot be read is none.
+        // An answer that cannot be read means no.
         assert!(!confirmed(&b"\xff\ny\n"[..]).await);
     }
 

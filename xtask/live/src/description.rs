@@ -1,5 +1,5 @@
-//! The description, taken apart: operations by their paths, and schemas that values are held
-//! against, field by field.
+//! The parts of the description that a transcript is compared with: operations by path, and schemas
+//! field by field.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
-/// The OpenAPI description that the types are made from.
+/// The OpenAPI description from which the types are generated.
 pub struct Description {
     root: Value,
     operations: Vec<Operation>,
@@ -17,13 +17,13 @@ pub struct Description {
 pub struct Operation {
     /// The operationId.
     pub id: String,
-    /// In upper case.
+    /// The HTTP method in upper case.
     method: String,
-    /// Begins with `/v2/{project_id}/`.
+    /// The path, which begins with `/v2/{project_id}/`.
     pub path: String,
-    /// The operation itself.
+    /// The definition of the operation.
     value: Value,
-    /// With those of its path.
+    /// The parameters of the operation and of its path.
     parameters: Vec<Value>,
 }
 
@@ -31,23 +31,23 @@ pub struct Operation {
 pub enum Declared<'a> {
     /// The status is not declared.
     Nothing,
-    /// The status is, without a body.
+    /// The status is declared without a body.
     NoBody,
-    /// Its schema.
+    /// The status is declared with a body of this schema.
     Body(&'a Value),
 }
 
-/// A value that is not as described.
+/// A value that differs from its description.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
-    /// Where it is; `*` stands for any element of a list.
+    /// The place of the value; `*` stands for any element of a list.
     pub place: String,
     /// The difference, in words.
     pub text: String,
 }
 
 impl Description {
-    /// The one that the crate `modelarts-api` was generated from.
+    /// Loads the description that the crate `modelarts-api` was generated from.
     pub fn load() -> Result<Self> {
         let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION)
             .context("openapi/modelarts.yaml is not YAML")?;
@@ -72,7 +72,7 @@ impl Description {
                 });
             }
         }
-        // `training-jobs/batch-delete` comes before `training-jobs/{training_job_id}`.
+        // Sorts `training-jobs/batch-delete` before `training-jobs/{training_job_id}`.
         operations.sort_by_key(|it| it.path.matches('{').count());
         Self { root, operations }
     }
@@ -82,7 +82,7 @@ impl Description {
         self.root["info"]["version"].as_str().unwrap_or_default()
     }
 
-    /// The operation that a request is for, with the values of its path.
+    /// Returns the operation of a request, with the values of its path parameters.
     pub fn find(&self, method: &str, path: &str) -> Option<(&Operation, BTreeMap<String, String>)> {
         let sent: Vec<&str> = path.split('/').collect();
         self.operations.iter().find_map(|operation| {
@@ -105,24 +105,24 @@ impl Description {
         })
     }
 
-    /// The operation with this id.
+    /// Returns the operation with this id.
     pub fn operation(&self, id: &str) -> Option<&Operation> {
         self.operations.iter().find(|it| it.id == id)
     }
 
-    /// The schema of what an operation is sent.
+    /// Returns the schema of the request body of an operation.
     pub fn request<'a>(&'a self, operation: &'a Operation) -> Option<&'a Value> {
         let body = resolve(&self.root, operation.value.get("requestBody")?);
         body.pointer("/content/application~1json/schema")
     }
 
-    /// The schema of a parameter in the query.
+    /// Returns the schema of a query parameter.
     pub fn query<'a>(&self, operation: &'a Operation, name: &str) -> Option<&'a Value> {
         let declared = |it: &&Value| it["in"] == "query" && it["name"] == name;
         operation.parameters.iter().find(declared)?.get("schema")
     }
 
-    /// The answer that an operation declares for a status.
+    /// Returns the answer that an operation declares for a status.
     pub fn answer<'a>(&'a self, operation: &'a Operation, status: u16) -> Declared<'a> {
         let keys = [status.to_string(), format!("{}XX", status / 100)];
         let response = keys
@@ -137,7 +137,7 @@ impl Description {
         }
     }
 
-    /// True if the operation documents this code with this status.
+    /// Returns whether the operation documents this code with this status.
     pub fn documents(&self, operation: &Operation, status: u16, code: &str) -> bool {
         let own = operation.value["x-error-codes"].as_array();
         let is_own = own.into_iter().flatten().any(|own| own == code);
@@ -149,7 +149,7 @@ impl Description {
         })
     }
 
-    /// A schema together with those that it is made of.
+    /// Returns the keywords of a schema and of its parts.
     pub fn facts<'a>(&'a self, schema: &'a Value) -> Facts<'a> {
         let mut facts = Facts::default();
         self.collect(schema, true, &mut facts);
@@ -180,13 +180,13 @@ impl Description {
         }
     }
 
-    /// The name of a schema that is a reference, as answers and requests are.
+    /// Returns the name of a schema that is a reference, as those of answers and requests are.
     pub fn name(schema: &Value) -> Option<&str> {
         schema["$ref"].as_str()?.rsplit('/').next()
     }
 
-    /// All differences between a value and a schema. Formats, patterns and lengths of texts are
-    /// left alone: they are not the same after redaction.
+    /// Returns all differences between a value and a schema. Formats, patterns and lengths of texts
+    /// are not compared, because redaction changes them.
     pub fn differences(&self, schema: &Value, value: &Value) -> BTreeSet<Difference> {
         let mut found = BTreeSet::new();
         self.compare("", schema, value, &mut found);
@@ -207,7 +207,8 @@ impl Description {
         }
         match value {
             Value::String(text) => {
-                // `K8s` is `K8S`: the service spells it in both ways.
+                // Known values are compared without case, because the service spells `K8S` also as
+                // `K8s`.
                 let is_known = |known: &&str| known.eq_ignore_ascii_case(text);
                 let open = facts.known.is_empty() || text.is_empty();
                 if !open && !facts.known.iter().any(is_known) {
@@ -263,17 +264,17 @@ impl Description {
     }
 }
 
-/// The keywords of a schema and of all that it is made of.
+/// The keywords of a schema and of its parts.
 #[derive(Default)]
 pub struct Facts<'a> {
     nullable: bool,
     types: BTreeSet<&'a str>,
-    /// The values of an enumeration, also of one that the service may extend.
+    /// The values of an enumeration, closed or open.
     pub known: BTreeSet<&'a str>,
     required: BTreeSet<&'a str>,
     minimum: Option<f64>,
     maximum: Option<f64>,
-    /// Of the elements of a list.
+    /// The schema of the elements of a list.
     pub items: Option<&'a Value>,
     additional: Option<&'a Value>,
     properties: BTreeMap<&'a str, &'a Value>,
@@ -281,9 +282,9 @@ pub struct Facts<'a> {
 
 /// The description of a member of an object.
 pub enum Member<'a> {
-    /// It is described by its name.
+    /// A schema for the member with this name.
     Named(&'a Value),
-    /// The object is a map, and this describes each of its values.
+    /// A schema for all values of a map.
     OfMap(&'a Value),
     /// The object may have any members.
     Free,
@@ -292,7 +293,7 @@ pub enum Member<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// The description of the member with this name.
+    /// Returns the description of the member with this name.
     pub fn property(&self, name: &str) -> Member<'a> {
         match (self.properties.get(name), self.additional) {
             (Some(schema), _) => Member::Named(schema),
@@ -320,7 +321,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The type of a value, for a sentence.
+/// Returns the type of a value, for messages.
 pub fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -343,7 +344,7 @@ fn resolve<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
     value
 }
 
-/// All texts of a description: what the service's own words are.
+/// Passes all texts of a description to `found`: the vocabulary of the service.
 pub fn texts<'a>(value: &'a Value, found: &mut impl FnMut(&'a str)) {
     match value {
         Value::String(text) => found(text),
@@ -356,7 +357,7 @@ pub fn texts<'a>(value: &'a Value, found: &mut impl FnMut(&'a str)) {
 fn of_members<'a>(members: &'a Map<String, Value>, found: &mut impl FnMut(&'a str)) {
     for (name, value) in members {
         found(name);
-        // Names in examples are invented.
+        // Names in examples are fictitious.
         if !matches!(name.as_str(), "example" | "examples") {
             texts(value, found);
         }
@@ -364,7 +365,7 @@ fn of_members<'a>(members: &'a Map<String, Value>, found: &mut impl FnMut(&'a st
 }
 
 impl Description {
-    /// The values of all enumerations.
+    /// Returns the values of all enumerations.
     pub fn known_values(&self) -> BTreeSet<String> {
         let schemas = self.root["components"]["schemas"].as_object();
         let schemas = schemas.into_iter().flat_map(Map::values);
@@ -372,7 +373,7 @@ impl Description {
         known.map(str::to_owned).collect()
     }
 
-    /// The values of the enumerations that occur in requests.
+    /// Returns the values of the enumerations that occur in requests.
     pub fn sent_values(&self) -> BTreeSet<&str> {
         let (mut seen, mut values) = (BTreeSet::new(), BTreeSet::new());
         let mut left: Vec<&Value> = self
@@ -397,7 +398,7 @@ impl Description {
         values
     }
 
-    /// The keys that the description names in the text about the maps with these names.
+    /// Returns the keys that the description names in the text about the maps with these names.
     pub fn switches(&self, maps: &[&str]) -> BTreeSet<&str> {
         let schemas = self.root["components"]["schemas"].as_object();
         let schemas = schemas.into_iter().flat_map(Map::values);
@@ -410,7 +411,7 @@ impl Description {
             .collect()
     }
 
-    /// The words of the description, but for those of its examples.
+    /// Returns the words of the description, without those of its examples.
     pub fn words(&self) -> BTreeSet<&str> {
         let mut words = BTreeSet::new();
         texts(&self.root, &mut |text| {

@@ -12,23 +12,23 @@ pub enum Party {
     Emulator,
 }
 
-/// The differences of each operation, and how many calls have each of them.
+/// The differences of each operation, and the number of calls with each of them.
 #[derive(Default)]
 pub struct Differences(BTreeMap<String, BTreeMap<(Party, String), usize>>);
 
 impl Differences {
-    /// Adds one.
+    /// Adds a difference.
     pub fn add(&mut self, operation: &str, party: Party, text: String) {
         let of_operation = self.0.entry(operation.to_owned()).or_default();
         *of_operation.entry((party, text)).or_default() += 1;
     }
 
-    /// The number of different ones.
+    /// Returns the number of distinct differences.
     pub fn count(&self) -> usize {
         self.0.values().map(BTreeMap::len).sum()
     }
 
-    /// Prints them by operation.
+    /// Prints the differences by operation.
     pub fn print(&self) {
         for (operation, differences) in &self.0 {
             println!("{operation}");
@@ -49,12 +49,12 @@ impl Differences {
     }
 }
 
-/// The name that the differences of a call stand under.
+/// Returns the name under which the differences of a call are listed.
 pub fn label(call: &Call) -> &str {
     call.operation.as_deref().unwrap_or("unknown operation")
 }
 
-/// A place, for a reader.
+/// Formats a place for messages.
 pub fn shown(place: &str) -> &str {
     if place.is_empty() { "(body)" } else { place }
 }

@@ -27,7 +27,7 @@ use reqwest::Url;
 
 use crate::{create::Create, description::Description, recorder::Recorder, transcript::Transcript};
 
-/// The program itself failed; 1 says that there are differences.
+/// The exit code for errors of the program; 1 means that there are differences.
 const FAILED: u8 = 2;
 
 #[derive(Parser)]
@@ -39,10 +39,10 @@ const FAILED: u8 = 2;
 struct Cli {
     #[command(flatten)]
     action: Action,
-    /// The cloud, huawei or otc, where the endpoint does not tell
+    /// The cloud, huawei or otc, if it does not follow from the endpoint
     #[arg(long, value_name = "CLOUD", value_parser = ["huawei", "otc"])]
     cloud: Option<String>,
-    /// The job that has ended whose events and logs are read; the newest if nothing is said
+    /// A job that has ended, whose events and logs are read; the newest if not given
     #[arg(long, value_name = "ID", requires = "record")]
     job: Option<String>,
     #[command(flatten)]
@@ -55,14 +55,14 @@ struct Action {
     /// Call the service that the environment names, and write a redacted transcript
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Say how a transcript differs from the description, the types and the emulator
+    /// Print the differences between a transcript and the description, the types and the emulator
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // There is no default yet; if there is one, it is as good.
+    // Fails if a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match run(Cli::parse()).await {
         Ok(true) => ExitCode::SUCCESS,
@@ -84,7 +84,7 @@ async fn run(cli: Cli) -> Result<bool> {
         bail!("one of --record and --compare must be given");
     };
     cli.create.can_ask()?;
-    // A session that cannot be written is not begun.
+    // Checks the directory before any request is sent.
     let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
     ensure!(
@@ -146,7 +146,7 @@ async fn record(cli: &Cli, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Values of the environment that identify the user.
+/// Returns values of the environment that identify the user.
 fn secrets() -> impl Iterator<Item = String> {
     const PREFIXES: [&str; 3] = ["HUAWEICLOUD_", "OS_", "MODELARTS_"];
     const PARTS: [&str; 13] = [

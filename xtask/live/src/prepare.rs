@@ -1,4 +1,4 @@
-//! Puts into an emulator what the calls of a transcript are about.
+//! Creates in an emulator the objects that the calls of a transcript refer to.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,8 +18,8 @@ use crate::{
 };
 
 impl Replay {
-    /// Jobs, directories, and the names of what the emulator has in place of the service's
-    /// flavors, engines and pools. Says which jobs could not be put there as they are.
+    /// Creates jobs and directories, and maps the flavors, engines and pools of the service to
+    /// those of the emulator. Returns the jobs that could not be created as they are.
     pub(crate) async fn prepare(
         &mut self,
         description: &Description,
@@ -47,7 +47,7 @@ impl Replay {
         self.jobs(description, transcript).await
     }
 
-    /// The jobs that the transcript shows and does not create.
+    /// Creates the jobs that the transcript shows but does not create.
     async fn jobs(
         &mut self,
         description: &Description,
@@ -64,10 +64,11 @@ impl Replay {
         jobs.extend(details.values());
         let mut seen = self.created.clone();
         jobs.retain(|job| id_of(job).is_some_and(|id| seen.insert(id.to_owned())));
-        // In lists the newest comes first.
+        // Lists show the newest job first.
         jobs.reverse();
         jobs.sort_by_key(|job| job["metadata"]["create_time"].as_i64());
-        // Not their own times: the emulator clears logs away as the service does.
+        // Uses current times instead of the job's own, because the emulator deletes old logs as the
+        // service does.
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
         let first = now - Duration::from_secs(jobs.len() as u64);
         let mut failed = Vec::new();
@@ -84,8 +85,8 @@ impl Replay {
         Ok(failed)
     }
 
-    /// The job as the transcript shows it, or ended. Else a plain one under its id, which is
-    /// `missing`. The error says why it is not as shown.
+    /// Creates the job as the transcript shows it, possibly ended. If that fails, creates a plain
+    /// job under its id, which is `missing`, and returns the reason.
     async fn seed(
         &mut self,
         description: &Description,
@@ -127,12 +128,12 @@ impl Replay {
         Ok(why.map_or(Ok(()), Err))
     }
 
-    /// Directories and files that a request names, in the emulator's OBS.
+    /// Creates the directories and files that a request names, in the emulator's OBS.
     fn objects(&self, body: &Value) -> Result<()> {
         match body {
             Value::String(text) => {
                 let path = text.strip_prefix("obs://").or(text.strip_prefix('/'));
-                // Only those that redaction has named.
+                // Only directories with the names that redaction writes.
                 let Some(path) = path.filter(|it| it.starts_with("bucket-") && !it.contains(".."))
                 else {
                     return Ok(());
@@ -155,7 +156,7 @@ impl Replay {
     }
 }
 
-/// A job with what the transcript tells of it, but for what it runs.
+/// Builds a job with the facts of the transcript, without its command.
 fn seed(transcript: &Transcript, id: &str, job: &Value) -> Value {
     let has = |name: &str, member: &str| {
         let of_job = |it: &&Call| is(it, name) && it.job() == Some(id);
@@ -184,8 +185,8 @@ fn seed(transcript: &Transcript, id: &str, job: &Value) -> Value {
     seed
 }
 
-/// Adds to the roles of a job how many nodes they have, which answers do not show: each node has a
-/// task that is named after its role, such as `worker-0`.
+/// Adds the number of nodes to the roles of a job, which answers do not show: each node has a task
+/// that is named after its role, such as `worker-0`.
 fn count_nodes(body: &mut Value, tasks: &Value) {
     let names: Vec<&str> = tasks
         .as_array()
@@ -206,7 +207,7 @@ fn count_nodes(body: &mut Value, tasks: &Value) {
     }
 }
 
-/// The part of a value that a schema describes.
+/// Returns the part of a value that a schema describes.
 fn described(description: &Description, schema: &Value, value: &Value) -> Value {
     let facts = description.facts(schema);
     match value {

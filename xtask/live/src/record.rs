@@ -1,4 +1,4 @@
-//! Reads what can be read without changing anything.
+//! Calls all read operations of the service.
 
 use std::future::Future;
 
@@ -10,12 +10,12 @@ use modelarts_ext::{
     types::Phase,
 };
 
-/// Rows of a page: few, so that there are two pages soon.
+/// Rows of a page; few, so that most lists have a second page.
 const ROWS: u32 = 10;
-/// Pages of a list: the second tells what an offset counts.
+/// Pages of a list; the second shows the unit of the offset.
 const PAGES: usize = 2;
 
-/// Says on stderr how a step went. Its error is a finding, and the next step is tried.
+/// Prints the result of a step on stderr. An error is a finding; the next step still runs.
 pub async fn step<T>(name: &str, work: impl Future<Output = Result<T, Error>>) -> Option<T> {
     said(name, work.await)
 }
@@ -33,8 +33,8 @@ fn said<T>(name: &str, result: Result<T, Error>) -> Option<T> {
     }
 }
 
-/// Why no other call can succeed either: no answer, or a refusal of the gateway. Five refusals in
-/// a row lock the access key.
+/// Returns the reason why every other call would fail as well: no answer, or a rejection by the
+/// gateway. Five rejections in a row lock the access key.
 fn hopeless(error: &Error) -> Option<&'static str> {
     let of_service = error.code().is_some_and(|it| it.starts_with("ModelArts."));
     match error.status() {
@@ -44,8 +44,8 @@ fn hopeless(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Lists, catalogues, and all about one job that has ended. Fails if the first call shows that the
-/// others would fail too.
+/// Reads lists, catalogues and everything about one job that has ended. Fails if the first call
+/// shows that all others would fail.
 pub async fn read_all(client: &Client, job: Option<&str>) -> anyhow::Result<()> {
     let flavors = client.flavors(None).page_size(ROWS).in_flight(1).pages();
     let flavors = two_pages(flavors).await;
@@ -92,13 +92,13 @@ pub async fn read_all(client: &Client, job: Option<&str>) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The first pages. Later ones tell nothing new.
+/// Reads the first pages of a list; later ones add no information.
 async fn two_pages<T>(pages: PageStream<Page<T>>) -> Result<usize, Error> {
     let pages: Vec<_> = pages.take(PAGES).try_collect().await?;
     Ok(pages.len())
 }
 
-/// All that there is about a job but its details.
+/// Reads everything about a job except its details.
 pub async fn read_job(client: &Client, job: &Job) {
     step("its runs", job.task_history().collect(100)).await;
     step("its stages", job.stages().collect(100)).await;

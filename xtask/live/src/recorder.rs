@@ -1,4 +1,4 @@
-//! Sends the requests of a client, and keeps each with its answer.
+//! A connector that sends the requests of a client and records each with its answer.
 
 use std::{
     fmt,
@@ -13,7 +13,7 @@ use modelarts_ext::connector::{ConnectorError, HttpConnector};
 use parking_lot::Mutex;
 use reqwest::{Request, Response, Url};
 
-/// A request as it was sent, without its headers, and the answer.
+/// A request without its headers, and its answer.
 pub struct Exchange {
     pub method: String,
     pub url: Url,
@@ -30,7 +30,7 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// A connector for a client.
+/// A recording connector, for one client.
 #[derive(Clone, Default)]
 pub struct Recorder(Arc<Inner>);
 
@@ -48,12 +48,12 @@ impl fmt::Debug for Recorder {
 }
 
 impl Recorder {
-    /// Takes all that was sent until now.
+    /// Takes all exchanges recorded so far.
     pub fn take(&self) -> Vec<Exchange> {
         std::mem::take(&mut self.0.exchanges.lock())
     }
 
-    /// The statuses of the answers until now.
+    /// Returns the statuses of all answers so far.
     pub fn statuses(&self) -> Vec<Option<u16>> {
         let exchanges = self.0.exchanges.lock();
         let status = |it: &Exchange| it.answer.as_ref().ok().map(|answer| answer.status);
@@ -98,7 +98,8 @@ impl Recorder {
         })
     }
 
-    /// The emulator needs neither certificates nor a proxy; they may be missing there.
+    /// Returns the HTTP client for a URL. The one for plain HTTP loads neither certificates nor
+    /// proxy settings, which may be unavailable where an emulator runs.
     fn client(&self, url: &Url) -> Result<reqwest::Client, reqwest::Error> {
         let plain = url.scheme() == "http";
         let place = if plain {
@@ -109,7 +110,7 @@ impl Recorder {
         if let Some(client) = place.get() {
             return Ok(client.clone());
         }
-        // The client above decides about redirects and sends again.
+        // Redirects and retries are the decision of the client that uses this connector.
         let builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never().max_retries_per_request(0))
@@ -123,7 +124,7 @@ impl Recorder {
     }
 }
 
-/// An error without the address that it is about.
+/// Describes an error without its address.
 fn kind(error: &reqwest::Error) -> &'static str {
     match error {
         error if error.is_connect() => "no connection",

@@ -1,4 +1,4 @@
-//! The requests of a transcript, sent to an emulator.
+//! Sends the requests of a transcript to an emulator.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,12 +19,12 @@ use crate::{
 
 const TOKEN: &str = "replay";
 const RUNNING: &str = "Running";
-/// The phases that a job does not leave.
+/// The final phases of a job.
 pub(crate) const FINAL: [&str; 4] = ["Completed", "Failed", "Terminated", "Abnormal"];
-/// How long an emulated job may take to come to its end.
+/// The longest time that an emulated job may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Replays what can be replayed, and says why the rest is not.
+/// Replays the calls that can be replayed, and gives the reason for each of the others.
 pub async fn run(
     description: &Description,
     transcript: &Transcript,
@@ -59,17 +59,17 @@ enum Replayed {
 pub(crate) struct Replay {
     pub(crate) emulator: Emulator,
     http: reqwest::Client,
-    /// The emulator's own ids, for those of the transcript.
+    /// The ids in the emulator, by those in the transcript.
     ids: BTreeMap<String, String>,
     /// Jobs that the transcript creates.
     pub(crate) created: BTreeSet<String>,
-    /// Jobs that the transcript shows, and that the emulator does not have as they are.
+    /// Jobs that the transcript shows and that could not be created in the emulator as they are.
     pub(crate) missing: BTreeSet<String>,
-    /// True if the job was running in the last details.
+    /// True if the job was running in its last details.
     runs: bool,
-    /// Those of them that were deleted.
+    /// Jobs that the transcript deletes.
     deleted: BTreeSet<String>,
-    /// Flavors, engines and pools that the emulator has, for those that it has not.
+    /// The replacements for flavors, engines and pools that the emulator lacks.
     pub(crate) instead: BTreeMap<&'static str, (BTreeSet<String>, String)>,
 }
 
@@ -81,7 +81,7 @@ impl Replay {
             Some("otc") => builder = builder.cloud(Cloud::Otc),
             _ => {}
         }
-        // The created job ends as it did, or runs until it is stopped.
+        // The created job ends as in the transcript, or runs until it is stopped.
         let stopped =
             |call: &Call| is(call, "StopTrainingJob") && call.status.is_some_and(|it| it < 300);
         let created = created(transcript);
@@ -129,7 +129,7 @@ impl Replay {
             return not("the service was busy or failed");
         }
         if call.job().is_some_and(|job| self.missing.contains(job)) {
-            return not("its job could not be put into the emulator as it is");
+            return not("the emulator cannot have its job in that state");
         }
         if let Some(job) = call.job().filter(|job| self.created.contains(*job)) {
             if self.deleted.contains(job) && status < 300 {
@@ -138,7 +138,7 @@ impl Replay {
             match phase(call) {
                 Some(shown) if !FINAL.contains(&shown) => {
                     self.runs = shown == RUNNING;
-                    return not("what a job shows before its end depends on the moment");
+                    return not("the answer depends on the progress of the job");
                 }
                 None if self.runs && is(call, "StopTrainingJob") => {
                     self.catch_up(job, Some(RUNNING)).await;
@@ -151,7 +151,7 @@ impl Replay {
         }
         let (got, mut body) = self.repeat(call).await?;
         let mut expected = call.answer.clone().unwrap_or_default();
-        // Rows of lists.
+        // Rows of jobs that the emulator lacks are not compared.
         for answer in [&mut body, &mut expected] {
             if let Some(rows) = answer.get_mut("items").and_then(Value::as_array_mut) {
                 rows.retain(|row| id_of(row).is_none_or(|id| !self.missing.contains(id)));
@@ -180,8 +180,8 @@ impl Replay {
         })
     }
 
-    /// Waits until an emulated job is where the service's was. That it does not get there is
-    /// seen in the answer.
+    /// Waits until an emulated job has reached the phase of the transcript. A timeout shows up as a
+    /// difference of the answers.
     async fn catch_up(&self, job: &str, shown: Option<&str>) {
         let Some(id) = self.ids.get(job) else {
             return;
@@ -199,7 +199,7 @@ impl Replay {
         let _ = tokio::time::timeout(PATIENCE, work).await;
     }
 
-    /// Sends a request of the transcript.
+    /// Sends a request of the transcript to the emulator.
     async fn repeat(&self, call: &Call) -> Result<(u16, Value)> {
         let mut call = call.clone();
         for value in call.path_parameters.values_mut() {
@@ -222,7 +222,7 @@ impl Replay {
         .await
     }
 
-    /// Finds ids that stand at the same place in both answers.
+    /// Maps ids that have the same place in both answers.
     fn learn(&mut self, expected: &Value, got: &Value) {
         match (expected, got) {
             (Value::String(expected), Value::String(got)) if self.created.contains(expected) => {
@@ -239,7 +239,7 @@ impl Replay {
         }
     }
 
-    /// Writes a request in the emulator's ids, flavors, engines and pools.
+    /// Replaces ids, flavors, engines and pools in a request by those of the emulator.
     pub(crate) fn translate(&self, body: &mut Value, key: &str) {
         match body {
             Value::String(text) => {
@@ -291,7 +291,7 @@ impl Replay {
     }
 }
 
-/// The ids of the jobs that a transcript creates.
+/// Returns the ids of the jobs that a transcript creates.
 fn created(transcript: &Transcript) -> BTreeSet<String> {
     let calls = transcript
         .calls
@@ -309,7 +309,7 @@ pub(crate) fn is(call: &Call, operation: &str) -> bool {
     call.operation.as_deref() == Some(operation)
 }
 
-/// The phase that details show.
+/// Returns the phase in the answer of a details call.
 fn phase(call: &Call) -> Option<&str> {
     let details = call
         .answer
@@ -318,8 +318,8 @@ fn phase(call: &Call) -> Option<&str> {
     details?["status"]["phase"].as_str()
 }
 
-/// Adds the places that only one of two answers has, or that have another type. Of lists that are
-/// empty on one side nothing is known.
+/// Adds the places that only one of two answers has, or whose types differ. A list that is empty on
+/// one side is not compared.
 fn shapes(expected: &Value, got: &Value, found: &mut BTreeSet<String>) {
     let (expected, got) = (shape::of(expected), shape::of(got));
     let comparable = |place: &str, other: &shape::Shape| {

@@ -9,7 +9,7 @@ use crate::description::type_of;
 /// The type at each place; `*` stands for any element of a list.
 pub type Shape = BTreeMap<String, &'static str>;
 
-/// The shape of a value. Null, an empty text and an empty object have none.
+/// Returns the shape of a value. Null, an empty text and an empty object have none.
 pub fn of(value: &Value) -> Shape {
     let mut shape = Shape::new();
     collect(String::new(), value, &mut shape);

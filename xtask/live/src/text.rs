@@ -1,11 +1,11 @@
-//! The forms that texts have.
+//! The forms of texts: numbers, times, identifiers, addresses.
 
 /// The form of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Such as `12`, `0.5`, `1.8.0`, `0.296s` and `0:01:05`.
+    /// A number, such as `12`, `0.5`, `1.8.0`, `0.296s` and `0:01:05`.
     Number,
-    /// RFC 3339, also only its date.
+    /// A time or date in RFC 3339.
     Time,
     /// `true` or `false`.
     Flag,
@@ -15,11 +15,11 @@ pub enum Shape {
     Hex,
     /// An IPv4 address.
     Address,
-    /// An address of electronic mail.
+    /// An email address.
     Mail,
-    /// A name of the domain name system.
+    /// A domain name.
     Host,
-    /// None of these.
+    /// Any other text.
     Other,
 }
 
@@ -52,7 +52,7 @@ const EXTENSIONS: [&str; 20] = [
 ];
 
 impl Shape {
-    /// The form of a text.
+    /// Returns the form of a text.
     pub fn of(text: &str) -> Self {
         if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") {
             return Self::Flag;
@@ -100,12 +100,12 @@ impl Shape {
     }
 }
 
-/// A text of the same shape with other digits, for a number, a time or a flag.
+/// Returns a text of the same form with other digits, for a number, a time or a flag.
 pub fn masked(shape: Shape, text: &str) -> Option<String> {
     let mut digits = match shape {
         Shape::Flag => return Some("true".to_owned()),
         Shape::Number => "".chars().chain(std::iter::repeat('1')),
-        // A day that exists.
+        // The masked date is a valid day.
         Shape::Time => "20000101".chars().chain(std::iter::repeat('0')),
         _ => return None,
     };
@@ -130,17 +130,17 @@ fn is_time(text: &str) -> bool {
             .all(|c| c.is_ascii_digit() || "-:TZ+. ".contains(c))
 }
 
-/// True if a file name may keep this extension.
+/// Returns whether a file name may keep this extension.
 pub fn is_extension(text: &str) -> bool {
     EXTENSIONS.contains(&text)
 }
 
-/// True if a character belongs to a word.
+/// Returns whether a character belongs to a word.
 pub fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where a UUID stands in a text.
+/// Returns the position of a UUID in a text.
 pub fn find_uuid(text: &str) -> Option<usize> {
     let is_uuid = |text: &str| {
         text.bytes().enumerate().all(|(at, c)| match at {

@@ -1,4 +1,4 @@
-//! The calls of a session, in a file that can be sent to others.
+//! The calls of a session, in a file that can be shared.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,19 +10,19 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The layout of the file.
+/// The version of the file format.
 const FORMAT: u32 = 1;
 
 /// All calls of a session, redacted.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Transcript {
-    /// The layout of this file.
+    /// The version of the file format.
     format: u32,
-    /// `huawei` or `otc`, if that is known.
+    /// `huawei` or `otc`, if known.
     pub cloud: Option<String>,
     /// The version of the description that the calls were made with.
     pub description: String,
-    /// In their order.
+    /// The calls in order.
     pub calls: Vec<Call>,
 }
 
@@ -41,29 +41,29 @@ pub struct Call {
     /// The parameters in the query.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub query: BTreeMap<String, String>,
-    /// The body that was sent.
+    /// The body of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Value>,
-    /// How long the answer took.
+    /// The time until the answer was complete.
     pub milliseconds: u64,
-    /// The status of the answer; none if there was no answer.
+    /// The status of the answer; `None` without an answer.
     pub status: Option<u16>,
     /// Headers of the answer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Headers of the answer whose values could tell something: only their names.
+    /// Names of the other headers, whose values could identify the user.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub other_headers: BTreeSet<String>,
-    /// The body of the answer; none if it was empty.
+    /// The body of the answer; `None` if it was empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
-    /// Why there is no answer, or no JSON in it.
+    /// The reason why there is no answer, or why it is not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
 impl Call {
-    /// The path as it was sent.
+    /// Returns the path as it was sent.
     pub fn full_path(&self) -> String {
         let mut path = self.path.clone();
         for (name, value) in &self.path_parameters {
@@ -72,7 +72,7 @@ impl Call {
         path
     }
 
-    /// The job that the path names.
+    /// Returns the id of the job in the path.
     pub fn job(&self) -> Option<&str> {
         let id = self.path_parameters.get("training_job_id");
         id.map(String::as_str)
@@ -80,7 +80,7 @@ impl Call {
 }
 
 impl Transcript {
-    /// A transcript of these calls.
+    /// Creates a transcript of these calls.
     pub fn new(cloud: String, description: &str, calls: Vec<Call>) -> Self {
         Self {
             format: FORMAT,
@@ -94,7 +94,7 @@ impl Transcript {
     pub fn read(file: &Path) -> Result<Self> {
         let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
         let transcript: Self = serde_json::from_str(&text)
-            .with_context(|| format!("{} is no transcript", file.display()))?;
+            .with_context(|| format!("{} is not a transcript", file.display()))?;
         ensure!(
             transcript.format == FORMAT,
             "{} has the format {}; it must be {FORMAT}: record it again",

@@ -1,4 +1,4 @@
-//! A body before decoding against the same body after encoding.
+//! Compares a body with the result of decoding and encoding it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,29 +9,29 @@ use modelarts_api::decode::Skipped;
 use serde_json::{Map, Value};
 
 use crate::{
-    meaning::{same_meaning, says_nothing},
+    meaning::{equals_absence, same_meaning},
     pointer,
 };
 
-/// What became of one value.
+/// The kind of a difference between a value and its encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Another spelling of the same.
+    /// Another spelling of the same value.
     Note,
     /// The type has no such field.
     Unknown,
     /// Text in a list of something else, such as `"......"` (SOURCES D-13).
     Filler,
-    /// A list element that could not be read.
+    /// A list element that could not be decoded.
     Dropped,
-    /// Read, or at least readable, and not given back.
+    /// A value that could be decoded, or at least parsed, and is missing after encoding.
     Lost,
-    /// Given back as something else.
+    /// A value that differs after encoding.
     Changed,
 }
 
 impl Kind {
-    /// One word for it.
+    /// The kind as one word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// One difference, and where it is.
+/// One difference, and its place.
 #[derive(Debug, PartialEq)]
 pub struct Finding {
     kind: Kind,
@@ -53,7 +53,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether a value was lost.
+    /// Returns whether a value was lost or changed.
     pub fn is_failure(&self) -> bool {
         matches!(self.kind, Kind::Dropped | Kind::Lost | Kind::Changed)
     }
@@ -63,7 +63,7 @@ impl Finding {
         self.kind
     }
 
-    /// Where it is: a JSON pointer, empty for the whole body.
+    /// The place of the difference, as a JSON pointer; empty for the whole body.
     pub fn pointer(&self) -> &str {
         &self.pointer
     }
@@ -82,8 +82,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// One line for a body: `ok` or `FAILED`, how many findings of each kind, and
-/// what the client says that it left out of lists.
+/// Returns one line for a body: `ok` or `FAILED`, the number of findings of each kind, and the
+/// number of list elements that decoding skipped.
 pub fn summary(findings: &[Finding], dropped: &Skipped) -> String {
     let counts: Vec<_> = [
         (Kind::Note, "notes"),
@@ -114,7 +114,7 @@ pub fn summary(findings: &[Finding], dropped: &Skipped) -> String {
     summary
 }
 
-/// A value in at most 60 characters.
+/// Returns the JSON text of a value, cut to 60 characters.
 pub fn short(value: &Value) -> String {
     const LONGEST: usize = 60;
     let text = value.to_string();
@@ -125,17 +125,17 @@ pub fn short(value: &Value) -> String {
     format!("{beginning}…")
 }
 
-/// What decoding said about the body that was sent.
+/// The results of decoding the original body.
 #[derive(Default)]
 pub struct Sent {
     /// Pointers of the fields that the type does not have.
     pub unknown: BTreeSet<String>,
-    /// Pointers of the list elements that could not be read, with the reason.
+    /// Pointers of the list elements that could not be decoded, with the reason.
     pub refused: BTreeMap<String, String>,
 }
 
 impl Sent {
-    /// All differences, by key and index.
+    /// Returns all differences, by key and index.
     pub fn compare(&self, sent: &Value, returned: &Value) -> Vec<Finding> {
         let mut comparison = Comparison {
             sent: self,
@@ -205,7 +205,7 @@ impl Comparison<'_> {
         self.appeared(at, returned, |key| sent.contains_key(key));
     }
 
-    /// A list of objects whose fields came back as one object.
+    /// Compares a list of objects with the one object that their fields became.
     fn merged(&mut self, at: &str, parts: &[Value], whole: &Map<String, Value>) {
         for (index, part) in parts.iter().enumerate() {
             for (key, value) in part.as_object().into_iter().flatten() {
@@ -226,7 +226,7 @@ impl Comparison<'_> {
         if self.sent.unknown.contains(at) {
             let text = format!("{value} is in no field of the type");
             self.add(Kind::Unknown, at, text);
-        } else if says_nothing(sent) {
+        } else if equals_absence(sent) {
             self.add(Kind::Note, at, format!("{value} became absent"));
         } else {
             self.add(Kind::Lost, at, format!("{value} became absent"));
@@ -235,7 +235,7 @@ impl Comparison<'_> {
 
     fn appeared(&mut self, at: &str, returned: &Map<String, Value>, sent: impl Fn(&str) -> bool) {
         for (key, value) in returned.iter().filter(|(key, _)| !sent(key)) {
-            let kind = if says_nothing(value) {
+            let kind = if equals_absence(value) {
                 Kind::Note
             } else {
                 Kind::Changed
@@ -248,7 +248,7 @@ impl Comparison<'_> {
     fn lists(&mut self, at: &str, sent: &[Value], returned: &[Value]) {
         let at_index = |index| pointer::join(at, index);
         if sent.len() == returned.len() {
-            // Also where a list may hold anything, and so null.
+            // Covers lists of any JSON, in which null is an element.
             for (index, (sent, returned)) in sent.iter().zip(returned).enumerate() {
                 self.values(&at_index(index), sent, returned);
             }
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn saying_nothing_in_another_way_is_a_note() {
+    fn another_form_of_absence_is_a_note() {
         let sent = json!({
             "null": null, "list": [], "object": {}, "blank": " ",
             "nulls": [null, null], "map": { "a": null }, "other": null, "text": "",
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_lost() {
+    fn a_missing_value_is_lost() {
         let sent = json!({ "a": { "b": 0, "c": false, "d": [[]], "e/f~g": "x" } });
         assert_eq!(
             lines(&sent, &json!({ "a": {} })),
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_appears_is_a_change_unless_it_says_nothing() {
+    fn an_added_value_is_a_change_unless_it_equals_absence() {
         assert_eq!(
             lines(&json!({}), &json!({ "a": 0, "b": [], "c": null })),
             [
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_type_does_not_have_is_unknown() {
+    fn a_field_that_the_type_lacks_is_unknown() {
         let sent = Sent {
             unknown: ["/a/0/b".to_owned()].into(),
             ..Sent::default()
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_are_gone_without_a_reason_are_lost() {
+    fn elements_that_are_missing_without_a_reason_are_lost() {
         assert_eq!(
             lines(&json!({ "a": [1, 2, null] }), &json!({ "a": [1] })),
             ["lost     /a: 2 elements became 1"]
@@ -495,7 +495,7 @@ mod tests {
                 "note     /2/c: null became absent",
             ]
         );
-        // Of two values for one key one is lost.
+        // One of two values for the same key is lost.
         assert_eq!(
             lines(&json!([{ "a": "1" }, { "a": "2" }]), &json!({ "a": "2" })),
             [

@@ -1,5 +1,5 @@
-//! Holds bodies against the generated types: decodes them, encodes them again and says what
-//! became of each value. The program is started by `cargo xtask payload`.
+//! Checks bodies with the generated types: decodes them, encodes them again and lists the
+//! differences. The program is started by `cargo xtask payload`.
 
 pub mod compare;
 mod meaning;

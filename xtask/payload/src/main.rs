@@ -1,4 +1,4 @@
-//! The program `cargo xtask payload` starts.
+//! The program behind `cargo xtask payload`.
 
 mod reference;
 
@@ -61,8 +61,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
     })
 }
 
-/// Takes a file through the type of a schema, says what became of it, and whether nothing
-/// was lost.
+/// Decodes a file as a schema, prints the differences, and returns whether no value was lost.
 fn passes(schema: &str, file: &Path) -> Result<bool> {
     let Some(trip) = schemas::find(schema) else {
         bail!("{}", schemas::unknown(schema));

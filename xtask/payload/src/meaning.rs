@@ -1,10 +1,10 @@
-//! The meaning of JSON values: absence, and spellings of numbers and flags.
+//! The meaning of JSON values: absence, and spellings of numbers and booleans.
 
 use serde_json::Value;
 
-/// True if a value says no more than its absence. Nulls in lists and maps are
-/// left out, so that a list of nulls is an empty list.
-pub(crate) fn says_nothing(value: &Value) -> bool {
+/// Returns whether a value means the same as its absence. Nulls in lists and maps are skipped, so a
+/// list of nulls is an empty list.
+pub(crate) fn equals_absence(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::String(text) => text.trim().is_empty(),
@@ -14,12 +14,12 @@ pub(crate) fn says_nothing(value: &Value) -> bool {
     }
 }
 
-/// True if two different values are spellings of the same.
+/// Returns whether two different values are spellings of the same value.
 pub(crate) fn same_meaning(a: &Value, b: &Value) -> bool {
-    if says_nothing(a) && says_nothing(b) {
+    if equals_absence(a) && equals_absence(b) {
         return true;
     }
-    // Two texts that differ are two texts.
+    // Different texts have different meanings.
     if a.is_string() && b.is_string() {
         return false;
     }
@@ -34,10 +34,10 @@ enum Number {
     Broken(f64),
 }
 
-/// The number that a value is, exactly: an integer beyond 2^53 that became a
-/// float is another number.
+/// The exact number that a value represents: an integer beyond 2^53 that became a float is a
+/// different number.
 fn number(value: &Value) -> Option<Number> {
-    // Beyond this a float has no digits left that could be compared.
+    // Beyond this value, the digits of a float are not significant.
     const LARGEST: f64 = 1e30;
     let text = match value {
         Value::Number(number) => number.to_string(),

@@ -2,13 +2,13 @@
 
 use std::fmt::Display;
 
-/// `pointer` with one more key or index.
+/// Appends a key or index to `pointer`.
 pub fn join(pointer: &str, key: impl Display) -> String {
     let key = key.to_string().replace('~', "~0").replace('/', "~1");
     format!("{pointer}/{key}")
 }
 
-/// The place of a field that the type does not have.
+/// Returns the place of a field that the type does not have.
 pub fn of_ignored(path: &serde_ignored::Path) -> String {
     use serde_ignored::Path;
     match path {
@@ -21,7 +21,7 @@ pub fn of_ignored(path: &serde_ignored::Path) -> String {
     }
 }
 
-/// The innermost list element that an error is in.
+/// Returns the place of the innermost list element that contains an error.
 pub fn of_element(path: &serde_path_to_error::Path) -> Option<String> {
     use serde_path_to_error::Segment;
     let mut pointer = String::new();

@@ -1,11 +1,11 @@
-//! The bodies that references and guides print (SOURCES O, U and F1 to F5), a directory with one
-//! file each. They are not ours to copy, so only their names are here.
+//! The bodies in API references and guides (SOURCES O, U and F1 to F5), as a directory with one
+//! file each. They must not be copied, so the repository only has their names.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 use anyhow::{Context, Result, bail};
 
-/// Which printed body is of which schema. A file is called after the page that prints it.
+/// The schema of each printed body. Files are named after the page that contains the body.
 const BODIES: &[(&str, &str)] = &[
     ("creating_a_training_job__req_1", "CreateTrainingJobRequest"),
     ("creating_a_training_job__req_2", "CreateTrainingJobRequest"),
@@ -142,15 +142,15 @@ const BODIES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Bodies of the identity service, which the description does not have.
+/// Bodies of the identity service, which the description does not cover.
 const OF_OTHERS: [&str; 3] = [
     "authentication__req_1",
     "making_an_api_request__req_3",
     "obtaining_a_project_id_and_name__resp_1",
 ];
 
-/// The table, if `directory` has just these files: one that nobody checks, and one that
-/// is not there, would go unnoticed.
+/// Returns the table, if `directory` has exactly these files. Otherwise a file without an entry or
+/// a missing file would remain unchecked without notice.
 pub fn bodies(directory: &Path) -> Result<&'static [(&'static str, &'static str)]> {
     let mut there = BTreeSet::new();
     for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {

@@ -11,12 +11,12 @@ use crate::{
 /// The name for answers that have no body.
 const EMPTY: &str = "Empty";
 
-/// Takes a body through one type.
+/// Decodes a body as one type, and encodes it again.
 pub type Trip = fn(&[u8]) -> Result<Report>;
 
 macro_rules! table {
     ($($name:ident)*) => {
-        /// Each schema of the description.
+        /// All schemas of the description.
         const SCHEMAS: &[(&str, Trip)] = &[
             $((stringify!($name), trip::through::<modelarts_api::types::$name>),)*
         ];
@@ -24,7 +24,7 @@ macro_rules! table {
 }
 modelarts_api::for_each_schema!(table);
 
-/// How a body of this schema travels.
+/// Returns the function that decodes and encodes bodies of a schema.
 pub fn find(name: &str) -> Option<Trip> {
     if name == EMPTY {
         return Some(empty);
@@ -35,7 +35,7 @@ pub fn find(name: &str) -> Option<Trip> {
         .map(|(_, trip)| *trip)
 }
 
-/// What to say to somebody who asked for a schema that does not exist.
+/// Returns the error message for an unknown schema, with the nearest name.
 pub fn unknown(name: &str) -> String {
     let wanted = name.to_lowercase();
     let nearest = SCHEMAS
@@ -50,7 +50,7 @@ pub fn unknown(name: &str) -> String {
     format!("no schema is called {name}; the nearest name is {nearest}")
 }
 
-/// The bodies of operations without a body in their answer (SOURCES D-32).
+/// Checks the body of an operation whose answer has none (SOURCES D-32).
 fn empty(body: &[u8]) -> Result<Report> {
     if body.trim_ascii().is_empty() {
         return Ok(Report::default());
@@ -58,7 +58,7 @@ fn empty(body: &[u8]) -> Result<Report> {
     let value = trip::parse(body)?;
     if ![Value::Null, json!(""), json!({})].contains(&value) {
         bail!(
-            "the answer should have no body, and this says {}",
+            "the answer must have no body, not {}",
             compare::short(&value)
         );
     }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_name_is_told_the_nearest() {
+    fn an_unknown_name_gets_the_nearest_one() {
         assert_eq!(
             unknown("trainingjob"),
             "no schema is called trainingjob; the nearest name is TrainingJob"
@@ -97,7 +97,7 @@ mod tests {
         }
         assert_eq!(
             empty(br#"{"id":1}"#).unwrap_err().to_string(),
-            r#"the answer should have no body, and this says {"id":1}"#
+            r#"the answer must have no body, not {"id":1}"#
         );
         assert_eq!(
             empty(b"{").unwrap_err().to_string(),

@@ -1,4 +1,4 @@
-//! One body through one type and back.
+//! Decodes one body as one type, and encodes it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,22 +12,21 @@ use crate::{
     pointer,
 };
 
-/// What became of a body.
+/// The result for a body.
 #[derive(Debug, Default)]
 pub struct Report {
     /// All differences.
     pub findings: Vec<Finding>,
-    /// What the client says about it.
+    /// The list elements that decoding skipped.
     pub dropped: Skipped,
 }
 
-/// Reads a body; errors name the line and the column.
+/// Parses a body; errors name the line and the column.
 pub fn parse(body: &[u8]) -> Result<Value> {
     serde_json::from_slice(body).map_err(|error| anyhow!("not JSON: {error}"))
 }
 
-/// Decodes `body` as `T` the way that the client does, encodes it again and
-/// compares.
+/// Decodes `body` as `T` in the same way as the client, encodes it again and compares.
 pub fn through<T: Decode + Serialize>(body: &[u8]) -> Result<Report> {
     let sent = parse(body)?;
     let (value, dropped) =
@@ -41,9 +40,8 @@ pub fn through<T: Decode + Serialize>(body: &[u8]) -> Result<Report> {
 type Unknown = BTreeSet<String>;
 type Refused = BTreeMap<String, String>;
 
-/// Finds the fields that `T` does not have and the list elements that cannot be
-/// read, with the reason. The latter are taken out (a null in a list is left
-/// out when decoding) until the rest can be read.
+/// Finds the fields that `T` does not have, and the list elements that cannot be decoded, with the
+/// reason. Removes these elements (by null, which decoding skips) until the rest can be decoded.
 fn observe<T: Decode>(sent: &Value) -> Result<(Unknown, Refused)> {
     let mut readable = sent.clone();
     let mut refused = Refused::new();
@@ -86,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_survives_is_not_mentioned() {
+    fn unchanged_values_give_no_finding() {
         let body = r#"{"kind":"job","metadata":{"id":"a","name":"b"},"status":{"phase":"Odd"}}"#;
         assert_eq!(lines::<TrainingJob>(body), [""; 0]);
     }
@@ -111,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_beyond_help_are_named_with_the_reason() {
+    fn invalid_elements_are_named_with_the_reason() {
         let body = r#"{"items": [
             {"metadata": {"name": "a"}},
             null,
@@ -130,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_left_out_is_reported_as_it_counts() {
+    fn skipped_elements_are_reported_as_the_client_counts_them() {
         let body = br#"{"items": [null, "......", {"status": {"tasks": ["x", {}, null]}}]}"#;
         let dropped = through::<ListTrainingJobsResponse>(body).unwrap().dropped;
         assert_eq!((dropped.rows, dropped.nested), (2, 2));
     }
 
     #[test]
-    fn what_cannot_be_decoded_is_an_error_with_its_place() {
+    fn an_invalid_body_is_an_error_with_its_place() {
         assert_eq!(
             error::<TrainingJob>("{\n \"kind\": }"),
             "not JSON: expected value at line 2 column 10"

@@ -1,5 +1,5 @@
-//! What a user sees, and the exit codes that scripts see.
-// clippy knows tests by their attribute; what they call has none.
+//! The output of the program, and its exit codes.
+// clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -20,7 +20,7 @@ fn payload(arguments: &[&str], input: &str) -> (i32, String, String) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A program that refuses its arguments does not read.
+    // A program that rejects its arguments does not read its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
     (
@@ -104,7 +104,7 @@ fn a_list_is_not_taken_for_an_object() {
 }
 
 #[test]
-fn an_unknown_schema_is_told_the_nearest() {
+fn an_unknown_schema_gets_the_nearest_name() {
     let (code, out, err) = payload(&["TrainingJobs", "job.json"], "");
     assert_eq!((code, out.as_str()), (1, ""));
     assert_eq!(

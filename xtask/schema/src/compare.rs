@@ -1,4 +1,4 @@
-//! Finds every difference, explained or not.
+//! Finds all differences between the description and the types, explained or not.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::{
     shape::{Field, Shape, Types},
 };
 
-/// The differences of all types, by name and field.
+/// Returns the differences of all types, by name and field.
 pub fn all(described: &Types, derived: &Types) -> Vec<Difference> {
     let mut differences = Vec::new();
     let names: BTreeSet<_> = described.keys().chain(derived.keys()).collect();

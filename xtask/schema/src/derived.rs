@@ -9,7 +9,7 @@ use crate::shape::{Field, Shape, Types};
 
 const DEFINITIONS: &str = "#/definitions/";
 
-/// Keywords that a shape is read from, and the one that is only text.
+/// Keywords that determine the shape, and the one that is only documentation.
 const READ: [&str; 10] = [
     "$ref",
     "additionalProperties",
@@ -23,7 +23,7 @@ const READ: [&str; 10] = [
     "type",
 ];
 
-/// The definitions of all generated types, by name.
+/// Returns the definitions of all generated types, by name.
 pub fn definitions() -> Value {
     let mut generator = SchemaSettings::draft07().into_generator();
     macro_rules! define {
@@ -50,7 +50,7 @@ fn field(schema: &Value, required: bool) -> Field {
     let keywords: BTreeSet<String> = said
         .filter(|(key, _)| !READ.contains(&key.as_str()) && *key != "required")
         .map(|(key, value)| match key.as_str() {
-            // Which one matters.
+            // The value of the default is compared.
             "default" => format!("default {value}"),
             _ => key.clone(),
         })
@@ -63,7 +63,7 @@ fn field(schema: &Value, required: bool) -> Field {
     }
 }
 
-/// The schema of what an optional value is when it is there.
+/// Returns the schema of an optional value without null, and whether null was removed.
 fn without_null(schema: &Value) -> (Value, bool) {
     let null = json!("null");
     if let Some([kind, second]) = schema
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_schemars_writes_is_read() {
+    fn schemas_of_schemars_are_parsed() {
         for (schema, shape, nullable) in [
             (json!(true), "any JSON", false),
             (json!({ "description": "Any." }), "any JSON", false),

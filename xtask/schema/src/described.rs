@@ -8,7 +8,7 @@ use crate::shape::{Field, Shape, Types};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Keywords that a shape is read from, and the one that is only text.
+/// Keywords that determine the shape, and the one that is only documentation.
 const READ: [&str; 11] = [
     "$ref",
     "additionalProperties",
@@ -71,7 +71,7 @@ fn field(schema: &Value, required: bool, schemas: &Map<String, Value>) -> Field 
         nullable: schema.get("nullable") == Some(&Value::Bool(true)),
         required,
         keywords: keywords
-            // Said by each field of itself.
+            // Compared as a property of each field.
             .filter(|key| !READ.contains(&key.as_str()) && *key != "required")
             .cloned()
             .collect(),
@@ -146,7 +146,7 @@ fn references(value: &Value, names: &mut BTreeSet<String>) {
     match value {
         Value::Object(object) => object
             .iter()
-            // An example is data.
+            // Examples are data, not schemas.
             .filter(|(key, _)| *key != "example" && *key != "examples")
             .for_each(|(_, inner)| references(inner, names)),
         Value::Array(list) => list.iter().for_each(|inner| references(inner, names)),

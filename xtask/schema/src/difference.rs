@@ -1,4 +1,4 @@
-//! One way in which a type is not what the description says.
+//! A difference between a type and its description.
 
 use std::fmt;
 
@@ -6,29 +6,29 @@ use crate::shape::Shape;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// The type.
+    /// The name of the type.
     pub name: String,
-    /// Its field; none for the type itself.
+    /// The field; `None` for the type itself.
     pub field: Option<String>,
     pub kind: Kind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// There is no such type or field.
+    /// The types lack this type or field.
     NotDerived,
-    /// The description has no such type or field.
+    /// The description lacks this type or field.
     NotDescribed,
     Shape {
         described: Shape,
         derived: Shape,
     },
-    /// Whether null is admitted.
+    /// One side admits null.
     Null {
         described: bool,
-        /// What it is that the other side says otherwise of.
+        /// The shape of the value.
         shape: Shape,
-        /// Whether it must be there, as derived.
+        /// The type requires the field.
         required: bool,
     },
     Required {

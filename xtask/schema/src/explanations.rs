@@ -1,5 +1,5 @@
-//! What lowering does to the description on its way to types. A difference that
-//! none of this explains is an error.
+//! The effects of lowering the description, which explain differences of the types. A difference
+//! without an explanation is an error.
 
 use crate::{
     described::Described,
@@ -7,10 +7,10 @@ use crate::{
     shape::Shape,
 };
 
-/// One thing that lowering does.
+/// One effect of lowering.
 pub struct Explanation {
     pub name: &'static str,
-    /// What it does, and why.
+    /// The effect and its reason.
     pub says: &'static str,
     covers: fn(&Difference, &Described) -> bool,
 }
@@ -18,7 +18,7 @@ pub struct Explanation {
 pub const EXPLANATIONS: &[Explanation] = &[
     Explanation {
         name: "known-values",
-        says: "a list of known values is no type: the open enumeration has them",
+        says: "a list of known values has no type of its own: its open enumeration contains them",
         covers: |it, description| {
             it.kind == Kind::NotDerived
                 && it.field.is_none()
@@ -27,7 +27,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
     },
     Explanation {
         name: "widths",
-        says: "integers are int64 and numbers double: a wider value is no reason to refuse an answer",
+        says: "integers are int64 and numbers double: a wider value must not make an answer unreadable",
         covers: |it, _| match &it.kind {
             Kind::Shape { described, derived } => widened(described) == *derived,
             _ => false,
@@ -35,7 +35,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
     },
     Explanation {
         name: "limits",
-        says: "limits are in LIMITS and not in types: an answer that breaks one must be readable",
+        says: "limits are in LIMITS, not in types: an answer outside a limit must be readable",
         covers: |it, _| match &it.kind {
             Kind::Keyword {
                 keyword,
@@ -97,7 +97,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
     },
     Explanation {
         name: "nothing-required-of-answers",
-        says: "a field that is missing must not refuse a whole answer",
+        says: "a missing field must not make a whole answer unreadable",
         covers: |it, description| {
             matches!(
                 it.kind,
@@ -130,7 +130,7 @@ fn is_collection(shape: &Shape) -> bool {
     matches!(shape, Shape::List(_) | Shape::Map(_))
 }
 
-/// A shape with its widths as lowering makes them.
+/// Returns a shape with the widths that lowering sets.
 fn widened(shape: &Shape) -> Shape {
     match shape {
         Shape::List(inner) => Shape::List(Box::new(widened(inner))),
@@ -153,7 +153,7 @@ fn widened(shape: &Shape) -> Shape {
     }
 }
 
-/// What explains a difference, as an index of [`EXPLANATIONS`].
+/// Returns the explanation of a difference, as an index of [`EXPLANATIONS`].
 pub fn explain(difference: &Difference, description: &Described) -> Option<usize> {
     EXPLANATIONS
         .iter()

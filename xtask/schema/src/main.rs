@@ -1,6 +1,5 @@
-//! Holds the generated types against the description: JSON Schema is derived
-//! from each type and compared with what the description says. Started by
-//! `cargo xtask schema`.
+//! Compares the generated types with the description, by means of the JSON Schema that schemars
+//! derives from each type. Started by `cargo xtask schema`.
 
 mod compare;
 mod derived;
@@ -23,7 +22,7 @@ use crate::report::Report;
 #[derive(Parser)]
 #[command(name = "cargo xtask schema")]
 struct Cli {
-    /// The OpenAPI description; without it, the one that the types were made from
+    /// The OpenAPI description; by default the one that the types were generated from
     #[arg(long, value_name = "FILE")]
     description: Option<PathBuf>,
 }
@@ -55,7 +54,7 @@ fn run(cli: &Cli) -> Result<Report> {
 
 fn parse(yaml: &str) -> Result<Value> {
     let mut description = serde_saphyr::from_str(yaml).context("the description is not YAML")?;
-    // What is spelt for other languages is not what Rust reads.
+    // Reverts the forms for other languages, which the Rust types do not have.
     portable_forms::undo(&mut description);
     Ok(description)
 }
@@ -77,7 +76,7 @@ mod tests {
         parse(modelarts_api::DESCRIPTION).unwrap()
     }
 
-    /// What stays unexplained after the description was changed.
+    /// Returns the unexplained differences after a change of the description.
     fn errors(edit: impl FnOnce(&mut Value)) -> Vec<String> {
         let mut description = description();
         edit(&mut description["components"]["schemas"]);
@@ -86,11 +85,11 @@ mod tests {
     }
 
     #[test]
-    fn the_types_are_the_description() {
+    fn the_types_match_the_description() {
         let report = check(&description(), &derived::definitions());
         assert_eq!(report.errors().count(), 0, "{report}");
-        // Every schema but the lists of known values is a type. That of error codes belongs to no
-        // open enumeration.
+        // Every schema has a type, except the lists of known values. The list of error codes
+        // belongs to no open enumeration.
         let schemas = description()["components"]["schemas"].clone();
         let known = |name: &&String| name.starts_with("Known") && *name != "KnownErrorCode";
         let names = schemas.as_object().unwrap();
@@ -178,7 +177,7 @@ mod tests {
             errors(|schemas| {
                 schemas["SortOrder"]["enum"] = json!(["asc", "down"]);
                 schemas["KnownEventLevel"]["enum"] = json!(["Error"]);
-                // Open to closed.
+                // An open enumeration becomes a closed one.
                 schemas["EventSource"] = json!({ "type": "string", "enum": ["Job"] });
             }),
             [
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_needs_stays_needed() {
+    fn required_fields_of_requests_stay_required() {
         assert_eq!(
             errors(|schemas| {
                 let required = &mut schemas["JobMetadataRequest"]["required"];
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_none_is_an_error() {
+    fn a_secret_without_the_format_is_an_error() {
         assert_eq!(
             errors(|schemas| {
                 let token = &mut schemas["WebEndpoint"]["properties"]["token"];
@@ -222,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyword_that_nobody_knows_is_an_error() {
+    fn an_unknown_keyword_is_an_error() {
         assert_eq!(
             errors(|schemas| schemas["JobMetadata"]["properties"]["name"]["const"] = json!("a")),
             ["JobMetadata.name: const is described, and not derived"]

@@ -1,4 +1,4 @@
-//! What a comparison ends with.
+//! The result of a comparison.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use crate::{
 };
 
 pub struct Report {
-    /// How many schemas were compared.
+    /// Number of compared schemas.
     pub types: usize,
-    /// How many fields they have.
+    /// Number of their fields.
     pub fields: usize,
-    /// What each explanation explains, in their order.
+    /// Number of differences that each explanation covers, in order.
     counts: [usize; EXPLANATIONS.len()],
     unexplained: Vec<Difference>,
 }
@@ -40,7 +40,7 @@ impl Report {
         report
     }
 
-    /// Whether everything is explained, and there was something to compare.
+    /// Returns whether every difference is explained, and at least one schema was compared.
     pub fn is_exact(&self) -> bool {
         self.unexplained.is_empty() && self.types > 0
     }
@@ -50,7 +50,7 @@ impl Report {
         self.unexplained.iter()
     }
 
-    /// How many differences each explanation explains.
+    /// Returns the number of differences that each explanation covers.
     pub fn explained(&self) -> impl Iterator<Item = (&'static Explanation, usize)> {
         EXPLANATIONS.iter().zip(self.counts)
     }
@@ -68,7 +68,7 @@ impl fmt::Display for Report {
             writeln!(f, "error: {difference}")?;
         }
         if self.unexplained.is_empty() {
-            writeln!(f, "the types are the description")
+            writeln!(f, "the types match the description")
         } else {
             writeln!(
                 f,

@@ -1,11 +1,11 @@
-//! What a schema says, in the terms that OpenAPI and JSON Schema share.
+//! The shape of a schema, in the terms that OpenAPI and JSON Schema share.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
 
-/// Named types.
+/// Types by name.
 pub type Types = BTreeMap<String, Field>;
 
 /// A named type, or a field of one.
@@ -14,7 +14,7 @@ pub struct Field {
     pub shape: Shape,
     pub nullable: bool,
     pub required: bool,
-    /// What else is said, such as `maxLength`.
+    /// Further keywords, such as `maxLength`.
     pub keywords: BTreeSet<String>,
 }
 
@@ -35,7 +35,7 @@ pub enum Shape {
         open: bool,
     },
     Object(BTreeMap<String, Field>),
-    /// Nothing that we know, as it is written.
+    /// A schema without a known shape, as JSON.
     Odd(String),
 }
 

@@ -1,4 +1,4 @@
-//! Compares what calls returned with the database of the emulator.
+//! Compares the results of calls with the database of the emulator.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use modelarts_ext::{Error, Job, LogItem, Outcome};
 
 use crate::world::World;
 
-/// The job as it is stored, unless it was deleted.
+/// Returns the stored job, unless it was deleted.
 fn stored(world: &World, id: &str) -> Option<StoredJob> {
     match world.emulator.stored_job(id) {
         Ok(job) => job.filter(|job| !job.deleted),
@@ -25,20 +25,20 @@ fn ids(world: &World) -> Vec<String> {
     })
 }
 
-/// The ids of all jobs that answers show.
+/// Returns the ids of all jobs that answers show.
 pub(crate) fn visible(world: &World) -> Vec<String> {
     let mut ids = ids(world);
     ids.retain(|id| stored(world, id).is_some());
     ids
 }
 
-/// The id of the job of this name.
+/// Returns the id of the job with this name.
 pub(crate) fn id_of(world: &World, name: &str) -> Option<String> {
     let mut ids = ids(world).into_iter();
     ids.find(|id| stored(world, id).is_some_and(|job| job.name == name))
 }
 
-/// The job that a wait was begun from knows how it ended, like the one that the wait gave.
+/// Checks that the handle that a wait was started from has the same end as the result of the wait.
 pub(crate) fn handle(world: &World, job: &Job, end: &Job) {
     if end.is_final()
         && (job.time_run() != end.time_run() || !job.exit_codes().eq(end.exit_codes()))
@@ -52,14 +52,13 @@ pub(crate) fn handle(world: &World, job: &Job, end: &Job) {
     }
 }
 
-/// When the job reached its final phase.
+/// Returns the time at which the job reached its final phase.
 pub(crate) fn ended_at(world: &World, job: &Job) -> Option<Duration> {
     world.clock.since_start(stored(world, job.id())?.ended?)
 }
 
-/// After a create: the service was not asked to make the job again after it had done so, and
-/// the job exists and is the one that was given. Only an error that is uncertain leaves open
-/// whether it exists.
+/// Checks the result of a create: the service received no further request after it had executed
+/// one, and the returned job exists. Only an uncertain error leaves open whether the job exists.
 pub(crate) fn created(world: &World, name: &str, result: &Result<Job, Error>) {
     let executed = world.executed.lock();
     let times = executed.iter().filter(|made| *made == name).count();
@@ -72,41 +71,41 @@ pub(crate) fn created(world: &World, name: &str, result: &Result<Job, Error>) {
     let mut jobs = all.iter().filter_map(|id| stored(world, id));
     let failure = match (result, jobs.find(|job| job.name == name)) {
         (Ok(given), Some(job)) if given.id() == job.id => return,
-        (Ok(_), Some(_)) => "gave another job".to_owned(),
-        (Ok(_), None) => "gave a job that does not exist".to_owned(),
+        (Ok(_), Some(_)) => "returned another job".to_owned(),
+        (Ok(_), None) => "returned a job that does not exist".to_owned(),
         (Err(error), Some(_)) if !error.is_uncertain() => {
-            format!("failed for certain, and the job exists: {error}")
+            format!("failed for certain, but the job exists: {error}")
         }
         (Err(_), _) => return,
     };
     world.trace.fail(format_args!("submit {name} {failure}"));
 }
 
-/// After a deletion that was acknowledged, the job does not exist.
+/// Checks that a job does not exist after its deletion succeeded.
 pub(crate) fn deleted(world: &World, job: &Job, result: &Result<(), Error>) {
     if result.is_ok() && stored(world, job.id()).is_some() {
-        let failure = format_args!("delete {} was Ok, and the job exists", job.name());
+        let failure = format_args!("delete {} succeeded, but the job exists", job.name());
         world.trace.fail(failure);
     }
 }
 
-/// A call that says that the job does not exist is right.
+/// Checks that a job which a call reported as missing does not exist.
 pub(crate) fn vanished(world: &World, job: &Job, what: &str) {
     if stored(world, job.id()).is_some() {
         let failure = format_args!(
-            "{what} {} was told that there is no such job, and it exists",
+            "{what} {} reported that the job does not exist, but it exists",
             job.name()
         );
         world.trace.fail(failure);
     }
 }
 
-/// The messages of the events of a job, unless it was deleted.
+/// Returns the messages of the events of a job, unless it was deleted.
 pub(crate) fn messages(world: &World, job: &Job) -> Vec<String> {
     stored(world, job.id()).map_or_else(Vec::new, |job| job.events)
 }
 
-/// A call that follows a job to its end gives all of its events.
+/// Checks that a call that follows a job to its end returned all of its events.
 pub(crate) fn followed<'a>(
     world: &World,
     job: &Job,
@@ -119,15 +118,15 @@ pub(crate) fn followed<'a>(
     if !stored.settled {
         world
             .trace
-            .fail(format_args!("{what}: over before the job was"));
+            .fail(format_args!("{what}: ended before the job did"));
         return;
     }
     let expected = stored.events.iter().map(String::as_str);
     each_once(world, what, expected, messages);
 }
 
-/// A list of events has those that were there before it was read, and none that is not there
-/// after it.
+/// Checks that a list has all events that existed before it was read, and none that does not exist
+/// afterwards.
 pub(crate) fn events<'a>(
     world: &World,
     job: &Job,
@@ -143,7 +142,7 @@ pub(crate) fn events<'a>(
     report(world, what, &missing, &extra);
 }
 
-/// Every one of `expected` came, as often as it is there, and nothing else.
+/// Checks that the items are exactly those of `expected`, each as often.
 pub(crate) fn each_once<'a, 'b>(
     world: &World,
     what: &str,
@@ -154,7 +153,7 @@ pub(crate) fn each_once<'a, 'b>(
     report(world, what, &missing, &extra);
 }
 
-/// Those of `expected` that did not come, and those that came and are not expected.
+/// Returns the items of `expected` that are missing, and the items that are not in `expected`.
 fn difference<'a, 'b>(
     expected: impl Iterator<Item = &'a str>,
     came: impl Iterator<Item = &'b str>,
@@ -181,8 +180,8 @@ fn report(world: &World, what: &str, missing: &[&str], extra: &[&str]) {
     }
 }
 
-/// The log of a task of a job that has settled came whole, line by line. It is shorter than a
-/// preview and younger than 30 days, so nothing of it can be lost.
+/// Checks that the log of a task was read completely, line by line. The job has ended; its log is
+/// shorter than a preview and younger than 30 days, so no part of it may be missing.
 pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) {
     let Some(stored) = stored(world, job.id()) else {
         return;
@@ -191,7 +190,7 @@ pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) 
     if stored.ended.is_none() {
         world
             .trace
-            .fail(format_args!("{what}: over before the job was"));
+            .fail(format_args!("{what}: ended before the job did"));
         return;
     }
     let log = match world.emulator.stored_log(job.id(), task).await {
@@ -207,14 +206,14 @@ pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) 
             LogItem::Line(line) => lines.push(line.as_str()),
             other => world
                 .trace
-                .fail(format_args!("{what}: {other:?}, and nothing is lost")),
+                .fail(format_args!("{what}: {other:?}, but no line is missing")),
         }
     }
     let expected: Vec<&str> = log.lines().collect();
     if lines != expected {
         let at = lines.iter().zip(&expected).position(|(a, b)| a != b);
         world.trace.fail(format_args!(
-            "{what}: {} lines of {}, and they differ from line {:?} on",
+            "{what}: {} lines of {}, which differ from line {:?} on",
             lines.len(),
             expected.len(),
             at.unwrap_or(lines.len().min(expected.len())) + 1,
@@ -222,23 +221,23 @@ pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) 
     }
 }
 
-/// The last phase that a call gave is the one that is stored.
-pub(crate) fn phase(world: &World, job: &Job, what: &str, told: Option<&str>) {
+/// Checks that the last phase that a call returned is the stored one.
+pub(crate) fn phase(world: &World, job: &Job, what: &str, returned: Option<&str>) {
     if let Some(stored) = stored(world, job.id())
-        && told != Some(stored.phase)
+        && returned != Some(stored.phase)
     {
         world.trace.fail(format_args!(
-            "{what} {}: {told:?} was told, and it is {}",
+            "{what} {}: returned {returned:?}, but the stored phase is {}",
             job.name(),
             stored.phase
         ));
     }
 }
 
-/// The outcome that a wait gave is how the job ended.
+/// Checks that the outcome of a wait is the stored end of the job.
 pub(crate) fn outcome(world: &World, job: &Job, outcome: &Outcome) {
     let stored = stored(world, job.id());
-    let told = match outcome {
+    let phase = match outcome {
         Outcome::Completed => "Completed",
         Outcome::Failed { .. } => "Failed",
         Outcome::Terminated { .. } => "Terminated",
@@ -247,25 +246,25 @@ pub(crate) fn outcome(world: &World, job: &Job, outcome: &Outcome) {
         _ => return,
     };
     if let Some(stored) = stored
-        && stored.phase != told
+        && stored.phase != phase
     {
         world.trace.fail(format_args!(
-            "a wait for {} ended with {outcome:?}, and it is {}",
+            "a wait for {} ended with {outcome:?}, but the stored phase is {}",
             job.name(),
             stored.phase
         ));
     }
 }
 
-/// A list has no job twice, and if it ended with `Ok`, none is missing that was there all the
-/// time.
+/// Checks that a list has no job twice and, if it ended with `Ok`, lacks no job that existed
+/// throughout.
 pub(crate) fn listed(world: &World, what: &str, before: &[String], rows: &[String], ok: bool) {
     let mut seen = std::collections::HashSet::new();
     let doubled = rows.iter().filter(|id| !seen.insert(id.as_str())).count();
     if doubled > 0 {
         world
             .trace
-            .fail(format_args!("{what}: {doubled} jobs came twice"));
+            .fail(format_args!("{what}: {doubled} jobs were listed twice"));
     }
     if !ok {
         return;

@@ -1,4 +1,4 @@
-//! The one clock of a simulation.
+//! The clock of a simulation.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,27 +8,27 @@ use tokio::time::Instant;
 /// 2026-01-15T08:30:00Z.
 const START: Duration = Duration::from_secs(1_768_465_800);
 
-/// Tokio's clock, which must be paused: it leaps to the next timer when nothing else is left to
-/// do. Client and emulator both go by it.
+/// Tokio's clock, which must be paused: it advances to the next timer when all tasks are idle.
+/// Client and emulator both use it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SimulatedClock {
     start: Instant,
 }
 
 impl SimulatedClock {
-    /// A clock that begins now.
+    /// Creates a clock that starts now.
     pub(crate) fn new() -> Self {
         Self {
             start: Instant::now(),
         }
     }
 
-    /// The time since the beginning of the simulation.
+    /// Returns the time since the start of the simulation.
     pub(crate) fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }
 
-    /// The time from the beginning of the simulation to `time`.
+    /// Returns the time from the start of the simulation to `time`.
     pub(crate) fn since_start(&self, time: SystemTime) -> Option<Duration> {
         time.duration_since(SystemTime::UNIX_EPOCH + START).ok()
     }

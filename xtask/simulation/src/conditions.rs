@@ -1,4 +1,4 @@
-//! The conditions of a network: how often it fails, and how.
+//! The conditions of a network: the kinds of its failures, and their frequency.
 
 use std::{ops::Range, time::Duration};
 
@@ -9,7 +9,7 @@ use fastrand::Rng;
 pub(crate) enum Fate {
     /// Both arrive.
     Delivered,
-    /// There is no connection: the request is not executed, and the client knows it.
+    /// The connection fails: the request is not executed, and the client can tell.
     Refused,
     /// The connection breaks before the request arrives.
     RequestLost,
@@ -21,15 +21,15 @@ pub(crate) enum Fate {
     GatewayAnswer(u16),
     /// The request is executed, and a gateway answers with this status in its place.
     StatusReplaced(u16),
-    /// The request is executed, and nothing comes back.
+    /// The request is executed, and no answer arrives.
     Silent,
-    /// The answer to the request before comes, which asked for another job.
+    /// The answer to the previous request arrives, which was about another job.
     OtherAnswer,
 }
 
-/// Statuses that a broken proxy has in the place of an answer to a create.
+/// Statuses with which a broken proxy replaces the answer to a create.
 const ODD: [u16; 7] = [101, 204, 304, 502, 504, 600, 999];
-/// Statuses of a gateway that does not find the service.
+/// Statuses of a gateway that cannot reach the service.
 const UNAVAILABLE: [u16; 3] = [502, 503, 504];
 
 /// The properties of a network, and of the service behind it, in one simulation.
@@ -39,17 +39,17 @@ pub(crate) struct Conditions {
     pub(crate) failing: f64,
     /// True if answers about different jobs may be exchanged.
     pub(crate) mixes: bool,
-    /// True if the service gives jobs of the same time in another order each time.
+    /// True if the service returns jobs of the same time in a different order each time.
     pub(crate) unordered: bool,
-    /// When nothing gets through, since the beginning.
+    /// The times without connection, since the start.
     pub(crate) outages: Vec<Range<Duration>>,
-    /// The longest that a request takes one way, in milliseconds.
+    /// The longest delay of a request in one direction, in milliseconds.
     pub(crate) slow: u64,
 }
 
 impl Conditions {
-    /// One in four networks is calm, one in four fails now and then, one has outages, and one
-    /// has both.
+    /// Draws a network: calm, with occasional failures, with outages, or with both, each in one of
+    /// four cases.
     pub(crate) fn draw(rng: &mut Rng) -> Self {
         let (fails, breaks) = (rng.bool(), rng.bool());
         let failing = match fails {
@@ -74,19 +74,19 @@ impl Conditions {
         }
     }
 
-    /// True if every request is delivered, and lists keep their order.
+    /// Returns whether every request is delivered and lists keep their order.
     pub(crate) fn is_calm(&self) -> bool {
         self.failing == 0.0 && self.outages.is_empty() && !self.unordered
     }
 
-    /// When the last outage ends, since the beginning.
+    /// Returns the end of the last outage, since the start.
     pub(crate) fn last_outage(&self) -> Duration {
         self.outages.last().map_or(Duration::ZERO, |last| last.end)
     }
 
-    /// The fate of a request that is sent at a time. Only answers to creates get an odd status,
-    /// because to others these statuses may say what they mean; only details are mixed up,
-    /// because only they say which job they are of.
+    /// Draws the fate of a request that is sent at a time. Only answers to creates get an odd
+    /// status, because other operations may use these statuses with their own meaning. Only details
+    /// are exchanged, because only they contain the id of their job.
     pub(crate) fn fate(&self, rng: &mut Rng, at: Duration, creates: bool, details: bool) -> Fate {
         let unavailable = UNAVAILABLE[rng.usize(..UNAVAILABLE.len())];
         let kind = rng.u8(..8);

@@ -1,18 +1,17 @@
-//! Client, network and service in one process, from one seed.
+//! Simulates client, network and service in one process, from one seed.
 //!
-//! A seed decides everything: which jobs the service has, what its switches are, what users do,
-//! and what the network does to each of their requests. Client and emulator go by one clock,
-//! which stands still while anything is left to do and then leaps to the next timer, so that an
-//! hour takes less than a second. What a call returned is compared with the database of the
-//! emulator:
+//! The seed determines everything: the jobs and settings of the service, the actions of users, and
+//! the effect of the network on each request. Client and emulator share one clock, which advances
+//! to the next timer when all tasks are idle, so that an hour takes less than a second. The results
+//! of calls are compared with the database of the emulator:
 //!
-//! - No call that ends with `Ok` has missed a row, an event or a line, or has one twice.
-//! - No create reaches the service again after it was executed, and no job exists after its create
-//!   failed for certain.
-//! - No call runs past its deadline.
+//! - A call that ends with `Ok` has all rows, events and lines, each once.
+//! - A create does not reach the service again after it was executed, and no job exists after a
+//!   create that failed for certain.
+//! - Every call ends before its deadline.
 //! - No call fails while the network is calm.
 //!
-//! [`run`] gives the same [`Run`] for the same seed, request by request.
+//! [`run`] returns the same [`Run`] for the same seed, request by request.
 
 mod checks;
 mod clock;

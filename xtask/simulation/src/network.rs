@@ -29,13 +29,13 @@ use crate::{
     trace::Trace,
 };
 
-/// The largest page of a search.
+/// The page size that covers all results of a search.
 const WHOLE_PAGE: usize = 50;
 
-/// No simulation needs so many requests: a call that sends more does not end.
+/// More requests than any simulation needs: a call that exceeds them does not end.
 const MOST_REQUESTS: u64 = 30_000;
 
-/// Carries requests to the routes of an emulator, without a socket.
+/// Delivers requests to the routes of an emulator, without a socket.
 #[derive(Clone)]
 pub(crate) struct Network(Arc<Inner>);
 
@@ -47,11 +47,11 @@ struct Inner {
     trace: Trace,
     rng: Mutex<Rng>,
     requests: AtomicU64,
-    /// The last details that were delivered, for the next that ask for another job.
+    /// The last details that were delivered, for the next request about another job.
     last: Mutex<Option<Answer>>,
 }
 
-/// An answer that was read to its end.
+/// An answer with its complete body.
 #[derive(Clone)]
 struct Answer {
     status: StatusCode,
@@ -68,7 +68,7 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// A network to `routes`, which answer as `host`.
+    /// Creates a network to `routes`, which answer as `host`.
     pub(crate) fn new(
         routes: axum::Router,
         host: HeaderValue,
@@ -89,7 +89,7 @@ impl Network {
         }))
     }
 
-    /// How many requests were sent.
+    /// Returns the number of requests sent.
     pub(crate) fn requests(&self) -> u64 {
         self.0.requests.load(Ordering::Relaxed)
     }
@@ -165,7 +165,7 @@ impl Inner {
         }
         let deliver = Arc::clone(&self).deliver(request, there);
         let (send, received) = oneshot::channel();
-        // It arrives even if the client no longer waits for the answer.
+        // The request arrives even if the client no longer waits for the answer.
         tokio::spawn(async move {
             let _ = send.send(deliver.await);
         });
@@ -210,7 +210,7 @@ impl Inner {
         }
     }
 
-    /// Brings a request to the emulator, and its answer back to this side of it.
+    /// Delivers a request to the emulator, and returns the answer.
     async fn deliver(self: Arc<Self>, request: reqwest::Request, there: Duration) -> Answer {
         sleep(there).await;
         let url = request.url().clone();
@@ -244,8 +244,8 @@ impl Inner {
         }
     }
 
-    /// The answer to a search if jobs of the same time have another order each time: its page is
-    /// cut from the whole list after those were shuffled.
+    /// Returns the answer to a search with jobs of the same time in another order: the page is
+    /// taken from the whole list, in which these jobs are shuffled.
     async fn reorder(&self, head: &http::Request<()>, body: &Bytes, mut answer: Answer) -> Answer {
         let Ok(asked) = serde_json::from_slice::<Value>(body) else {
             return answer;
@@ -283,7 +283,7 @@ impl Inner {
     }
 }
 
-/// The path below the project, and the query.
+/// Returns the path below the project, and the query.
 fn brief(url: &reqwest::Url) -> String {
     let path = url.path().splitn(4, '/').last().unwrap_or_default();
     match url.query() {

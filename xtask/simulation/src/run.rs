@@ -1,4 +1,4 @@
-//! One simulation, from its seed to its end.
+//! Runs one simulation.
 
 use std::{
     error::Error,
@@ -29,31 +29,31 @@ use crate::{
     world::{JOB_WITH_EVENTS, World},
 };
 
-/// How a simulation went.
+/// The result of a simulation.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The seed.
     pub seed: u64,
-    /// The rules that were broken, each with what was seen.
+    /// The violations of the rules.
     pub failures: Vec<String>,
-    /// Every request and every call, with the time since the beginning in seconds.
+    /// All requests and calls, with the time since the start in seconds.
     pub trace: Vec<String>,
-    /// A number that two runs of one seed share.
+    /// A number that is the same in every run of a seed.
     pub digest: u64,
-    /// How many requests were sent.
+    /// Number of requests sent.
     pub requests: u64,
-    /// The time that passed on the clock of the simulation.
+    /// The time that passed on the simulated clock.
     pub simulated: Duration,
 }
 
-/// No user stays longer.
+/// The longest time that the users may take.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 const TOKEN: &str = "simulation";
 
 /// Runs one simulation on this thread.
 ///
 /// # Errors
-/// If the emulator cannot be started.
+/// Returned if the emulator cannot be started.
 pub fn run(seed: u64) -> Result<Run, Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -69,7 +69,8 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error>> {
     let conditions = Conditions::draw(&mut rng);
     let huawei = rng.bool();
     let executed: Arc<Mutex<Vec<String>>> = Arc::default();
-    // Names of temporary directories must not come from the seed, the jitter of the client must.
+    // Names of temporary directories must differ between runs with the same seed, the jitter of the
+    // client must not.
     fastrand::seed(RandomState::new().build_hasher().finish());
     let emulator = emulator(clock, huawei, &mut rng, Arc::clone(&executed)).await?;
     fastrand::seed(seed);
@@ -117,7 +118,7 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error>> {
     })
 }
 
-/// An emulator with a past.
+/// Starts an emulator with jobs that have a history.
 async fn emulator(
     clock: SimulatedClock,
     huawei: bool,
@@ -125,14 +126,14 @@ async fn emulator(
     executed: Arc<Mutex<Vec<String>>>,
 ) -> Result<Emulator, Box<dyn Error>> {
     let mut quirks = Quirks::default();
-    // Of events sources disagree about what an offset counts, so the client finds out.
+    // Sources disagree about the unit of the offset of events, so the client detects it.
     if rng.bool() {
         quirks.events_offset = EventsOffset::Page;
     }
     let past = [0, 3, 60, 300][rng.usize(..4)];
     let mut seeds = Vec::new();
     if past > 0 {
-        // A second apart, or all at once.
+        // The jobs are created one second apart, or all at the same time.
         let created = "2026-01-15T06:00:00Z";
         let jobs: Vec<Value> = match rng.bool() {
             true => vec![json!({"name": "past-{n}", "count": past, "created": created})],
@@ -143,13 +144,13 @@ async fn emulator(
         seeds.push(Seeds::from_json(&json!({ "jobs": jobs }).to_string())?);
     }
     if rng.bool() {
-        let told = json!({
+        let job = json!({
             "name": JOB_WITH_EVENTS,
             "created": "2026-01-15T06:00:00Z",
             "phase": (if rng.bool() { "Running" } else { "Completed" }),
             "events": events(rng),
         });
-        seeds.push(Seeds::from_json(&json!({ "jobs": [told] }).to_string())?);
+        seeds.push(Seeds::from_json(&json!({ "jobs": [job] }).to_string())?);
     }
     let timing = match rng.bool() {
         true => Timing::documented(),
@@ -169,7 +170,7 @@ async fn emulator(
             &script(rng).to_string(),
         )?))
         .observe(move |exchange| {
-            // ModelArts.2751: there is a job of this name.
+            // ModelArts.2751: a job of this name exists.
             let again = || {
                 exchange
                     .answer
@@ -190,7 +191,7 @@ async fn emulator(
     Ok(builder.start().await?)
 }
 
-/// Events from the beginning: up to a few pages, several at the same time, some equal.
+/// Generates the initial events: up to a few pages, several at the same time, some equal.
 fn events(rng: &mut Rng) -> Vec<Value> {
     let most = [5, 60, 260][rng.usize(..3)];
     let at_once = rng.u64(1..30);
@@ -203,7 +204,7 @@ fn events(rng: &mut Rng) -> Vec<Value> {
         .collect()
 }
 
-/// The script of the simulated jobs: how long each kind runs, and the lines of its log.
+/// Generates the script of the simulated jobs: the duration of each kind, and the lines of its log.
 fn script(rng: &mut Rng) -> Value {
     let mut lasts = |most: u32| rng.u32(1..most);
     json!({

@@ -1,4 +1,4 @@
-//! The record of a simulation, for people who look for the cause of a failure.
+//! The record of a simulation, for the analysis of failures.
 
 use std::{
     collections::HashMap,
@@ -14,8 +14,7 @@ use crate::clock::SimulatedClock;
 
 /// The requests, calls and failures of a simulation, in order. Clones share them.
 ///
-/// Ids of jobs are random, so they are replaced by numbers: two runs of a seed have the same
-/// trace.
+/// Ids of jobs are random, so they are replaced by numbers: two runs of a seed have the same trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
     clock: SimulatedClock,
@@ -45,7 +44,7 @@ impl Trace {
         record.lines.push(format!("{at:>10.3}  {line}"));
     }
 
-    /// Adds a rule that was broken, with what was seen.
+    /// Adds a violation of a rule.
     pub(crate) fn fail(&self, failure: impl fmt::Display) {
         self.note(format_args!("FAILURE {failure}"));
         let mut record = self.record.lock();
@@ -61,7 +60,7 @@ impl Trace {
         self.record.lock().lines.clone()
     }
 
-    /// A number that differs when anything differs.
+    /// Returns a hash of the trace.
     pub(crate) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.record.lock().lines.hash(&mut hasher);
@@ -70,7 +69,7 @@ impl Trace {
 }
 
 impl Record {
-    /// The text with `job#1` in the place of each id.
+    /// Replaces each id in a text by a number, such as `job#1`.
     fn without_ids(&mut self, text: &str) -> String {
         let is_part = |c: char| c.is_ascii_hexdigit() || c == '-';
         let mut plain = String::with_capacity(text.len());

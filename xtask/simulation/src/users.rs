@@ -12,17 +12,17 @@ use crate::{
     world::{JOB_WITH_EVENTS, World},
 };
 
-/// The deadline of a call that is several, as the client has it by default.
+/// The default deadline of a call that consists of several requests.
 const CALL: Duration = Duration::from_secs(300);
-/// How long after the end of a job, or of the last outage, a watch may go on: while every
-/// answer fails it bears that for 15 minutes, but any good one begins these anew.
+/// The longest duration of a watch after the end of the job or of the last outage. While every
+/// answer fails, a watch continues for 15 minutes, but any successful answer restarts this period.
 const WATCH: Duration = Duration::from_secs(3600);
 
 fn seconds(rng: &mut Rng, below: u64) -> Duration {
     Duration::from_millis(rng.u64(..below * 1000))
 }
 
-/// A user who creates a job, does two things with it at the same time, and reads its events.
+/// A user who creates a job, performs two actions on it in parallel, and reads its events.
 async fn train(world: Arc<World>, number: usize, mut rng: Rng) {
     sleep(seconds(&mut rng, 900)).await;
     let kind = ["steps", "fails", "quick", "faulty", "twins"][rng.usize(..5)];
@@ -51,13 +51,13 @@ async fn submit(world: &World, name: &str, rng: &mut Rng) -> Option<Job> {
     let took = world.clock.elapsed() - begun;
     let what = format!("submit {name}");
     world.check_call(&what, &result, took, Some(CALL + Duration::from_secs(1)));
-    // A request that the client gave up may still arrive.
+    // A request whose call was cancelled may still arrive.
     sleep(Duration::from_secs(10)).await;
     checks::created(world, name, &result);
     result.ok()
 }
 
-/// One of the things that a user does with a job.
+/// Performs one of the actions on a job.
 async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
     let name = job.name().to_owned();
     let begun = world.clock.elapsed();
@@ -90,7 +90,7 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
             let result = job.terminate().await;
             let took = world.clock.elapsed() - begun;
             match &result {
-                // The job may have ended meanwhile, which a stop is refused for.
+                // The job may have ended before; then the service rejects a stop.
                 Err(error) if error.is_conflict() || error.kind() == ErrorKind::Service => {
                     world.trace.note(format_args!("stop {name}: {error}"));
                 }
@@ -117,7 +117,7 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
                     Ok(got) if got.id() != job.id() => {
                         world
                             .trace
-                            .fail(format_args!("get {name} brought {}", got.name()));
+                            .fail(format_args!("get {name} returned {}", got.name()));
                     }
                     Err(error) if error.is_not_found() => checks::vanished(&world, &job, "get"),
                     _ => {}
@@ -127,8 +127,8 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
     }
 }
 
-/// The time since the job ended or the watch began, whichever was later: the tolerance of a
-/// watch does not begin before the last thing that came.
+/// Returns the time since the end of the job or the start of the watch, whichever is later: the
+/// tolerance of a watch starts at the last successful answer.
 fn watch_time(world: &World, job: &Job, begun: Duration) -> Duration {
     let now = world.clock.elapsed();
     let ended = checks::ended_at(world, job).unwrap_or(now);
@@ -215,7 +215,7 @@ async fn automate(world: Arc<World>, mut rng: Rng) {
     }
 }
 
-/// A user who lists all jobs now and then.
+/// A user who lists all jobs from time to time.
 async fn list(world: Arc<World>, mut rng: Rng) {
     for _ in 0..rng.usize(1..6) {
         sleep(seconds(&mut rng, 600)).await;
@@ -243,8 +243,8 @@ async fn list(world: Arc<World>, mut rng: Rng) {
     }
 }
 
-/// A user who reads the events of a job, by pages while it is stopped, and by following it when
-/// it has ended.
+/// A user who reads the events of a job, by pages while it is being stopped, and by following it
+/// after it has ended.
 async fn read(world: Arc<World>, mut rng: Rng) {
     let Some(id) = checks::id_of(&world, JOB_WITH_EVENTS) else {
         return;
@@ -304,7 +304,7 @@ async fn history(world: &World, job: &Job, rng: &mut Rng) {
     }
 }
 
-/// All users of a simulation, to their end.
+/// Runs all users of a simulation until they have finished.
 pub(crate) async fn all_users(world: &Arc<World>, rng: &mut Rng) {
     let mut users: Vec<futures::future::BoxFuture<'static, ()>> = Vec::new();
     for number in 0..rng.usize(0..5) {

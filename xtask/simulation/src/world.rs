@@ -1,4 +1,4 @@
-//! The parts of a simulation that its users share.
+//! The state of a simulation that its users share.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,26 +9,25 @@ use parking_lot::Mutex;
 
 use crate::{clock::SimulatedClock, conditions::Conditions, trace::Trace};
 
-/// The name of the job that has events from the beginning. It runs until it is stopped, or has
-/// ended.
+/// The name of the job that has events from the start. It runs until it is stopped, or has ended.
 pub(crate) const JOB_WITH_EVENTS: &str = "with-events";
 
 /// Client, service and network of one simulation.
 pub(crate) struct World {
     pub(crate) emulator: Emulator,
     pub(crate) client: Client,
-    /// Huawei Cloud, which alone has logs by the numbers of their lines.
+    /// True for Huawei Cloud, the only cloud that addresses log lines by number.
     pub(crate) huawei: bool,
     pub(crate) clock: SimulatedClock,
     pub(crate) conditions: Conditions,
     pub(crate) trace: Trace,
-    /// The name in each create that the service executed, or refused because it had executed one
-    /// of this name before.
+    /// The name in each create that the service executed, or rejected because it had executed one
+    /// with this name before.
     pub(crate) executed: Arc<Mutex<Vec<String>>>,
 }
 
 impl World {
-    /// A way to read logs that the cloud has.
+    /// Returns a way to read logs that the cloud supports.
     pub(crate) fn log_access(&self, rng: &mut Rng) -> LogAccess {
         match rng.bool() && self.huawei {
             true => LogAccess::LineNumbers,
@@ -36,8 +35,8 @@ impl World {
         }
     }
 
-    /// Notes how a call ended, and fails if it took longer than it may or failed on a calm
-    /// network.
+    /// Records the result of a call. Reports a violation if it exceeded its deadline, or failed on
+    /// a calm network.
     pub(crate) fn check_call<T>(
         &self,
         what: &str,
@@ -52,8 +51,9 @@ impl World {
         if let Some(most) = most
             && took > most
         {
-            self.trace
-                .fail(format_args!("{what} took {took:?}, and may take {most:?}"));
+            self.trace.fail(format_args!(
+                "{what} took {took:?}, must take at most {most:?}"
+            ));
         }
         if let Err(error) = result
             && self.conditions.is_calm()

@@ -1,5 +1,5 @@
-//! Runs simulations: a few in `cargo test`, as many as asked for in `cargo xtask simulate`,
-//! which sets the variables that are read here.
+//! Runs simulations: a few in `cargo test`, any number in `cargo xtask simulate`, which sets the
+//! environment variables of this test.
 
 use std::{
     env,
@@ -11,13 +11,13 @@ use std::{
 
 use modelarts_simulation::{Run, run};
 
-/// A number in a variable.
+/// Reads a number from an environment variable.
 fn variable(name: &str) -> Result<Option<u64>, String> {
     let Ok(text) = env::var(name) else {
         return Ok(None);
     };
     let number = text.parse().map(Some);
-    number.map_err(|_| format!("{name} must be a number, and is {text:?}"))
+    number.map_err(|_| format!("{name} must be a number, not {text:?}"))
 }
 
 #[derive(Default)]
@@ -79,7 +79,7 @@ fn no_seed_breaks_a_rule() -> Result<(), String> {
                     Ok(Ok(run)) => total.add(&run),
                     _ => total.broken(seed, &["it panicked, or did not start".to_owned()]),
                 }
-                // Ten are enough to see what is wrong.
+                // Stops after ten failures.
                 if total.failed.len() >= 10 {
                     over.store(true, Ordering::Relaxed);
                 }
@@ -112,7 +112,7 @@ fn no_seed_breaks_a_rule() -> Result<(), String> {
     }
 }
 
-/// A failure that is found can be found again.
+/// Required to reproduce a failure.
 #[test]
 fn a_seed_gives_the_same_trace_each_time() {
     for seed in 0..6 {

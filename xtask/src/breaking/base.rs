@@ -1,6 +1,6 @@
-//! The description as clients know it, which the working description is compared with; it has
-//! no words. It is a file of the repository, so that there is always one, also
-//! before the first release and in a clone without tags.
+//! The base that the working description is compared with: the last accepted description, without
+//! its texts. It is a file of the repository, so that it also exists before the first release and
+//! in a clone without tags.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::extensions;
 use crate::workspace;
 
-/// Path of the description in the repository.
+/// The path of the description in the repository.
 const DESCRIPTION: &str = "openapi/modelarts.yaml";
 
-/// Keys that may change without any client noticing.
+/// Keywords whose changes no client can notice.
 const WORDS: [&str; 7] = [
     "description",
     "summary",
@@ -24,7 +24,7 @@ const WORDS: [&str; 7] = [
     "x-sources",
 ];
 
-/// The description with nothing but what is compared, its keys sorted.
+/// Reduces a description to the keywords that are compared, with sorted keys.
 pub fn of(description: &Value) -> Value {
     let mut base = json!({ "info": { "version": description["info"]["version"] } });
     for part in ["security", "paths", "components"] {
@@ -34,8 +34,8 @@ pub fn of(description: &Value) -> Value {
     base
 }
 
-/// `names` says whether the keys of an object are names of properties: one may be
-/// called `description`.
+/// Removes the texts. With `names`, the keys of an object are names of properties, one of which may
+/// be `description`.
 fn stripped(value: &Value, names: bool) -> Value {
     match value {
         Value::Object(object) => {
@@ -61,7 +61,7 @@ pub fn write(file: &Path, description: &Value) -> Result<()> {
     fs::write(file, text + "\n").with_context(|| file.display().to_string())
 }
 
-/// The description as it was in a revision.
+/// Returns the description of a revision.
 pub fn revision(revision: &str) -> Result<String> {
     let output = Command::new("git")
         .args(["show", &format!("{revision}:{DESCRIPTION}")])
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_property_that_goes_is_found_against_the_committed_base() {
+    fn a_removed_property_differs_from_the_committed_base() {
         let base = read(&workspace::base()).unwrap();
         let mut description = described();
         let metadata = &mut description["components"]["schemas"]["JobMetadata"];
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_not_compared() {
+    fn the_base_equals_its_description() {
         let description = described();
         let base = of(&description);
         assert_eq!(between(&base, &description), []);

@@ -17,7 +17,7 @@ impl fmt::Display for Break {
     }
 }
 
-/// Adds a break if a setting that must stay as it is has changed.
+/// Adds a break if a setting that must not change has changed.
 pub fn compare_setting(
     place: &str,
     what: &str,
@@ -37,7 +37,7 @@ pub fn compare_setting(
     }
 }
 
-/// A value for a message.
+/// Formats a value for messages.
 pub fn display(value: &Value) -> String {
     match value {
         Value::Null => "not there".to_owned(),

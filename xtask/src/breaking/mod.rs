@@ -1,12 +1,10 @@
-//! `cargo xtask breaking`: changes of the description that break clients which were
-//! generated from it before.
+//! `cargo xtask breaking`: finds changes of the description that break existing clients.
 //!
-//! A change is looked at from both sides. What clients send may become wider, never
-//! narrower; of what they receive nothing may go. Names count too: they are the names
-//! of types and methods in every language.
+//! The rules depend on the direction. Requests may accept more than before, never less; answers may
+//! not lose anything. Names must stay as well: they are the names of types and methods in every
+//! language.
 //!
-//! Limits of answers are not looked at: an answer that breaks one is readable still
-//! (nothing that is generated here enforces them).
+//! Limits of answers are not compared, because no generated code enforces them.
 
 mod base;
 mod change;
@@ -27,8 +25,8 @@ use serde_json::json;
 use self::change::Break;
 use crate::{codegen, regenerate, workspace};
 
-/// Compares the working description with that of a revision, or with the committed
-/// base; fails when it breaks clients and its version does not say so.
+/// Compares the working description with that of a revision, or with the committed base; fails when
+/// it breaks clients without the necessary change of its version.
 pub fn run(revision: Option<&str>) -> Result<ExitCode> {
     let (name, before) = match revision {
         Some(revision) => {
@@ -60,22 +58,23 @@ pub fn run(revision: Option<&str>) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Makes the working description the base, unless it breaks clients and its version does
-/// not say so.
+/// Writes the working description to the base, unless it breaks clients without the necessary
+/// change of its version.
 pub fn accept() -> Result<ExitCode> {
     let after = regenerate::read(&workspace::description())?;
     if let Some(objection) = accept_into(&workspace::base(), &after)? {
         println!("{objection}");
         return Ok(ExitCode::FAILURE);
     }
-    println!("{BASE} is the description as it is now");
+    println!("{BASE} was replaced by the description");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Name of the committed base in messages.
+/// The name of the committed base in messages.
 const BASE: &str = "openapi/base.json";
 
-/// Says why the base was left as it was. Without one there is nothing to break.
+/// Writes the base; returns the reason if it must not be replaced. A missing base is always
+/// written.
 fn accept_into(file: &Path, after: &Value) -> Result<Option<String>> {
     if file.exists() {
         let before = base::read(file)?;
@@ -93,21 +92,21 @@ fn accept_into(file: &Path, after: &Value) -> Result<Option<String>> {
 fn refused(breaks: &[Break], versions: &version::Versions) -> Option<String> {
     (!breaks.is_empty() && !versions.admit_breaks()).then(|| {
         format!(
-            "raise the version of the workspace and info.version to {}, or take the changes back",
+            "raise the version of the workspace and info.version to {}, or revert the changes",
             versions.needed()
         )
     })
 }
 
-/// A base of another version would let the next breaks pass, too. What is only added
-/// within a version need not be in the base.
+/// A base of another version would also admit the next breaks. Additions within a version need not
+/// be in the base.
 fn outdated(versions: &version::Versions) -> Option<String> {
     versions.differ().then(|| {
-        format!("{BASE} is that of another version; run `cargo xtask breaking --accept` and commit")
+        format!("{BASE} is of another version; run `cargo xtask breaking --accept` and commit")
     })
 }
 
-/// Everything in `after` that a client of `before` cannot live with.
+/// Returns all changes that break clients of `before`.
 pub fn between(before: &Value, after: &Value) -> Vec<Break> {
     let mut breaks = Vec::new();
     operations::compare(before, after, &mut breaks);
@@ -116,7 +115,7 @@ pub fn between(before: &Value, after: &Value) -> Vec<Break> {
     breaks
 }
 
-/// A description with one operation that sends and receives one thing; tests change it.
+/// A description with one operation, which tests change.
 #[cfg(test)]
 fn sample() -> Value {
     let schema = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
@@ -190,7 +189,7 @@ fn sample() -> Value {
     })
 }
 
-/// Breaks that are found after putting `value` (or, for null, nothing) at a place of the sample.
+/// Returns the breaks after setting a place of the sample to `value`, or removing it for null.
 #[cfg(test)]
 fn after(place: &str, value: Value) -> Vec<String> {
     let mut after = sample();
@@ -212,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_as_it_is_breaks_nothing() {
+    fn an_unchanged_description_breaks_nothing() {
         assert_eq!(between(&sample(), &sample()), []);
     }
 
@@ -231,7 +230,7 @@ mod tests {
         assert_eq!(
             objection,
             "schema ApiError: is gone\n\
-             raise the version of the workspace and info.version to 0.2.0, or take the changes back"
+             raise the version of the workspace and info.version to 0.2.0, or revert the changes"
         );
         assert_eq!(base::read(&file).unwrap(), first, "untouched");
 
@@ -248,7 +247,7 @@ mod tests {
         assert_eq!(refused(&[], &versions), None);
         assert_eq!(
             outdated(&versions).unwrap(),
-            "openapi/base.json is that of another version; \
+            "openapi/base.json is of another version; \
              run `cargo xtask breaking --accept` and commit"
         );
         let versions = version::Versions::new(&sample(), &sample()).unwrap();
@@ -273,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_is_none_is_an_error() {
+    fn an_invalid_version_is_an_error() {
         let description = json!({ "info": { "version": "1.0" } });
         let error = version::Versions::new(&description, &description)
             .err()

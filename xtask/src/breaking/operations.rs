@@ -1,4 +1,4 @@
-//! Operations: names, places, parameters, bodies, and what the extensions promise.
+//! Compares operations: names, paths, parameters, bodies and extensions.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{
     usage::Ways,
 };
 
-/// An operation, with the parameters of its path, references followed.
+/// An operation with the parameters of its path, all references resolved.
 pub struct Operation<'a> {
     method: &'a str,
     path: &'a str,
@@ -46,8 +46,8 @@ pub fn compare(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
     }
 }
 
-/// The ways to sign that all operations take. One of them is enough, so more may come;
-/// but none at all would mean that nothing is signed.
+/// Compares the security schemes that all operations accept. A client uses one of them, so schemes
+/// may be added; an empty list would mean unsigned requests.
 fn security(old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     let ways = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let (old, new) = (ways(old), ways(new));
@@ -61,7 +61,7 @@ fn security(old: &Value, new: &Value, breaks: &mut Vec<Break>) {
         say(format!("{way} is gone"));
     }
     if old.is_empty() && !new.is_empty() {
-        say("is asked for now".into());
+        say("is required now".into());
     }
 }
 
@@ -130,7 +130,7 @@ fn operation(
         &new.value["x-pagination"],
         breaks,
     );
-    // Generators make one class of each tag.
+    // Generators create one class for each tag.
     let (old_tags, new_tags) = (&old.value["tags"], &new.value["tags"]);
     if old_tags[0] != new_tags[0] {
         breaks.push(Break {
@@ -165,15 +165,15 @@ fn operation(
             received: false,
         };
         let (old, new) = (&parameter["schema"], &now["schema"]);
-        // The type of the parameter in Rust. A property with it is text.
+        // The type of the parameter in Rust. A property with this extension is plain text.
         compare_setting(&place, "x-open-enum", old, new, breaks);
         schemas::compare(&place, old, new, sent, breaks);
     }
     bodies(place, before, after, old.value, new.value, breaks);
 }
 
-/// Pagination of a list. What is `disputed` is not promised, and a largest page or a total
-/// that became known takes nothing away.
+/// Compares the paging of a list. A `disputed` flag is not part of the contract, and a largest page
+/// or a total may be added.
 fn pagination(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     let place = format!("{place}, x-pagination");
     for (key, _) in entries(old).filter(|(key, _)| *key != "disputed") {
@@ -234,7 +234,7 @@ fn bodies(
         let (answer, now) = (follow(before, answer), follow(after, now));
         content(&place, answer, now, received, breaks);
     }
-    // Generators make the result of a call from all its successes.
+    // Generators derive the result of a call from all its success answers.
     let success = |status: &str| status.starts_with('2') || status == "default";
     for (status, _) in entries(&new["responses"]) {
         if success(status) && old["responses"][status].is_null() {
@@ -246,8 +246,8 @@ fn bodies(
     }
 }
 
-/// Media types and their schemas. Content where there was none breaks generated
-/// signatures like content that is gone.
+/// Compares media types and their schemas. Both adding the first content and removing it changes
+/// generated signatures.
 fn content(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut Vec<Break>) {
     let kinds = |value: &Value| {
         entries(&value["content"])
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_more_changes_what_a_call_returns() {
+    fn another_success_status_changes_the_result_of_a_call() {
         let job = json!({ "content": { "application/json": {
             "schema": { "$ref": "#/components/schemas/Job" },
         } } });
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_operations_are_signed_with_stays() {
+    fn security_schemes_of_all_operations_stay() {
         assert_eq!(
             after("/security", json!(null)),
             [
@@ -393,7 +393,7 @@ mod tests {
         open["security"] = json!([]);
         assert_eq!(
             super::super::between(&open, &sample())[0].to_string(),
-            "security: is asked for now"
+            "security: is required now"
         );
     }
 

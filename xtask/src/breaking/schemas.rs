@@ -1,4 +1,4 @@
-//! Schemas: names, kinds, properties, values and limits.
+//! Compares schemas: names, kinds, properties, values and limits.
 
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use super::{
     usage::{Usage, Ways},
 };
 
-/// Limits below which nothing may go: a higher one refuses what was fine.
+/// Lower bounds, which must not rise: a higher one rejects values that were valid.
 const LOWER: [&str; 4] = ["minLength", "minimum", "minItems", "minProperties"];
-/// Limits above which nothing may go.
+/// Upper bounds, which must not fall.
 const UPPER: [&str; 4] = ["maxLength", "maximum", "maxItems", "maxProperties"];
 
-/// Compares all schemas that have names.
+/// Compares all named schemas.
 pub fn compare_all(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
     let usage = Usage::of(before);
     for (name, old) in entries(&before["components"]["schemas"]) {
@@ -30,7 +30,7 @@ pub fn compare_all(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
     }
 }
 
-/// Compares two schemas; what they refer to has a name and is compared by it.
+/// Compares two schemas. The targets of references are compared under their own names.
 pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut Vec<Break>) {
     let (was, is) = (kind(old), kind(new));
     if was != is {
@@ -46,7 +46,7 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
             what,
         });
     };
-    // A constant in every client, whether it is sent or received.
+    // Every value is a constant in clients, for requests and answers alike.
     for value in old["enum"].as_array().into_iter().flatten() {
         let values = new["enum"].as_array();
         if values.is_some_and(|values| !values.contains(value)) {
@@ -59,7 +59,7 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
             say(format!("{name} is required now"));
         }
         if old["nullable"] == true && new["nullable"] != true {
-            say("takes null no more".into());
+            say("no longer accepts null".into());
         }
         narrowed(place, old, new, breaks);
     }
@@ -71,7 +71,7 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
     };
     if ways.received {
         for name in old_required.iter().filter(|it| !new_required.contains(it)) {
-            // One that is gone altogether is told below.
+            // A removed property is reported below.
             if !new["properties"][name].is_null() {
                 say(format!("{name} may be missing now"));
             }
@@ -103,7 +103,7 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
     }
 }
 
-/// Limits that refuse what they let pass before.
+/// Finds limits that reject values which were valid before.
 fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     let limits = LOWER.map(|key| (key, false)).into_iter();
     for (key, upper) in limits.chain(UPPER.map(|key| (key, true))) {
@@ -125,7 +125,7 @@ fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
             });
         }
     }
-    // Two patterns do not show which of them takes less.
+    // No comparison shows that one pattern admits less than another.
     for key in [
         "pattern",
         "uniqueItems",
@@ -139,7 +139,7 @@ fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     }
 }
 
-/// Kind of a schema, in a few words; two of the same kind are compared in parts.
+/// Returns the kind of a schema in a few words; schemas of the same kind are compared in detail.
 fn kind(schema: &Value) -> String {
     let name = |schema: &Value| {
         schema["$ref"].as_str().map(|reference| {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_grows_in_answers_and_shrinks_in_requests() {
+    fn required_fields_may_grow_in_answers_and_shrink_in_requests() {
         assert_eq!(
             after(&at("JobRequest/required"), json!(["name", "nodes"])),
             ["schema JobRequest: nodes is required now"]
@@ -273,7 +273,7 @@ mod tests {
     fn null_is_taken_on_and_not_sent_anew() {
         assert_eq!(
             after(&at("JobRequest/properties/nodes/nullable"), json!(null)),
-            ["schema JobRequest, nodes: takes null no more"]
+            ["schema JobRequest, nodes: no longer accepts null"]
         );
         assert_eq!(
             after(&at("JobRequest/properties/name/nullable"), json!(true)),

@@ -1,4 +1,4 @@
-//! Schemas that clients send, and schemas that they receive.
+//! Determines which schemas clients send and which they receive.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub struct Usage {
     pub received: BTreeSet<String>,
 }
 
-/// The ways on which something travels.
+/// The directions in which a schema is transferred.
 #[derive(Clone, Copy)]
 pub struct Ways {
     pub sent: bool,
@@ -27,7 +27,7 @@ impl Usage {
         let mut usage = Self::default();
         for (_, path) in entries(&root["paths"]) {
             for (_, part) in entries(path) {
-                // Either the parameters of all operations on the path, or an operation.
+                // The part is either the parameters of a path or an operation.
                 let parameters = part.as_array().or_else(|| part["parameters"].as_array());
                 for parameter in parameters.into_iter().flatten() {
                     collect(root, &follow(root, parameter)["schema"], &mut usage.sent);
@@ -47,7 +47,7 @@ impl Usage {
     }
 }
 
-/// Everything that `value` refers to, however far away.
+/// Collects everything that `value` refers to, directly or indirectly.
 fn collect(root: &Value, value: &Value, names: &mut BTreeSet<String>) {
     match value {
         Value::Object(object) => {
@@ -59,7 +59,7 @@ fn collect(root: &Value, value: &Value, names: &mut BTreeSet<String>) {
                 return;
             }
             for (key, value) in object {
-                // An example may hold anything, also something that looks like a reference.
+                // An example may contain any data, including data that has the form of a reference.
                 if key != "example" && key != "examples" {
                     collect(root, value, names);
                 }

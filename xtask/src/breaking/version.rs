@@ -1,4 +1,4 @@
-//! Versions, which say if clients break.
+//! The rules by which a version announces that clients break.
 
 use std::fmt;
 
@@ -23,13 +23,13 @@ impl Versions {
         self.before != self.after
     }
 
-    /// Semantic Versioning: below 1.0 the minor version is raised, else the major.
+    /// Semantic Versioning: below 1.0 the minor version must rise, else the major version.
     pub fn admit_breaks(&self) -> bool {
         let ([major, minor, _], [new_major, new_minor, _]) = (self.before, self.after);
         new_major > major || (major == 0 && new_major == 0 && new_minor > minor)
     }
 
-    /// The lowest version that admits breaks.
+    /// Returns the lowest version that admits breaks.
     pub fn needed(&self) -> String {
         match self.before {
             [0, minor, _] => format!("0.{}.0", minor + 1),

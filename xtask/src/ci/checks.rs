@@ -1,5 +1,5 @@
-//! The checks. All build into one target directory with one profile, so that
-//! later ones find what earlier ones have built.
+//! The list of checks. All of them build into one target directory with one profile, so that later
+//! checks reuse the artefacts of earlier ones.
 
 use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
 
@@ -25,7 +25,7 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "clippy",
-        about: "the compiler and clippy have nothing to say",
+        about: "the compiler and clippy report no warning",
         run: || {
             passes(&mut cargo([
                 "clippy",
@@ -39,27 +39,27 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "layers",
-        about: "modules use only what stands below them",
+        about: "modules depend only on modules of lower layers",
         run: || passes(&mut itself(["layers"])?),
     },
     Check {
         name: "citations",
-        about: "sources and documents that are cited are there",
+        about: "cited sources and documents exist",
         run: citations::run,
     },
     Check {
         name: "spec",
-        about: "the description compiles, keeps the rules, and its examples fit",
+        about: "the description compiles and keeps the rules, and its examples are valid",
         run: || passes(&mut itself(["spec"])?),
     },
     Check {
         name: "redocly",
-        about: "Redocly's linter has nothing to say about the description",
+        about: "Redocly's linter reports nothing about the description",
         run: redocly::run,
     },
     Check {
         name: "codegen",
-        about: "the snapshots are the generated code",
+        about: "the snapshots match the generated code",
         run: || passes(&mut itself(["codegen", "--check"])?),
     },
     Check {
@@ -76,12 +76,12 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "breaking",
-        about: "a description that breaks clients has a version that says so",
+        about: "the version of the description admits its changes",
         run: || passes(&mut itself(["breaking"])?),
     },
     Check {
         name: "readme",
-        about: "the table of operations in the README is the description's",
+        about: "the table of operations in the README matches the description",
         run: || passes(&mut itself(["readme", "--check"])?),
     },
     Check {
@@ -91,27 +91,27 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "schema",
-        about: "the generated types are the description",
+        about: "the generated types match the description",
         run: || passes(&mut programs::schema_command()),
     },
     Check {
         name: "payload",
-        about: "captured bodies survive decoding and encoding",
+        about: "captured bodies are unchanged by decoding and encoding",
         run: payloads,
     },
     Check {
         name: "new-operation",
-        about: "an operation that is added to the description costs no Rust",
+        about: "a new operation in the description needs no Rust code",
         run: || passes(&mut itself(["new-operation"])?),
     },
     Check {
         name: "clients",
-        about: "clients in other languages work, and the official one",
+        about: "generated clients in other languages work, and so does the official SDK",
         run: clients::run,
     },
     Check {
         name: "dist",
-        about: "a release of the description can be made, and is the same when it is made again",
+        about: "a release of the description can be built, and its files are reproducible",
         run: dist,
     },
     Check {
@@ -126,7 +126,7 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "schemathesis",
-        about: "the emulator answers as the description says, whatever it is asked",
+        about: "the emulator answers valid and invalid requests as described",
         run: schemathesis::run,
     },
     Check {
@@ -136,12 +136,12 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "vitest",
-        about: "and so does that for Node",
+        about: "the same suite for Node passes",
         run: vitest::run,
     },
     Check {
         name: "simulate",
-        about: "calls over a failing network keep what they promise",
+        about: "calls over a failing network keep their guarantees",
         run: || passes(&mut programs::simulation_of(60)?),
     },
     Check {
@@ -151,12 +151,12 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "package",
-        about: "what would be published is complete and builds on its own",
+        about: "the published packages are complete and build on their own",
         run: package::run,
     },
 ];
 
-/// Which fixture is a body of which schema.
+/// The fixtures of each schema.
 const FIXTURES: &[(&str, &[&str])] = &[
     (
         "TrainingJob",
@@ -188,9 +188,9 @@ const FIXTURES: &[(&str, &[&str])] = &[
     ("ApiError", &["error_events.json", "error_train.json"]),
 ];
 
-/// Bodies that reach no generated type as they are.
+/// Bodies that no generated type decodes directly.
 const NO_SCHEMA: &[&str] = &[
-    // The transport gives it the shape of ApiError first.
+    // The transport converts it to ApiError first.
     "error_iam_nested.json",
 ];
 
@@ -228,7 +228,7 @@ fn payloads() -> Result<Outcome> {
     })
 }
 
-/// A fixture that nobody named would be a fixture that nobody checks.
+/// Fails if a fixture has no schema, because it would remain unchecked.
 fn every_fixture_has_a_schema(directory: &Path) -> Result<()> {
     let named: BTreeSet<&str> = FIXTURES
         .iter()
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixture_that_nobody_named_is_an_error() {
+    fn a_fixture_without_a_schema_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("new.json"), "{}").unwrap();
         let error = every_fixture_has_a_schema(directory.path()).unwrap_err();

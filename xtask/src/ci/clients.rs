@@ -1,4 +1,4 @@
-//! Clients in other languages, made of the description and run against the emulator.
+//! Runs clients in other languages, generated from the description, against the emulator.
 
 use anyhow::Result;
 
@@ -6,7 +6,7 @@ use super::outcome::Outcome;
 use crate::clients::{self, Selection};
 
 pub fn run() -> Result<Outcome> {
-    // `.ci/run` installs what it may.
+    // `.ci/run` installs them where it may.
     let missing = clients::missing();
     if !missing.is_empty() {
         return Ok(Outcome::Skipped {

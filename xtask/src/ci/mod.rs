@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: every check, one after the other, and a table at the end.
+//! `cargo xtask ci`: runs all checks one after another, and prints a table of the results.
 
 mod checks;
 mod citations;
@@ -20,12 +20,12 @@ use std::{
 use anyhow::{Result, bail};
 use outcome::{Check, Outcome, Row};
 
-/// Runs the checks named in `only`, or all.
+/// Runs the checks named in `only`, or all of them.
 pub fn run(only: &[String]) -> Result<ExitCode> {
     let in_ci = env::var_os("CI").is_some_and(|value| value == "true");
     let rows = run_all(&select(checks::ALL, only)?);
     print!("\n{}", table::render(&rows, in_ci));
-    // A slow machine is reported and fails nothing.
+    // The duration depends on the machine, so exceeding it is only reported.
     if let Some(late) = too_long(&rows) {
         println!("{late}");
     }
@@ -36,14 +36,14 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
     })
 }
 
-/// Checks that take longer are run less often.
+/// The longest admitted duration of all checks: slower checks would be run less often.
 const LONGEST: Duration = Duration::from_mins(30);
 
 fn too_long(rows: &[Row]) -> Option<String> {
     let took: Duration = rows.iter().map(|row| row.took).sum();
     (took > LONGEST).then(|| {
         format!(
-            "TOO LONG: the checks took {} minutes, and may take {}",
+            "TOO LONG: the checks took {} minutes, must take at most {}",
             took.as_secs().div_ceil(60),
             LONGEST.as_secs() / 60
         )
@@ -67,7 +67,7 @@ fn select<'a>(checks: &'a [Check], only: &[String]) -> Result<Vec<&'a Check>> {
         .collect())
 }
 
-/// A check that fails does not keep the next from being run.
+/// Runs all checks; a failed check does not prevent the next ones.
 fn run_all(checks: &[&Check]) -> Vec<Row> {
     checks
         .iter()
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(too_long(&rows(1_740)), None);
         assert_eq!(
             too_long(&rows(1_741)).unwrap(),
-            "TOO LONG: the checks took 31 minutes, and may take 30"
+            "TOO LONG: the checks took 31 minutes, must take at most 30"
         );
     }
 

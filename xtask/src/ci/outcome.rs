@@ -1,4 +1,4 @@
-//! Checks and how they ended.
+//! The definition of a check, and its outcome.
 
 use std::{process::Command, time::Duration};
 
@@ -7,20 +7,20 @@ use anyhow::{Context, Result};
 /// One check.
 pub struct Check {
     pub name: &'static str,
-    /// Shown in the headline.
+    /// The description of the check in its headline.
     pub about: &'static str,
     pub run: fn() -> Result<Outcome>,
 }
 
-/// Outcome of a check, if it could be run at all.
+/// The outcome of a check that could be run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Passed,
-    /// With what to say in the table.
+    /// The reason, for the table.
     Failed(String),
     Skipped {
         why: String,
-        /// True if CI may skip it too; the reason must then be a good one.
+        /// True if the check may be skipped in CI as well, which needs a good reason.
         also_in_ci: bool,
     },
 }
@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// Runs a command and says how it ended.
+/// Runs a command and returns its outcome.
 pub fn passes(command: &mut Command) -> Result<Outcome> {
     let status = command
         .status()

@@ -1,4 +1,4 @@
-//! The suite that the emulator's page for testers shows.
+//! Runs the test suite of the emulator's page for testers.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ pub fn run() -> Result<Outcome> {
     emulator::build()?;
     passes(
         Command::new(python)
-            // Nothing is left in the package.
+            // The options keep caches out of the package.
             .args(["-B", "-m", "pytest", "-p", "no:cacheprovider"])
             .arg(&suite)
             .env("MODELARTS_EMULATOR", emulator::program()?),

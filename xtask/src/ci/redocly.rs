@@ -1,5 +1,6 @@
-//! Redocly's linter on the description: rules of the standard itself, beside our
-//! own in `xtask spec`. It comes from npm, by a lock file. Without Node our own rules still run.
+//! Runs Redocly's linter on the description, for the rules of the standard; the rules of this
+//! project are in `xtask spec`. Redocly comes from npm, by a lock file; without Node, only this
+//! check is skipped.
 
 use anyhow::Result;
 
@@ -29,7 +30,7 @@ pub fn run() -> Result<Outcome> {
         redocly::command()?
             .args(LINT)
             .arg(file)
-            // Nothing refers to the lists of known values there.
+            // The plain variant does not refer to the lists of known values.
             .args(["--skip-rule", "no-unused-components"]),
     )
 }

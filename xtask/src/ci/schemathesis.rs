@@ -1,5 +1,5 @@
-//! schemathesis asks the emulator what the description allows, and what it does not, and holds
-//! the answers against the description.
+//! Runs schemathesis, which sends valid and invalid requests to the emulator and compares the
+//! answers with the description.
 
 use std::process::Command;
 
@@ -18,7 +18,7 @@ pub fn run() -> Result<Outcome> {
     let files = workspace::root().join("xtask/schemathesis");
     let python = venv::python("schemathesis", &files.join("requirements.txt"))?;
     emulator::build()?;
-    // Code of random creations must not run.
+    // A script replaces the commands of random jobs, which must not be executed.
     let script = files.join("script.json").display().to_string();
     let flags = [
         "--runner",
@@ -45,7 +45,7 @@ pub fn run() -> Result<Outcome> {
         .arg(workspace::description())
         .envs(emulator.settings())
         .env("JOB", job)
-        // It keeps its findings in the working directory.
+        // schemathesis stores its results in the working directory.
         .current_dir(workspace::root().join("target"));
     for operation in excluded {
         command.args(["--exclude-operation-id", operation]);
@@ -53,7 +53,7 @@ pub fn run() -> Result<Outcome> {
     passes(&mut command)
 }
 
-/// Exists, so that there is something to read.
+/// The body of a job, so that read operations find one.
 fn job() -> Value {
     json!({
         "kind": "job",
@@ -67,7 +67,7 @@ fn job() -> Value {
     })
 }
 
-/// The operations that the emulator does not count, and answers with 501.
+/// Returns the operations that the emulator does not count, which it answers with 501.
 fn unmodelled<'a>(description: &'a Value, counted: &Value) -> Vec<&'a str> {
     let paths = description["paths"].as_object().into_iter().flatten();
     let operations = paths.flat_map(|(_, item)| item.as_object().into_iter().flatten());
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_counted_is_not_asked_for() {
+    fn operations_that_are_not_counted_are_excluded() {
         let description = json!({"paths": {"/jobs": {
             "parameters": [],
             "get": {"operationId": "List"},

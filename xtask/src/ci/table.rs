@@ -1,4 +1,4 @@
-//! The table that a run ends with.
+//! The table of the results of a run.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -18,7 +18,7 @@ pub fn render(rows: &[Row], in_ci: bool) -> String {
             ),
             Outcome::Skipped { why, .. } => ("skipped", format!("  {}", first_line(why))),
         };
-        // Writing to a String does not fail.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(
             table,
             "{:width$}  {result:7}  {:7.1}{remark}",

@@ -1,4 +1,4 @@
-//! The same suite as that of pytest, for Node.
+//! Runs the test suite for Node, which corresponds to the one for pytest.
 
 use std::process::Command;
 
@@ -21,7 +21,7 @@ pub fn run() -> Result<Outcome> {
         });
     }
     let suite = workspace::root().join("crates/modelarts-emulator/examples/vitest");
-    // The bundler has a program for each system, as a package that is optional.
+    // The bundler has a binary for each system in an optional package.
     node::install(&suite, PACKAGE, Optional::Installed)?;
     emulator::build()?;
     passes(

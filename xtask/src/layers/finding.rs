@@ -1,11 +1,11 @@
-//! A breach of a rule, with its place.
+//! A violation of a rule, with its place.
 
 use std::fmt;
 
-/// Sorted by place; the same breach found twice counts once.
+/// A violation; sorted by place, and equal ones count once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// Relative to the root of the workspace.
+    /// The path of the file, relative to the root of the workspace.
     pub file: String,
     pub line: usize,
     pub message: String,

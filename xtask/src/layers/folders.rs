@@ -1,4 +1,4 @@
-//! The size of folders.
+//! The rule on the size of folders.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,8 @@ use super::finding::Finding;
 
 const MAX_FILES: usize = 15;
 
-/// Folders with too many source files. In a folder called `rules` each file is one rule.
+/// Finds folders with too many source files. A folder named `rules` is exempt, because each of its
+/// files is one rule.
 pub fn check(files: &BTreeSet<String>) -> Vec<Finding> {
     let mut folders: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
     for file in files {

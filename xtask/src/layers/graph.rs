@@ -1,4 +1,4 @@
-//! Which file of a crate uses which.
+//! The dependencies between the files of a crate.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,18 +9,19 @@ use super::{
     tree::Tree,
 };
 
-/// The first use of a file by another.
+/// The first use of one file in another.
 #[derive(Clone, Debug)]
 pub struct Edge {
     pub line: usize,
-    /// The path as it is defined, not as it is written.
+    /// The path of the definition, which may differ from the written path.
     pub path: String,
 }
 
-/// Files that each file uses.
+/// The files that each file uses.
 pub type Graph = BTreeMap<String, BTreeMap<String, Edge>>;
 
-/// The graph of a crate, and imports from its root of names that are defined elsewhere.
+/// Builds the graph of a crate, and finds imports from its root of names that are defined
+/// elsewhere.
 pub fn read(tree: &Tree) -> (Graph, Vec<Finding>) {
     let mut reader = Reader {
         tree,
@@ -59,7 +60,7 @@ impl Reader<'_> {
         let used = &self.tree.modules[from].source.used;
         let is_used = import.name.as_ref().is_some_and(|name| used.contains(name));
         let is_facade = import.public && !is_used && self.tree.is_below(module, from);
-        // A module that is only imported is used by the paths that begin with it.
+        // An imported module counts as used where paths begin with its name.
         let is_alias = is_module && !import.public;
         if !is_facade && !is_alias {
             self.add(from, module, import.line, &resolved);
@@ -102,7 +103,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The path by which the root itself imports the first name of `path`.
+    /// Returns the path by which the root imports the first name of `path`.
     fn path_in_root(&self, path: &[String]) -> Option<String> {
         let root = &self.tree.modules[0];
         let is_name = |part: &&String| !["crate", "self", "super"].contains(&part.as_str());
@@ -118,13 +119,13 @@ impl Reader<'_> {
         })
     }
 
-    /// A name must be imported from the module that defines it, not from the crate root.
+    /// Finds names that are imported from the crate root instead of the module that defines them.
     fn forbid_root(&mut self, from: usize, path: &[String], line: usize, resolved: &Resolved) {
         let modules = &self.tree.modules;
         let root = &modules[0].file;
         let file = &modules[from].file;
         let by_root = |module: &usize| modules[*module].file == *root;
-        // A rename in this file itself is no detour.
+        // A rename in this file does not involve the root.
         if file != root && resolved.through.iter().any(by_root) {
             let written = path.join("::");
             let defined = match self.path_in_root(path) {
@@ -140,7 +141,7 @@ impl Reader<'_> {
     }
 }
 
-/// Circles of imports: one finding for all files that reach each other.
+/// Finds import circles: one finding for all files that depend on each other.
 pub fn circles(graph: &Graph) -> Vec<Finding> {
     let reached: BTreeMap<&str, BTreeSet<&str>> = graph
         .keys()
@@ -194,12 +195,12 @@ fn describe(graph: &Graph, circle: &BTreeSet<&str>) -> Option<Finding> {
     ))
 }
 
-/// The length of the folder that all files have in common.
+/// Returns the length of the common folder of all files.
 fn common_folder(files: &BTreeSet<&str>) -> usize {
     let (Some(first), Some(last)) = (files.first(), files.last()) else {
         return 0;
     };
-    // Of sorted texts, the first and the last differ soonest.
+    // Among sorted texts, the first and the last have the shortest common prefix.
     let same = first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b);
     first[..same.count()]
         .rfind('/')
@@ -219,7 +220,7 @@ fn reachable<'a>(graph: &'a Graph, from: &str) -> BTreeSet<&'a str> {
     reached
 }
 
-/// The shortest way from a file back to itself, without the end.
+/// Returns the shortest path from a file back to itself, without the end.
 fn shortest_circle<'a>(graph: &'a Graph, start: &'a str) -> Option<Vec<&'a str>> {
     let mut before: BTreeMap<&str, &str> = BTreeMap::new();
     let mut open = VecDeque::from([start]);

@@ -1,9 +1,9 @@
-//! `cargo xtask layers`: modules use only what stands below them.
+//! `cargo xtask layers`: checks that modules depend only on modules of lower layers.
 //!
 //! For every crate of the workspace: no import circle between files, no folder with more than
 //! fifteen source files, no name imported from the crate root that another module defines. For
 //! the crates that have a table in `CONTRIBUTING.md`, also the order of modules that it shows.
-//! Tests are left out.
+//! Tests are exempt.
 
 mod finding;
 mod folders;
@@ -31,7 +31,7 @@ use crate::metadata::Metadata;
 /// The document with the tables.
 const DOCUMENT: &str = "CONTRIBUTING.md";
 
-/// Checks the workspace in `root` by the tables of a document, and prints what breaks a rule.
+/// Checks the workspace in `root` with the tables of a document, and prints the findings.
 pub fn run(root: &Path, tables: Option<&Path>) -> Result<ExitCode> {
     let document = tables.map_or_else(|| root.join(DOCUMENT), Path::to_owned);
     let document = fs::read_to_string(&document).with_context(|| document.display().to_string())?;

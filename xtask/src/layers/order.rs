@@ -1,4 +1,4 @@
-//! The allowed order of modules, which `CONTRIBUTING.md` shows, and its check.
+//! The order of modules in `CONTRIBUTING.md`, and its check.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,25 +7,25 @@ use super::{finding::Finding, graph::Graph};
 /// The order of the modules of one folder of sources.
 #[derive(Debug, PartialEq)]
 pub struct Order {
-    /// Relative to the root of the workspace.
+    /// The path of the folder, relative to the root of the workspace.
     pub folder: String,
-    /// Line of the block in the document.
+    /// The line of the block in the document.
     pub line: usize,
     pub entries: Vec<Entry>,
 }
 
-/// A module that the table names.
+/// A module in a table.
 #[derive(Debug, PartialEq)]
 pub struct Entry {
     pub module: String,
-    /// A module uses only modules of lower floors.
+    /// The floor of the module, which may use only modules of lower floors.
     pub floor: usize,
     pub line: usize,
 }
 
-/// Reads the blocks that begin with three backticks, `text` and a folder.
+/// Parses the code blocks whose first line is three backticks, `text` and a folder.
 ///
-/// A line is a floor, the lowest first: modules with commas between them, then two spaces and a
+/// Each line is a floor, the lowest first: modules separated by commas, then two spaces and a
 /// remark. `a < b` is two floors in one line.
 pub fn parse(document: &str) -> Vec<Order> {
     let mut orders: Vec<Order> = Vec::new();
@@ -63,15 +63,15 @@ pub fn parse(document: &str) -> Vec<Order> {
 }
 
 impl Order {
-    /// The name of a file in the table, if the table is about its folder.
+    /// Returns the module of a file, if the table covers its folder.
     fn module(&self, file: &str) -> Option<String> {
         let file = file.strip_prefix(&self.folder)?.strip_prefix('/')?;
         let name = file.strip_suffix(".rs").unwrap_or(file);
         Some(name.strip_suffix("/mod").unwrap_or(name).replace('/', "::"))
     }
 
-    /// The entry of a module: its own, or that of a folder around it of which the table names
-    /// no part.
+    /// Returns the entry of a module: its own, or that of an enclosing folder of which the table
+    /// lists no part.
     fn entry(&self, module: &str) -> Option<&Entry> {
         let named = |name: &str| self.entries.iter().find(|entry| entry.module == name);
         let mut name = module;
@@ -91,7 +91,7 @@ impl Order {
         None
     }
 
-    /// Imports against the order.
+    /// Finds imports that violate the order.
     pub fn check(&self, graph: &Graph) -> Vec<Finding> {
         let mut findings = Vec::new();
         for (from, edges) in graph {
@@ -123,7 +123,7 @@ impl Order {
         findings
     }
 
-    /// Modules that the table does not have, and entries that are no module.
+    /// Finds modules that the table lacks, and entries without a module.
     pub fn check_completeness(&self, document: &str, files: &BTreeSet<String>) -> Vec<Finding> {
         let mut findings = Vec::new();
         let modules: BTreeMap<String, &String> = files

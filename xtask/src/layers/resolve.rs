@@ -1,29 +1,29 @@
-//! From a path in the source to the module that defines its name.
+//! Resolves paths in the source to the modules that define their names.
 
 use std::collections::BTreeSet;
 
 use super::{source::Import, tree::Tree};
 
-/// The end of a path.
+/// The result of resolving a path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     Module(usize),
-    /// A name that stands in this module.
+    /// A name that this module defines.
     Item(usize, String),
-    /// A path of another crate.
+    /// A path into another crate.
     External(Vec<String>),
 }
 
-/// A path followed to its end.
+/// A path with the definition that it refers to.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     pub target: Target,
-    /// Modules whose `use` was needed on the way.
+    /// Modules whose `use` items the path goes through.
     pub through: Vec<usize>,
 }
 
 impl Resolved {
-    /// The path to write for the target.
+    /// Returns the direct path to the target.
     pub fn path(&self, tree: &Tree) -> String {
         let of = |module: usize, name: Option<&String>| {
             let path = &tree.modules[module].path;
@@ -38,8 +38,8 @@ impl Resolved {
     }
 }
 
-/// Follows `path`, which stands in the module `from`. `None` where this cannot be known, as for
-/// names that a macro makes.
+/// Resolves `path` in the module `from`; `None` where this is impossible, as for names that a macro
+/// defines.
 pub fn resolve(tree: &Tree, from: usize, path: &[String]) -> Option<Resolved> {
     Resolver {
         tree,
@@ -51,7 +51,7 @@ pub fn resolve(tree: &Tree, from: usize, path: &[String]) -> Option<Resolved> {
 
 struct Resolver<'a> {
     tree: &'a Tree,
-    /// Names looked up already, because imports may lead back to themselves.
+    /// Names that are being resolved, because imports may be circular.
     visited: BTreeSet<(usize, String)>,
     through: Vec<usize>,
 }
@@ -104,7 +104,7 @@ impl Resolver<'_> {
         Some(at)
     }
 
-    /// A child of the module, or a name that it imports.
+    /// Returns a child of the module, or a name that it imports.
     fn name(&mut self, module: usize, name: &str) -> Option<Target> {
         if !self.visited.insert((module, name.to_owned())) {
             return None;
@@ -118,7 +118,7 @@ impl Resolver<'_> {
         let imports = &tree.modules[module].source.imports;
         let named = |import: &&Import| import.name.as_deref() == Some(name);
         let found = match imports.iter().find(named) {
-            // `use anyhow;` and a name that only another crate can have.
+            // Covers `use anyhow;`, and names that only another crate can define.
             Some(import) if import.path.len() == 1 && import.path[0] == name => {
                 Some(Target::External(import.path.clone()))
             }
@@ -149,14 +149,14 @@ impl Resolver<'_> {
         }
     }
 
-    /// A name that the module must define itself, as nothing else gives it.
+    /// Returns a name that the module itself must define, because nothing else provides it.
     fn item(&self, module: usize, name: &str) -> Option<Target> {
         let modules = &self.tree.modules;
         let source = &modules[module].source;
         if module != 0 || source.items.contains(name) {
             return Some(Target::Item(module, name.to_owned()));
         }
-        // The root also has what `#[macro_export]` puts there, and names made by macros.
+        // The root also contains the macros of `#[macro_export]`, and names that macros define.
         let exports = |module: &usize| modules[*module].source.exported_macros.contains(name);
         let exporter = (0..modules.len()).find(exports)?;
         Some(Target::Item(exporter, name.to_owned()))

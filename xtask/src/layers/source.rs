@@ -1,4 +1,4 @@
-//! Imports, paths and modules that a piece of Rust source contains.
+//! Parses Rust source into its imports, paths and modules.
 
 use std::collections::BTreeSet;
 
@@ -9,18 +9,18 @@ use syn::{
     spanned::Spanned,
 };
 
-/// One name of a `use`.
+/// One name of a `use` item.
 #[derive(Debug)]
 pub struct Import {
     pub path: Vec<String>,
     /// The name in this module, `None` for `*`.
     pub name: Option<String>,
-    /// `pub`, `pub(crate)` or the like: a re-export.
+    /// True for a re-export: `pub`, `pub(crate)` or the like.
     pub public: bool,
     pub line: usize,
 }
 
-/// A path of two or more names outside of `use`.
+/// A path of two or more names outside of `use` items.
 #[derive(Debug)]
 pub struct Mention {
     pub path: Vec<String>,
@@ -37,23 +37,24 @@ pub struct Child {
     pub content: Option<Source>,
 }
 
-/// A module without the modules in it. What is compiled for tests only is left out.
+/// The content of a module, without that of its child modules. Code that is compiled only for tests
+/// is left out.
 #[derive(Debug, Default)]
 pub struct Source {
     pub children: Vec<Child>,
     pub imports: Vec<Import>,
     pub mentions: Vec<Mention>,
-    /// Items that stand here.
+    /// The names of the items in the module.
     pub items: BTreeSet<String>,
-    /// Macros that `#[macro_export]` puts into the crate root.
+    /// Macros that `#[macro_export]` adds to the crate root.
     pub exported_macros: BTreeSet<String>,
     /// First names of all paths outside of `use`.
     pub used: BTreeSet<String>,
-    /// A macro is called between the items and may make more of them.
+    /// The module calls a macro between its items, which may define further items.
     pub has_hidden_items: bool,
 }
 
-/// Macros whose tokens are a text of Rust, not code of this crate.
+/// Macros whose tokens are quoted Rust code, not code of this crate.
 const QUOTES: [&str; 4] = [
     "quote",
     "quote_spanned",
@@ -61,7 +62,7 @@ const QUOTES: [&str; 4] = [
     "parse_quote_spanned",
 ];
 
-/// Reads the text of a file.
+/// Parses the text of a file.
 pub fn read(text: &str) -> syn::Result<Source> {
     Ok(Source::of(syn::parse_file(text)?.items))
 }
@@ -110,7 +111,7 @@ impl Source {
     }
 
     fn import(&mut self, item: &ItemUse) {
-        // A path that begins with `::` is of another crate.
+        // A path that begins with `::` belongs to another crate.
         if item.leading_colon.is_none() {
             let public = !matches!(item.vis, Visibility::Inherited);
             self.import_tree(&item.tree, &mut Vec::new(), public);
@@ -136,7 +137,7 @@ impl Source {
             UseTree::Glob(glob) => (None, None, glob.star_token.span()),
         };
         let mut path = path.clone();
-        // `use a::{self}` is `use a`.
+        // `use a::{self}` means `use a`.
         path.extend(last.map(ToString::to_string).filter(|last| last != "self"));
         let name = match name.map(ToString::to_string) {
             Some(name) if name == "self" => path.last().cloned(),
@@ -150,7 +151,7 @@ impl Source {
         });
     }
 
-    /// Finds paths in the tokens of an item, those of macros included.
+    /// Finds paths in the tokens of an item, including those in macros.
     fn scan(&mut self, tokens: TokenStream) {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
@@ -203,13 +204,13 @@ fn is_double_colon(trees: &[TokenTree], at: usize) -> bool {
         && is_punct(trees, at + 1, ':')
 }
 
-/// The token belongs to a path or a value that began before: `…::name`, `value.name`.
+/// Returns whether the token continues a path or a field access: `…::name`, `value.name`.
 fn continues(trees: &[TokenTree], at: usize) -> bool {
     let before = |steps: usize, char| at >= steps && is_punct(trees, at - steps, char);
     (at >= 2 && is_double_colon(trees, at - 2)) || (before(1, '.') && !before(2, '.'))
 }
 
-/// `#[cfg(test)]`, `#[cfg(doctest)]`, `#[cfg(all(test, …))]` and `#[test]`.
+/// Matches `#[cfg(test)]`, `#[cfg(doctest)]`, `#[cfg(all(test, …))]` and `#[test]`.
 fn is_for_tests(attribute: &Attribute) -> bool {
     if attribute.path().is_ident("test") {
         return true;

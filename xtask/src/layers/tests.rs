@@ -1,10 +1,10 @@
-//! Each kind of finding on a small crate.
+//! Tests each kind of finding on a small crate.
 
 use std::fs;
 
 use super::*;
 
-/// Findings for a crate of these files, whose root is `src/lib.rs`, by these tables.
+/// Returns the findings for a crate of these files, whose root is `src/lib.rs`, with these tables.
 fn findings_by(tables: &str, files: &[(&str, &str)]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -21,7 +21,7 @@ fn findings(files: &[(&str, &str)]) -> Vec<String> {
     findings_by("", files)
 }
 
-/// A crate of a lower module `a` and an upper module `b`, with this text in `a`.
+/// Returns the findings for a crate of a lower module `a` with this text and an upper module `b`.
 fn in_lower(text: &str) -> Vec<String> {
     let table = "```text src\na   lower\nb   upper\nlib\n```\n";
     let b = "pub struct B;\npub mod c { pub struct C; }\n";
@@ -99,7 +99,7 @@ fn imports_against_the_order_are_found_however_they_are_written() {
 }
 
 #[test]
-fn what_is_no_import_is_left_alone() {
+fn other_paths_give_no_finding() {
     for text in [
         "#[cfg(test)]\nmod tests { use crate::b::B; }",
         "#[cfg(all(test, unix))]\nuse crate::b::B;",
@@ -243,12 +243,12 @@ fn a_folder_and_its_child_that_use_each_other_are_a_circle() {
         with(&format!("mod child;\nuse child::Child;\n{shared}")),
         circle
     );
-    // A function that a child is called by.
+    // Calling a function of a child is a dependency.
     assert_eq!(
         with(&format!("mod child;\nfn f() {{ child::f() }}\n{shared}")),
         circle
     );
-    // Public names of the children are no import,
+    // A re-export of names of the children is not a dependency,
     assert_eq!(
         with(&format!("mod child;\npub use child::Child;\n{shared}")),
         [""; 0]
@@ -264,7 +264,7 @@ fn a_folder_and_its_child_that_use_each_other_are_a_circle() {
 
 #[test]
 fn a_re_export_leads_to_the_file_that_defines_the_name() {
-    // `one` uses `two` through their folder, and not the folder.
+    // `one` uses `two` through their folder, and does not use the folder itself.
     let files = |two| {
         findings(&[
             ("src/lib.rs", "mod a;"),

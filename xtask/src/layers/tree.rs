@@ -1,4 +1,4 @@
-//! The modules of one crate, read from its files.
+//! The module tree of one crate, read from its files.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -6,27 +6,27 @@ use anyhow::{Context, Result, bail};
 
 use super::source::{self, Child, Source};
 
-/// One module, inline or a file.
+/// One module, inline or in a file.
 #[derive(Debug)]
 pub struct Module {
-    /// Names below the root of the crate.
+    /// The names of the path below the root of the crate.
     pub path: Vec<String>,
-    /// Relative to the root of the workspace.
+    /// The path of the file, relative to the root of the workspace.
     pub file: String,
     pub parent: Option<usize>,
     pub children: BTreeMap<String, usize>,
     pub source: Source,
 }
 
-/// All modules of a crate but those of tests; the first is the root.
+/// All modules of a crate except those of tests; the first is the root.
 #[derive(Debug)]
 pub struct Tree {
     pub modules: Vec<Module>,
 }
 
 impl Tree {
-    /// Reads the crate whose root is the file `start` of the workspace in `root`, which must be
-    /// a canonical path.
+    /// Reads the crate whose root is the file `start` of the workspace in `root`, which must be a
+    /// canonical path.
     pub fn read(root: &Path, start: &Path) -> Result<Self> {
         let mut reader = Reader {
             root,
@@ -38,7 +38,7 @@ impl Tree {
         })
     }
 
-    /// `module` stands below `ancestor`.
+    /// Returns whether `module` is inside `ancestor`.
     pub fn is_below(&self, module: usize, ancestor: usize) -> bool {
         let (below, above) = (&self.modules[module].path, &self.modules[ancestor].path);
         below.len() > above.len() && below.starts_with(above)
@@ -67,7 +67,7 @@ impl Reader<'_> {
         self.module(source, relative, parent, path, &directory, &below)
     }
 
-    /// `below` is the folder of its children, `beside` that of its file.
+    /// Reads a module; `below` is the folder of its children, `beside` that of its file.
     fn module(
         &mut self,
         mut source: Source,
@@ -115,7 +115,7 @@ impl Reader<'_> {
     }
 }
 
-/// True for tests that stand in a file of their own, even if `mod` has no attribute.
+/// Returns whether a file contains only tests, even if its `mod` item has no attribute.
 fn is_tests(file: &Path) -> bool {
     file.file_name().is_some_and(|name| {
         let name = name.to_string_lossy();

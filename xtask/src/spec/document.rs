@@ -1,5 +1,5 @@
-//! The description as the rules look at it: its schemas, parameters and
-//! operations, each with its place.
+//! The parts of the description that rules check: schemas, parameters, operations and bodies, each
+//! with its place.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ const METHODS: [&str; 8] = [
 ];
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// A description, taken apart.
+/// A description and its parts.
 pub struct Document<'a> {
     pub root: &'a Value,
     pub schemas: Vec<Schema<'a>>,
@@ -20,7 +20,7 @@ pub struct Document<'a> {
     pub operations: Vec<Operation<'a>>,
     /// Media types of requests and answers.
     pub bodies: Vec<Body<'a>>,
-    /// The named schemas that an answer can contain.
+    /// The names of the schemas that answers contain.
     pub in_answers: BTreeSet<&'a str>,
 }
 
@@ -31,24 +31,24 @@ pub struct Schema<'a> {
     pub role: Role<'a>,
 }
 
-/// Role of a schema in its surroundings.
+/// The position of a schema in its surroundings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role<'a> {
-    /// Has a name under `components/schemas`.
+    /// A named schema under `components/schemas`.
     Named(&'a str),
     /// The value of a property.
     Property,
     /// The elements of a list, or the values of a map.
     Element,
-    /// In `allOf`, `anyOf`, `oneOf` or `not`.
+    /// A part of `allOf`, `anyOf`, `oneOf` or `not`.
     Part,
-    /// Of a parameter or a header.
+    /// The schema of a parameter or a header.
     Parameter,
-    /// Of a request or an answer.
+    /// The schema of a request or an answer.
     Body,
 }
 
-/// A parameter, where it is defined.
+/// A parameter with the place of its definition.
 pub struct Parameter<'a> {
     pub place: String,
     pub value: &'a Value,
@@ -58,11 +58,11 @@ pub struct Parameter<'a> {
 pub struct Operation<'a> {
     pub place: String,
     pub value: &'a Value,
-    /// Its parameters and those of its path, references followed.
+    /// The parameters of the operation and its path, references resolved.
     pub parameters: Vec<&'a Value>,
 }
 
-/// One media type.
+/// A media type of a request or an answer.
 pub struct Body<'a> {
     pub place: String,
     pub value: &'a Value,
@@ -104,7 +104,7 @@ impl<'a> Document<'a> {
         document
     }
 
-    /// Target of a local reference.
+    /// Returns the target of a local reference.
     pub fn follow(&self, value: &'a Value) -> &'a Value {
         value
             .get("$ref")
@@ -113,8 +113,8 @@ impl<'a> Document<'a> {
             .unwrap_or(value)
     }
 
-    /// The values that an enumeration lists: a closed one, an open one, or the one that
-    /// `x-open-enum` of a text names.
+    /// Returns the values that an enumeration lists: a closed one, an open one, or the one that a
+    /// text names by `x-open-enum`.
     pub fn known_values(&self, schema: &'a Value) -> &'a [Value] {
         let schema = self.resolve(schema);
         let named = schema.get("x-open-enum").and_then(Value::as_str);
@@ -127,19 +127,19 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// A value by its place in the whole description.
+    /// Returns the value at a place in the description.
     pub fn at(&self, place: &str) -> Option<&'a Value> {
         self.root.pointer(place)
     }
 
-    /// Every text for readers with its place; examples are data.
+    /// Returns all texts for readers with their places, except those in examples.
     pub fn texts(&self) -> Vec<(String, &'a str)> {
         let mut found = Vec::new();
         texts(self.root, "", &mut found);
         found
     }
 
-    /// The named schema that a schema stands for: by reference, also in `allOf`.
+    /// Returns the named schema that a schema refers to, directly or by `allOf`.
     pub fn resolve(&self, schema: &'a Value) -> &'a Value {
         let wrapped = schema
             .get("allOf")
@@ -193,7 +193,7 @@ impl<'a> Document<'a> {
         self.parameters.push(Parameter { place, value });
     }
 
-    /// The media types and headers of a request or an answer.
+    /// Collects the media types and headers of a request or an answer.
     fn content(&mut self, place: &str, holder: &'a Value) {
         for (name, header) in entries(holder.get("headers")) {
             let place = join(&join(place, "headers"), name);
@@ -250,12 +250,12 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The name in a reference to a schema.
+/// Returns the name in a reference to a schema.
 pub fn reference(value: &Value) -> Option<&str> {
     value.get("$ref")?.as_str()?.strip_prefix(SCHEMAS)
 }
 
-/// The entries of an object; none if it is missing or no object.
+/// Returns the entries of an object; none if it is missing or not an object.
 pub fn entries(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
     value
         .and_then(Value::as_object)
@@ -263,7 +263,7 @@ pub fn entries(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)>
         .flat_map(Map::iter)
 }
 
-/// The elements of a list; none if it is missing or no list.
+/// Returns the elements of a list; none if it is missing or not a list.
 pub fn list(value: Option<&Value>) -> &[Value] {
     value
         .and_then(Value::as_array)
@@ -284,7 +284,7 @@ fn texts<'a>(value: &'a Value, place: &str, found: &mut Vec<(String, &'a str)>) 
                     Value::String(text) if TEXTS.contains(&key.as_str()) => {
                         found.push((place, text));
                     }
-                    // Unless a property has that name.
+                    // A property may have this name.
                     _ if ["example", "examples", "enum"].contains(&key.as_str())
                         && !place.ends_with(&format!("/properties/{key}")) => {}
                     _ => texts(inner, &place, found),
@@ -306,7 +306,7 @@ fn references<'a>(value: &'a Value, names: &mut BTreeSet<&'a str>) {
         Value::Object(object) => {
             names.extend(reference(value));
             for (key, inner) in object {
-                // An example is data, also when it looks like a reference.
+                // An example is data, even in the form of a reference.
                 if key != "example" && key != "examples" {
                     references(inner, names);
                 }

@@ -1,4 +1,4 @@
-//! Every example in the description is a valid instance of its schema.
+//! The rule that every example in the description is valid for its schema.
 
 use anyhow::{Context, Result};
 use jsonschema::Draft;
@@ -6,22 +6,22 @@ use serde_json::{Map, Value, json};
 
 use super::{json_schema, offence::Offence, pointer::escape};
 
-/// An example, and the schema that it is of.
+/// An example and its schema.
 pub struct Example<'a> {
-    /// Place in the description, as a JSON pointer.
+    /// The place of the example, as a JSON pointer.
     place: String,
     value: &'a Value,
     schema: &'a Value,
 }
 
-/// The examples of bodies, parameters, headers, schemas and properties.
+/// Finds the examples of bodies, parameters, headers, schemas and properties.
 pub fn find(description: &Value) -> Vec<Example<'_>> {
     let mut examples = Vec::new();
     walk(description, description, "", &mut examples);
     examples
 }
 
-/// Whatever has a `schema` may have examples of it; a schema has one of itself.
+/// Collects the examples in `value`: those beside a `schema`, and those of a schema itself.
 fn walk<'a>(
     description: &'a Value,
     value: &'a Value,
@@ -40,7 +40,7 @@ fn walk<'a>(
                 });
             }
             for (key, inner) in object {
-                // Examples hold data, except where a property has that name.
+                // The contents of an example are data, except where a property has that name.
                 let data = ["example", "examples", "default", "enum"].contains(&key.as_str());
                 if !data || place.ends_with("/properties") {
                     walk(
@@ -97,12 +97,12 @@ fn is_schema(object: &Map<String, Value>) -> bool {
         .any(|key| object.contains_key(*key))
 }
 
-/// One offence for each way in which an example does not fit.
+/// Returns an offence for each difference between an example and its schema.
 pub fn check(description: &Value, examples: &[Example]) -> Result<Vec<Offence>> {
     let components = json_schema::components(description);
     let mut offences = Vec::new();
     for example in examples {
-        // Draft 4 does not look beside a reference, so it goes one level down.
+        // In draft 4, keywords beside a reference are ignored, so the reference is nested.
         let schema = json!({
             "allOf": [json_schema::rewrite(example.schema)],
             "components": components,
@@ -177,12 +177,12 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_no_offence() {
+    fn a_valid_example_is_no_offence() {
         assert_eq!(offences(&description(&json!("job"))), [""; 0]);
     }
 
     #[test]
-    fn what_does_not_fit_is_an_offence_with_its_place() {
+    fn an_invalid_example_is_an_offence_with_its_place() {
         let body = "/paths/~1jobs/post/requestBody/content/application~1json/examples/own";
         assert_eq!(
             offences(&description(&json!("a long name"))),

@@ -1,5 +1,5 @@
-//! Schemas of OpenAPI 3.0 as JSON Schema, draft 4, which they are nearly: the
-//! one word that validators do not know is `nullable`.
+//! Converts schemas of OpenAPI 3.0 to JSON Schema, draft 4. The only keyword to convert is
+//! `nullable`.
 
 use serde_json::{Map, Value, json};
 
@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 const ONE: [&str; 3] = ["items", "additionalProperties", "not"];
 const LIST: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
-/// A copy of `schema` that says "or null" the way that JSON Schema does.
+/// Returns a copy of `schema` that expresses `nullable` in JSON Schema.
 pub fn rewrite(schema: &Value) -> Value {
     let Some(object) = schema.as_object() else {
         return schema.clone();
     };
     let mut object = object.clone();
-    // Not a keyword of JSON Schema, and it may contain anything.
+    // Not a keyword of JSON Schema; it may contain any data.
     object.remove("example");
     for key in ONE {
         if let Some(inner) = object.get_mut(key) {
@@ -36,7 +36,7 @@ pub fn rewrite(schema: &Value) -> Value {
     Value::Object(object)
 }
 
-/// All named schemas, where references expect them.
+/// Returns all named schemas, at the place that references expect.
 pub fn components(description: &Value) -> Value {
     let schemas = description
         .pointer("/components/schemas")

@@ -1,5 +1,5 @@
-//! `cargo xtask spec`: the description compiles, keeps the rules, and its
-//! examples fit.
+//! `cargo xtask spec`: checks that the description compiles and keeps the rules, and that its
+//! examples are valid.
 
 mod document;
 mod examples;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use self::document::Document;
 use crate::{codegen, regenerate};
 
-/// Prints every offence in the description.
+/// Prints all offences in the description.
 pub fn check(description: &Path) -> Result<ExitCode> {
     let value = regenerate::read(description)?;
     let offences = offences(&value)?;
@@ -31,7 +31,7 @@ pub fn check(description: &Path) -> Result<ExitCode> {
     })
 }
 
-/// One sentence for each offence.
+/// Returns a sentence for each offence.
 pub fn offences(description: &Value) -> Result<Vec<String>> {
     let mut offences = Vec::new();
     match codegen::generate(description) {

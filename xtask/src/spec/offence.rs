@@ -1,13 +1,13 @@
-//! Offences of the description against a rule, with their places.
+//! A violation of a rule by the description, with its place.
 
 use std::fmt;
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Offence {
-    /// Place in the description, as a JSON pointer.
+    /// The place of the violation, as a JSON pointer.
     pub place: String,
-    /// Fault, and its remedy.
+    /// The violation and its remedy.
     pub message: String,
 }
 

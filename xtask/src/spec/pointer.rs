@@ -1,11 +1,11 @@
 //! JSON pointers (RFC 6901).
 
-/// `place` with one more key.
+/// Appends a key to `place`.
 pub fn join(place: &str, key: &str) -> String {
     format!("{place}/{}", escape(key))
 }
 
-/// A key as it stands in a pointer.
+/// Escapes a key for a pointer.
 pub fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

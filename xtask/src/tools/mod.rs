@@ -1,4 +1,4 @@
-//! Programs from npm and PyPI that checks start, installed by lock files.
+//! Programs from npm and PyPI that checks run, installed from lock files.
 
 pub mod node;
 pub mod redocly;

@@ -1,22 +1,22 @@
-//! Packages from npm, by lock files that name no address.
+//! Packages from npm, installed from lock files without addresses of a registry.
 
 use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-/// The oldest Node that the locked releases run on.
+/// The oldest version of Node that the locked releases support.
 const OLDEST: (u32, u32) = (20, 19);
 
-/// Treatment of packages that others can do without.
+/// The treatment of optional dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optional {
     Installed,
     LeftOut,
 }
 
-/// Installs what `package-lock.json` says into `directory`, unless `package` of it is
-/// there already.
+/// Installs the packages of `package-lock.json` into `directory`, unless `package` is installed
+/// already.
 pub fn install(directory: &Path, package: &str, optional: Optional) -> Result<()> {
     let lock = read(&directory.join("package-lock.json"))?;
     names_no_address(&lock)?;
@@ -41,7 +41,7 @@ fn read(file: &Path) -> Result<Value> {
     serde_json::from_str(&text).with_context(|| file.display().to_string())
 }
 
-/// A lock file with addresses only works where these can be reached.
+/// Fails if a lock file contains addresses, because it only works where these can be reached.
 fn names_no_address(lock: &Value) -> Result<()> {
     let packages = lock.get("packages").and_then(Value::as_object);
     let packages = packages.context("package-lock.json lists no packages")?;
@@ -52,7 +52,7 @@ fn names_no_address(lock: &Value) -> Result<()> {
                  .npmrc has omit-lockfile-registry-resolved=true"
             );
         }
-        // Without an address the sum is all that says what is installed.
+        // Without an address, only the checksum identifies the package.
         ensure!(
             name.is_empty() || package.get("integrity").is_some(),
             "package-lock.json has no integrity for {name}"
@@ -61,15 +61,15 @@ fn names_no_address(lock: &Value) -> Result<()> {
     Ok(())
 }
 
-/// True if the locked release is there, so that the network is not needed.
+/// Returns whether the locked release is installed, so that no network is needed.
 fn is_installed(lock: &Value, directory: &Path, package: &str) -> bool {
     let installed = read(&directory.join(package).join("package.json")).ok();
     let installed = installed.as_ref().and_then(|it| it.get("version"));
     installed.is_some() && installed == lock["packages"][package].get("version")
 }
 
-/// Why Node cannot be used, if so. `.ci/run` installs it where it may, and does not begin
-/// without a new enough one.
+/// Returns the reason why Node cannot be used, if any. `.ci/run` installs Node where it may, and
+/// fails if the version is too old.
 pub fn unavailable() -> Option<String> {
     let (major, minor) = OLDEST;
     match version() {
@@ -84,7 +84,7 @@ pub fn unavailable() -> Option<String> {
     }
 }
 
-/// The version of Node; none unless npm is there too.
+/// Returns the version of Node; `None` if Node or npm is missing.
 fn version() -> Option<(u32, u32)> {
     let says = |program: &str| {
         let output = Command::new(program).arg("--version").output().ok()?;
@@ -111,7 +111,7 @@ mod tests {
     const PACKAGE: &str = "node_modules/a";
 
     #[test]
-    fn our_lock_files_name_no_address_and_have_what_is_run() {
+    fn lock_files_name_no_address_and_have_the_programs_that_checks_run() {
         for (directory, package) in [
             (workspace::lint(), "node_modules/@redocly/cli"),
             (
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_locked_release_is_not_installed() {
+    fn another_release_than_the_locked_one_counts_as_missing() {
         let lock = json!({ "packages": { PACKAGE: { "version": "2.0.0" } } });
         let directory = tempfile::tempdir().unwrap();
         assert!(!is_installed(&lock, directory.path(), PACKAGE));

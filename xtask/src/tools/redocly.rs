@@ -1,4 +1,4 @@
-//! Redocly, which lints the description and makes pages and bundles of it.
+//! Redocly, which lints the description and builds pages and bundles from it.
 
 use std::{
     fs,
@@ -11,10 +11,10 @@ use anyhow::{Context, Result, bail, ensure};
 use super::node;
 use crate::workspace;
 
-/// The folder into which npm installs it.
+/// The folder of the package.
 const PACKAGE: &str = "node_modules/@redocly/cli";
 
-/// Redocly, installed, in the directory of its settings.
+/// Returns the command for Redocly, installed, in the directory of its configuration.
 pub fn command() -> Result<Command> {
     node::install(&workspace::lint(), PACKAGE, node::Optional::LeftOut)?;
     let mut command = Command::new("node");
@@ -26,7 +26,7 @@ pub fn command() -> Result<Command> {
     Ok(command)
 }
 
-/// Runs a command of Redocly that makes one file of a description.
+/// Runs a command of Redocly that writes one file from a description.
 pub fn make(arguments: &[&str], description: &Path, file: &Path) -> Result<()> {
     if let Some(why) = node::unavailable() {
         bail!("Redocly cannot run: {why}");

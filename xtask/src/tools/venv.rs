@@ -1,4 +1,4 @@
-//! Virtual environments for the checks that are Python programs.
+//! Virtual environments for checks that run Python programs.
 
 use std::{
     fs,
@@ -10,11 +10,11 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace;
 
-/// List of the installed packages, so that the next run need not ask the network.
+/// The file with the installed requirements, so that the next run needs no network.
 const INSTALLED: &str = "installed.txt";
 
-/// The python3 of an environment in the target directory that has just what
-/// `requirements` pins. Made at the first call, and again when the pins change.
+/// Returns the python3 of an environment in the target directory with exactly the packages that
+/// `requirements` pins. Creates the environment when it is missing or the pins have changed.
 pub fn python(name: &str, requirements: &Path) -> Result<PathBuf> {
     let pins =
         fs::read_to_string(requirements).with_context(|| requirements.display().to_string())?;
@@ -44,7 +44,7 @@ pub fn python(name: &str, requirements: &Path) -> Result<PathBuf> {
     Ok(python)
 }
 
-/// An install that is not pinned is another one tomorrow.
+/// Fails if a requirement is not pinned, because its version would vary.
 fn all_pinned(requirements: &str) -> Result<()> {
     for line in requirements.lines().map(str::trim) {
         ensure!(

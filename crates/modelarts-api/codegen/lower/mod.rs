@@ -1,8 +1,8 @@
-//! Lowers the description to what progenitor should compile.
+//! Lowers the description: removes everything that progenitor must not compile.
 //!
-//! The description states every documented limit, for readers and for other
-//! languages. Generated types would enforce them while decoding, and one answer
-//! that breaks one would be unreadable as a whole. So a copy loses them.
+//! The description states every documented limit, for readers and for generators of other
+//! languages. Generated types would enforce the limits while decoding, and one value outside its
+//! limit would make the whole answer unreadable. Lowering removes them from a copy.
 
 pub mod open_enums;
 mod portable_forms;
@@ -29,13 +29,13 @@ use super::{
     },
 };
 
-/// A lowered description, and the facts that it lost.
+/// A lowered description, and the facts that lowering removed from it.
 pub struct Lowered {
     pub description: Value,
     pub open_enums: Vec<OpenEnum>,
     /// (schema, property) of each secret.
     pub secrets: BTreeSet<(String, String)>,
-    /// Schemas that requests need; all others are made by the service alone.
+    /// Schemas that requests contain; only the service creates values of the others.
     pub in_requests: BTreeSet<String>,
     pub operations: Vec<Operation>,
     pub limits: Vec<Limit>,
@@ -82,7 +82,7 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
     })
 }
 
-/// Finds the open enumerations; fails on a name that its type would not have.
+/// Finds the open enumerations; fails on a name that differs from the name of its Rust type.
 fn open_enums(schemas: &Map<String, Value>) -> Result<Vec<OpenEnum>, Error> {
     let mut open_enums = Vec::new();
     for (name, schema) in schemas {
@@ -110,7 +110,7 @@ fn secrets(schemas: &Map<String, Value>) -> BTreeSet<(String, String)> {
     secrets
 }
 
-/// Takes from each schema what its type must not enforce.
+/// Removes the keywords that generated types must not enforce.
 fn lower_schemas(
     schemas: Map<String, Value>,
     open_enums: &[OpenEnum],
@@ -123,7 +123,7 @@ fn lower_schemas(
             continue;
         }
         if open_enums.iter().any(|open_enum| open_enum.name == name) {
-            // Replaced by its own type; progenitor needs to see that it exists.
+            // The generated enum replaces this schema; progenitor only needs a schema of that name.
             lowered.insert(name, json!({ "type": "string" }));
             continue;
         }
@@ -143,7 +143,7 @@ fn lower_schemas(
     Ok(lowered)
 }
 
-/// Puts the lowered schemas in, and takes out what generated code does not need.
+/// Inserts the lowered schemas, and removes the parts that generated code does not need.
 fn lower_components(description: &mut Value, schemas: Map<String, Value>) -> Result<(), Error> {
     let components = object_mut(description, "components")?;
     components.insert("schemas".into(), Value::Object(schemas));
@@ -227,7 +227,7 @@ fn lower_schema(schema: &mut Value, keep: &Keep) {
         "writeOnly",
         // A missing field and a field that is null decode to the same value.
         "nullable",
-        // Every number is as wide as JSON writes it, every text is text.
+        // All numbers have the same width in JSON, and all texts have the same type.
         "format",
     ] {
         object.remove(key);
@@ -268,7 +268,7 @@ fn lower_schema(schema: &mut Value, keep: &Keep) {
     }
 }
 
-/// Lowers a parameter, or anything else that holds a schema or media types.
+/// Lowers a parameter, or any other object that holds a schema or media types.
 fn lower_holder(holder: &mut Value) {
     let Some(object) = holder.as_object_mut() else {
         return;
@@ -319,8 +319,8 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
         let mut response = response.clone();
         lower_holder(&mut response);
         match status.as_bytes() {
-            // 204 means "not ready" where another success has the body. The
-            // service mixes up its success codes, so that one range serves all.
+            // 204 means "not ready" where another success status has the body. The service mixes up
+            // its success codes, so one range covers all of them.
             b"204" if responses.keys().any(|s| s.starts_with('2') && s != "204") => {}
             [b'2', ..] => {
                 if kept.insert("2XX".to_owned(), response).is_some() {

@@ -1,7 +1,7 @@
 //! Enumerations that the service may extend.
 //!
-//! The description writes them as `anyOf: [KnownX, string]`, which every language
-//! can read. In Rust they become one enum with the known values and `Other`.
+//! The description writes them as `anyOf: [KnownX, string]`, a form that generators of all
+//! languages support. In Rust they become one enum with the known values and `Other`.
 
 use heck::ToUpperCamelCase;
 use serde_json::{Map, Value};
@@ -18,7 +18,7 @@ pub struct OpenEnum {
 }
 
 impl OpenEnum {
-    /// Reads a schema; `None` if it is no open enumeration.
+    /// Reads a schema; `None` if it is not an open enumeration.
     pub fn read(
         name: &str,
         schema: &Value,

@@ -1,10 +1,10 @@
-//! Undoes two forms that the description has for the generators of other languages.
+//! Reverts two forms that the description uses for the generators of other languages.
 //!
-//! The description writes a number that may come as text as `anyOf: [integer, string]`,
-//! because strict languages read nothing else of such an answer; our decoding reads
-//! both anyway, so that users see plain `i64`. And it writes an open enumeration in a
-//! parameter as text whose `x-open-enum` names the known values, because a generator for
-//! Java cannot leave out a parameter of an `anyOf`; ours can.
+//! A number that may come as text is written as `anyOf: [integer, string]`, because strict
+//! languages cannot decode such an answer otherwise. Decoding in this crate accepts both, so the
+//! field becomes a plain `i64`. An open enumeration in a parameter is written as text with
+//! `x-open-enum`, which names the known values, because a generator for Java cannot omit a
+//! parameter of an `anyOf`; progenitor can.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Writes integers and references where the description has the two forms.
+/// Replaces both forms by integers and references.
 pub fn undo(description: &mut Value) {
     let Some(schemas) = description
         .pointer_mut("/components/schemas")
@@ -49,7 +49,7 @@ fn walk(value: &mut Value, numbers: &BTreeSet<String>, open_enums: &BTreeMap<Str
     match value {
         Value::Object(object) => {
             for (key, value) in object.iter_mut() {
-                // An example is data.
+                // Examples are data, not schemas.
                 if key != "example" && key != "examples" {
                     walk(value, numbers, open_enums);
                 }
@@ -72,7 +72,7 @@ fn walk(value: &mut Value, numbers: &BTreeSet<String>, open_enums: &BTreeMap<Str
     }
 }
 
-/// `allOf: [integer]` is left where a property wrapped the reference.
+/// Replaces the `allOf: [integer]` that remains where a property wrapped the reference.
 fn unwrap_integer(object: &mut Map<String, Value>) {
     if object.get("allOf") == Some(&json!([integer()]))
         && let Value::Object(keywords) = integer()

@@ -1,4 +1,4 @@
-//! The schemas that requests and answers are made of.
+//! Finds the schemas that requests and answers consist of.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ const SCHEMAS: &str = "#/components/schemas/";
 pub struct Roots {
     pub requests: BTreeSet<String>,
     pub answers: BTreeSet<String>,
-    /// Schemas of path parameters: the only ones whose pattern is enforced,
-    /// because a wrong identifier would address something else.
+    /// Schemas of path parameters. Only their patterns are enforced, because an invalid identifier
+    /// would address another resource.
     pub identifiers: BTreeSet<String>,
 }
 
@@ -38,7 +38,7 @@ impl Roots {
             .and_then(Value::as_object)
             .ok_or_else(|| Error::new("the description has no paths"))?;
         for path in paths.values().filter_map(Value::as_object) {
-            // Those of the path itself, which all of its operations have.
+            // The parameters of the path, which all of its operations share.
             self.parameters(path.get("parameters"));
             for (key, operation) in path {
                 if !METHODS.contains(&key.as_str()) {
@@ -86,7 +86,7 @@ fn references(value: &Value, names: &mut BTreeSet<String>) {
                 names.insert(name.to_owned());
             }
             for (key, value) in object {
-                // An example may hold anything, also something that looks like a reference.
+                // An example may contain any data, including data that has the form of a reference.
                 if key != "example" && key != "examples" {
                     references(value, names);
                 }
@@ -97,7 +97,7 @@ fn references(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Finds the schemas that these refer to, directly or through others.
+/// Finds the schemas that these refer to, directly or indirectly.
 pub fn reachable(
     schemas: &Map<String, Value>,
     roots: BTreeSet<String>,

@@ -1,7 +1,8 @@
-//! Boxes the large objects inside an answer.
+//! Boxes large objects inside answers.
 //!
-//! With all the fields that it can have a job takes three kilobytes, and most of them are
-//! seldom there. A list of jobs would be made of them, and move them while it grows.
+//! A job with all of its possible fields takes three kilobytes, most of them for fields that are
+//! usually absent. Without boxes, a list of jobs would hold them all in place, and move them as it
+//! grows.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +10,8 @@ use syn::{Fields, GenericArgument, Item, ItemStruct, PathArguments, Type, parse_
 
 use super::syntax::type_name;
 
-/// The largest object that is not boxed, in bytes of a 64-bit machine. Moving it costs less than
-/// an allocation.
+/// The size of the largest object that is not boxed, in bytes on a 64-bit machine. Moving such an
+/// object costs less than an allocation.
 const INLINE: usize = 128;
 
 /// The objects of a file.
@@ -63,7 +64,7 @@ impl Objects {
                 Some("Box") => 8,
                 Some("i64" | "f64") => 16,
                 Some(name) if self.fields.contains_key(name) => self.size(name),
-                // Text, lists, maps and enumerations, which hold a text too.
+                // Text, lists, maps, and enumerations (which hold a text).
                 _ => 24,
             }
         });

@@ -1,6 +1,5 @@
-//! Makes each call go through `crate::send`, and removes what it does needlessly:
-//! progenitor's hooks, a header with the version of the description, which the
-//! service does not know, and copies of text.
+//! Sends each call through `crate::send`, and removes unnecessary work: progenitor's hooks, copies
+//! of text, and a header with the version of the description, which the service does not know.
 
 use quote::ToTokens;
 use syn::{
@@ -11,7 +10,7 @@ use syn::{
 
 use super::super::error::Error;
 
-/// The variable that generated code collects headers in.
+/// The variable that collects headers in generated code.
 const HEADERS: &str = "header_map";
 
 /// Rewrites all calls of a file.
@@ -26,7 +25,7 @@ fn is_send(function: &ImplItemFn) -> bool {
     function.sig.ident == "send" && function.sig.asyncness.is_some()
 }
 
-/// Finds a call that does not go through the transport, and would be sent unsigned.
+/// Finds calls that bypass the transport, which would be sent unsigned.
 struct CheckTransport(Option<Error>);
 
 impl VisitMut for CheckTransport {
@@ -53,7 +52,7 @@ impl VisitMut for RewriteCalls {
         } else if function.sig.ident == "new" {
             EmptyMessages.visit_block_mut(&mut function.block);
         }
-        // Without headers the variable is neither declared nor passed on.
+        // Without headers, the variable is neither declared nor passed on.
         let statements = &mut function.block.stmts;
         if !statements.iter().any(appends) {
             statements.retain(|statement| !declares(statement, HEADERS));
@@ -62,8 +61,8 @@ impl VisitMut for RewriteCalls {
     }
 }
 
-/// `let info = OperationInfo { .. }; let result = client.exec(request, &info).await;` and
-/// `let response = result?;` become one call.
+/// Merges `let info = OperationInfo { .. }; let result = client.exec(request, &info).await;` and
+/// `let response = result?;` into one call.
 fn send_through_transport(statements: &mut Vec<Stmt>) {
     let mut method = None;
     for statement in statements.iter() {
@@ -97,8 +96,7 @@ fn declares(statement: &Stmt, name: &str) -> bool {
         if matches!(&local.pat, Pat::Ident(pattern) if pattern.ident == name))
 }
 
-/// Replaces expressions that handle the answer, which is read to its end already, and parts of
-/// paths.
+/// Replaces parts of paths, and expressions that handle the answer, whose body is complete already.
 struct ReplaceExpressions;
 
 impl VisitMut for ReplaceExpressions {
@@ -134,7 +132,7 @@ impl VisitMut for ReplaceExpressions {
     }
 }
 
-/// `encode_path(&id.to_string())` becomes `crate::path_segment::PathSegment(&id)`.
+/// Replaces `encode_path(&id.to_string())` by `crate::path_segment::PathSegment(&id)`.
 fn encode_without_copy(argument: &mut Expr) {
     if let Expr::Call(ExprCall { func, args, .. }) = argument
         && func.to_token_stream().to_string() == "encode_path"
@@ -148,8 +146,8 @@ fn encode_without_copy(argument: &mut Expr) {
     }
 }
 
-/// Adds the name `id` to the error of `id.map_err(Error::InvalidRequest)`, which is empty when it
-/// was never set.
+/// Adds the name `id` to the error of `id.map_err(Error::InvalidRequest)`, whose message is empty
+/// when the parameter was never set.
 fn name_invalid_parameter(call: &mut ExprMethodCall) {
     if call.method != "map_err" || arguments(call) != "Error :: InvalidRequest" {
         return;
@@ -164,7 +162,7 @@ fn arguments(call: &ExprMethodCall) -> String {
     call.args.to_token_stream().to_string()
 }
 
-/// Empties the message of a value that is not set yet, which would be on the heap.
+/// Empties the initial message of a missing value, to save its allocation.
 struct EmptyMessages;
 
 impl VisitMut for EmptyMessages {
@@ -186,7 +184,7 @@ fn is_hook(statement: &Stmt) -> bool {
         .any(|hook| text.starts_with(hook))
 }
 
-/// Returns whether a statement adds a header, perhaps under a condition.
+/// Returns whether a statement adds a header, also under a condition.
 fn appends(statement: &Stmt) -> bool {
     let text = statement.to_token_stream().to_string();
     text.contains(&format!("{HEADERS} . append"))
@@ -201,7 +199,7 @@ fn appends_version(statement: &Stmt) -> bool {
             .contains("\"api-version\"")
 }
 
-/// `request.headers(header_map)` becomes `request`.
+/// Replaces `request.headers(header_map)` by `request`.
 struct RemoveHeaders;
 
 impl VisitMut for RemoveHeaders {

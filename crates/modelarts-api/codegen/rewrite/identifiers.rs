@@ -1,8 +1,8 @@
-//! Replaces the patterns of identifiers with plain Rust.
+//! Replaces the patterns of identifiers by plain Rust code.
 //!
-//! typify writes a regular expression for each pattern, with an engine of its own at run
-//! time. The identifiers in paths need only classes of characters and counts; that builds
-//! sooner and checks faster.
+//! typify generates a regular expression for each pattern, which needs a regex engine at run time.
+//! The identifiers in paths need only character classes and counts; plain code for these builds and
+//! runs faster.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -10,13 +10,13 @@ use syn::{Expr, ImplItem, Item, ItemImpl, ItemMod, Stmt, parse_quote};
 
 use super::{super::error::Error, syntax::content};
 
-/// A run of characters of one class, with the least and the largest number of them.
+/// A run of characters of one class, with its minimum and maximum length.
 struct CharacterRun {
     /// Ranges of characters, both ends included.
     ranges: Vec<(char, char)>,
     /// Blanks belong to the class.
     blank: bool,
-    /// The class has all other characters instead.
+    /// The class consists of all other characters.
     negated: bool,
     min: usize,
     max: usize,
@@ -37,7 +37,7 @@ pub fn replace_patterns(types: &mut ItemMod) -> Result<(), Error> {
     Ok(())
 }
 
-/// `static PATTERN: .. = ..; if PATTERN.find(value).is_none() { .. }`
+/// Replaces `static PATTERN: .. = ..; if PATTERN.find(value).is_none() { .. }`.
 fn replace_pattern(statements: &mut Vec<Stmt>) -> Result<(), Error> {
     let Some(at) = statements.iter().position(
         |statement| matches!(statement, Stmt::Item(Item::Static(item)) if item.ident == "PATTERN"),
@@ -66,8 +66,8 @@ fn replace_pattern(statements: &mut Vec<Stmt>) -> Result<(), Error> {
     }
 }
 
-/// Reads `^[class]{min,max}..$`. All but the last class stand for a fixed number of
-/// characters, so that nothing has to be tried twice.
+/// Parses `^[class]{min,max}..$`. All classes but the last must have a fixed count, so that
+/// matching needs no backtracking.
 fn parse(pattern: &str) -> Result<Vec<CharacterRun>, Error> {
     let unknown = || {
         Error(format!(
@@ -127,7 +127,7 @@ fn read_class(text: &str, min: usize, max: usize) -> Option<CharacterRun> {
         }
         let mut ahead = characters.clone();
         let last = match (ahead.next(), ahead.next()) {
-            // A hyphen at the end stands for itself.
+            // A hyphen at the end of a class stands for itself.
             (Some('-'), Some(last)) => {
                 characters = ahead;
                 last

@@ -25,7 +25,8 @@ pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
     for item in &mut file.items {
         match item {
             Item::Impl(item) if is_named(&item.self_ty, "Client") && item.trait_.is_none() => {
-                // progenitor's own constructor gives every call 15 seconds and panics without TLS.
+                // progenitor's constructor sets a timeout of 15 seconds for every call, and panics
+                // without TLS.
                 item.items
                     .retain(|item| !matches!(item, ImplItem::Fn(f) if f.sig.ident == "new"));
             }
@@ -42,8 +43,8 @@ pub fn rewrite(mut file: File, lowered: &Lowered) -> Result<File, Error> {
     Ok(file)
 }
 
-/// `const _: () = { fn assert_client_hooks() .. }`: there are no hooks, because no call uses
-/// them any more.
+/// Returns whether an item is `const _: () = { fn assert_client_hooks() .. }`, which fails to
+/// compile once no call uses hooks.
 fn is_hook_assertion(item: &Item) -> bool {
     matches!(item, Item::Const(constant) if constant.ident == "_")
 }
@@ -51,7 +52,7 @@ fn is_hook_assertion(item: &Item) -> bool {
 fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
     let items = content(module)?;
     let replaced = |name: &str| lowered.open_enums.iter().any(|e| e.name == name);
-    // progenitor keeps a plain type for each replaced schema.
+    // progenitor also generates a plain type for each replaced schema.
     items.retain(|item| !item_type(item).is_some_and(|name| replaced(&name)));
 
     let objects = Objects::new(items);
@@ -59,14 +60,14 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
     for item in items.iter_mut() {
         match item {
             Item::Struct(item) => {
-                // Builders take the objects themselves.
+                // Objects of requests are not boxed, because builders take them by value.
                 if !lowered.in_requests.contains(&item.ident.to_string()) {
                     objects.shrink(item);
                 }
                 added.extend(decode_impls(item, lowered)?);
                 derive_schema(&mut item.attrs);
                 if matches!(item.fields, Fields::Named(_)) {
-                    // The service adds fields all the time; that must not break programs.
+                    // The service adds fields regularly; that must not break programs.
                     item.attrs.push(parse_quote!(#[non_exhaustive]));
                 }
             }
@@ -83,7 +84,7 @@ fn types(module: &mut ItemMod, lowered: &Lowered) -> Result<(), Error> {
                 }
             }
             Item::Mod(item) if item.ident == "builder" => {
-                // Types that only the service makes need no builder.
+                // Types that only the service creates need no builder.
                 content(item)?.retain(|item| {
                     item_type(item).is_none_or(|name| lowered.in_requests.contains(&name))
                 });
@@ -123,7 +124,7 @@ fn decode_impls(item: &mut ItemStruct, lowered: &Lowered) -> Result<Vec<Item>, E
             wrapper_impl(&ident, ty),
             decode_impl(&ident, kind(ty)),
         ]),
-        // Text without a pattern, which typify prints.
+        // Text without a pattern, for which typify implements `Display`.
         Some(Field {
             vis: Visibility::Public(_),
             ..
@@ -154,7 +155,7 @@ fn wrapper_impl(ident: &syn::Ident, inner: &Type) -> Item {
     }
 }
 
-/// Implements `Display` for an identifier: its text.
+/// Implements `Display` for an identifier, as its text.
 fn display_impl(ident: &syn::Ident) -> Item {
     parse_quote! {
         impl ::std::fmt::Display for #ident {
@@ -165,7 +166,7 @@ fn display_impl(ident: &syn::Ident) -> Item {
     }
 }
 
-/// Implements `Decode` with this kind of slot.
+/// Implements `Decode` with a slot of this kind.
 fn decode_impl(ident: &syn::Ident, kind: &str) -> Item {
     let kind = format_ident!("{kind}");
     parse_quote! {
@@ -177,7 +178,7 @@ fn decode_impl(ident: &syn::Ident, kind: &str) -> Item {
     }
 }
 
-/// `Option<String>` becomes `Option<Secret>`.
+/// Replaces `Option<String>` by `Option<Secret>`.
 fn make_secret(field: &mut Field) -> Result<(), Error> {
     let text = field.ty.to_token_stream().to_string().replace(' ', "");
     if !text.ends_with("Option<::std::string::String>") {
@@ -195,8 +196,9 @@ fn derive_schema(attributes: &mut Vec<Attribute>) {
         .push(parse_quote!(#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]));
 }
 
-/// Marks the functions that send as inline. Each decodes its answer, with all types inside;
-/// inline functions are compiled where they are called, so that programs build only what they use.
+/// Marks the functions that send requests as inline. Each decodes its answer and all types inside;
+/// inline functions are compiled in the calling crate, so that programs compile only the operations
+/// that they use.
 struct InlineSend;
 
 impl VisitMut for InlineSend {
@@ -207,7 +209,7 @@ impl VisitMut for InlineSend {
     }
 }
 
-/// Removes the schema as JSON that typify repeats in the documentation of each type.
+/// Removes the JSON schema that typify repeats in the documentation of each type.
 struct StripSchemas;
 
 impl VisitMut for StripSchemas {

@@ -1,4 +1,4 @@
-//! Replaces what serde derives for objects by `crate::object!`, and for those with required fields
+//! Replaces serde's derives for objects by `crate::object!`, and for objects with required fields
 //! by `crate::complete_object!`.
 
 use quote::quote;
@@ -8,8 +8,8 @@ use syn::{
 
 use super::syntax::{may_be_missing, type_name, wire_name};
 
-/// Removes derives of serde from an object, and returns the implementations that replace
-/// them; `None` for a type without named fields.
+/// Removes serde's derives from an object, and returns the implementations that replace them;
+/// `None` for a type without named fields.
 pub fn replace_derives(object: &mut ItemStruct) -> Option<Item> {
     let Fields::Named(fields) = &mut object.fields else {
         return None;
@@ -54,7 +54,7 @@ pub fn replace_derives(object: &mut ItemStruct) -> Option<Item> {
     })
 }
 
-/// schemars reads serde's attributes too: the name, and that a list may be missing.
+/// Keeps the attributes of serde that schemars reads: the name, and the default of a list.
 fn keep_for_schemars(field: &mut Field) {
     let renamed = field
         .ident
@@ -77,7 +77,7 @@ fn derives_default(attribute: &Attribute) -> bool {
         .is_some_and(|derived| derived.iter().any(|path| path.is_ident("Default")))
 }
 
-/// Removes traits that serde derives.
+/// Removes traits from a `derive` attribute.
 fn remove_derives(attribute: &mut Attribute, traits: &[&str]) {
     if let Some(mut derived) = derived_traits(attribute) {
         derived.retain(|path| {

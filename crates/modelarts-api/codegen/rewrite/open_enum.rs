@@ -42,8 +42,8 @@ fn definition(
     quote! {
         #[doc = #description]
         ///
-        /// Text that is none of the known values is kept in `Other` as it came.
-        /// Comparison does not regard case.
+        /// Text that is none of the known values is kept unchanged in `Other`.
+        /// Comparison ignores case.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
         pub enum #name {

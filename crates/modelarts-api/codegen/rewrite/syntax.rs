@@ -1,4 +1,4 @@
-//! Queries on the syntax of generated code that the rewriting and the pieces share.
+//! Queries on the syntax of generated code, shared by the rewriting and the pieces.
 
 use proc_macro2::TokenTree;
 use syn::{Field, GenericArgument, Item, ItemImpl, ItemMod, PathArguments, Type};
@@ -27,7 +27,7 @@ pub fn content(module: &mut ItemMod) -> Result<&mut Vec<Item>, Error> {
     }
 }
 
-/// The type that an item defines or implements something for.
+/// The type that an item defines, or that it implements a trait for.
 pub fn item_type(item: &Item) -> Option<String> {
     match item {
         Item::Struct(item) => Some(item.ident.to_string()),
@@ -72,7 +72,7 @@ pub fn wire_name(field: &Field) -> String {
         .map(ToString::to_string)
         .unwrap_or_default();
     for attribute in field.attrs.iter().filter(|a| a.path().is_ident("serde")) {
-        // Errors would only mean that some other attribute has another form.
+        // Errors are ignored: they only mean that another attribute has another form.
         let _ = attribute.parse_nested_meta(|meta| {
             let renames = meta.path.is_ident("rename");
             if let Ok(value) = meta.value() {

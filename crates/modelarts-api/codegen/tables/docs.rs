@@ -1,8 +1,8 @@
-//! The extensions of an operation, as a list for its documentation.
+//! Writes the extensions of an operation as a list for its documentation.
 
 use serde_json::Value;
 
-/// The documents that facts come from, by the tags of `openapi/SOURCES.md`.
+/// The documents that facts come from, by their tags in `openapi/SOURCES.md`.
 pub const SOURCES: &[(&str, &str)] = &[
     ("O", "API reference of Open Telekom Cloud"),
     ("S", "official Python SDK"),
@@ -26,7 +26,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("V", "Airflow provider"),
 ];
 
-/// Writes a Markdown list of the extensions that the operation has.
+/// Returns a Markdown list of the extensions that an operation has.
 pub fn list(operation: &Value) -> String {
     let names = |key: &str, named: &dyn Fn(&str) -> String| {
         let names: Vec<_> = operation
@@ -42,7 +42,7 @@ pub fn list(operation: &Value) -> String {
     let effect = match operation.get("x-effect").and_then(Value::as_str) {
         Some("read") => Some("read; it changes nothing"),
         Some("idempotent") => Some("idempotent; sending it again changes nothing more"),
-        Some("create") => Some("create; each time that it is executed it makes something new"),
+        Some("create") => Some("create; each execution creates a new object"),
         _ => None,
     };
     let clouds = names("x-clouds", &|name| match name {

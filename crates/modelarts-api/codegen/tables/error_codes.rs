@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::error::Error;
 
-/// Reads `x-error-table` and writes it as an item of the generated file.
+/// Converts `x-error-table` to an item of the generated file.
 pub fn table(description: &Value) -> Result<TokenStream, Error> {
     let rows = description.get("x-error-table").and_then(Value::as_array);
     let rows = rows.into_iter().flatten().map(row);
@@ -17,7 +17,7 @@ pub fn table(description: &Value) -> Result<TokenStream, Error> {
     })
 }
 
-/// The codes that an operation names.
+/// The error codes that an operation lists.
 pub fn own(id: &str, operation: &Value) -> Result<Vec<String>, Error> {
     let codes = operation.get("x-error-codes").and_then(Value::as_array);
     let codes = codes.into_iter().flatten().map(|code| {

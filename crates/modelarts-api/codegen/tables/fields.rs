@@ -1,5 +1,5 @@
-//! The table of the fields of requests. With it a body can be walked without its Rust types,
-//! to compare it with the limits or to find a key that is misspelt.
+//! The table of the fields of requests. Programs use it to walk a body without Rust types, for
+//! example to check its limits or to find misspelt keys.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub struct Field {
     shape: TokenStream,
 }
 
-/// The fields of the schemas that are sent, in the order of the description.
+/// Lists the fields of the schemas that requests contain, in the order of the description.
 pub fn fields(
     schemas: &Map<String, Value>,
     in_requests: &BTreeSet<String>,
@@ -58,7 +58,7 @@ pub fn shape(schemas: &Map<String, Value>, definition: &Value) -> Result<TokenSt
             None => shape(schemas, target),
         };
     }
-    // An open enumeration: the known values first.
+    // An open enumeration: the known values come first.
     if let Some(known) = definition.pointer("/anyOf/0") {
         return shape(schemas, known);
     }
@@ -93,8 +93,8 @@ pub fn shape(schemas: &Map<String, Value>, definition: &Value) -> Result<TokenSt
     }
 }
 
-/// The schema that a property refers to, directly or, to have a description of
-/// its own beside it, through `allOf`.
+/// The schema that a property refers to, either directly or through `allOf`, which allows the
+/// property a description of its own.
 pub fn reference(definition: &Value) -> Option<&str> {
     definition
         .get("$ref")

@@ -60,7 +60,7 @@ fn limits_of(
 ) -> Result<(), Error> {
     let count = |key: &str| definition.get(key).and_then(Value::as_u64);
     let number = |key: &str| definition.get(key).and_then(Value::as_f64);
-    // OpenAPI 3.0: whether the bound itself is excluded is a flag beside it.
+    // In OpenAPI 3.0, a flag beside the bound says that the bound itself is excluded.
     let flag = |key: &str| definition.get(key).and_then(Value::as_bool) == Some(true);
     let rules = [
         count("minLength").map(|n| quote!(MinLength(#n))),

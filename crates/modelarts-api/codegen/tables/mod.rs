@@ -1,5 +1,5 @@
-//! Facts of the description that generated types do not carry. They become tables, and lists in
-//! the documentation.
+//! Facts of the description that generated types do not carry, as tables and as lists in the
+//! documentation.
 
 pub mod docs;
 pub mod error_codes;

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::{super::error::Error, docs, error_codes};
 
-/// The HTTP methods that a path item may have; its other keys are no operations.
+/// The HTTP methods that a path item may have; its other keys are not operations.
 pub const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
-/// The definition, or the shared one that it refers to.
+/// Returns the definition, or the shared one that it refers to.
 pub fn resolve<'a>(description: &'a Value, definition: &'a Value) -> &'a Value {
     let reference = definition.get("$ref").and_then(Value::as_str);
     let shared = reference.and_then(|reference| description.pointer(reference.strip_prefix('#')?));
@@ -26,7 +26,7 @@ pub struct Operation {
     effect: Effect,
     pagination: Option<Pagination>,
     error_codes: Vec<String>,
-    /// For the page of its builder.
+    /// The documentation of its builder.
     pub documentation: String,
 }
 
@@ -104,7 +104,7 @@ pub fn operations(description: &Value) -> Result<Vec<Operation>, Error> {
     Ok(operations)
 }
 
-/// The value of a key as text, for messages.
+/// Formats the value of a key for messages.
 fn value_text(value: &Value, key: &str) -> String {
     value
         .get(key)

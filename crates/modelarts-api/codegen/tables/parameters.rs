@@ -1,5 +1,5 @@
-//! The parameters of the operations and their bodies, as a table: what it takes to call an
-//! operation that is known by its name only.
+//! The table of the parameters and bodies of operations. Programs use it to call an operation by
+//! its name.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -21,7 +21,7 @@ pub struct Parameter {
     shape: TokenStream,
 }
 
-/// The parameters of all operations by operation, those of the path first and the body last.
+/// Lists the parameters of all operations, by operation: those of the path first, the body last.
 pub fn parameters(
     description: &Value,
     schemas: &Map<String, Value>,
@@ -80,7 +80,7 @@ pub fn parameters(
             }
         }
     }
-    // The sort keeps the order of the description within an operation.
+    // The stable sort keeps the order of the description within an operation.
     parameters.sort_by(|a, b| a.operation.cmp(&b.operation));
     Ok(parameters)
 }

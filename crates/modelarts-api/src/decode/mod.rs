@@ -1,15 +1,15 @@
-//! Decoding of the bodies that the service sends, with the spellings that it really uses.
+//! Decoding of answers, with all spellings that the service uses.
 //!
-//! A generated struct lists its fields once, in [`object!`](crate::object). That list gives
-//! `Serialize`, and a look-up from the name of a field to its [`Slot`]: a mutable reference to
-//! the field, with the kind of JSON that belongs there. One visitor decodes any value into any
-//! slot and has all tolerances: numbers and lists of one in another spelling, `null` for an
-//! empty list or object. The kind is data and no type parameter, so the visitor is compiled once
-//! instead of once per type; derived code takes twice as long to build and is no faster.
+//! A generated struct lists its fields once, in [`object!`](crate::object). That list provides
+//! `Serialize`, and a look-up from the name of a field to its [`Slot`]: a mutable reference to the
+//! field, with the kind of JSON that it expects. One visitor decodes any value into any slot and
+//! implements all tolerances: numbers and lists of one element in another spelling, `null` for an
+//! empty list or object. The kind is data instead of a type parameter, so the visitor is compiled
+//! once instead of once per type; derived code takes twice as long to build and is no faster.
 //!
-//! [`body`] decodes strictly first. Only when that fails it decodes again, with each element of
-//! a list on its own, so that an element that cannot be decoded costs no more than itself.
-//! [`Skipped`] counts those elements. Elements that are `null` are left out in either case.
+//! [`body`] first decodes strictly. If that fails, it decodes again with each element of a list on
+//! its own, so that an invalid element is skipped and the rest is kept. [`Skipped`] counts those
+//! elements. Elements that are `null` are skipped in either case.
 
 mod numbers;
 #[doc(hidden)]
@@ -37,18 +37,18 @@ pub use self::{
 
 /// Decodes a body.
 ///
-/// A list element that cannot be decoded is left out, and counted. Bytes that are not
-/// UTF-8 are read as U+FFFD. A body that would take more than 4 times its length in memory,
-/// itself included, and more than 8 MiB besides, is refused.
+/// A list element that cannot be decoded is skipped and counted. Bytes that are not UTF-8 are read
+/// as U+FFFD. Decoding fails when the body and its result take more memory than 4 times the length
+/// of the body plus 8 MiB.
 ///
 /// # Errors
-/// When a value outside of lists cannot be decoded. The message begins with the path of the
-/// value, such as `status.duration: invalid type …`.
+/// Returned when a value outside of lists cannot be decoded. The message begins with the path of
+/// the value, such as `status.duration: invalid type …`.
 pub fn body<T: Decode>(body: &[u8]) -> Result<(T, Skipped), serde_json::Error> {
     observed_body(body, None)
 }
 
-/// As [`body`], until the observer stops it.
+/// Like [`body`]; the observer may end it early.
 fn observed_body<T: Decode>(
     body: &[u8],
     observer: Option<&Arc<dyn Observer>>,
@@ -57,17 +57,17 @@ fn observed_body<T: Decode>(
     let skipped = fill_value(&mut value, body, observer)?;
     value
         .map(|value| (value, skipped))
-        .ok_or_else(|| serde_json::Error::custom("the body is there and says nothing"))
+        .ok_or_else(|| serde_json::Error::custom("the body has no value"))
 }
 
-/// As [`body`], without a type parameter, so that it is compiled once.
+/// Like [`body`], without a type parameter, so that it is compiled once.
 fn fill_value(
     value: &mut dyn FieldValue,
     body: &[u8],
     observer: Option<&Arc<dyn Observer>>,
 ) -> Result<Skipped, serde_json::Error> {
-    // Text that is checked once, as a whole, need not be checked name by name. Bytes that are
-    // not UTF-8 become U+FFFD: they may stand in a field that no program reads.
+    // Checking the whole text once is faster than checking each name. Bytes that are not UTF-8
+    // become U+FFFD: they may be in a field that the program does not read.
     let copy;
     let (text, copied) = match std::str::from_utf8(body) {
         Ok(text) => (text, 0),
@@ -87,7 +87,7 @@ fn fill_value(
     Ok(pass.finish())
 }
 
-/// As [`String::from_utf8_lossy`], with no more memory than the text needs.
+/// Like [`String::from_utf8_lossy`], without excess capacity.
 #[cold]
 fn replace_invalid(body: &[u8]) -> String {
     const MARK: char = char::REPLACEMENT_CHARACTER;
@@ -111,7 +111,7 @@ fn read_strictly(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_j
     deserializer.end()
 }
 
-/// As [`read_strictly`], slower, and errors say where they are.
+/// Like [`read_strictly`], but slower, and its errors contain the path of the value.
 #[cold]
 fn read_with_path(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(body);
@@ -128,8 +128,8 @@ fn read_with_path(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_
     deserializer.end()
 }
 
-/// Decodes a value; `None` for `null`. `null` elements of lists are left out, and any that
-/// cannot be decoded is an error.
+/// Decodes a value; `None` for `null`. Skips `null` elements of lists, and fails on elements that
+/// cannot be decoded.
 ///
 /// # Errors
 /// The deserializer's own error when the value has no accepted spelling.
@@ -140,10 +140,10 @@ pub fn read<'de, T: Decode, D: Deserializer<'de>>(deserializer: D) -> Result<Opt
     Ok(value)
 }
 
-/// Decodes the body of a response. Generated calls end here instead of in progenitor's decoding.
+/// Decodes the body of a response. Generated calls use it instead of progenitor's decoding.
 ///
 /// # Errors
-/// When the body cannot be decoded.
+/// Returned when the body cannot be decoded.
 #[doc(hidden)]
 // `progenitor_client::Error` is large; its size is not ours to change.
 #[allow(clippy::result_large_err)]
@@ -168,7 +168,7 @@ pub fn response<T: Decode, E>(response: Response) -> Result<ResponseValue<T>, Er
             Ok(ResponseValue::new(value, status, headers))
         }
         Err(_) if observer.as_ref().is_some_and(|observer| observer.is_late()) => {
-            // Masking a long answer takes time, too, and without it the answer must not be shown.
+            // Masking a long answer takes time as well, and an unmasked answer must not be shown.
             let error = serde_json::Error::custom("time ran out while it was decoded");
             Err(Error::InvalidResponsePayload(Bytes::new(), error))
         }
@@ -184,7 +184,7 @@ pub fn response<T: Decode, E>(response: Response) -> Result<ResponseValue<T>, Er
     }
 }
 
-/// As [`response`], for operations whose answers have no body.
+/// Like [`response`], for operations whose answers have no body.
 #[doc(hidden)]
 #[must_use]
 pub fn empty_response(response: Response) -> ResponseValue<()> {

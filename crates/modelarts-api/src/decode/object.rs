@@ -1,7 +1,7 @@
-//! Generated structs, whose fields are decoded in place. Generated code uses this module.
+//! Macros and functions that decode generated structs in place. Used by generated code.
 //!
-//! serde's derive, with a variable for each field, is as fast, but so much code that
-//! compiling the crate took twice as long, and running it missed the caches.
+//! serde's derive, with a variable for each field, is as fast in isolation, but generates so much
+//! code that compiling the crate took twice as long and running it exceeded the instruction cache.
 
 use std::fmt;
 
@@ -18,8 +18,8 @@ pub use super::{
     types::fill_in_place,
 };
 
-/// Implements [`Decode`] and serde's traits for a struct whose fields may all be missing. Lists
-/// its fields, each with its name in JSON.
+/// Implements [`Decode`] and serde's traits for a struct whose fields are all optional. Takes the
+/// list of its fields, each with its name in JSON.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! object {
@@ -77,8 +77,8 @@ macro_rules! object {
     };
 }
 
-/// As [`object!`](crate::object), without `Serialize`, for a struct with required fields. Lists
-/// those, each with its type and its name in JSON, then all others.
+/// Like [`object!`](crate::object), without `Serialize`, for a struct with required fields. Takes
+/// these first, each with its type and its name in JSON, then all others.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! complete_object {
@@ -112,7 +112,7 @@ macro_rules! complete_object {
     };
 }
 
-/// Writes a field, unless it holds nothing.
+/// Writes a field, unless it is absent.
 pub fn write<T: FieldValue + Serialize, M: SerializeMap>(
     value: &T,
     name: &'static str,
@@ -124,7 +124,7 @@ pub fn write<T: FieldValue + Serialize, M: SerializeMap>(
     map.serialize_entry(name, value)
 }
 
-/// The visitor of `Deserialize`, which admits nothing but an object.
+/// The visitor of `Deserialize`, which accepts only an object.
 struct ObjectOnly<'a>(&'a mut dyn ObjectSlot);
 
 impl<'de> Visitor<'de> for ObjectOnly<'_> {

@@ -9,16 +9,16 @@ use serde::de::Error;
 
 use super::skipped::{Observer, Skipped, strip_quoted_text};
 
-/// Bytes that an answer may take in memory per byte of its body, the body included.
+/// Memory that an answer may take per byte of its body, the body included.
 const MEMORY_FACTOR: usize = 4;
-/// Bytes that any answer may take besides. Short ones are made of few, large objects.
+/// Memory that any answer may take in addition. Short answers may consist of few, large objects.
 const MEMORY_FLOOR: usize = 8 << 20;
-/// Values that are decoded between two checks of the time.
+/// Number of values that are decoded between two checks of the time.
 const CHECK_INTERVAL: u32 = 1024;
 
 /// One decoding pass over a body.
 pub(super) struct Pass {
-    /// Elements of lists that cannot be decoded are skipped, instead of being an error.
+    /// Skips list elements that cannot be decoded, instead of failing.
     salvage: bool,
     /// Number of lists around the current value.
     depth: Cell<usize>,
@@ -28,11 +28,11 @@ pub(super) struct Pass {
     /// Values until the next check of the time.
     values_until_check: Cell<u32>,
     observer: Option<Arc<dyn Observer>>,
-    /// The reason for which the pass ended early.
+    /// The reason why the pass ended early.
     stop_reason: Cell<Option<&'static str>>,
 }
 
-/// A pass without limits, in which an element that cannot be decoded is an error.
+/// A pass without limits, which fails on elements that cannot be decoded.
 impl Default for Pass {
     fn default() -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Default for Pass {
 }
 
 impl Pass {
-    /// Creates a pass over a body of `length` bytes, of which a copy takes `copied` more.
+    /// Creates a pass over a body of `length` bytes, with a copy of `copied` bytes.
     pub(super) fn for_body(
         length: usize,
         copied: usize,
@@ -72,7 +72,7 @@ impl Pass {
         }
     }
 
-    /// Takes bytes from the memory that the body may use.
+    /// Subtracts bytes from the memory that the body may use.
     pub(super) fn allocate<E: Error>(&self, bytes: usize) -> Result<(), E> {
         match self.memory_left.get().checked_sub(bytes) {
             Some(left) => {
@@ -89,7 +89,7 @@ impl Pass {
             .set(self.memory_left.get().saturating_add(bytes));
     }
 
-    /// Returns the memory of an element that is not kept: `left` is what was left before it.
+    /// Releases the memory of a discarded element: `left` is the value before it was decoded.
     pub(super) fn reset_memory_left(&self, left: usize) {
         self.memory_left.set(left);
     }
@@ -125,7 +125,7 @@ impl Pass {
         self.stop_reason.get().is_some()
     }
 
-    /// Fails if the pass was stopped: skipping elements does not help against that.
+    /// Fails if the pass was stopped; skipping elements cannot continue it.
     pub(super) fn check_stopped<E: Error>(&self) -> Result<(), E> {
         match self.stop_reason.get() {
             Some(reason) => Err(E::custom(reason)),
@@ -153,7 +153,7 @@ impl Pass {
 pub(super) struct ListDepth<'a>(&'a Pass);
 
 impl ListDepth<'_> {
-    /// Counts an element that is skipped, because of an error or because it is `null`.
+    /// Counts a skipped element: one with an error, or `null`.
     #[cold]
     pub(super) fn skip(&self, error: Option<String>) {
         let mut skipped = self.0.skipped.borrow_mut();

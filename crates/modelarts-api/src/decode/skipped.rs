@@ -1,8 +1,8 @@
-//! The elements of lists that decoding skips, and the trait that observes decoding.
+//! The count of list elements that decoding skips, and the trait that observes decoding.
 
 use bytes::Bytes;
 
-/// The elements of lists that decoding skipped.
+/// The list elements that decoding skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
@@ -10,8 +10,8 @@ pub struct Skipped {
     pub rows: usize,
     /// Skipped elements of lists inside other lists.
     pub nested: usize,
-    /// The error of the first element that was not `null`. It quotes no text of the answer,
-    /// which may be a secret.
+    /// The error of the first element that was not `null`. It quotes no text of the answer, which
+    /// may be a secret.
     pub first_error: Option<String>,
 }
 
@@ -23,27 +23,26 @@ impl Skipped {
     }
 }
 
-/// An observer of decoding, which a transport may put into its
-/// [`Response`](crate::Response).
+/// An observer of decoding, which a transport may set in its [`Response`](crate::Response).
 pub trait Observer: Send + Sync {
-    /// Called when `body` was decoded, with the elements that were skipped.
+    /// Called after `body` was decoded, with the elements that were skipped.
     fn on_decoded(&self, body: &Bytes, skipped: &Skipped);
 
-    /// Removes the secrets of the client, which a server may echo, from a text of an answer that
-    /// will stand in an error; `None` when there are none.
+    /// Removes the secrets of the client, which a server may echo, from a text of an answer before
+    /// it becomes part of an error; `None` when the text contains none.
     fn mask(&self, text: &str) -> Option<String> {
         let _ = text;
         None
     }
 
-    /// Returns whether the time of the call is over, so that decoding ends with an error. Called
-    /// from time to time during decoding, and once when an answer cannot be decoded.
+    /// Returns whether the deadline of the call has passed, in which case decoding ends with an
+    /// error. Called periodically during decoding, and once when an answer cannot be decoded.
     fn is_late(&self) -> bool {
         false
     }
 }
 
-/// Removes the unexpected text that serde quotes from the message of an error: that may be a
+/// Removes the unexpected text that serde quotes from the message of an error, because it may be a
 /// secret.
 #[must_use]
 pub fn strip_quoted_text(error: &str) -> String {

@@ -5,31 +5,31 @@ use std::fmt;
 use serde::de::Expected;
 use serde_json::Value;
 
-/// An object with free keys and any values.
+/// An object with free keys and values of any kind.
 pub(super) type JsonMap = serde_json::Map<String, Value>;
 
-/// A mutable reference to a value, with the kind of JSON that belongs there.
+/// A mutable reference to a value, with the kind of JSON that it expects.
 #[non_exhaustive]
 pub enum Slot<'a> {
-    /// Text; numbers and booleans are taken as they are written.
+    /// Text; numbers and booleans are kept in their JSON spelling.
     Text(&'a mut Option<String>),
     /// A type that is parsed from text.
     FromText(&'a mut dyn FromText),
-    /// An integer, also as text, as a number without a fraction, or as a boolean.
+    /// An integer, or its spelling as text, as a number without a fraction, or as a boolean.
     Integer(&'a mut Option<i64>),
-    /// A number, also as text.
+    /// A number, or its spelling as text.
     Number(&'a mut Option<f64>),
-    /// A boolean, also as 0, 1, or text.
+    /// A boolean, or its spelling as 0, 1, or text.
     Boolean(&'a mut Option<bool>),
     /// Any JSON; `null` leaves the slot empty.
     Any(&'a mut Option<Value>),
     /// Any JSON; `null` is a value.
     AnyOrNull(&'a mut Option<Value>),
-    /// An object; also as a list of it alone.
+    /// An object, or a list of one object.
     Object(&'a mut dyn ObjectSlot),
-    /// A list; also its only element.
+    /// A list, or its only element.
     List(&'a mut dyn List),
-    /// A map with text as keys; also as a list of such.
+    /// A map with text as keys, or a list of such maps.
     Map(&'a mut dyn Map),
 }
 
@@ -68,12 +68,12 @@ impl Expected for Slot<'_> {
 
 /// A type that can be decoded from every spelling that was observed for it.
 pub trait Decode: Sized {
-    /// Returns the slot that a value of this type goes into. The value stays or becomes `None`
-    /// when the service sends `null`, or blank text where a number or an object belongs.
+    /// Returns the slot for a value of this type. The value stays or becomes `None` when the
+    /// service sends `null`, or blank text where a number or an object is expected.
     fn slot(value: &mut Option<Self>) -> Slot<'_>;
 
-    /// As [`slot`](Self::slot), for an element of a list or map. Where any JSON is admitted,
-    /// `null` is a value: leaving it out would shift the cells of a row.
+    /// Like [`slot`](Self::slot), for an element of a list or map. Where any JSON is admitted,
+    /// `null` is a value, because omitting it would shift the cells of a row.
     fn element_slot(value: &mut Option<Self>) -> Slot<'_> {
         Self::slot(value)
     }
@@ -87,7 +87,7 @@ pub trait FromText {
     /// Parses a text into the slot.
     ///
     /// # Errors
-    /// Why the text is no value of the type.
+    /// The reason why the text is not a value of the type.
     fn set_text(&mut self, text: &str) -> Result<(), String>;
 }
 
@@ -100,12 +100,12 @@ pub trait Object {
 /// A function that decodes fields into an object.
 pub type FillFields<'a> = &'a mut dyn FnMut(&mut dyn Object);
 
-/// A type that is made from its fields.
+/// A type that is constructed from its fields.
 pub trait FromFields: Sized {
-    /// The bytes that a value takes on the heap, without what its fields hold.
+    /// The bytes that a value takes on the heap, without the contents of its fields.
     const HEAP_SIZE: usize = 0;
 
-    /// Makes a value of the fields that `fill` decodes.
+    /// Constructs a value from the fields that `fill` decodes.
     ///
     /// # Errors
     /// The name of a required field that is missing.
@@ -117,45 +117,45 @@ pub trait ObjectSlot {
     /// Empties the slot.
     fn clear(&mut self);
 
-    /// As [`FromFields::HEAP_SIZE`].
+    /// See [`FromFields::HEAP_SIZE`].
     fn heap_size(&self) -> usize;
 
-    /// As [`FromFields::from_fields`].
+    /// See [`FromFields::from_fields`].
     ///
     /// # Errors
-    /// As [`FromFields::from_fields`].
+    /// See [`FromFields::from_fields`].
     fn fill(&mut self, fill: FillFields<'_>) -> Result<(), &'static str>;
 }
 
-/// A function that decodes one value into a slot, and returns whether that worked.
+/// A function that decodes one value into a slot, and returns whether it succeeded.
 pub type ReadValue<'a> = &'a mut dyn FnMut(Slot<'_>) -> bool;
 
-/// A slot for a list, which grows by the elements that are decoded.
+/// A slot for a list, to which decoded elements are appended.
 pub trait List {
     /// Empties the slot.
     fn clear(&mut self);
     /// Starts with an empty list.
     fn begin(&mut self);
-    /// Returns the bytes to allocate for one more element, and the bytes that this frees
-    /// afterwards; zeros while there is capacity.
+    /// Returns the bytes to allocate for one more element, and the bytes that are freed afterwards;
+    /// zeros while there is capacity.
     fn growth(&mut self) -> (usize, usize);
-    /// Adds the element that `read` decodes, and returns whether there was one.
+    /// Appends the element that `read` decodes, and returns whether there was one.
     fn push_with(&mut self, read: ReadValue<'_>) -> bool;
 }
 
-/// A slot for a map, which grows by the entries that are decoded.
+/// A slot for a map, to which decoded entries are added.
 pub trait Map {
     /// Empties the slot.
     fn clear(&mut self);
     /// Starts with an empty map.
     fn begin(&mut self);
-    /// Returns the bytes that one more entry takes, without what its key and value hold.
+    /// Returns the bytes that one more entry takes, without the contents of its key and value.
     fn growth(&mut self) -> usize;
     /// Adds an entry with the value that `read` decodes, if there is one.
     fn insert_with(&mut self, name: String, read: ReadValue<'_>);
 }
 
-/// A type that holds nothing but a list or a map.
+/// A type that wraps a list or a map.
 pub trait Wrapper {
     /// The list or map.
     type Inner: Default;
@@ -165,11 +165,11 @@ pub trait Wrapper {
     fn inner(&mut self) -> &mut Self::Inner;
 }
 
-/// The type of a field, which may hold nothing.
+/// The type of a field, which may be absent.
 pub trait FieldValue {
     /// Returns the slot of the field.
     fn slot(&mut self) -> Slot<'_>;
 
-    /// Returns whether the field holds nothing, so that it is not written.
+    /// Returns whether the field is absent and therefore not written.
     fn is_absent(&self) -> bool;
 }

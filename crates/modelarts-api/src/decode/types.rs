@@ -1,4 +1,4 @@
-//! The types that fields of generated structs have.
+//! The types of fields in generated structs.
 
 use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 
@@ -85,8 +85,7 @@ impl<T: Object + Default> FromFields for Box<T> {
     }
 }
 
-/// As [`FromFields::from_fields`] for a type whose fields may all be missing, as those of
-/// answers may.
+/// [`FromFields::from_fields`] for a type whose fields are all optional, such as those of answers.
 pub fn fill_in_place<T: Object + Default>(
     value: &mut Option<T>,
     fill: FillFields<'_>,
@@ -143,7 +142,7 @@ impl FieldValue for JsonMap {
     }
 }
 
-/// [`List::growth`] of a `Vec`, which doubles its space.
+/// [`List::growth`] of a `Vec`, which doubles its capacity.
 fn vec_growth<T>(list: &Vec<T>) -> (usize, usize) {
     if list.len() < list.capacity() {
         return (0, 0);
@@ -170,7 +169,7 @@ impl<T: Decode> List for Vec<T> {
     }
     fn push_with(&mut self, read: ReadValue<'_>) -> bool {
         let mut slot = None;
-        // An element that failed may be there in part.
+        // An element that failed may be incomplete.
         let complete = read(T::element_slot(&mut slot));
         match slot {
             Some(element) if complete => {

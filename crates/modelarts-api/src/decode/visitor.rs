@@ -1,8 +1,8 @@
 //! The visitor that decodes any JSON value into any slot.
 //!
-//! serde derives a visitor for each type. A job is made of a hundred types, so that reading one
-//! went through a hundred copies of the same code, and most of the time was spent on fetching
-//! it. Here the kind of the type is data, and there is one visitor.
+//! serde derives a visitor for each type. A job consists of a hundred types, so decoding one ran
+//! through a hundred copies of the same code, and fetching that code took most of the time. Here
+//! the kind of the type is data, and there is one visitor.
 
 use std::fmt;
 
@@ -192,8 +192,8 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
         match &mut self.slot {
             Slot::List(list) => read_list(*list, self.pass, seq),
             Slot::Object(slot) => {
-                // An empty object reaches the wire as `[]` where the sender's language has
-                // one type for both, and an object may be written as a list of one (SOURCES D-18).
+                // An empty object is sent as `[]` where the sender's language has one type for
+                // both, and an object may be written as a list of one (SOURCES D-18).
                 let only = SlotVisitor::new(Slot::Object(&mut **slot), self.pass);
                 if seq.next_element_seed(only)?.is_none() {
                     slot.clear();
@@ -203,7 +203,7 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
                     Some(_) => Err(self.wrong_type(Unexpected::Seq)),
                 }
             }
-            // Documents have `environments` as a list of maps in answers (SOURCES D-07).
+            // Answers of the documents have `environments` as a list of maps (SOURCES D-07).
             Slot::Map(map) => read_maps(*map, self.pass, seq),
             Slot::Any(slot) | Slot::AnyOrNull(slot) => {
                 let mut items = Vec::new();
@@ -269,7 +269,8 @@ pub(super) fn read_object<'de, A: MapAccess<'de>>(
             outcome = read_fields(object, pass, map);
         }
     });
-    // The error that stopped the reading comes before a field that is missing because of it.
+    // The error that stopped the decoding takes precedence over fields that are missing because of
+    // it.
     outcome?;
     made.map_err(A::Error::missing_field)
 }
@@ -336,19 +337,19 @@ fn read_any_list<'de, A: SeqAccess<'de>>(
     }
 }
 
-/// Takes memory for one more element from what the body may use.
+/// Reserves memory for one more element.
 fn reserve<E: Error>(list: &mut dyn List, pass: &Pass) -> Result<(), E> {
     pass.count_value()?;
     let (needed, freed) = list.growth();
     if needed > 0 {
-        // The elements are moved: for a moment there are both.
+        // Growing moves the elements; for a moment, both allocations exist.
         pass.allocate(needed)?;
         pass.release(freed);
     }
     Ok(())
 }
 
-/// Decodes the only element of a list, which comes without the list.
+/// Decodes the only element of a list, which is sent without the list.
 fn read_only_element<E>(
     list: &mut dyn List,
     pass: &Pass,
@@ -366,7 +367,7 @@ fn read_only_element<E>(
     outcome
 }
 
-/// Decodes an object that comes instead of a list of it alone.
+/// Decodes an object that is sent in place of a list of one object.
 fn read_object_as_list<'de, A: MapAccess<'de>>(
     list: &mut dyn List,
     pass: &Pass,
@@ -383,7 +384,7 @@ fn read_object_as_list<'de, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// Decodes one element of a list, and returns whether it was added: an element that cannot be
+/// Decodes one element of a list, and returns whether it was added; an element that cannot be
 /// decoded is skipped.
 fn salvage_element<E: Error>(
     list: &mut dyn List,
@@ -436,7 +437,7 @@ fn read_maps<'de, A: SeqAccess<'de>>(
     Ok(())
 }
 
-/// Decodes a map into one that has entries already.
+/// Decodes a map and adds its entries to those of another.
 struct MoreEntries<'a> {
     map: &'a mut dyn Map,
     pass: &'a Pass,

@@ -1,5 +1,5 @@
-//! The requests that ran on the live service (`openapi/attested`), through their types and
-//! back, and what was asserted of the answers, looked up in the description.
+//! Encodes and decodes the requests that succeeded on the live service (`openapi/attested`), and
+//! looks up in the description the assertions about their answers.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -11,7 +11,7 @@ use crate::{
     types,
 };
 
-/// Bodies that have no type: the service refuses them, too.
+/// Bodies without a type, which the service rejects as well.
 const REFUSED: &[(&str, &str)] = &[(
     "skill-refused-algorithm-change-without-name",
     "missing field `name`",
@@ -60,7 +60,7 @@ const LOST: &[(&str, &str, &str)] = &[
 ];
 const POSTED_BACK: &str = "a field of answers, which does no harm in a request: D-129";
 
-/// Empty lists and maps that a type leaves out, by body and JSON pointer.
+/// Empty lists and maps that a type omits, by body and JSON pointer.
 const EMPTY: &[(&str, &str, &str)] = &[
     (
         "algorithm-change-to-nothing",
@@ -85,7 +85,7 @@ const EMPTY: &[(&str, &str, &str)] = &[
 const NO_SEARCH: &str = "the empty object that is left means the same: no search";
 const NEW: &str = "a new job has nothing that an empty list or map could remove";
 
-/// A file of `openapi/attested`.
+/// Reads a file of `openapi/attested`.
 pub fn read(path: &str) -> Value {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../openapi/attested");
     let text = fs::read_to_string(file.join(path));
@@ -102,7 +102,7 @@ fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
         .unwrap_or_else(|| panic!("{entry}: {key}"))
 }
 
-/// An operation of the description, with its method.
+/// Returns an operation of the description and its method.
 pub fn operation<'a>(root: &'a Value, id: &str) -> (&'a str, &'a Value) {
     let paths = root["paths"].as_object().unwrap();
     let operations = paths.values().flat_map(|item| item.as_object().unwrap());
@@ -120,7 +120,7 @@ pub fn schema(content: &Value) -> &str {
     name.strip_prefix("#/components/schemas/").unwrap()
 }
 
-/// The same without nulls, and with one spelling of each number.
+/// Removes nulls, and writes each number in one spelling.
 fn plain(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64().unwrap()),
@@ -140,7 +140,7 @@ fn remove(value: &mut Value, pointer: &str) -> Option<Value> {
 }
 
 #[test]
-fn every_attested_body_survives_its_type() {
+fn every_attested_body_is_unchanged_by_its_type() {
     let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
     let mut used = BTreeSet::new();
     for entry in entries() {
@@ -169,7 +169,7 @@ fn every_attested_body_survives_its_type() {
         }
         assert_eq!(plain(&returned), expected, "{name}");
     }
-    // No body without an entry.
+    // Every body has an entry.
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../openapi/attested/bodies");
     let files = fs::read_dir(folder).unwrap().map(|file| {
         let name = file.unwrap().file_name().into_string().unwrap();
@@ -212,7 +212,7 @@ pub fn parameters<'a>(root: &'a Value, operation: &'a Value) -> BTreeSet<&'a str
         .collect()
 }
 
-/// The schema of an answer at a path such as `spec.volumes[0].nfs`.
+/// Returns the schema of an answer at a path such as `spec.volumes[0].nfs`.
 pub fn at(description: &Description, root: &Value, id: &str, path: &str) -> Result<Kind, String> {
     let (_, operation) = operation(root, id);
     let answers = operation["responses"].as_object().unwrap();
@@ -246,7 +246,7 @@ pub fn at(description: &Description, root: &Value, id: &str, path: &str) -> Resu
     Ok(kind)
 }
 
-/// True if the description admits the value.
+/// Returns whether the description admits the value.
 fn fits(kind: &Kind, value: &Value) -> bool {
     match kind {
         Kind::Integer => value.is_i64(),
@@ -263,7 +263,7 @@ fn fits(kind: &Kind, value: &Value) -> bool {
     }
 }
 
-/// The operation whose answer was asserted.
+/// The operation whose answer the assertion is about.
 fn asserted_in(entry: &Value) -> &str {
     match text(entry, "asserted_in") {
         "details" => "ShowTrainingJobDetails",
@@ -273,7 +273,7 @@ fn asserted_in(entry: &Value) -> &str {
 }
 
 #[test]
-fn what_was_asserted_of_answers_is_described() {
+fn assertions_about_answers_are_described() {
     let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
     let description = Description::read();
     let (mut asserts, mut surprises) = (0, Vec::new());
@@ -284,7 +284,7 @@ fn what_was_asserted_of_answers_is_described() {
             match at(&description, &root, asserted_in(&entry), path) {
                 Err(_) if assert["is"] == "absent-or-empty" => {}
                 Err(why) => surprises.push(why),
-                // A text in parentheses speaks of the value.
+                // A text in parentheses describes the value.
                 Ok(kind) if assert["is"] == "equal" && !fits(&kind, &assert["value"]) => {
                     if !assert["value"]
                         .as_str()

@@ -1,17 +1,17 @@
-//! The spellings of a value that were seen or must be expected, each with what
-//! decoding and encoding make of it.
+//! The spellings of a value that were observed or must be expected, each with the expected result
+//! of decoding and encoding.
 
 use serde_json::{Value, json};
 
 use crate::description::Kind;
 
-/// One value on its way.
+/// One spelling of a value, with the expected results.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub sent: Value,
-    /// What comes back; none when the field is left out.
+    /// The value after decoding and encoding; `None` when the field is omitted.
     pub returned: Option<Value>,
-    /// How many list elements are left out and counted.
+    /// The number of list elements that are skipped and counted.
     pub skipped: usize,
 }
 
@@ -31,8 +31,8 @@ fn same(value: Value) -> Case {
     case(value.clone(), value)
 }
 
-/// A value that no list of this kind can keep.
-pub fn beyond_help(kind: &Kind) -> Option<Value> {
+/// A value that every list of this kind must skip; `None` where any value is an element.
+pub fn invalid_element(kind: &Kind) -> Option<Value> {
     match kind {
         Kind::Integer | Kind::Number | Kind::Flag | Kind::Object(_) => Some(json!("......")),
         Kind::Text | Kind::Open(_) => Some(json!({ "text": 1 })),
@@ -41,7 +41,7 @@ pub fn beyond_help(kind: &Kind) -> Option<Value> {
     }
 }
 
-/// Every case of a field of this kind.
+/// All cases for a field of this kind.
 pub fn all(kind: &Kind) -> Vec<Case> {
     let mut cases = match kind {
         Kind::Integer => vec![
@@ -83,7 +83,7 @@ pub fn all(kind: &Kind) -> Vec<Case> {
         Kind::Open(values) => {
             let mut cases: Vec<_> = values.iter().map(|value| same(json!(value))).collect();
             cases.extend([
-                same(json!("Never heard of")),
+                same(json!("Not listed")),
                 same(json!(values[0].to_lowercase())),
                 same(json!("")),
                 case(json!(7), json!("7")),
@@ -92,7 +92,7 @@ pub fn all(kind: &Kind) -> Vec<Case> {
         }
         Kind::Object(_) => vec![
             same(json!({})),
-            case(json!({ "never heard of": [1] }), json!({})),
+            case(json!({ "unknown_field": [1] }), json!({})),
             case(json!([{}]), json!({})),
             gone(json!([])),
             gone(json!([null])),
@@ -145,20 +145,20 @@ fn list(inner: &Kind) -> Vec<Case> {
         Kind::Map { .. } => case(json!({ "a": one["key"] }), json!([{ "a": one["key"] }])),
         Kind::Any => case(json!({ "a": 1 }), json!([{ "a": 1 }])),
         Kind::List(inner) if **inner == Kind::Any => case(json!({ "a": 1 }), json!([[{ "a": 1 }]])),
-        // A list that has lost its one element is still one.
+        // A list whose only element was skipped is an empty list.
         Kind::List(_) => Case {
             sent: json!({ "a": 1 }),
             returned: Some(json!([[]])),
             skipped: 1,
         },
-        // What an object says is no scalar.
+        // An object is not a scalar.
         _ => Case {
             sent: json!({ "a": 1 }),
             returned: None,
             skipped: 1,
         },
     });
-    if let Some(beyond) = beyond_help(inner) {
+    if let Some(beyond) = invalid_element(inner) {
         cases.push(Case {
             sent: json!([beyond, one]),
             returned: kept(element(inner, &one).0),
@@ -168,7 +168,7 @@ fn list(inner: &Kind) -> Vec<Case> {
     cases
 }
 
-/// What becomes of one element of a list: what is in the list, and what is not.
+/// The elements that a list keeps of one element, and the number of skipped elements.
 fn element(inner: &Kind, sent: &Value) -> (Vec<Value>, usize) {
     let case = all(inner).into_iter().find(|case| case.sent == *sent);
     let (kept, skipped) = case.unwrap().in_list(inner);
@@ -176,15 +176,15 @@ fn element(inner: &Kind, sent: &Value) -> (Vec<Value>, usize) {
 }
 
 impl Case {
-    /// What a list of `inner` makes of this as an element: what it keeps, and how
-    /// many elements are left out, here or deeper.
+    /// The element that a list of `inner` keeps of this case, and the number of skipped elements,
+    /// nested ones included.
     pub fn in_list(self, inner: &Kind) -> (Option<Value>, usize) {
         let collection = self.sent.is_array() || self.sent.is_object();
         match (inner, self.returned) {
             // A cell of a table keeps its place, also when it is null.
             (Kind::Any, _) => (Some(self.sent), 0),
             (_, Some(returned)) => (Some(returned), self.skipped),
-            // Only a field is left out when it is empty; an element stays.
+            // An empty list is omitted as a field, and kept as an element.
             (Kind::List(_), None) if collection => (Some(json!([])), self.skipped),
             (Kind::Map { .. }, None) if collection => (Some(json!({})), self.skipped),
             (_, None) => (None, self.skipped + 1),

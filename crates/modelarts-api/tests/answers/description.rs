@@ -1,4 +1,4 @@
-//! The description that the crate carries, as kinds of values.
+//! The description in the crate, as kinds of values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::portable_forms;
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// What a field can hold.
+/// The kind of value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     Integer,
@@ -22,7 +22,7 @@ pub enum Kind {
     List(Box<Kind>),
     Map {
         inner: Box<Kind>,
-        /// Whether it has a type of its own, which can be there and empty.
+        /// True if the list or map has a type of its own, which may be present and empty.
         named: bool,
     },
     Any,
@@ -33,7 +33,7 @@ pub struct Description {
     schemas: Map<String, Value>,
     /// The bodies of answers.
     pub roots: BTreeSet<String>,
-    /// Those, and all that they contain.
+    /// The bodies of answers, and all schemas that they contain.
     pub in_answers: BTreeSet<String>,
 }
 
@@ -67,15 +67,14 @@ impl Description {
         }
     }
 
-    /// How many properties all schemas of answers have, counted without regard
-    /// to what they are.
+    /// The number of properties of all schemas in answers, counted without their kinds.
     pub fn properties_in_answers(&self) -> usize {
         let schemas = self.in_answers.iter().map(|name| &self.schemas[name]);
         let properties = schemas.filter_map(|schema| schema["properties"].as_object());
         properties.map(Map::len).sum()
     }
 
-    /// What a named schema is.
+    /// Returns the kind of a named schema.
     pub fn named(&self, name: &str) -> Kind {
         let schema = &self.schemas[name];
         if schema.get("properties").is_some() {
@@ -87,7 +86,7 @@ impl Description {
         }
     }
 
-    /// The fields of a schema.
+    /// Returns the fields of a schema.
     pub fn fields(&self, name: &str) -> BTreeMap<&str, Kind> {
         let properties = self.schemas[name]["properties"].as_object();
         properties
@@ -132,7 +131,7 @@ fn references(value: &Value, names: &mut BTreeSet<String>) {
     match value {
         Value::Object(object) => object
             .iter()
-            // An example is data.
+            // Examples are data, not schemas.
             .filter(|(key, _)| *key != "example" && *key != "examples")
             .for_each(|(_, inner)| references(inner, names)),
         Value::Array(list) => list.iter().for_each(|inner| references(inner, names)),

@@ -1,5 +1,5 @@
-//! Generated bodies: any fields of a schema, each in any of its spellings, to any
-//! depth that the schema has, with what decoding must make of them.
+//! Generates bodies with any fields of a schema, each in any of its spellings, up to a fixed depth,
+//! and the expected results of decoding them.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -16,17 +16,17 @@ use crate::{
     description::{Description, Kind},
 };
 
-/// Schemas nest about that deep; what is deeper (a tree of files) has no end.
+/// The depth of most schemas. Deeper ones (a tree of files) are recursive.
 pub const DEPTH: usize = 8;
 
-/// Makes strategies; what was made once is shared.
+/// Creates strategies, and shares those of the same arguments.
 #[derive(Default)]
 pub struct Documents {
     objects: RefCell<HashMap<(String, usize), BoxedStrategy<Case>>>,
 }
 
 impl Documents {
-    /// A value of a kind, with at most `depth` objects inside each other.
+    /// Generates a value of a kind, with at most `depth` nested objects.
     pub fn value(
         &self,
         description: &Description,
@@ -38,7 +38,7 @@ impl Documents {
             _ if depth == 0 => simple.boxed(),
             Kind::Object(name) => {
                 let object = self.object(description, name, depth);
-                // Mostly the object itself.
+                // Prefers the object itself.
                 proptest::prop_oneof![1 => simple, 4 => object].boxed()
             }
             Kind::List(inner) => {
@@ -51,7 +51,7 @@ impl Documents {
         }
     }
 
-    /// An object with any of its fields, and sometimes with one that is unknown.
+    /// Generates an object with any of its fields, and sometimes an unknown one.
     pub fn object(
         &self,
         description: &Description,
@@ -89,7 +89,7 @@ fn object(fields: impl Iterator<Item = (String, Case)>, unknown: Option<Value>) 
         skipped += case.skipped;
     }
     if let Some(value) = unknown {
-        sent.insert("never heard of".to_owned(), value);
+        sent.insert("unknown_field".to_owned(), value);
     }
     Case {
         sent: Value::Object(sent),
@@ -98,7 +98,7 @@ fn object(fields: impl Iterator<Item = (String, Case)>, unknown: Option<Value>) 
     }
 }
 
-/// A list field.
+/// The case of a list with these elements.
 pub fn list(inner: &Kind, elements: Vec<Case>) -> Case {
     let sent = elements.iter().map(|case| case.sent.clone()).collect();
     let (mut returned, mut skipped) = (Vec::new(), 0);
@@ -114,7 +114,7 @@ pub fn list(inner: &Kind, elements: Vec<Case>) -> Case {
     }
 }
 
-/// Any JSON.
+/// Generates any JSON.
 pub fn junk() -> BoxedStrategy<Value> {
     let leaf = proptest::prop_oneof![
         Just(json!(null)),
@@ -143,14 +143,14 @@ pub fn junk() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Junk to put somewhere.
-pub fn vandalism() -> impl Strategy<Value = Vec<(Index, Value)>> {
+/// Generates junk values and the places to put them.
+pub fn junk_places() -> impl Strategy<Value = Vec<(Index, Value)>> {
     vec((any::<Index>(), junk()), 1..4)
 }
 
-/// Puts each piece of junk in the place of some value.
-pub fn spoil(mut body: Value, vandalism: Vec<(Index, Value)>) -> Value {
-    for (index, junk) in vandalism {
+/// Replaces some values of the body by junk.
+pub fn replace_by_junk(mut body: Value, junk_places: Vec<(Index, Value)>) -> Value {
+    for (index, junk) in junk_places {
         let mut places = Vec::new();
         collect(&body, "", &mut places);
         let place: &String = index.get(&places);

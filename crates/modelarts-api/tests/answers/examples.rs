@@ -1,5 +1,5 @@
-//! Every example of a body in the description, also of requests, through its type and
-//! back: nothing that a reader of the description sees is lost on the way.
+//! Decodes and encodes every example body of the description, including those of requests: no value
+//! may be lost.
 
 use std::collections::BTreeSet;
 
@@ -53,8 +53,8 @@ fn follow<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
     }
 }
 
-/// The same without what says nothing, and with one spelling of each number: 1 and 1.0
-/// are one number in JSON.
+/// Removes values that equal absence, and writes each number in one spelling: 1 and 1.0 are the
+/// same number in JSON.
 fn meaning(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64().unwrap()),
@@ -70,7 +70,7 @@ fn meaning(value: &Value) -> Value {
 }
 
 #[test]
-fn every_example_of_a_body_survives_its_type() {
+fn every_example_of_a_body_is_unchanged_by_its_type() {
     let root: Value = serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
     let (mut visited, mut survived) = (BTreeSet::new(), 0);
     for operation in operations(&root) {
@@ -95,7 +95,7 @@ fn every_example_of_a_body_survives_its_type() {
 }
 
 #[test]
-fn meaning_is_not_lost_with_what_says_nothing() {
+fn only_absent_values_are_removed() {
     let sent = json!({ "a": null, "b": [], "c": { "d": {} }, "e": [1, 1.5, "", false] });
     assert_eq!(meaning(&sent), json!({ "e": [1.0, 1.5, "", false] }));
 }

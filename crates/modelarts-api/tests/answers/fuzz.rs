@@ -1,4 +1,4 @@
-//! Generated bodies through every type that an answer has.
+//! Decodes generated bodies as every type of answers.
 
 use modelarts_api::decode::Skipped;
 use proptest::{
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use crate::{
     cases,
     description::{Description, Kind},
-    documents::{DEPTH, Documents, junk, list, spoil, vandalism},
+    documents::{DEPTH, Documents, junk, junk_places, list, replace_by_junk},
     types,
 };
 
-/// The same bodies in each run: a failure here is a failure there.
+/// Runs a test with a fixed seed, so that failures are reproducible on every machine.
 fn run<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> TestCaseResult) {
     let config = Config {
         failure_persistence: None,
@@ -24,7 +24,7 @@ fn run<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> TestCas
     };
     let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let outcome = TestRunner::new_with_rng(config, random).run(strategy, test);
-    // The message has the smallest body that fails.
+    // The message contains the smallest body that fails.
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
@@ -32,7 +32,7 @@ fn left_out(skipped: &Skipped) -> usize {
     skipped.rows + skipped.nested
 }
 
-/// The bodies of answers that are objects, which are all but one.
+/// The schemas of answers that are objects, which are all but one.
 fn roots(description: &Description) -> Vec<&str> {
     let roots = description.roots.iter().map(String::as_str);
     let roots: Vec<_> = roots
@@ -43,7 +43,7 @@ fn roots(description: &Description) -> Vec<&str> {
 }
 
 #[test]
-fn bodies_in_any_spelling_are_read_as_what_they_mean_and_stay_that() {
+fn bodies_in_any_spelling_decode_to_the_expected_value() {
     let (description, documents) = (Description::read(), Documents::default());
     for root in roots(&description) {
         let bodies = documents.object(&description, root, DEPTH);
@@ -61,15 +61,15 @@ fn bodies_in_any_spelling_are_read_as_what_they_mean_and_stay_that() {
 }
 
 #[test]
-fn spoilt_bodies_are_refused_or_read_and_then_stay_what_they_are() {
+fn bodies_with_junk_are_refused_or_decode_to_a_stable_value() {
     let (description, documents) = (Description::read(), Documents::default());
     let (mut read, mut refused) = (0_usize, 0_usize);
     for root in roots(&description) {
-        let bodies = (documents.object(&description, root, DEPTH), vandalism());
+        let bodies = (documents.object(&description, root, DEPTH), junk_places());
         let trip = types::of(root);
         let (reads, refusals) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
         run(48, &bodies, |(case, junk)| {
-            let body = spoil(case.sent, junk).to_string();
+            let body = replace_by_junk(case.sent, junk).to_string();
             match trip(body.as_bytes()) {
                 Ok((returned, _)) => {
                     let again = trip(returned.to_string().as_bytes());
@@ -86,7 +86,7 @@ fn spoilt_bodies_are_refused_or_read_and_then_stay_what_they_are() {
         read += reads.get();
         refused += refusals.get();
     }
-    // Both happened, and often.
+    // Both outcomes occur often.
     println!("{read} read, {refused} refused");
     assert!(
         read > 100 && refused > 100,
@@ -95,7 +95,7 @@ fn spoilt_bodies_are_refused_or_read_and_then_stay_what_they_are() {
 }
 
 #[test]
-fn bytes_that_are_no_body_are_refused_and_do_no_harm() {
+fn damaged_bodies_never_panic() {
     let (description, documents) = (Description::read(), Documents::default());
     for root in roots(&description) {
         let bodies = documents.object(&description, root, 3);
@@ -110,7 +110,7 @@ fn bytes_that_are_no_body_are_refused_and_do_no_harm() {
                     *index.get_mut(&mut body) = byte;
                 }
                 body.truncate(end.index(body.len()) + 1);
-                // Whether it is still a body is a matter of luck.
+                // Some of these bytes are still a body; both results are correct.
                 let _ = trip(&body);
                 Ok(())
             },
@@ -119,17 +119,17 @@ fn bytes_that_are_no_body_are_refused_and_do_no_harm() {
 }
 
 #[test]
-fn one_element_beyond_help_in_a_hundred_costs_one_and_is_counted() {
+fn one_invalid_element_in_a_hundred_is_skipped_and_counted() {
     let (description, documents) = (Description::read(), Documents::default());
     let mut lists = 0;
     for schema in &description.in_answers {
         for (field, kind) in description.fields(schema) {
             let Kind::List(inner) = kind else { continue };
-            let Some(beyond) = cases::beyond_help(&inner) else {
+            let Some(beyond) = cases::invalid_element(&inner) else {
                 continue;
             };
             lists += 1;
-            // Elements that cost nothing themselves.
+            // Elements of which nothing is skipped.
             let element = documents.value(&description, &inner, 2);
             let whole = {
                 let inner = inner.clone();

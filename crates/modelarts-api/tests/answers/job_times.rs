@@ -1,11 +1,11 @@
-//! The times of jobs in examples of the description agree with each other: a reader takes the
-//! units, the order and the sums from them.
+//! Checks that the times of each job in an example agree with each other, because readers derive
+//! units, order and sums from the examples.
 
 use serde_json::{Value, json};
 
 use crate::examples::{bodies, operations};
 
-/// The parts of an example that are jobs.
+/// Collects the jobs in an example.
 fn jobs<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(object) => {
@@ -20,7 +20,7 @@ fn jobs<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     }
 }
 
-/// The contradictions between fields of the job.
+/// Returns the contradictions between the fields of a job.
 fn contradictions(job: &Value) -> Vec<&'static str> {
     let mut found = Vec::new();
     let mut expect = |holds: bool, rule| {

@@ -1,7 +1,7 @@
-//! Every answer of the description, with every spelling that is tolerated: field
-//! by field, and in generated documents. What is checked comes from the
-//! description, so a new field is checked from the day that it is written.
-// clippy knows tests by their attribute; what they call has none.
+//! Checks every answer of the description with every tolerated spelling: field by field, and in
+//! generated documents. The checks are derived from the description, so they include every new
+//! field.
+// clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 mod attested;

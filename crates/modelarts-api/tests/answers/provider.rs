@@ -1,5 +1,5 @@
-//! The requests, fields and states that the vendor's Terraform provider relies on
-//! (`openapi/attested/provider.json`), compared with the description.
+//! Compares the requests, fields and states that the vendor's Terraform provider relies on
+//! (`openapi/attested/provider.json`) with the description.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::{
 
 #[derive(Deserialize)]
 struct Provider {
-    /// The statuses that its library takes for a success, by method.
+    /// The statuses that its HTTP library takes for a success, by method.
     defaults: BTreeMap<String, Vec<u16>>,
-    /// A job counts as created in these.
+    /// The phases in which a job counts as created.
     phases: Vec<String>,
-    /// The saving of an image ends in these.
+    /// The final states of saving an image.
     image_ends: Vec<String>,
     calls: BTreeMap<String, Call>,
 }
@@ -27,15 +27,15 @@ struct Provider {
 struct Call {
     method: String,
     path: String,
-    /// Statuses other than the defaults.
+    /// Statuses for success, where they differ from the defaults.
     success: Option<Vec<u16>>,
-    /// The code that means, with status 400, that there is no such thing.
+    /// The code that means "not found", with status 400.
     not_found: Option<String>,
-    /// How its list is paged.
+    /// The paging of its list.
     page: Option<String>,
     #[serde(default)]
     query: Vec<String>,
-    /// Fields of the body.
+    /// Fields of the request body.
     #[serde(default)]
     sends: Vec<String>,
     /// Fields of the answer, each with its type.

@@ -1,14 +1,14 @@
-//! The recorded calls of the SDK, made by our client.
+//! Repeats the recorded calls of the SDK with the generated client.
 
 use modelarts_api::{Client, types::*};
 
 use crate::recorded_call::RecordedCall;
 
-/// One arm for each row: the method, with all arguments that the SDK has for it.
+/// One arm for each operation: the method, with all arguments that the SDK has for it.
 macro_rules! calls {
     ($($operation:literal => $method:ident($($argument:ident: $kind:ty),* $(,)?);)*) => {
-        /// Calls an operation with the arguments of the recorded call. Its answer does not
-        /// matter here; a request that cannot be made does.
+        /// Calls an operation with the arguments of the recorded call. Its answer is ignored; a
+        /// request that cannot be built is a failure.
         pub async fn make(operation: &str, client: &Client, recorded: &RecordedCall<'_>) {
             match operation {
                 $($operation => {

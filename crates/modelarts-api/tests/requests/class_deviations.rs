@@ -1,5 +1,5 @@
-//! Where a class of the SDK has another type than the description, and why. `SOURCES.md`
-//! has the rows that are named here.
+//! The attributes whose type differs between a class of the SDK and the description, each with the
+//! reason. `SOURCES.md` has the rows that are named here.
 
 use crate::classes::Difference;
 

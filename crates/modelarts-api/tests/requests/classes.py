@@ -20,7 +20,7 @@ def attributes(name):
 
 
 def reachable(name, classes):
-    """Adds a class and all that its attributes are made of."""
+    """Adds a class and the classes of its attributes."""
     if name in classes or not hasattr(sdk, name):
         return
     classes[name] = attributes(name)

@@ -1,5 +1,5 @@
-//! Every attribute of the classes that the official SDK sends and receives, looked up
-//! in the description. `classes.py` listed them; `cargo xtask requests` lists them again.
+//! Looks up in the description every attribute of the classes that the official SDK sends and
+//! receives. `classes.py` lists them, and is run again by `cargo xtask requests`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,23 +10,23 @@ use crate::class_deviations::{DEVIATIONS, Deviation};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// What the SDK has.
+/// The operations and classes of the SDK.
 #[derive(Deserialize)]
 struct Sdk {
-    /// By operation: its request and its response.
+    /// The classes of the request and of the response, by operation.
     operations: BTreeMap<String, Option<[String; 2]>>,
-    /// By class: its attributes, as they are called on the wire, and their types.
+    /// The attributes of each class, by their name on the wire, with their types.
     classes: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// An attribute that the description has with another type, or not at all.
+/// An attribute whose type differs in the description, or that is missing there.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
     /// `Class.attribute`.
     pub at: String,
     pub theirs: String,
-    /// As the SDK spells types; with `or` where the description has two, empty where it
-    /// has none.
+    /// In the SDK's spelling of types; joined by `or` where the description has two types, empty
+    /// where it has none.
     pub ours: String,
 }
 
@@ -34,7 +34,7 @@ pub struct Difference {
 struct Walk<'a> {
     description: &'a Value,
     sdk: &'a Sdk,
-    /// Classes that were compared, each with the schema that it was compared with.
+    /// Pairs of a class and the schema that it was compared with.
     seen: BTreeSet<(String, String)>,
     /// Attributes that were looked up.
     attributes: BTreeSet<(String, String)>,
@@ -90,7 +90,7 @@ impl<'a> Walk<'a> {
             .filter(|(status, _)| status.starts_with('2'))
             .find_map(|(_, answer)| content(self.follow(answer)));
         match (success, self.sdk.classes[class].get("body")) {
-            // An answer that is no object is called body there.
+            // The SDK calls an answer that is not an object `body`.
             (success, Some(kind)) => self.attribute(class, "body", kind, success),
             (Some(success), None) => drop(self.spelled(class, success)),
             (None, None) => {
@@ -113,8 +113,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A schema as the SDK would spell its type. Where the SDK has a class and the
-    /// description has fields, the attributes of the class are compared on the way.
+    /// Spells a schema as the SDK would. Where the SDK has a class and the description has fields,
+    /// also compares the attributes of the class.
     fn spelled(&mut self, theirs: &str, schema: &'a Value) -> String {
         if let Some(target) = schema["$ref"].as_str() {
             let name = target.strip_prefix(SCHEMAS).unwrap();
@@ -145,7 +145,7 @@ impl<'a> Walk<'a> {
                 let inner = between("list[", "]").unwrap_or(theirs);
                 format!("list[{}]", self.spelled(inner, &schema["items"]))
             }
-            // Free-form. The SDK says nothing about it.
+            // Free-form in the SDK as well.
             Some("object") if theirs == "object" => "object".to_owned(),
             Some("object") => {
                 let inner = between("dict(str, ", ")").unwrap_or(theirs);
@@ -196,7 +196,7 @@ fn every_attribute_of_the_sdk_is_described_but_for_the_listed_deviations() {
         .collect();
     assert!(unused.is_empty(), "listed and do not occur: {unused:#?}");
 
-    // None was passed by. SOURCES.md has these numbers.
+    // Every attribute was compared. SOURCES.md has these numbers.
     let all: BTreeSet<_> = sdk
         .classes
         .iter()

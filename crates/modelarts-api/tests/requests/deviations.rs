@@ -1,17 +1,17 @@
-//! Where our requests are not those of the SDK, and why. `SOURCES.md` has the rows
-//! that are named here.
+//! The differences between requests of the generated client and those of the SDK, each with the
+//! reason. `SOURCES.md` has the rows that are named here.
 
 use serde_json::Value;
 
 use crate::difference::Difference;
 
-/// What the SDK lacks, and what it is compared with instead.
+/// Operations that the SDK lacks, and the request that they are compared with instead.
 pub const NOT_IN_THE_SDK: &[(&str, &str)] = &[(
     "ShowObsUrlOfTrainingJobLogs",
     "D-52: the API reference of both clouds has it; its printed request is compared",
 )];
 
-/// One difference. Values are JSON; an empty text stands for nothing at all.
+/// One difference. Values are JSON; an empty text means that there is no value.
 #[derive(Debug)]
 pub struct Deviation {
     /// The operation, or `*` for all of them.
@@ -39,7 +39,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         at: "/headers/content-type",
         theirs: r#""application/json""#,
         ours: "",
-        why: "the SDK says it where there is no body; there is nothing that it could describe",
+        why: "the SDK sends it without a body, which it could describe",
     },
     Deviation {
         operation: "*",

@@ -1,8 +1,8 @@
-//! Where two requests differ, value by value.
+//! The differences between two requests, value by value.
 
 use serde_json::{Map, Value};
 
-/// One place and what stands there; `None` where there is no such place.
+/// One place with the value of each request; `None` where the request has no such place.
 #[derive(Debug, PartialEq)]
 pub struct Difference {
     /// A JSON pointer into the request.
@@ -54,7 +54,7 @@ fn names<'a>(theirs: &'a Map<String, Value>, ours: &'a Map<String, Value>) -> Ve
 }
 
 #[test]
-fn a_difference_is_told_where_it_is() {
+fn a_difference_has_its_place() {
     use serde_json::json;
     let found = between(
         &json!({"query": [["a", "1"]], "body": {"x": 1, "y": [1, 2]}}),

@@ -1,7 +1,7 @@
-//! Every operation's request, compared with what the official SDK sends for the same
-//! call, and every attribute of its classes, looked up in the description. `record.py`
-//! and `classes.py` recorded that; `cargo xtask requests` records it again.
-// clippy knows tests by their attribute; what they call has none.
+//! Compares the request of every operation with that of the official SDK for the same call, and
+//! looks up every attribute of its classes. `record.py` and `classes.py` recorded them; `cargo
+//! xtask requests` records them again.
+// clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod calls;
@@ -19,7 +19,7 @@ use modelarts_api::{OPERATIONS, types};
 use recorded_call::RecordedCall;
 use serde_json::{Value, json};
 
-/// The recorded calls by operation; null for those that the SDK lacks.
+/// The recorded calls by operation; null for operations that the SDK lacks.
 fn recorded() -> BTreeMap<String, Value> {
     serde_json::from_str(include_str!("recorded.json")).unwrap()
 }
@@ -72,7 +72,7 @@ fn every_operation_is_recorded_or_listed_as_missing() {
     assert_eq!(missing, listed);
 }
 
-/// Not in the SDK, so held against the request that the API reference prints.
+/// The SDK lacks this operation, so its request is compared with the one in the API reference.
 #[tokio::test]
 async fn a_link_to_a_log_is_asked_for_as_the_reference_prints_it() {
     let ours = sent::by(async |client| {

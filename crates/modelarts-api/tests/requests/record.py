@@ -2,9 +2,9 @@
 
 usage: record.py DESCRIPTION > recorded.json
 
-Each operation is called with everything filled in that the SDK lets one say: all
-parameters, and a body with every field of every class. The requests go to a server
-on this machine, which keeps them. An operation that the SDK lacks is null.
+Each operation is called with all parameters that the SDK has for it, and a body with
+every field of every class. A server on the loopback interface records the requests.
+An operation that the SDK lacks is null.
 """
 
 import json
@@ -20,7 +20,7 @@ from huaweicloudsdkcore.auth.credentials import BasicCredentials
 
 PROJECT = "0123456789abcdef0123456789abcdef"
 
-# What the SDK types as text, and the description as one of a few values.
+# Fields that are text in the SDK, and an enumeration in the description.
 ONE_OF_FEW = {
     "operator": "between",
     "order": "desc",
@@ -29,7 +29,7 @@ ONE_OF_FEW = {
     "x_language": "en-us",
     ("NodeSelectorRequirement", "operator"): "NotIn",
 }
-# Made by connections, programs and signatures, not by operations.
+# Headers that the HTTP client and the signature add, not the operation.
 NOT_OF_THE_OPERATION = {
     "accept",
     "accept-encoding",
@@ -44,13 +44,13 @@ NOT_OF_THE_OPERATION = {
 
 
 class Filler:
-    """Fills in values that differ from one another, and are the same in each run."""
+    """Generates distinct values, in the same order in each run."""
 
     def __init__(self):
         self.numbers = 0
 
     def fill(self, kind, owner, name, within=()):
-        """A value of a type as the SDK spells types, for a field of a class."""
+        """Returns a value of a type, in the SDK's spelling of types, for a field of a class."""
         if inner := re.fullmatch(r"list\[(.*)\]", kind):
             value = self.fill(inner[1], owner, name, within)
             return None if value is None else [value]
@@ -73,7 +73,7 @@ class Filler:
 
     def text(self, name):
         self.numbers += 1
-        # Parts of a path may not hold just anything; in other places it must survive.
+        # A segment of a path admits few characters; other values contain some that need encoding.
         blank = "-" if re.search(r"_(id|name|type)$", name) else " & "
         return f"{name}{blank}{self.numbers}"
 
@@ -123,7 +123,7 @@ def snake(name):
 
 
 def record(client, operation):
-    """What was said to the SDK, and what it sent; nothing if it lacks the operation."""
+    """Returns the arguments and the request of a call; None if the SDK lacks the operation."""
     call = getattr(client, snake(operation), None)
     if call is None:
         return None

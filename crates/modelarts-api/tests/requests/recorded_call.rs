@@ -1,4 +1,4 @@
-//! The arguments of a recorded call of the SDK, for the same call of our client.
+//! The arguments of a recorded call of the SDK, for the same call of the generated client.
 
 use std::{cell::RefCell, collections::BTreeSet};
 
@@ -23,8 +23,9 @@ impl<'a> RecordedCall<'a> {
 
     /// Takes an argument or the body, as the type that the caller needs.
     ///
-    /// The SDK's own names of fields are not the service's, so the body is read from
-    /// what it sent. A field that our type does not know is lost here, and missing later.
+    /// The SDK names fields differently from the service, so the body is decoded from the JSON that
+    /// the SDK sent. A field that the generated type lacks is lost here, and its absence is
+    /// reported as a difference.
     pub fn take<T: DeserializeOwned>(&self, name: &str) -> T {
         self.taken.borrow_mut().insert(name.to_owned());
         let value = match name {
@@ -34,7 +35,7 @@ impl<'a> RecordedCall<'a> {
         serde_path_to_error::deserialize(value).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    /// The arguments of the SDK's call that ours did not take.
+    /// Returns the arguments of the SDK's call that the generated call did not take.
     pub fn not_taken(&self) -> Vec<String> {
         let arguments = self.arguments.as_object().unwrap().keys().cloned();
         let body = (!self.body.is_null()).then(|| "body".to_owned());

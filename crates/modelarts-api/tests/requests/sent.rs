@@ -1,4 +1,4 @@
-//! What our client sends, in the form of `recorded.json`.
+//! Records the requests of the generated client, in the form of `recorded.json`.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use modelarts_api::{BoxFuture, Client, Context, Operation, Response, Transport, 
 use reqwest::{Request, StatusCode, header::HeaderMap};
 use serde_json::{Value, json};
 
-/// Keeps requests. Answers are not what is compared.
+/// Keeps requests; its answers are not compared.
 #[derive(Default)]
 struct Recorder(Mutex<Vec<Value>>);
 
@@ -23,7 +23,7 @@ impl Transport for Recorder {
     }
 }
 
-/// The one request that `call` makes.
+/// Returns the one request that `call` makes.
 pub async fn by(call: impl AsyncFnOnce(&Client)) -> Value {
     let recorder = Arc::new(Recorder::default());
     let context = Context::new(recorder.clone());
@@ -44,7 +44,7 @@ fn as_recorded(request: &Request) -> Value {
     let headers: serde_json::Map<_, _> = request
         .headers()
         .iter()
-        // What the client would take is the connection's affair in the record, too.
+        // The record omits this header as well: the HTTP client adds it, not the operation.
         .filter(|(name, _)| *name != "accept")
         .map(|(name, value)| (name.to_string(), value.to_str().unwrap().into()))
         .collect();
@@ -60,8 +60,8 @@ fn as_recorded(request: &Request) -> Value {
     })
 }
 
-/// A client that never connects. `reqwest::Client::new()` panics where a feature
-/// asks for TLS and nobody has chosen a provider.
+/// Creates a client that never connects. `reqwest::Client::new()` panics where a feature enables
+/// TLS and no provider is installed.
 fn http() -> reqwest::Client {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)

@@ -1,8 +1,8 @@
-"""Three workers (or any number) meet over TCP and add up their gradients.
+"""An all-reduce over TCP: any number of workers add up their gradients.
 
-Plain python3, nothing to install. Submit this directory as code_dir with this file as boot_file
-and node_count 3. The workers find each other as on the service: by VC_WORKER_HOSTS, with
-VC_TASK_INDEX as rank. Each draws a number of its own, and in the end all know the same sum.
+Needs only the standard library of Python 3. Submit this directory as code_dir with this file as
+boot_file and node_count 3. As on the service, the addresses of the workers are in VC_WORKER_HOSTS,
+and VC_TASK_INDEX is the rank. Each worker contributes its own gradient and receives the sum.
 """
 
 import json
@@ -10,7 +10,7 @@ import os
 import socket
 import time
 
-PORT = 6666  # every worker has an address of its own, so all may use the same port
+PORT = 6666  # the same for all workers, because their addresses differ
 
 rank = int(os.environ["VC_TASK_INDEX"])
 hosts = os.environ["VC_WORKER_HOSTS"].split(",")
@@ -18,7 +18,7 @@ assert len(hosts) == int(os.environ["MA_NUM_HOSTS"])
 
 
 def connect(host):
-    """The other worker may not listen yet."""
+    """Connects to a worker; retries while it does not listen yet."""
     deadline = time.monotonic() + 30
     while True:
         try:
@@ -30,7 +30,7 @@ def connect(host):
 
 
 def all_reduce(values):
-    """Rank 0 collects, adds and hands out."""
+    """Returns the sum of the values of all workers, which rank 0 computes."""
     if rank == 0:
         with socket.create_server((hosts[0], PORT)) as server:
             peers = [server.accept()[0].makefile("rw") for _ in hosts[1:]]

@@ -1,4 +1,8 @@
-"""One emulator for all tests: one program, one line, one environment variable."""
+"""A fixture with one emulator for all tests.
+
+The environment variable MODELARTS_EMULATOR names the program, which prints its address as a line
+of JSON.
+"""
 
 import json
 import os
@@ -12,7 +16,7 @@ TOKEN = "a-token"
 
 
 class Emulator:
-    """What the line says, and the least that is needed to talk to it."""
+    """The address of a running emulator, and a minimal client for it."""
 
     def __init__(self, ready, obs):
         self.url, self.project = ready["url"], ready["project_id"]
@@ -48,6 +52,6 @@ def running(tmp_path_factory):
 
 @pytest.fixture
 def emulator(running):
-    """Each test finds it empty."""
+    """Resets the emulator before each test."""
     running.control("reset", method="POST")
     return running

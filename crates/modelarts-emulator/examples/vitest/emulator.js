@@ -1,4 +1,5 @@
-// One emulator: one program, one line, one environment variable.
+// Starts an emulator. The environment variable MODELARTS_EMULATOR names the program, which prints
+// its address as a line of JSON.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';

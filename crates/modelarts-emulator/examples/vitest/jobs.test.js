@@ -7,7 +7,7 @@ let emulator;
 beforeAll(async () => {
   emulator = await start();
 });
-// Each test finds it empty.
+// Each test starts with an empty emulator.
 beforeEach(() => emulator.control('reset', undefined, 'POST'));
 afterAll(() => emulator.stop());
 

@@ -1,11 +1,11 @@
 //! Replaces identifying values in recorded calls.
 //!
-//! A text stays only if it is known to be the service's own: a value of an enumeration, a
-//! number, a time, a text of the public catalogues (flavors, engines, categories of events,
-//! search algorithms), or a word of the description in a message. All others are replaced, each
-//! by the same placeholder wherever it occurs, which has the form of the original where that
-//! matters to the service: a UUID, digits, a path, a file with its extension. Values that the
-//! user chooses freely, such as those of environment variables, are replaced whatever they are.
+//! A text is kept only if it is known to belong to the service: a value of an enumeration, a
+//! number, a time, a text of the public catalogues (flavors, engines, categories of events, search
+//! algorithms), or a word of the description in a message. Every other text is replaced by a
+//! placeholder, the same one at each occurrence, in the form of the original where the service
+//! depends on the form: a UUID, digits, a path, a file with its extension. Values that the user
+//! chooses freely, such as those of environment variables, are always replaced.
 
 mod sentences;
 
@@ -23,7 +23,7 @@ use crate::{
     transcript::Call,
 };
 
-/// Their answers are the same for every customer.
+/// Operations whose answers are the same for every customer.
 const CATALOGUES: [&str; 6] = [
     "ShowTrainingJobFlavors",
     "ShowTrainingJobEngines",
@@ -32,12 +32,12 @@ const CATALOGUES: [&str; 6] = [
     "ShowAutoSearchYamlTemplatesInfo",
     "ShowAutoSearchYamlTemplateContent",
 ];
-/// Ends of the names of fields with sentences of the service.
+/// Suffixes of the names of fields with sentences of the service.
 const SENTENCES: [&str; 4] = ["message", "_msg", "reason", "solution"];
-/// Parts of the names of fields whose values the service makes up, such as `worker-0`, if they are
-/// made of its words: a user can name tasks, too.
+/// Parts of the names of fields whose values the service generates, such as `worker-0`. They are
+/// kept only if they consist of the service's words, because users can name tasks as well.
 const OWN: [&str; 6] = ["task", "order", "sort_by", "group_by", "engine", "flavor"];
-/// Maps whose keys are switches of the service, not names of the user.
+/// Maps whose keys the service defines.
 const SWITCHES: [&str; 3] = ["annotations", "annotation", "attributes"];
 /// Fields with values of hyper-parameters and tags, which the user chooses freely.
 const VALUES: [&str; 5] = [
@@ -47,14 +47,15 @@ const VALUES: [&str; 5] = [
     "upper_bound",
     "discrete_values",
 ];
-/// Lists whose field `value` has numbers or words of the service.
+/// Lists whose field `value` contains numbers or words of the service.
 const SERVICE_VALUES: [&str; 3] = ["filters", "metrics", "resource_requirements"];
-/// Headers of answers whose values tell nothing.
+/// Headers of answers whose values are free of names.
 const HEADERS: [&str; 2] = ["content-type", "retry-after"];
-/// The most of a log that is kept.
+/// The length of the part of a log that is kept.
 const LOG: usize = 2000;
 
-/// Calls with placeholders for identifying values. `secrets` are known from elsewhere.
+/// Returns calls with placeholders for identifying values. `secrets` are identifying values from
+/// other sources.
 pub fn redact(
     description: &Description,
     secrets: impl IntoIterator<Item = String>,
@@ -80,7 +81,8 @@ pub fn redact(
         redactor.placeholder("secret", &secret, false);
     }
     redactor.catalogues(exchanges);
-    // The first time for the placeholders: a name may come before the field that tells it is one.
+    // The first pass collects the placeholders, because a name may occur before the field that
+    // identifies it as a name.
     for exchange in exchanges {
         redactor.call(exchange);
     }
@@ -93,7 +95,7 @@ pub fn redact(
 
 struct Redactor<'a> {
     description: &'a Description,
-    /// In lower case.
+    /// Words of the description, in lower case.
     words: BTreeSet<String>,
     /// The texts of the catalogues, and values of enumerations.
     public: BTreeSet<String>,
@@ -103,22 +105,22 @@ struct Redactor<'a> {
     switches: BTreeSet<&'a str>,
     placeholders: BTreeMap<String, Placeholder>,
     counts: BTreeMap<String, usize>,
-    /// Sentences are left for later, when all names are known.
+    /// True in the first pass, which skips sentences until all names are known.
     learning: bool,
 }
 
 #[derive(Clone)]
 struct Placeholder {
     text: String,
-    /// True if it is only a part of a path, which may be a common word.
+    /// True for a part of a path, which may be a common word.
     segment: bool,
 }
 
-/// The surroundings of a text.
+/// The context of a text.
 #[derive(Clone, Copy)]
 struct Field<'a> {
     key: &'a str,
-    /// The value is one of the service's, also if the description does not know it.
+    /// The value belongs to an enumeration, even if the description does not list it.
     enumerated: bool,
     catalogue: bool,
     log: bool,
@@ -144,7 +146,7 @@ impl Redactor<'_> {
             let known = self.description.find(&exchange.method, exchange.url.path());
             let known = known.is_some_and(|(it, _)| CATALOGUES.contains(&it.id.as_str()));
             let answer = exchange.answer.as_ref().ok();
-            // A refusal may name the user.
+            // A rejection may contain the name of the user.
             let Some(answer) = answer.filter(|answer| known && answer.status == 200) else {
                 continue;
             };
@@ -180,7 +182,7 @@ impl Redactor<'_> {
             let open = schema.is_some_and(|it| it["x-open-enum"].is_string());
             let closed = schema.is_some_and(|it| !description.facts(it).known.is_empty());
             let text = match text.split_once(':') {
-                // Searches: `name:part of a name`.
+                // A search: `name:part of a name`.
                 Some((key, text)) if name == "searches" => {
                     format!("{key}:{}", self.text(Field::of(key, false), text))
                 }
@@ -256,7 +258,7 @@ impl Redactor<'_> {
         let facts = schema.map(|schema| description.facts(schema));
         match value {
             Value::String(text) => {
-                // A user can send any text where an enumeration is open.
+                // Users can send any text where an enumeration is open.
                 let enumerated = facts.is_some_and(|it| {
                     let of_user = !it.known.is_disjoint(&self.sent);
                     !it.known.is_empty() && (!of_user || self.is_known(text))
@@ -284,7 +286,7 @@ impl Redactor<'_> {
                         Some(Member::OfMap(schema)) => {
                             (Some(schema), false, !SWITCHES.contains(&field.key))
                         }
-                        // A member that the service has added is worth knowing.
+                        // The names of new members of the service are kept.
                         Some(Member::Unknown) => (None, true, false),
                         Some(Member::Free) | None => (None, false, false),
                     };
@@ -297,7 +299,8 @@ impl Redactor<'_> {
                             field.key != "attributes" && !self.switches.contains(name.as_str())
                         }
                     };
-                    // A value in a map is what the map is; its own key may be private.
+                    // Values of a map belong to the field of the map; their own keys may be
+                    // private.
                     let key = if own { name } else { field.key };
                     let member = Field {
                         key,
@@ -362,7 +365,7 @@ impl Redactor<'_> {
         let names = ["id", "name", "key"].iter().any(|end| key.ends_with(end));
         let plain = match shape {
             Shape::Time | Shape::Flag => true,
-            // A number may be the id of something; `0` is a workspace that all have.
+            // A long number may be an id; `0` is the default workspace of every user.
             Shape::Number => !names || text.len() < 4,
             _ => false,
         };
@@ -375,8 +378,8 @@ impl Redactor<'_> {
         self.placeholder(key, text, false)
     }
 
-    /// A text of the same shape. Numbers and times are replaced in messages too, unless they are
-    /// so short that they occur everywhere.
+    /// Returns a text of the same shape. Numbers and times are replaced in messages as well, unless
+    /// they are so short that they occur everywhere.
     fn private(&mut self, key: &str, shape: Shape, text: &str) -> String {
         if is_path(text) {
             return self.path(text, true);
@@ -394,15 +397,15 @@ impl Redactor<'_> {
         masked
     }
 
-    /// The placeholder that a text has already. While names are collected, one that was taken for
-    /// a directory at first gets a better one.
+    /// Returns the existing placeholder of a text. During the first pass, a text that was
+    /// classified as a directory may get a more specific one.
     fn known(&self, text: &str, segment: bool) -> Option<String> {
         let known = self.placeholders.get(text)?;
         let better = self.learning && known.segment && !segment;
         (!better).then(|| known.text.clone())
     }
 
-    /// The placeholder of a text, always the same.
+    /// Returns the placeholder of a text, always the same one.
     fn placeholder(&mut self, prefix: &str, text: &str, segment: bool) -> String {
         if let Some(known) = self.known(text, segment) {
             return known;
@@ -435,7 +438,7 @@ impl Redactor<'_> {
     }
 }
 
-/// Only the shape of a log: its lines, and the lengths of its words.
+/// Reduces a log to its shape: its lines, and the lengths of its words.
 fn blacked(text: &str) -> String {
     let shape = text.chars().map(|c| match c {
         c if c.is_numeric() => '0',
@@ -449,7 +452,7 @@ fn is_path(text: &str) -> bool {
     text.contains('/') && !text.contains(char::is_whitespace)
 }
 
-/// True if a text can be a value of an enumeration.
+/// Returns whether a text has the form of a value of an enumeration.
 fn is_token(text: &str) -> bool {
     text.len() <= 64
         && text

@@ -1,9 +1,9 @@
-//! Sentences, paths and the words in them.
+//! Redaction of sentences, paths and the words in them.
 
 use super::Redactor;
 use crate::text::{self, Shape, is_word_char};
 
-/// Directories of containers and schemes of paths.
+/// Directories of containers, and schemes of URLs.
 const WELL_KNOWN: [&str; 15] = [
     "v2",
     "home",
@@ -22,8 +22,8 @@ const WELL_KNOWN: [&str; 15] = [
     "..",
 ];
 impl Redactor<'_> {
-    /// A sentence of the service: its words stay, names are replaced. In a `catalogue` all words
-    /// are the service's.
+    /// Redacts a sentence of the service: its words are kept, names are replaced. In a `catalogue`,
+    /// all words belong to the service.
     pub(super) fn sentence(&mut self, text: &str, catalogue: bool) -> String {
         if self.learning {
             return String::new();
@@ -79,7 +79,7 @@ impl Redactor<'_> {
             Shape::Other => {}
             _ => return self.placeholder("id", token, false),
         }
-        // A name inside of another, as in the names of pods.
+        // A name within another one, as in the names of pods.
         let names = self.placeholders.iter().filter(|(name, _)| {
             name.len() > 2 && self.may_replace(name) && find_word(token, name).is_some()
         });
@@ -103,7 +103,7 @@ impl Redactor<'_> {
         }
     }
 
-    /// True if a text is made of words of the service and short numbers.
+    /// Returns whether a text consists of words of the service and short numbers.
     pub(super) fn is_known(&self, text: &str) -> bool {
         text.split(|c: char| !c.is_alphanumeric()).all(|part| {
             let number = part.len() < 4 && part.chars().all(|c| c.is_ascii_digit());
@@ -111,14 +111,14 @@ impl Redactor<'_> {
         })
     }
 
-    /// A name that is made of the service's own words stays in sentences: mostly it is no name
-    /// there.
+    /// Returns whether a name may be replaced in sentences. A name that consists of the service's
+    /// own words is kept, because in sentences it is usually an ordinary word.
     fn may_replace(&self, name: &str) -> bool {
         !self.is_known(name)
     }
 
-    /// A path, an address, or the name of an image: each part is replaced. If it is `private`,
-    /// numbers are replaced too.
+    /// Redacts each part of a path, an address, or the name of an image; if it is `private`, also
+    /// numbers.
     pub(super) fn path(&mut self, text: &str, private: bool) -> String {
         let (text, query) = match text.split_once('?') {
             Some((text, query)) => (text, Some(query)),
@@ -181,12 +181,12 @@ impl Redactor<'_> {
     }
 }
 
-/// Characters that stand around words in sentences.
+/// Returns whether a character can delimit a word in a sentence.
 fn is_border(c: char) -> bool {
     "[](){}<>\"'`,|".contains(c)
 }
 
-/// Where a name stands in a text as a word of its own.
+/// Returns the position of a name as a whole word.
 fn find_word(text: &str, name: &str) -> Option<usize> {
     text.match_indices(name).map(|(at, _)| at).find(|at| {
         let before = text[..*at].chars().next_back();

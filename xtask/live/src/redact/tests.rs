@@ -1,4 +1,4 @@
-//! Bodies with names in every place.
+//! Tests the redaction of bodies with names in every place.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -40,7 +40,7 @@ fn redacted(exchanges: &[Exchange]) -> Vec<Call> {
 }
 
 #[test]
-fn texts_of_a_job_are_replaced_and_what_the_service_says_stays() {
+fn texts_of_a_job_are_replaced_and_words_of_the_service_are_kept() {
     let details = json!({
         "kind": "job",
         "metadata": {
@@ -173,7 +173,7 @@ fn a_catalogue_stays_but_for_addresses() {
 }
 
 #[test]
-fn a_refused_catalogue_is_none() {
+fn a_rejected_catalogue_is_redacted() {
     let refusal =
         json!({"error_code": "ModelArts.0112", "error_msg": "User heron is not authorized"});
     let mut refused = exchange("GET", "/training-job-flavors", &Value::Null, &refusal);
@@ -288,7 +288,7 @@ fn a_role_of_the_user_is_replaced() {
         .map(|it| it["role"].as_str().unwrap())
         .collect();
     assert_eq!(roles, ["worker", "parameter-server", "role_1"]);
-    // The service alone makes phases: one that is not known yet is worth knowing.
+    // Only the service creates phases, so an unknown phase is kept.
     assert_eq!(got["status"]["phase"], "Lurking");
     assert_eq!(got["status"]["tasks"], json!(["worker-0", "role_1-0"]));
 }

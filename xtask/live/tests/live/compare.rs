@@ -1,4 +1,4 @@
-//! Transcripts that are compared, as recorded or changed.
+//! Comparisons of transcripts, as recorded and with changes.
 
 use std::fs;
 
@@ -79,7 +79,7 @@ async fn each_kind_of_difference_is_named() {
 }
 
 impl Session {
-    /// A transcript with a job of two roles, and its calls.
+    /// A transcript of calls about a job with two roles.
     async fn roles(&self) -> Value {
         self.put("lapwing/kittiwake/puffins.py", "");
         let role = |role: &str, nodes: u32| {
@@ -135,12 +135,12 @@ async fn the_calls_of_a_job_that_cannot_be_put_there_are_not_replayed() {
     for call in calls.iter_mut() {
         of_job += usize::from(call["path_parameters"]["training_job_id"].is_string());
         if call["operation"] == "ShowTrainingJobDetails" {
-            // Nothing tells how many nodes the roles have.
+            // Without tasks, the number of nodes of each role is unknown.
             call["answer"]["status"]["tasks"] = json!([]);
         }
     }
     let (code, out) = session.compare(&transcript);
-    let left_out = ": its job could not be put into the emulator as it is\n";
+    let left_out = ": the emulator cannot have its job in that state\n";
     assert_eq!(out.matches(left_out).count(), of_job, "{out}");
     assert!(!out.contains("  emulator  "), "{out}");
     assert_eq!(code, 0, "{out}");

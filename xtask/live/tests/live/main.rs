@@ -1,5 +1,5 @@
-//! The program as a user starts it, against an emulator.
-// clippy knows tests by their attribute; what they call has none.
+//! Runs the program against an emulator.
+// clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod compare;
@@ -73,7 +73,7 @@ async fn a_session_has_no_names_and_compares_without_differences() {
             "ShowTrainingQuotas",
         ]
     );
-    // The same name has the same placeholder everywhere, and a path keeps its form.
+    // A name has the same placeholder everywhere, and a path keeps its form.
     let job = answer(&transcript, "ShowTrainingJobDetails");
     let input = &job["algorithm"]["inputs"][0];
     let directory = input["remote"]["obs"]["obs_url"].as_str().unwrap();
@@ -109,7 +109,7 @@ async fn a_session_has_no_names_and_compares_without_differences() {
     assert_eq!(job["status"]["phase"], "Completed");
     let log = answer(&transcript, "ShowTrainingJobLogsPreview");
     assert_eq!(log["content"], "xxxx-xxxxxx 00\nxxx xxxxxxxx\n");
-    // The job was deleted, and nothing differs.
+    // The job was deleted, and there is no difference.
     assert_eq!(session.executed("CreateTrainingJob"), 1);
     assert_eq!(session.executed("DeleteTrainingJob"), 1);
     let (code, out) = compare(&session.file());
@@ -136,7 +136,7 @@ async fn a_job_is_not_created_where_the_question_cannot_be_asked() {
     );
 }
 
-/// A job that does not end by itself.
+/// The options for a job that does not end by itself.
 const ENDLESS: [&str; 4] = ["--create", "--yes", "--command", "sleep 600"];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -240,7 +240,7 @@ async fn a_session_ends_when_its_first_call_is_refused() {
         "{said}"
     );
     assert!(!session.file().exists());
-    // One line says where it reads, one is the error: no other step was begun.
+    // The first line names the endpoint, the second is the error; no other step has started.
     assert_eq!(said.lines().count(), 2, "{said}");
 }
 
@@ -248,7 +248,7 @@ async fn a_session_ends_when_its_first_call_is_refused() {
 async fn a_session_ends_when_there_is_no_connection() {
     let session = Session::start().await;
     let mut command = session.command(&[]);
-    // Nothing listens where a listener has just been closed.
+    // The port of a closed listener refuses connections.
     let closed = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()

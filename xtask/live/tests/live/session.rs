@@ -1,4 +1,4 @@
-//! A session against an emulator whose every name is known.
+//! A session against an emulator in which every name is known.
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +12,7 @@ use modelarts_ext::{Client, Credentials, types};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// All that belongs to the user, and must not be in a transcript.
+/// All names that belong to the user and must not occur in a transcript.
 pub const NAMES: [&str; 34] = [
     "jackdaw",
     "rookery",
@@ -78,7 +78,7 @@ impl Session {
         fs::write(path, content).unwrap();
     }
 
-    /// Jobs with a past, in which everything has a name.
+    /// Creates jobs with a history, all of whose parts have names.
     pub async fn jobs(&self) -> Vec<String> {
         self.put("lapwing/kittiwake/puffins.py", "");
         self.put("lapwing/herons/x", "");
@@ -128,7 +128,7 @@ impl Session {
         self.emulator.seed(&seeds).await.unwrap()
     }
 
-    /// An experiment and an algorithm.
+    /// Creates an experiment and an algorithm.
     pub async fn records(&self) {
         let client = Client::builder()
             .endpoint(self.emulator.url())
@@ -176,7 +176,7 @@ impl Session {
 
     pub async fn record(&self, arguments: &[&str]) -> Output {
         let mut command = self.command(arguments);
-        // The emulator answers on this runtime.
+        // The emulator serves requests on this runtime, so the program runs on another thread.
         tokio::task::spawn_blocking(move || command.output().unwrap())
             .await
             .unwrap()
@@ -186,7 +186,7 @@ impl Session {
         serde_json::from_str(&fs::read_to_string(self.file()).unwrap()).unwrap()
     }
 
-    /// How many jobs of a user there are.
+    /// Returns the number of executed calls of an operation.
     pub fn executed(&self, operation: &str) -> u64 {
         self.emulator
             .requests()
@@ -201,7 +201,7 @@ pub fn program(arguments: &[&str]) -> Command {
     command
 }
 
-/// Exit code and stdout of a comparison.
+/// Returns the exit code and stdout of a comparison.
 pub fn compare(file: &Path) -> (i32, String) {
     let output = program(&["--compare"]).arg(file).output().unwrap();
     assert_eq!(text(&output.stderr), "");
