@@ -1,0 +1,170 @@
+//! Classification of errors, by which programs decide: retryable, not found, uncertain and others.
+
+use modelarts_api::{Effect, Retry};
+
+use crate::error::{Error, ErrorKind};
+
+/// Service codes that mean "there is no such thing", whatever the HTTP status is.
+const NOT_FOUND: [&str; 3] = ["ModelArts.2775", "ModelArts.2890", "ModelArts.2881"];
+/// Codes of algorithms and, on one page, of other wrong values (SOURCES D-39); and of experiments.
+const OTHER_NOT_FOUND: [&str; 2] = ["ModelArts.2755", "ModelArts.2842"];
+/// The gateway's code for a path that leads nowhere.
+const NO_SUCH_API: &str = "APIG.0101";
+/// Statuses after which the same call may succeed, whatever the code is.
+const TRANSIENT: [u16; 5] = [408, 500, 502, 503, 504];
+
+impl Error {
+    /// Returns `true` if the service may have executed the call nevertheless: the response was
+    /// lost, did not come in time, or is neither a decodable success nor a rejection of the
+    /// service.
+    #[must_use]
+    pub fn is_uncertain(&self) -> bool {
+        let answered = match self.status() {
+            // A success that cannot be decoded. A response of IAM came before the call was sent.
+            Some(200..=299) => !matches!(self.0.kind, ErrorKind::Service | ErrorKind::Credentials),
+            // A throttled call was not executed.
+            Some(429) => false,
+            // A rejection of the service has a code. Other responses may come from a gateway in
+            // between, after the service executed the call.
+            Some(400..=499) => {
+                matches!(self.0.kind, ErrorKind::Service | ErrorKind::Decode)
+                    && self.0.code.is_none()
+                    // A response of IAM before the call was sent is not about the call.
+                    && self.0.call.attempts > 0
+                    || self.is_late_code()
+            }
+            _ => self.0.kind == ErrorKind::Decode,
+        };
+        self.0.call.uncertain || answered
+    }
+
+    /// True for a code of a refusal after which the service may have acted, as when OBS failed: the
+    /// table admits the same call again, but no second creation.
+    fn is_late_code(&self) -> bool {
+        self.known_code().is_some_and(|row| {
+            row.retry(Effect::Read) == Retry::Backoff && row.retry(Effect::Create) == Retry::Never
+        })
+    }
+
+    /// Returns `true` if the job or other object does not exist. For jobs, the service responds with
+    /// HTTP 400 and a specific code.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.0.kind == ErrorKind::Service
+            && match self.code() {
+                Some(code) if NOT_FOUND.contains(&code) => true,
+                Some(code) if OTHER_NOT_FOUND.contains(&code) => self.status() == Some(400),
+                // A wrong project or path is 404 too, but not a missing thing.
+                Some("ModelArts.2786") => false,
+                _ if self.known_code().is_some_and(|row| row.code == NO_SUCH_API) => false,
+                _ => self.status() == Some(404),
+            }
+    }
+
+    /// Like `is_not_found`, for a response of the service itself: a 404 may come from a load
+    /// balancer in front of it, too. Algorithms and experiments do not count.
+    pub(crate) fn is_gone(&self) -> bool {
+        let is_other = |code| OTHER_NOT_FOUND.contains(&code);
+        self.is_not_found() && self.is_of_service() && !self.code().is_some_and(is_other)
+    }
+
+    /// True for the outcome `gone` of the waiter `TrainingJobEnded` of the description.
+    pub(crate) fn is_job_gone(&self) -> bool {
+        self.0.kind == ErrorKind::Service && self.code() == Some("ModelArts.2775")
+    }
+
+    /// Returns `true` for a 404 without a code, such as a page of a load balancer.
+    pub(crate) fn is_404_without_code(&self) -> bool {
+        self.0.kind == ErrorKind::Service && self.status() == Some(404) && self.code().is_none()
+    }
+
+    /// Returns `true` if the service lacks the operation, which gateways report in several ways.
+    pub(crate) fn is_unknown_operation(&self) -> bool {
+        let is_404 = self.status() == Some(404);
+        matches!(self.status(), Some(405 | 501)) || is_404 && !self.is_of_service()
+    }
+
+    /// True for a code of the service itself, not of a gateway.
+    fn is_of_service(&self) -> bool {
+        self.code()
+            .is_some_and(|code| code.starts_with("ModelArts."))
+    }
+
+    /// Returns `true` if the service asks the client to slow down.
+    #[must_use]
+    pub fn is_throttled(&self) -> bool {
+        self.status() == Some(429) || self.known_code().is_some_and(|row| row.status == 429)
+    }
+
+    /// Returns `true` if the state of the job or other object does not admit the call.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        self.status() == Some(409) || self.code() == Some("ModelArts.2751")
+    }
+
+    /// Returns `true` if a time limit was reached.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        self.0.kind == ErrorKind::Timeout || matches!(self.status(), Some(408 | 504))
+    }
+
+    /// Returns `true` if the service rejects the credentials, or there are none.
+    #[must_use]
+    pub fn is_auth(&self) -> bool {
+        self.0.kind == ErrorKind::Credentials || matches!(self.status(), Some(401 | 403))
+    }
+
+    /// Returns `true` if the result or the operation will be available later, such as the log of a
+    /// job that is not running yet, or a node of a pool that is still starting.
+    #[must_use]
+    pub fn is_not_ready(&self) -> bool {
+        self.0.kind == ErrorKind::NotReady || self.retry_of_code() == Some(Retry::Poll)
+    }
+
+    /// Returns `true` if the same call may succeed later without a change.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        if let Some(retryable) = self.0.retryable {
+            return retryable;
+        }
+        match self.0.kind {
+            // The list may not change during the next attempt.
+            _ if self.0.position.is_some() => true,
+            ErrorKind::Connection | ErrorKind::Timeout | ErrorKind::NotReady => true,
+            ErrorKind::Service | ErrorKind::Unexpected => {
+                self.is_throttled()
+                    || self.is_not_ready()
+                    || TRANSIENT.contains(&self.status().unwrap_or_default())
+                    || self.is_transient_code()
+            }
+            _ => false,
+        }
+    }
+
+    /// True for a code that passes although its status does not say so, such as a state that
+    /// changed during the call.
+    ///
+    /// Of a code with several causes, the message says which one it is.
+    fn is_transient_code(&self) -> bool {
+        let message = self.message().unwrap_or_default();
+        self.known_code().is_some_and(|row| {
+            row.retry(Effect::Read) == Retry::Backoff
+                && !TRANSIENT.contains(&row.status)
+                && row
+                    .retry_only_with
+                    .is_none_or(|text| message.contains(text))
+        })
+    }
+
+    /// The retry of the code for a call that changes nothing. Those of other calls differ only where
+    /// the first call may have been executed.
+    fn retry_of_code(&self) -> Option<Retry> {
+        Some(self.known_code()?.retry(Effect::Read))
+    }
+
+    /// Returns `true` if the same request would get the same response.
+    pub(crate) fn is_final(&self) -> bool {
+        let is_rejection = matches!(self.status(), Some(400..=499)) && !self.is_retryable();
+        self.0.retryable == Some(false) || is_rejection
+    }
+}
