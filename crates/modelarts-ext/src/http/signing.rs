@@ -394,7 +394,9 @@ mod tests {
 
     #[test]
     fn signatures_are_those_of_the_official_signer() {
-        for case in cases("signing.json") {
+        let cases = cases("signing.json");
+        assert_eq!(cases.len(), 41);
+        for case in cases {
             // All values are text here, as in the official signer for JavaScript.
             if case["needs"] != "number-sort" {
                 check(&case, &SigningScheme::Access);
@@ -458,7 +460,9 @@ mod tests {
 
     #[test]
     fn scoped_signatures_are_those_of_the_script() {
-        for case in cases("signing-scoped.json") {
+        let cases = cases("signing-scoped.json");
+        assert_eq!(cases.len(), 16);
+        for case in cases {
             let text = |key: &str| case[key].as_str().unwrap().to_owned();
             let (region, service) = (text("region"), text("service"));
             check(&case, &SigningScheme::Scoped { region, service });

@@ -163,6 +163,22 @@ fn every_signing_vector_is_accepted() {
 }
 
 #[test]
+fn another_algorithm_is_refused_by_its_name() {
+    let vector = &vectors()[0];
+    let mut sent = vector.sent();
+    let (_, authorization) = sent.headers.last_mut().unwrap();
+    let text = vector
+        .authorization
+        .replacen("SDK-HMAC-SHA256", "V11-HMAC-SHA256", 1);
+    *authorization = text.into_bytes();
+    let found = "V11-HMAC-SHA256".to_owned();
+    assert_eq!(
+        vector.verify(&sent),
+        Err(SignatureError::UnsupportedAlgorithm { found })
+    );
+}
+
+#[test]
 fn the_query_given_by_the_signing_vectors_is_on_the_wire() {
     // Guards against a test above that checks nothing.
     for vector in vectors() {
