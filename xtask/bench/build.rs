@@ -15,7 +15,8 @@ mod snapshots;
 const SNAPSHOTS: &str = "../../crates/modelarts-api/snapshots";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=build.rs");
+    // Relative to this package and to xtask/instructions, which share this file.
+    println!("cargo::rerun-if-changed=../bench/build.rs");
     println!("cargo::rerun-if-changed={SNAPSHOTS}");
     let file = syn::parse_file(&snapshots::join(Path::new(SNAPSHOTS))?)?;
     let types = file.items.into_iter().find_map(|item| match item {

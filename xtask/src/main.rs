@@ -8,6 +8,7 @@ mod ci;
 mod clients;
 mod dist;
 mod docs;
+mod instructions;
 mod layers;
 mod licences;
 mod markdown;
@@ -93,7 +94,7 @@ enum Command {
     Requests,
     /// Measures the client in comparison with reqwest and serde by hand, and prints tables
     Bench {
-        /// A measurement, such as get, official or build; all if not given
+        /// A measurement, such as get, instructions or build; all those of time and memory if not given
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
@@ -193,7 +194,10 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Readme { check } => readme::run(check),
         Command::Licences { check } => licences::run(check),
         Command::Requests => programs::requests(),
-        Command::Bench { args } => programs::bench(&args),
+        Command::Bench { args } => match args.split_first() {
+            Some((name, args)) if name == "instructions" => instructions::run(args),
+            _ => programs::bench(&args),
+        },
         Command::Simulate(args) => programs::simulate(&args),
         Command::Live { args } => programs::live(&args),
         Command::Clients {

@@ -6,18 +6,14 @@
 // Fields are decoded because a realistic program would; this one does not read them.
 #![allow(dead_code)]
 
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{collections::BTreeMap, time::SystemTime};
 
 use anyhow::{Context, Result, bail};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::server::PROJECT;
+use crate::canned::PROJECT;
 
 #[derive(Deserialize)]
 pub struct Job {
@@ -173,27 +169,18 @@ fn hex(bytes: impl AsRef<[u8]>) -> String {
     text
 }
 
-/// Creates a reqwest client with the timeouts of the SDK. modelarts-ext enables reqwest's TLS
-/// without a provider for the whole program; without an explicit TLS configuration, building a
-/// client would panic.
-pub fn client() -> Result<reqwest::Client> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth();
-    Ok(reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(Duration::from_secs(10))
-        .timeout(Duration::from_secs(120))
-        .user_agent("by-hand/1.0")
-        .build()?)
-}
-
 /// Gets a job, signed. Also returns the request id, which support needs.
 pub async fn get(http: &reqwest::Client, base: &str, path: &str) -> Result<(Job, String)> {
+    let request = signed(http.get(format!("{base}{path}")), base, path)?;
+    read(request.send().await?).await
+}
+
+/// Adds the headers of a signed request.
+pub fn signed(
+    request: reqwest::RequestBuilder,
+    base: &str,
+    path: &str,
+) -> Result<reqwest::RequestBuilder> {
     let date = jiff::Timestamp::try_from(SystemTime::now())?
         .strftime("%Y%m%dT%H%M%SZ")
         .to_string();
@@ -214,14 +201,23 @@ pub async fn get(http: &reqwest::Client, base: &str, path: &str) -> Result<(Job,
          Signature={}",
         hex(mac.finalize().into_bytes())
     );
-    let response = http
-        .get(format!("{base}{path}"))
+    Ok(request
         .header("accept", "application/json")
         .header("x-project-id", PROJECT)
         .header("x-sdk-date", date)
-        .header("authorization", authorization)
-        .send()
-        .await?;
+        .header("authorization", authorization))
+}
+
+/// Adds the headers of a request with a token.
+pub fn with_token(request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+    request
+        .header("accept", "application/json")
+        .header("x-project-id", PROJECT)
+        .header("x-auth-token", "token")
+}
+
+/// Reads the answer.
+pub async fn read(response: reqwest::Response) -> Result<(Job, String)> {
     let status = response.status();
     let id = response.headers().get("x-request-id");
     let id = id.and_then(|id| id.to_str().ok()).unwrap_or_default();

@@ -1,11 +1,14 @@
 //! Measures one get over loopback.
 
+use std::{sync::Arc, time::Duration};
+
 use anyhow::{Result, ensure};
 use modelarts_ext::{Client, Credentials};
 
 use crate::{
     by_hand,
-    server::{JOB_ID, PROJECT, Server},
+    canned::{JOB_ID, PROJECT},
+    server::Server,
     timing::{Ratio, Round, Spent, micros},
 };
 
@@ -20,7 +23,7 @@ const WARM_UP: u32 = 4;
 pub async fn get() -> Result<()> {
     let server = Server::start()?;
     let ours = client(&server.url)?;
-    let by_hand = by_hand::client()?;
+    let by_hand = client_by_hand()?;
     let path = format!("/v2/{PROJECT}/training-jobs/{JOB_ID}");
 
     let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -62,21 +65,23 @@ pub async fn get() -> Result<()> {
     Ok(())
 }
 
-/// Runs only the gets of one side, for a profiler.
-#[tokio::main(flavor = "current_thread")]
-pub async fn profile(calls: u32, hand: bool) -> Result<()> {
-    let server = Server::start()?;
-    let ours = client(&server.url)?;
-    let by_hand = by_hand::client()?;
-    let path = format!("/v2/{PROJECT}/training-jobs/{JOB_ID}");
-    for _ in 0..calls {
-        if hand {
-            by_hand::get(&by_hand, &server.url, &path).await?;
-        } else {
-            ours.training_jobs().get(JOB_ID).await?;
-        }
-    }
-    Ok(())
+/// Creates a reqwest client with the timeouts of the SDK. modelarts-ext enables reqwest's TLS
+/// without a provider for the whole program; without an explicit TLS configuration, building a
+/// client would panic.
+pub fn client_by_hand() -> Result<reqwest::Client> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth();
+    Ok(reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(Duration::from_secs(10))
+        .timeout(Duration::from_secs(120))
+        .user_agent("by-hand/1.0")
+        .build()?)
 }
 
 pub fn client(url: &str) -> Result<Client> {

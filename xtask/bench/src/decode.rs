@@ -6,12 +6,10 @@ use modelarts_ext::api::{
     types::{ListTrainingJobEventsResponse, ListTrainingJobsResponse},
 };
 use serde::de::DeserializeOwned;
-use serde_json::json;
 
 use crate::{
-    by_hand,
+    by_hand, canned,
     events::page,
-    server::JOB,
     shapes::{Events, Jobs, documented},
     timing::{Ratio, Round, micros},
 };
@@ -24,16 +22,7 @@ const WARM_UP: u32 = 2;
 /// Compares the decoding of a page of 100 events and of a page of 50 jobs.
 pub fn compare() -> Result<()> {
     let events = page(20_000, 0, 100);
-    let mut job: serde_json::Value = serde_json::from_str(JOB)?;
-    let mut jobs = Vec::new();
-    for number in 0..50 {
-        job["metadata"]["name"] = format!("leaves-{number}").into();
-        jobs.push(job.clone());
-    }
-    let jobs = json!({"total": 5059, "count": 50, "limit": 50, "offset": 0,
-        "sort_by": "create_time", "order": "desc", "group_by": "", "workspace_id": "0",
-        "items": jobs})
-    .to_string();
+    let jobs = canned::jobs()?;
     println!("Decoding, {ROUNDS} rounds of {PAGES} pages, in turn; CPU, medians:\n");
     println!(
         "| page, and what plain structs have | modelarts-api, µs | plain structs, µs | **ratio** \
@@ -93,14 +82,5 @@ fn row<Ours: Decode, Plain: DeserializeOwned>(
         micros(&plain, PAGES, |spent| spent.cpu),
         Ratio::of(&ours, &plain).cpu,
     );
-    Ok(())
-}
-
-/// Runs only the decoding of modelarts-api, for a profiler.
-pub fn profile(pages: u32) -> Result<()> {
-    let events = page(20_000, 0, 100);
-    for _ in 0..pages {
-        decode::body::<ListTrainingJobEventsResponse>(events.as_bytes())?;
-    }
     Ok(())
 }

@@ -18,7 +18,7 @@ use modelarts_emulator::{Emulator, Timing, jobs::RunnerKind, script::Script};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::by_hand;
+use crate::calls;
 
 const CONNECTIONS: usize = 32;
 const JOBS: usize = 10_000;
@@ -170,7 +170,7 @@ impl Site {
         BufReader::new(out).read_line(&mut project)?;
         Ok(Self {
             child,
-            http: by_hand::client()?,
+            http: calls::client_by_hand()?,
             project: project.trim().to_owned(),
         })
     }

@@ -7,7 +7,8 @@ use futures::TryStreamExt;
 
 use crate::{
     calls,
-    server::{JOB_ID, Server},
+    canned::JOB_ID,
+    server::Server,
     timing::{Ratio, Round, Spent, median},
 };
 

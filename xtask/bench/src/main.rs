@@ -2,11 +2,11 @@
 //!
 //! Figures of the client are ratios of two things measured in turn in one run, because absolute
 //! figures of a shared machine vary. See `BENCH.md` for results.
-//! figures of a shared machine say little. See `BENCH.md` for results.
 
 mod build;
 mod by_hand;
 mod calls;
+mod canned;
 mod decode;
 mod emulator;
 mod events;
@@ -53,14 +53,6 @@ enum Command {
     },
     /// The emulator's lists of a million jobs, compared with ten thousand; takes minutes
     EmulatorListing,
-    /// Run gets only, for a profiler
-    #[command(hide = true)]
-    Profile {
-        calls: u32,
-        /// Run the gets by hand instead of those of the SDK
-        #[arg(long)]
-        by_hand: bool,
-    },
     /// Run an emulator in this directory; started by the other commands
     #[command(hide = true)]
     Emulate { place: PathBuf },
@@ -70,9 +62,6 @@ enum Command {
     InFlight,
     /// The memory that a list of a million events takes
     Memory,
-    /// Run the decoding only, for a profiler
-    #[command(hide = true)]
-    ProfileDecode { pages: u32 },
     /// Answer requests for a job and its events; started by the other commands
     #[command(hide = true)]
     Serve {
@@ -87,9 +76,7 @@ fn main() -> Result<()> {
     match Cli::parse().command {
         Some(Command::Emulate { place }) => emulator::serve(&place),
         Some(Command::Emulator) => emulator::measure(),
-        Some(Command::Profile { calls, by_hand }) => calls::profile(calls, by_hand),
         Some(Command::Serve { events, delay }) => server::run(events, Duration::from_millis(delay)),
-        Some(Command::ProfileDecode { pages }) => decode::profile(pages),
         Some(Command::Decode) => decode::compare(),
         Some(Command::InFlight) => in_flight::compare(),
         Some(Command::Memory) => memory::measure(),

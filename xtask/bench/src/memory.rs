@@ -5,10 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use futures::TryStreamExt;
 
-use crate::{
-    calls,
-    server::{JOB_ID, Server},
-};
+use crate::{calls, canned::JOB_ID, server::Server};
 
 const EVENTS: u64 = 1_000_000;
 /// Number of events between two measurements of the memory.

@@ -6,7 +6,8 @@ use anyhow::{Context, Result};
 
 use crate::{
     calls,
-    server::{JOB_ID, PROJECT, Server},
+    canned::{JOB_ID, PROJECT},
+    server::Server,
     timing::median,
 };
 

@@ -15,13 +15,7 @@ use hyper::{Request, Response, body::Incoming, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use crate::events::page;
-
-/// The project id in the paths.
-pub const PROJECT: &str = "0123456789abcdef0123456789abcdef";
-pub const JOB_ID: &str = "5e1c7b52-5d1d-4a35-9c1b-6f3a3c9d0a11";
-/// A job in the form of the details operation, with the fields that most jobs have.
-pub const JOB: &str = include_str!("job.json");
+use crate::{canned::JOB, events::page};
 
 /// Serves until the process is terminated.
 #[tokio::main(flavor = "current_thread")]

@@ -11,6 +11,7 @@ use super::{
     package, pytest, redocly, schemathesis, vitest,
 };
 use crate::{
+    instructions,
     metadata::Metadata,
     programs,
     tools::node,
@@ -145,6 +146,11 @@ pub const ALL: &[Check] = &[
         run: || passes(&mut programs::simulation_of(60)?),
     },
     Check {
+        name: "instructions",
+        about: "calls cost no more instructions than BENCH.md records",
+        run: instructions,
+    },
+    Check {
         name: "examples",
         about: "every example runs and exits with 0",
         run: examples,
@@ -207,6 +213,16 @@ fn dist() -> Result<Outcome> {
             also_in_ci: false,
         }),
         None => passes(&mut itself(["dist", "--check"])?),
+    }
+}
+
+fn instructions() -> Result<Outcome> {
+    match instructions::unavailable() {
+        Some(why) => Ok(Outcome::Skipped {
+            why,
+            also_in_ci: false,
+        }),
+        None => passes(&mut itself(["bench", "instructions"])?),
     }
 }
 
