@@ -91,7 +91,7 @@ func jobRequest(name, obs string) modelarts.CreateTrainingJobRequest {
 	return *request
 }
 
-// follow prints each phase until one is final. One that nobody knew is one that is not final.
+// follow prints each phase until one is final. An unknown phase is not final.
 func follow(ctx context.Context, jobs *modelarts.TrainingJobsAPIService, project, id string) error {
 	for last := ""; ; time.Sleep(200 * time.Millisecond) {
 		job, _, err := jobs.ShowTrainingJobDetails(ctx, project, id).Execute()

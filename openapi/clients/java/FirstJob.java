@@ -96,7 +96,7 @@ public final class FirstJob {
                                 .nodeCount(1)));
     }
 
-    /** Prints each phase until one is final. One that nobody knew is text, and not final. */
+    /** Prints each phase until one is final. An unknown phase is kept as text, and is not final. */
     private void follow(String id) throws ApiException, InterruptedException {
         var last = "";
         while (true) {

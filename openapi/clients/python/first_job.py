@@ -82,7 +82,7 @@ def job_request(name: str, obs: str) -> CreateTrainingJobRequest:
 
 
 def follow(client: Client, project: str, job_id: str) -> str:
-    """Prints each phase until one is final. One that nobody knew is one that is not final."""
+    """Prints each phase until one is final. An unknown phase is not final."""
     last = ""
     while True:
         job = ok(show_training_job_details.sync(project, job_id, client=client))

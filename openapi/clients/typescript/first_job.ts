@@ -30,7 +30,7 @@ function jobRequest(name: string, obs: string): Schemas["CreateTrainingJobReques
   };
 }
 
-/** Prints each phase until one is final. One that nobody knew is one that is not final. */
+/** Prints each phase until one is final. An unknown phase is not final. */
 async function follow(client: Modelarts, project_id: string, training_job_id: string): Promise<void> {
   const params = { path: { project_id, training_job_id } };
   for (let last = ""; ; ) {

@@ -59,7 +59,7 @@ pub async fn get() -> Result<()> {
         );
     }
     println!(
-        "| **ratio** (target 1.10 at the most) | **{:.2}** | **{:.2}** |\n",
+        "| **ratio** (target: at most 1.10) | **{:.2}** | **{:.2}** |\n",
         ratio.cpu, ratio.wall
     );
     Ok(())

@@ -26,7 +26,7 @@ pub fn compare() -> Result<()> {
     println!("Decoding, {ROUNDS} rounds of {PAGES} pages, in turn; CPU, medians:\n");
     println!(
         "| page, and what plain structs have | modelarts-api, µs | plain structs, µs | **ratio** \
-         (target 1.15 at the most) |\n|---|---|---|---|"
+         (target: at most 1.15) |\n|---|---|---|---|"
     );
     row::<ListTrainingJobEventsResponse, Events>(
         "100 events",

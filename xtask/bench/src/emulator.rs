@@ -114,7 +114,7 @@ pub async fn measure() -> Result<()> {
     println!("\n| {JOBS} jobs | |\n|---|---|");
     println!("| all created after | {:.1} s |", created.as_secs_f64());
     println!(
-        "| **all completed after** (target {} s at the most) | **{:.1} s** |",
+        "| **all completed after** (target: at most {} s) | **{:.1} s** |",
         TARGET.as_secs(),
         completed.as_secs_f64()
     );

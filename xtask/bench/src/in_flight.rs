@@ -43,7 +43,7 @@ pub async fn compare() -> Result<()> {
     println!("| 1 | {:.2} |", seconds(&one));
     println!("| {PAGES} | {:.2} |", seconds(&many));
     println!(
-        "| **times faster** (target 6 at least) | **{:.1}** |\n",
+        "| **times faster** (target: at least 6) | **{:.1}** |\n",
         Ratio::of(&one, &many).wall
     );
     Ok(())

@@ -134,7 +134,7 @@ pub async fn measure() -> Result<()> {
     println!(
         "Pages of 10 jobs over loopback, {ROUNDS} rounds of {CALLS} calls in turn; medians, in milliseconds:\n"
     );
-    println!("| list | {FEW} jobs | {MANY} jobs | ratio (target {TARGET} at the most) |");
+    println!("| list | {FEW} jobs | {MANY} jobs | ratio (target: at most {TARGET}) |");
     println!("|---|---|---|---|");
     let mut missed = Vec::new();
     for ((name, of_few), (_, of_many)) in few.searches().iter().zip(many.searches()) {

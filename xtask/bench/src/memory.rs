@@ -35,9 +35,9 @@ pub async fn measure() -> Result<()> {
     println!("Streaming {EVENTS} events; resident memory, measured every {STEP}:\n");
     println!("| | MiB |\n|---|---|");
     println!("| before | {:.1} |", mib(before));
-    println!("| at the most | {:.1} |", mib(most));
+    println!("| maximum | {:.1} |", mib(most));
     println!(
-        "| **growth** (target 10 at the most) | **{:.1}** |\n",
+        "| **growth** (target: at most 10) | **{:.1}** |\n",
         mib(most - before)
     );
     Ok(())

@@ -53,7 +53,7 @@ pub async fn compare(python: &str) -> Result<()> {
         median(theirs)
     );
     println!(
-        "| **times less** (target 10 at least) | **{:.1}** |\n",
+        "| **times less** (target: at least 10) | **{:.1}** |\n",
         median(ratios)
     );
     Ok(())
