@@ -2,13 +2,13 @@
 
 use anyhow::{Context, Result};
 
-/// Text as a cell of a table: a bar would begin another cell, a newline another row.
+/// Returns a text as a cell of a table. A bar would begin another cell, a newline another row.
 pub fn cell(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ").replace('|', "\\|")
 }
 
-/// Text as it is sent. Backquotes inside it need more of them around it.
+/// Returns a text as code. Backquotes inside it need more of them around it.
 pub fn code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max();
     match longest.unwrap_or_default() {
@@ -20,7 +20,7 @@ pub fn code(text: &str) -> String {
     }
 }
 
-/// A table. Cells are Markdown, and may hold any text.
+/// Returns a table. Cells are Markdown, and may contain any text.
 pub fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
     let line = |cells: [String; N]| format!("| {} |\n", cells.join(" | "));
     let mut table = line(heads.map(str::to_owned)) + &line(heads.map(|_| "---".to_owned()));
@@ -30,13 +30,13 @@ pub fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
     table
 }
 
-/// Text that a reader opens.
+/// Returns a collapsed section.
 pub fn collapsed(summary: &str, text: &str) -> String {
-    // Markdown goes on after the empty lines.
+    // The empty lines end the HTML block, so that Markdown is parsed again.
     format!("<details>\n<summary>{summary}</summary>\n\n{text}\n</details>\n")
 }
 
-/// The text below a heading of the second level, up to the next one.
+/// Returns the text below a heading of the second level, up to the next one.
 pub fn section<'a>(document: &'a str, heading: &str) -> Result<&'a str> {
     let mark = format!("\n## {heading}\n");
     let (_, after) = document
@@ -45,7 +45,7 @@ pub fn section<'a>(document: &'a str, heading: &str) -> Result<&'a str> {
     Ok(after.split("\n## ").next().unwrap_or(after).trim())
 }
 
-/// The text with something else between two marks, if it has them.
+/// Returns the text with `inner` between two marks, if it has them.
 pub fn between(text: &str, begin: &str, end: &str, inner: &str) -> Option<String> {
     let (before, rest) = text.split_once(begin)?;
     let (_, after) = rest.split_once(end)?;

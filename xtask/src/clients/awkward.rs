@@ -1,5 +1,5 @@
-//! Answers that services give and generated clients stumble over, and a server that gives
-//! them. The project of a request names the answer.
+//! Unusual responses that break generated clients, and a server that returns them. The project id
+//! of a request selects the response.
 
 use std::{collections::BTreeMap, process::Command, sync::OnceLock};
 
@@ -15,13 +15,13 @@ use super::{
     },
 };
 
-/// An answer, and the values that a client may read of it.
+/// A response, and the values that a client may read from it.
 #[derive(Debug, Deserialize)]
 pub struct Case {
     pub name: String,
-    /// For the table.
+    /// The text for the table.
     pub about: String,
-    /// The table has a row for it, and the programs read it.
+    /// True if the table has a row for it, and the programs read it.
     #[serde(default)]
     table: bool,
     status: u16,
@@ -38,7 +38,7 @@ struct Expected {
 }
 
 impl Case {
-    /// The values of the place that the programs read, which stands first.
+    /// The values of the first place, which the programs read.
     fn right(&self) -> &[Value] {
         self.expected.first().map_or(&[], |first| &first.values)
     }
@@ -64,7 +64,7 @@ fn all() -> Result<&'static [Case]> {
     Ok(CASES.get_or_init(|| cases))
 }
 
-/// Runs a program that reads every answer. One cell of the table for each.
+/// Runs a program that reads every response. Returns one cell of the table for each.
 pub fn watch(program: &mut Command) -> Result<BTreeMap<&'static str, String>> {
     let url = serve()?;
     let lines = steps::lines(program.env("MODELARTS_ENDPOINT", url))?;
@@ -96,7 +96,7 @@ fn cell(case: &Case, line: &str) -> Result<String> {
     })
 }
 
-/// Answers until this program ends; the project names the case.
+/// Serves until this program ends; the project id selects the case.
 fn serve() -> Result<String> {
     let cases = all()?;
     server::serve(move |target| {

@@ -1,5 +1,5 @@
-//! Commands of `openapi/README.md`. The check runs them as they stand, so that there is no
-//! second copy which works while the text does not.
+//! Commands of `openapi/README.md`. The check runs the printed commands themselves, so that no
+//! separate copy can differ from them.
 
 use anyhow::{Context, Result};
 

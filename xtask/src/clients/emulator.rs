@@ -1,4 +1,4 @@
-//! A running emulator, as every program sees it: one binary, one ready line.
+//! A running emulator: its program, with the fields of its ready line.
 
 use std::{
     env, fs,
@@ -29,12 +29,12 @@ for epoch in range(given.epochs):
     time.sleep(given.pause)
 ";
 
-/// Dropping it ends it.
+/// The process, which ends when it is dropped.
 pub struct Emulator {
     child: Child,
     url: String,
     project: String,
-    /// Environment variables for a program that works with it.
+    /// Returns the environment variables for a program that uses it.
     settings: Vec<(&'static str, String)>,
 }
 
@@ -45,7 +45,7 @@ pub fn build() -> Result<()> {
     Ok(())
 }
 
-/// cargo puts it where it has put this program.
+/// cargo puts it into the directory of this program.
 pub fn program() -> Result<PathBuf> {
     let here = env::current_exe()?;
     let directory = here.parent().context("this program is in no directory")?;
@@ -53,12 +53,12 @@ pub fn program() -> Result<PathBuf> {
 }
 
 impl Emulator {
-    /// Starts one, with its state in `target/clients/<name>-emulator`, made anew.
+    /// Starts an emulator with an empty state in `target/clients/<name>-emulator`.
     pub fn start(name: &str) -> Result<Self> {
         Self::start_with(name, &[])
     }
 
-    /// Starts one with these flags, too.
+    /// Starts an emulator with further flags.
     pub fn start_with(name: &str, flags: &[&str]) -> Result<Self> {
         let directory = workspace::root().join(format!("target/clients/{name}-emulator"));
         if directory.exists() {
@@ -110,7 +110,7 @@ impl Emulator {
             .map(|(name, value)| (*name, value.as_str()))
     }
 
-    /// The next `times` answers of `operation` go wrong in the way that `fault` says.
+    /// Applies `fault` to the next `times` responses of `operation`.
     pub fn inject(&self, operation: &str, times: u32, mut fault: Value) -> Result<()> {
         fault["operation"] = json!(operation);
         fault["times"] = json!(times);
@@ -118,13 +118,13 @@ impl Emulator {
         Ok(())
     }
 
-    /// Something of the control routes.
+    /// Gets a control route.
     pub fn control(&self, route: &str) -> Result<Value> {
         let mut answer = ureq::get(format!("{}/_emulator/{route}", self.url)).call()?;
         Ok(answer.body_mut().read_json()?)
     }
 
-    /// Makes something in the project, without a generated client.
+    /// Posts to the project, without a generated client.
     pub fn post(&self, route: &str, body: &Value) -> Result<Value> {
         let mut answer = ureq::post(format!("{}/v2/{}/{route}", self.url, self.project))
             .header("X-Auth-Token", TOKEN)
@@ -132,7 +132,7 @@ impl Emulator {
         Ok(answer.body_mut().read_json()?)
     }
 
-    /// Something of the project, without a generated client.
+    /// Gets a resource of the project, without a generated client.
     pub fn get(&self, route: &str) -> Result<Value> {
         let mut answer = ureq::get(format!("{}/v2/{}/{route}", self.url, self.project))
             .header("X-Auth-Token", TOKEN)
@@ -143,7 +143,7 @@ impl Emulator {
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        // Without an error there is nothing that could be done here.
+        // An error cannot be handled here.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
-//! Runs a program of `openapi/clients` against the emulator, and holds what it prints
-//! against what the emulator knows.
+//! Runs a program of `openapi/clients` against the emulator, and compares its output with the state
+//! of the emulator.
 
 use std::process::Command;
 
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::{emulator::Emulator, steps};
 
-/// No release knows it.
+/// A phase that no release of the service has.
 const UNKNOWN: &str = "Hibernating";
-/// Number of events that all programs ask for at a time.
+/// The page size of events in all programs.
 const PAGE: usize = 5;
 
 /// Output of a program.
@@ -24,13 +24,12 @@ struct Printed {
     pages: usize,
 }
 
-/// Runs it, with a phase that nobody knows and with totals as text on the way, and says
-/// what was seen.
+/// Runs the program, with an unknown phase and with totals as text, and returns a summary.
 pub fn watch(program: &mut Command, language: &str) -> Result<String> {
     let emulator = Emulator::start(language)?;
     let unknown = json!({ "fault": "unknown-phase", "phase": UNKNOWN });
     emulator.inject("ShowTrainingJobDetails", 1, unknown)?;
-    // The first two pages; the others say it as a number.
+    // Applies to the first two pages; the others have a number.
     emulator.inject(
         "ListTrainingJobEvents",
         2,
@@ -65,7 +64,7 @@ pub fn watch(program: &mut Command, language: &str) -> Result<String> {
     ))
 }
 
-/// The lines after those of generators and installers, which run before the program.
+/// Skips the lines of generators and installers, which run before the program.
 fn of_program(lines: &[String]) -> &[String] {
     let first = lines.iter().position(|line| line.starts_with("created "));
     &lines[first.unwrap_or(lines.len())..]
@@ -116,7 +115,7 @@ fn check(printed: &Printed, events: &Value) -> Result<()> {
         printed.events,
         printed.pages
     );
-    // Another may have come meanwhile: the bill does not wait for readers.
+    // The event of the bill may have been added meanwhile.
     let total = events["total"].as_u64().unwrap_or_default();
     ensure!(
         (printed.events as u64..=printed.events as u64 + 1).contains(&total),

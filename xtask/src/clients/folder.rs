@@ -1,4 +1,4 @@
-//! The folder in `target/clients` where a client is made.
+//! The folder in `target/clients` in which a client is generated.
 
 use std::{
     fs,
@@ -10,13 +10,13 @@ use anyhow::{Context, Result};
 
 use crate::{plain, workspace};
 
-/// Files that pin the packages of a virtual environment; it stays while these are the same.
+/// Files that pin the packages of a virtual environment, which is kept while they are unchanged.
 const PINS: [&str; 2] = ["requirements.txt", "../requirements.txt"];
 const ENVIRONMENT: &str = ".venv";
 
-/// A copy of what a client is made of, as in the repository and without anything else.
+/// A copy of the sources of a client, with the paths of the repository and nothing else.
 pub struct Folder {
-    /// Stands for the root of the repository.
+    /// The copy of the root of the repository.
     root: PathBuf,
     /// `openapi/clients/<name>` in it.
     directory: PathBuf,
@@ -28,8 +28,8 @@ impl Folder {
         Self::made_of(name, &workspace::root().join("openapi/clients").join(name))
     }
 
-    /// The folder of a client whose sources are somewhere else. Of an earlier folder only the
-    /// virtual environment is left, while its pins are the same.
+    /// Creates the folder of a client whose sources are elsewhere. Of an earlier folder, only the
+    /// virtual environment is kept, if its pins are unchanged.
     pub fn made_of(name: &str, sources: &Path) -> Result<Self> {
         let openapi = workspace::root().join("openapi");
         let root = workspace::root().join("target/clients").join(name);
@@ -76,7 +76,7 @@ impl Folder {
     }
 }
 
-/// A shell that stops at the first command that fails.
+/// A shell that exits at the first failed command.
 fn shell(commands: &str, directory: &Path) -> Command {
     let mut shell = Command::new("sh");
     shell
@@ -95,7 +95,7 @@ fn pins(directory: &Path) -> [Option<String>; 2] {
     PINS.map(|file| fs::read_to_string(directory.join(file)).ok())
 }
 
-/// Removes everything in a directory but `kept` and what leads to it.
+/// Removes everything in a directory except `kept` and its parents.
 fn remove_others(directory: &Path, kept: &Path) -> Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();

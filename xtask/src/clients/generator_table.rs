@@ -1,4 +1,4 @@
-//! The table in `openapi/README.md` of the description and the options that serve each generator.
+//! The table in `openapi/README.md` with the description and the options for each generator.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -18,14 +18,14 @@ const HEADS: [&str; 5] = ["generator", "version", "variant", "options", "result"
 /// The last cell of each row, by the name of the generator.
 pub type Results = BTreeMap<&'static str, String>;
 
-/// Compares the table with the results of a run, or with `write` brings it up to date.
+/// Compares the table with the results of a run, or updates it with `write`.
 pub fn compare_or_write(file: &Path, results: &Results, write: bool) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let current = with_results(&text, results).with_context(|| file.display().to_string())?;
     table::replace(file, &text, &current, write, "clients --all --write")
 }
 
-/// The document with the results of a run in its table.
+/// Returns the document with the results of a run in its table.
 fn with_results(text: &str, results: &Results) -> Result<String> {
     let row = |name: &str, version: &str, variant: Variant, options: &str| {
         let result = results.get(name).map_or("not run", String::as_str);

@@ -1,4 +1,4 @@
-//! Generators beside those of `openapi/README.md`, which `cargo xtask clients --all` tries.
+//! The additional generators of `cargo xtask clients --all`.
 
 use std::{collections::BTreeMap, env, ffi::OsString, path::PathBuf};
 
@@ -11,18 +11,18 @@ use super::{
 };
 use crate::{tools::venv, workspace};
 
-/// The cells of the table of awkward answers, by case.
+/// The cells of the table of unusual responses, by case.
 pub type Cells = BTreeMap<&'static str, String>;
 
-/// A generator, and the description and the options that serve it.
+/// A generator with its options and the form of the description that it supports.
 pub struct Generator {
     pub name: &'static str,
-    /// Its folder in `xtask/clients`, where `run.sh` makes a client and runs a program.
+    /// The folder in `xtask/clients`, whose `run.sh` generates a client and runs a program.
     folder: &'static str,
     pub version: &'static str,
     pub variant: Variant,
     pub options: &'static str,
-    /// Programs that must be there, each with what to install if it is not.
+    /// Required programs, each with the package that contains it.
     needs: &'static [Program],
     outcome: Outcome,
 }
@@ -34,17 +34,17 @@ pub enum Variant {
     Plain,
 }
 
-/// The steps that a client is known to pass.
+/// The steps that a generated client passes.
 enum Outcome {
-    /// No compiler is at hand.
+    /// No compiler is available.
     Generates,
-    /// The compiler refuses it, and its output contains a text.
+    /// The compiler rejects it, with a text in its output.
     Refused {
         contains: &'static str,
         why: &'static str,
     },
     Compiles,
-    /// It runs a job. The command starts the program that reads awkward answers.
+    /// It runs a job. The command starts the program that reads unusual responses.
     ReadsAwkward(&'static str),
 }
 
@@ -52,12 +52,12 @@ const NODE: Program = ("npm", "Node with npm");
 const JAVA: Program = ("java", "default-jdk-headless");
 const PYTHON: Program = ("python3", "python3 and python3-venv");
 const CARGO: Program = ("cargo", "Rust");
-/// As `openapi/clients/requirements.txt` pins it.
+/// The release that `openapi/clients/requirements.txt` pins.
 const OPENAPI_GENERATOR: &str = "7.26.0";
-/// The options of a generator that needs none.
+/// No options.
 pub const NO_OPTIONS: &str = "";
 
-/// In the order of the table.
+/// All generators, in the order of the table.
 pub const GENERATORS: &[Generator] = &[
     Generator {
         name: "OpenAPI Generator: rust",
@@ -137,7 +137,7 @@ pub const GENERATORS: &[Generator] = &[
 ];
 
 impl Variant {
-    /// Its file in the directory `openapi` of the folder.
+    /// Returns the file name in the directory `openapi` of the folder.
     fn file(self) -> &'static str {
         match self {
             Self::Main => "modelarts.yaml",
@@ -153,7 +153,7 @@ impl Variant {
     }
 }
 
-/// Makes a client and runs the steps that it is known to pass; the text is its cell of the table.
+/// Generates a client and runs its steps. Returns its cell of the table.
 pub fn run(generator: &Generator) -> Result<String> {
     generator.needs.iter().try_for_each(steps::require)?;
     let sources = workspace::root()
@@ -192,7 +192,7 @@ pub fn run(generator: &Generator) -> Result<String> {
     }
 }
 
-/// The result of a client that runs a job and reads awkward answers.
+/// The result of a client that runs a job and reads unusual responses.
 pub fn reads(cells: &Cells) -> String {
     let right = cells.values().filter(|cell| !cell.starts_with("**"));
     format!(
@@ -202,7 +202,7 @@ pub fn reads(cells: &Cells) -> String {
     )
 }
 
-/// The PATH with the programs from PyPI first; python3 installs them.
+/// Returns the PATH with the programs from PyPI first, after python3 has installed them.
 fn path() -> Result<OsString> {
     let pins = workspace::root().join("openapi/clients/requirements.txt");
     let python = venv::python("generator", &pins)?;

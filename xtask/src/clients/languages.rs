@@ -1,4 +1,4 @@
-//! The languages that clients are made in.
+//! The languages of the generated clients.
 
 use std::fs;
 
@@ -7,26 +7,27 @@ use anyhow::{Context, Result};
 use super::steps::Program;
 use crate::workspace;
 
-/// A language, and the programs beside those that the README starts.
+/// A language, with the programs that the README does not start.
 pub struct Language {
     pub name: &'static str,
-    /// A program that must be there, with what to install if it is not.
+    /// A required program, with the package that contains it.
     pub needs: Program,
-    /// The generator that the commands of the README start.
+    /// The generator that the README uses.
     pub generator: &'static str,
-    /// Its name in the file below `openapi/clients` that pins it.
+    /// The name of the generator in the file below `openapi/clients` that pins it.
     pin: (&'static str, &'static str),
-    /// Starts the program that reads awkward answers.
+    /// Starts the program that reads unusual responses.
     pub awkward: &'static str,
     /// Starts the program that runs the files of `openapi/vectors`.
     pub vectors: &'static str,
-    /// The files that do not concern it.
+    /// The files that do not apply to it.
     pub vectors_without: &'static [&'static str],
 }
 
 const OPENAPI_GENERATOR: (&str, &str) = ("openapi-generator-cli==", "requirements.txt");
 
-/// In the order of the table in `openapi/README.md`, whose commands have run before.
+/// All languages, in the order of the table in `openapi/README.md`. The commands of the README have
+/// run before.
 pub const LANGUAGES: &[Language] = &[
     Language {
         name: "python",
@@ -62,13 +63,13 @@ pub const LANGUAGES: &[Language] = &[
         pin: OPENAPI_GENERATOR,
         awkward: "java -cp out:client:openapi-generator.jar Awkward",
         vectors: "java -cp out:client:openapi-generator.jar Vectors",
-        // It logs in with a password and has no signer.
+        // The program logs in with a password, and has no signer.
         vectors_without: &["signing"],
     },
 ];
 
 impl Language {
-    /// The release of the generator.
+    /// Returns the release of the generator.
     pub fn version(&self) -> Result<String> {
         let (name, file) = self.pin;
         let file = workspace::root().join("openapi/clients").join(file);

@@ -1,5 +1,5 @@
-//! `cargo xtask clients`: runs the commands of `openapi/README.md`, which make a client in each
-//! language, check its types and run a program of `openapi/clients` over it, against the emulator.
+//! `cargo xtask clients`: runs the commands of `openapi/README.md`, which generate a client in each
+//! language, check its types and run a program of `openapi/clients` with it against the emulator.
 
 mod awkward;
 mod commands;
@@ -25,19 +25,19 @@ use self::{
 };
 use crate::workspace;
 
-/// The client that is not ours, and that the emulator must satisfy nonetheless.
+/// The name of the official SDK, which the emulator must support.
 const OFFICIAL: &str = "official";
 
-/// The clients to make.
+/// The clients to generate.
 pub struct Selection {
-    /// Languages; all of them if there are none.
+    /// Languages; all of them if empty.
     pub names: Vec<String>,
-    /// The generators that the README has no commands for, too.
+    /// True to run the additional generators as well.
     pub all_generators: bool,
 }
 
-/// Makes the clients selected, prints a line for each, and says if all work. With `write` the
-/// tables in `openapi/README.md` are brought up to date instead of compared.
+/// Generates the selected clients and prints a line for each. Returns true if all work. With
+/// `write`, the tables in `openapi/README.md` are updated instead of compared.
 pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
     let names = &selection.names;
     if let Some(unknown) = names
@@ -105,7 +105,7 @@ pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
     Ok(!failed)
 }
 
-/// The packages to install: those of programs that are not there.
+/// Returns the packages of missing programs.
 pub fn missing() -> Vec<&'static str> {
     LANGUAGES
         .iter()

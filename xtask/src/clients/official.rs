@@ -1,5 +1,5 @@
-//! The vendor's own SDK for Python against the emulator: it was written for the service, so
-//! what it does not understand is the emulator's fault.
+//! The vendor's SDK for Python against the emulator. It was written for the service, so a response
+//! that it cannot read is a defect of the emulator.
 
 use std::{fs, process::Command};
 
@@ -8,13 +8,13 @@ use anyhow::{Context, Result};
 use super::{emulator::Emulator, folder::Folder, steps};
 use crate::tools::venv;
 
-/// Drives it through eleven operations; the script checks every answer.
+/// Calls eleven operations with it; the script checks every response.
 pub fn run() -> Result<String> {
     let folder = Folder::of_client("official")?;
     let directory = folder.directory();
     let python = venv::python("official", &directory.join("requirements.txt"))?;
     let emulator = Emulator::start("official")?;
-    // It writes an id of its own below the home directory.
+    // The SDK writes an id below the home directory.
     let home = directory.join("home");
     fs::create_dir_all(&home)?;
     let lines = steps::lines(

@@ -1,16 +1,16 @@
-//! Programs that are started and read.
+//! Starts programs and reads their output.
 
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// The lines of output that are shown of a program that has failed.
+/// The number of lines of output that are shown of a failed program.
 const SHOWN: usize = 60;
 
-/// The name of a program, and the package that has it.
+/// The name of a program, and the package that contains it.
 pub type Program = (&'static str, &'static str);
 
-/// Fails where a program is not on the PATH.
+/// Fails if a program is not on the PATH.
 pub fn require((program, package): &Program) -> Result<()> {
     ensure!(
         is_there(program),
@@ -21,7 +21,7 @@ pub fn require((program, package): &Program) -> Result<()> {
 
 /// True if a program is on the PATH.
 pub fn is_there(program: &str) -> bool {
-    // go has no --version.
+    // go has no `--version`.
     let flag = if program == "go" {
         "version"
     } else {
@@ -35,11 +35,11 @@ pub fn is_there(program: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// The lines that a program prints; an error if it fails.
+/// Returns the lines that a program prints; an error if it fails.
 pub fn lines(command: &mut Command) -> Result<Vec<String>> {
     let name = command.get_program().display().to_string();
     let output = command
-        // A proxy of the environment is not used for the emulator, which has this address.
+        // The proxy of the environment must not be used for the emulator, which has this address.
         .env("NO_PROXY", "127.0.0.1")
         .output()
         .with_context(|| format!("{name} could not be started"))?;
@@ -54,7 +54,7 @@ pub fn lines(command: &mut Command) -> Result<Vec<String>> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-/// The end of an output, which says why a program failed.
+/// Returns the last lines of an output, which contain the reason of a failure.
 fn end(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(SHOWN)..].join("\n")

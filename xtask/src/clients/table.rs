@@ -1,4 +1,5 @@
-//! The table in `openapi/README.md` of what generated clients make of awkward answers.
+//! The table in `openapi/README.md` with the values that generated clients read from unusual
+//! responses.
 
 use std::{array, collections::BTreeMap, fs, path::Path};
 
@@ -18,15 +19,15 @@ const COLUMNS: usize = 1 + LANGUAGES.len();
 /// For each language the cells of its column, by case.
 pub type Columns = BTreeMap<&'static str, BTreeMap<&'static str, String>>;
 
-/// Compares the table with the cells of a run, or with `write` brings it up to date. Columns of
-/// languages that were not run stay as they are.
+/// Compares the table with the cells of a run, or updates it with `write`. Columns of languages
+/// that were not run are kept.
 pub fn compare_or_write(file: &Path, columns: &Columns, write: bool) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let current = with_cells(&text, columns).with_context(|| file.display().to_string())?;
     replace(file, &text, &current, write, "clients --write")
 }
 
-/// Fails where the text of a file is not the current one, or with `write` writes that.
+/// Fails if the text of a file is outdated, or updates it with `write`.
 pub fn replace(file: &Path, text: &str, current: &str, write: bool, command: &str) -> Result<()> {
     if current != text {
         ensure!(
@@ -40,7 +41,7 @@ pub fn replace(file: &Path, text: &str, current: &str, write: bool, command: &st
     Ok(())
 }
 
-/// The document with the cells of a run in its table.
+/// Returns the document with the cells of a run in its table.
 fn with_cells(text: &str, columns: &Columns) -> Result<String> {
     let old = text.split_once(BEGIN).map_or("", |(_, old)| old);
     let cell = |case: &Case, index: usize| {

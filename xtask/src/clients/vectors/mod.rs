@@ -1,6 +1,6 @@
 //! The files of `openapi/vectors`, which the programs in other languages run.
 
-// The tests of modelarts-ext serve the same lists.
+// Shared with the tests of modelarts-ext.
 #[path = "../../../../crates/modelarts-ext/tests/support/scripted_list.rs"]
 mod scripted_list;
 pub mod server;
@@ -24,14 +24,14 @@ use self::{
 use super::steps;
 use crate::{regenerate, workspace};
 
-/// Files whose cases only the tests of the Rust crates run: the programs for awkward answers have
-/// a table of their own, and no program makes signatures with a derived key.
+/// Files whose cases only the tests of the Rust crates run: the programs for unusual responses have
+/// a separate table, and no program signs with a derived key.
 const RUST_ONLY: [&str; 2] = ["awkward", "signing-scoped"];
 
-/// A case, as far as it decides who runs it.
+/// The parts of a case that determine which programs run it.
 #[derive(Debug, Deserialize)]
 struct Case {
-    /// An ability that plain clients do not have.
+    /// A feature that clients without an SDK lack.
     needs: Option<String>,
     operation: Option<String>,
     kind: Option<String>,
@@ -53,8 +53,8 @@ fn directory() -> PathBuf {
     workspace::root().join("openapi/vectors")
 }
 
-/// Runs a program on a copy of the files and checks that it has run every case that concerns it,
-/// of all files but `without`.
+/// Runs a program on a copy of the files, and checks that it has run every case that applies to it,
+/// of all files except `without`.
 pub fn watch(program: &mut Command, copy: &Path, without: &[&str]) -> Result<String> {
     let description = workspace::root().join("target/clients/modelarts.json");
     fs::create_dir_all(workspace::root().join("target/clients"))?;
@@ -69,7 +69,7 @@ pub fn watch(program: &mut Command, copy: &Path, without: &[&str]) -> Result<Str
             .env("MODELARTS_ENDPOINT", serve_pages()?),
     )?;
     let expected = expected(without)?;
-    // `go test` has a line of its own.
+    // `go test` prints an additional line.
     let lines: Vec<_> = lines.iter().filter(|line| is_count(line)).collect();
     ensure!(
         lines.len() == expected.len() && expected.iter().all(|line| lines.contains(&line)),
@@ -88,7 +88,7 @@ fn is_count(line: &str) -> bool {
     matches!(words[..], ["ok", _, count] if count.parse::<usize>().is_ok())
 }
 
-/// The lines that a program should print, which runs all files but `without`.
+/// Returns the expected lines of a program that runs all files except `without`.
 fn expected(without: &[&str]) -> Result<Vec<String>> {
     let mut expected = Vec::new();
     let mut files = fs::read_dir(directory())?
@@ -113,17 +113,17 @@ fn expected(without: &[&str]) -> Result<Vec<String>> {
 /// Returns whether programs without an SDK run a case.
 fn concerns_programs(file: &str, case: &Case) -> bool {
     match file {
-        // They page through events only.
+        // Such clients page through events only.
         "pagination" => {
             case.needs.is_none() && case.operation.as_deref() == Some("ListTrainingJobEvents")
         }
-        // They know the texts of the description, and no others.
+        // Such clients parse only the texts of the description.
         "events" => case.exact == Some(true) || case.kind.as_deref() == Some("Other"),
         _ => case.needs.is_none(),
     }
 }
 
-/// A server with the lists of `pagination.json`; the project names the case.
+/// Starts a server with the lists of `pagination.json`; the project id selects the case.
 fn serve_pages() -> Result<String> {
     let lists: ScriptedLists = read("pagination.json")?;
     let requests = Mutex::new(BTreeMap::<String, u64>::new());

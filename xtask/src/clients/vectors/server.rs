@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// An answer.
+/// A response.
 pub struct Reply {
     pub status: u16,
     pub headers: BTreeMap<String, String>,
@@ -27,20 +27,20 @@ impl Reply {
     }
 }
 
-/// Answers until this program ends, by path and query. Its address.
+/// Serves by path and query until this program ends. Returns the address.
 pub fn serve(answer: impl Fn(&str) -> Result<Reply> + Send + 'static) -> Result<String> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let url = format!("http://{}", listener.local_addr()?);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // A client that breaks off does not matter here; what it prints does.
+            // A client that disconnects is ignored here; its output is checked.
             let _ = handle(&stream, &answer);
         }
     });
     Ok(url)
 }
 
-/// One request for each connection is all that is needed.
+/// One request per connection is sufficient.
 fn handle(mut stream: &TcpStream, answer: &impl Fn(&str) -> Result<Reply>) -> Result<()> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
@@ -71,7 +71,7 @@ fn handle(mut stream: &TcpStream, answer: &impl Fn(&str) -> Result<Reply>) -> Re
     Ok(())
 }
 
-/// The part of a path that names the project: `/v2/<project>/...`.
+/// Returns the project id of a path, `/v2/<project>/...`.
 pub fn project(target: &str) -> &str {
     target.split('/').nth(2).unwrap_or_default()
 }

@@ -2,8 +2,7 @@
 
 use super::super::{document::Document, offence::Offence};
 
-/// An example is what a reader sees first. That each fits its schema is checked
-/// with all other examples.
+/// Each body needs an example. The rule on examples checks that it fits its schema.
 pub fn examples(document: &Document) -> Vec<Offence> {
     document
         .bodies
@@ -21,7 +20,7 @@ pub fn examples(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// progenitor makes a stream of bytes of everything else.
+/// progenitor turns other media types into a stream of bytes.
 pub fn json(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for body in &document.bodies {

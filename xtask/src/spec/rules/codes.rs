@@ -24,7 +24,7 @@ const ONLY_WITH: &str = "retry-only-with";
 const EFFECTS: [&str; 3] = ["read", "idempotent", "create"];
 const RETRIES: [&str; 4] = ["never", "backoff", "poll", "token"];
 
-/// The rows of the table: clients decide by them what to do after an error.
+/// Checks the rows of the table, from which clients decide about retries.
 pub fn table(document: &Document) -> Vec<Offence> {
     let rows = list(document.at(TABLE));
     let mut offences = Vec::new();
@@ -75,7 +75,7 @@ fn wrong(row: &Value) -> Vec<(&'static str, &'static str)> {
     }
     let retry = |effect: &str| row.get("retry")?.get(effect)?.as_str();
     let retries = EFFECTS.map(retry);
-    // The service binds codes for "not yet" to 204.
+    // The codes for "not yet" come with 204.
     let admitted = match row.get("status").and_then(Value::as_u64) {
         Some(204) => retries == [Some("poll"); 3],
         Some(status) => (400..600).contains(&status),
@@ -114,7 +114,7 @@ fn wrong(row: &Value) -> Vec<(&'static str, &'static str)> {
     if row.get(ANY).is_some_and(|any| *any != json!(true)) {
         wrong.push((ANY, "must be true or left out"));
     }
-    // Answers with 204 have no message, and a retry that is never has no condition.
+    // A response with 204 has no message, and `never` admits no condition.
     let has_condition = row.get(ONLY_WITH).is_some();
     let admits_condition = !text(ONLY_WITH).is_empty()
         && row.get("status") != Some(&json!(204))
@@ -135,7 +135,8 @@ fn is_code(code: &str) -> bool {
     number.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The codes that operations name: only their own, so that a change of the table is one line.
+/// Checks the codes of operations. Codes of any operation stand only in the table, so that they are
+/// changed in one line.
 pub fn of_operations(document: &Document) -> Vec<Offence> {
     let rows = list(document.at(TABLE));
     let mut offences = Vec::new();
@@ -170,7 +171,7 @@ pub fn of_operations(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// The constants that clients in every language get.
+/// Checks the schema whose values become constants in every language.
 pub fn known(document: &Document) -> Vec<Offence> {
     let codes: BTreeSet<_> = list(document.at(TABLE)).iter().map(code).collect();
     let codes: Vec<_> = codes.into_iter().collect();

@@ -1,5 +1,4 @@
-//! `allOf`, `anyOf` and their like: each generator understands a part of them,
-//! and no two the same part. What all understand is little.
+//! `allOf`, `anyOf`, `oneOf` and `not`: the few forms that all generators support.
 
 use serde_json::{Value, json};
 
@@ -89,8 +88,8 @@ fn is_open_enum(document: &Document, schema: &Schema) -> bool {
         && *text == json!({ "type": "string" })
 }
 
-/// A number that may come as text. Integer first: validators and generators take
-/// the first that fits.
+/// A number that may arrive as text. The integer comes first, because validators and generators
+/// take the first match.
 fn is_integer_or_text(schema: &Schema) -> bool {
     schema.role == Role::Named("IntegerOrText")
         && schema.value.get("anyOf")

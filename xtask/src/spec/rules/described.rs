@@ -1,4 +1,4 @@
-//! Everything that a reader can meet is described in at least one sentence.
+//! Descriptions: each visible part has at least one sentence.
 
 use serde_json::Value;
 
@@ -73,8 +73,8 @@ pub fn check(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// Longest text about the whole description, in characters: generators repeat it at the head of
-/// every file.
+/// The maximum length of the text about the whole description, in characters. Generators repeat it
+/// in every file.
 const LONGEST_INFO: usize = 700;
 
 /// The text about the whole description.
@@ -88,7 +88,7 @@ pub fn info(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// Words that begin a question or a clause, where a reader looks for the name of the thing.
+/// Words that begin a question or a clause instead of naming the thing.
 const QUESTION_WORDS: [&str; 7] = ["What", "Whether", "Who", "Whose", "Where", "When", "How"];
 
 /// The first word of every description and summary.

@@ -20,7 +20,7 @@ const EXTENSIONS: [&str; 5] = [
     "x-pagination",
 ];
 
-/// Retries depend on it, so nobody may forget it.
+/// Checks `x-effect`, on which retries depend.
 pub fn effect(document: &Document) -> Vec<Offence> {
     document
         .operations
@@ -63,7 +63,8 @@ pub fn clouds(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// The sentence at the end of the description: readers of generated code see no extension.
+/// Checks the sentence about the cloud at the end of the description, because generated code shows
+/// no extensions.
 pub fn clouds_in_words(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for operation in &document.operations {
@@ -86,7 +87,7 @@ pub fn clouds_in_words(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// A fact whose source nobody knows can be neither checked nor updated.
+/// Checks `x-sources`, without which a fact can be neither verified nor updated.
 pub fn sources(document: &Document) -> Vec<Offence> {
     let known = |tag: &Value| codegen::SOURCES.iter().any(|(known, _)| tag == known);
     document
@@ -106,7 +107,7 @@ pub fn sources(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// A misspelt extension says nothing to anybody.
+/// Checks the names of extensions. A misspelt one would have no effect.
 pub fn known_extensions(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     let operations = document.operations.iter();
@@ -140,9 +141,9 @@ pub fn known_extensions(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// A text that may have any value, and whose known values are the constants of a schema. Generators
-/// for Go and Java would wrap an `anyOf` into a type of its own, which is clumsy where a program
-/// compares texts.
+/// Checks `x-open-enum`: a text with any value, whose known values are the constants of a schema.
+/// Generators for Go and Java would wrap an `anyOf` into a separate type, which is inconvenient for
+/// comparisons.
 fn is_text_with_constants(document: &Document, schema: &Schema, constants: &Value) -> bool {
     let place = constants
         .as_str()
@@ -245,7 +246,7 @@ mod tests {
         }
     }
 
-    /// A contradiction that is decided without a reason is decided by nobody.
+    /// Each contradiction must have a decision with its reason.
     #[test]
     fn every_contradiction_has_an_id_a_decision_and_a_reason() {
         let file = workspace::description().with_file_name("SOURCES.md");
@@ -262,7 +263,7 @@ mod tests {
             }
         }
         ids.sort_unstable();
-        // Ids that are missing were never given.
+        // Missing ids were never assigned.
         let given = (1..=25).chain(30..=40).chain(50..=132);
         let given: Vec<u32> = given.chain(140..=148).chain(150..=159).collect();
         assert_eq!(ids, given);

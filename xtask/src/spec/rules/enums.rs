@@ -11,8 +11,8 @@ use super::super::{
     pointer::join,
 };
 
-/// An answer with a value that a closed enumeration does not list is unreadable
-/// in Rust, Python, Go and Java.
+/// Closed enumerations may occur only in requests: a response with an unlisted value would be
+/// unreadable in Rust, Python, Go and Java.
 pub fn closed(document: &Document) -> Vec<Offence> {
     document
         .schemas
@@ -39,7 +39,7 @@ fn in_answer(document: &Document, name: &str) -> bool {
     used && document.in_answers.contains(name)
 }
 
-/// The values of an enumeration: text, and apart in every case.
+/// Checks the values of an enumeration: they are texts, and differ also without regard to case.
 pub fn values(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for schema in &document.schemas {
@@ -47,7 +47,7 @@ pub fn values(document: &Document) -> Vec<Offence> {
         for (index, value) in list(schema.value.get("enum")).iter().enumerate() {
             let place = join(&join(&schema.place, "enum"), &index.to_string());
             let message = match value {
-                // One null in it and prism checks the whole body no more.
+                // With a null among the values, prism stops validating the whole body.
                 Value::Null => "null in an enumeration; remove it".to_owned(),
                 Value::String(text) => match seen.insert(text.to_upper_camel_case(), text) {
                     Some(other) => format!(

@@ -14,12 +14,13 @@ use super::{
 };
 
 const PLACE: &str = "/x-events";
-/// A pattern that means the same in every language: the class `\d` has more digits in some, `$`
-/// also stands before a last line break in some, and groups with numbers would shift those of a
+/// Checks that a pattern has the same meaning in every language: in some of them `\d` matches more
+/// digits and `$` also matches before a final line break; numbered groups would shift those of a
 /// client.
 const PATTERN: &str = r"^([^()^$\\]|\[\^|\(\?:|\)|\\[^A-Za-z0-9])+$";
 
-/// Form, then names: a text with an undeclared placeholder can be neither read nor written.
+/// Checks the form of the extension, then its names. A text with an undeclared placeholder can be
+/// neither parsed nor produced.
 pub fn check(document: &Document) -> Vec<Offence> {
     let Some(events) = document.root.get("x-events") else {
         return vec![Offence::new(PLACE, "missing; list the kinds of events")];
@@ -122,7 +123,7 @@ fn schema(levels: &[Value], sources: &[Value]) -> Value {
                     "source": { "enum": sources },
                     "level": { "enum": levels },
                     "when": sentence,
-                    // That an event is not final needs not be said.
+                    // `final: false` is the default, so it is omitted.
                     "final": { "enum": [true] },
                     "texts": {
                         "type": "object",
@@ -151,7 +152,7 @@ fn names_in(text: &str) -> impl Iterator<Item = &str> {
     parts.filter_map(|part| Some(part.split_once('}')?.0))
 }
 
-/// Names of which none may stand twice.
+/// Names that must be unique.
 #[derive(Default)]
 pub struct Names<'a>(BTreeSet<&'a str>);
 

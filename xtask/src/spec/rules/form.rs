@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::offence::Offence;
 
-/// One offence for each way in which the extension at `place` does not fit.
+/// Returns an offence for each violation of the form by the extension at `place`.
 pub fn offences(place: &str, schema: &Value, value: &Value) -> Vec<Offence> {
     let name = place.trim_start_matches('/');
     let validator = match jsonschema::draft4::new(schema) {

@@ -1,12 +1,11 @@
-//! The formats that mean the same everywhere.
+//! Formats with the same meaning in all languages.
 
 use serde_json::Value;
 
 use super::super::{document::Document, offence::Offence, pointer::join};
 
-/// With the type that each belongs to. `date-time` and `uuid` are missing: what
-/// the service sends under these names is not always one, and typed clients then
-/// refuse the answer.
+/// The admitted formats with their types. `date-time` and `uuid` are excluded: values of the
+/// service do not always comply with them, and typed clients then reject the response.
 const FORMATS: &[(&str, &str)] = &[
     ("integer", "int32"),
     ("integer", "int64"),

@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use super::super::{document::Document, offence::Offence, pointer::join};
 
-/// progenitor refuses an operation without a name, and every generator makes a
-/// method of it.
+/// Checks `operationId`: progenitor requires it, and every generator derives a method from it.
 pub fn operations(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Keywords of schemas: those that need a name, and those that none may have.
+//! Keywords of schemas: those that require a named schema, and those that are not admitted.
 
 use serde_json::json;
 
@@ -8,8 +8,8 @@ use super::super::{
     pointer::join,
 };
 
-/// Objects and enumerations have names: generators invent one for what has none,
-/// each another, and in Go two that share a value do not compile.
+/// Objects and enumerations must be named schemas. Generators invent different names for unnamed
+/// ones, and in Go two that share a value do not compile.
 pub fn named(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for schema in &document.schemas {
@@ -32,8 +32,8 @@ pub fn named(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// progenitor takes a title for the name of a type, and two equal titles for one
-/// type.
+/// Titles are not admitted: progenitor uses a title as the name of a type, and two equal titles as
+/// one type.
 pub fn no_title(document: &Document) -> Vec<Offence> {
     without(
         document,
@@ -42,7 +42,7 @@ pub fn no_title(document: &Document) -> Vec<Offence> {
     )
 }
 
-/// A client that was not told a value must not send it; generated ones would.
+/// Defaults are not admitted: generated clients would send a value that the caller did not set.
 pub fn no_default(document: &Document) -> Vec<Offence> {
     without(
         document,
@@ -51,7 +51,8 @@ pub fn no_default(document: &Document) -> Vec<Offence> {
     )
 }
 
-/// The service adds fields; a schema that forbids them makes the answer unreadable.
+/// `additionalProperties: false` is not admitted: the service adds fields, and the response would
+/// be unreadable.
 pub fn open_objects(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for schema in &document.schemas {
@@ -69,7 +70,7 @@ fn without(document: &Document, key: &str, advice: &str) -> Vec<Offence> {
     document
         .schemas
         .iter()
-        // A property of that name stands one level down, under `properties`.
+        // A property with this name is one level below, in `properties`.
         .filter(|schema| schema.value.get(key).is_some())
         .map(|schema| Offence::new(join(&schema.place, key), advice))
         .collect()

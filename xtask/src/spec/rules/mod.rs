@@ -1,8 +1,7 @@
-//! Rules of the description, so that it can be compiled here, and so that
-//! generators of other languages neither break nor go silently wrong.
+//! Rules of the description: it must compile here, and generators of other languages must neither
+//! fail nor produce wrong code silently.
 //!
-//! Each rule comes from a failure that was seen: what it costs to break one is
-//! said at the rule.
+//! Each rule is the result of an observed failure, which its comment names.
 
 mod bodies;
 mod codes;
@@ -40,7 +39,7 @@ pub struct Rule {
 
 macro_rules! rules {
     ($($name:literal: $check:path,)*) => {
-        /// Every rule, in the order of their messages.
+        /// All rules, in the order of their messages.
         pub const ALL: &[Rule] = &[$(Rule { name: $name, check: $check }),*];
     };
 }

@@ -1,4 +1,4 @@
-//! Names that stay apart when a generator gives them the case of its language.
+//! Names that must remain distinct in the naming conventions of each language.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,7 @@ use super::super::{
     pointer::join,
 };
 
-/// Names of schemas become names of types and of files; on some machines the
-/// case of a file name does not count.
+/// Names of schemas become names of types and files, and some file systems ignore case.
 pub fn schemas(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
@@ -24,7 +23,7 @@ pub fn schemas(document: &Document) -> Vec<Offence> {
         if pascal != name {
             offend(format!("write the name as {pascal}"));
         }
-        // The Go generator makes types of this kind of its own.
+        // The Go generator creates types with such names itself.
         if name.starts_with("Nullable") {
             offend("a name must not begin with Nullable: Go has such a type for each other".into());
         }
@@ -35,8 +34,8 @@ pub fn schemas(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// Names of components, apart across their sections: generators for Go and Rust make a type or a
-/// module of each and put all of them into one name space.
+/// Names of components must be unique across sections: generators for Go and Rust put all of them
+/// into one name space.
 pub fn components(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
@@ -58,7 +57,7 @@ pub fn components(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// Two properties that are one in snake_case make a struct that does not compile.
+/// Two properties with the same name in snake_case produce a struct that does not compile.
 pub fn properties(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for schema in &document.schemas {

@@ -1,4 +1,4 @@
-//! Places of `nullable` at which every generator admits null.
+//! `nullable`, only at places where every generator admits null.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ fn wrong(schema: &Schema) -> Option<&'static str> {
         return Some("remove it: without it null is not admitted either");
     }
     if has("$ref") || has("allOf") || has("anyOf") {
-        // Four of five validators and the Python client refuse the null then.
+        // Otherwise four of five validators and the Python client reject null.
         return Some("nullable does not count beside a reference; put it on the named schema");
     }
     if has("enum") {

@@ -1,4 +1,4 @@
-//! `x-pagination`: how a list is paged, in names that exist.
+//! `x-pagination`: the paging of a list, with names of existing fields and parameters.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::super::{
     pointer::join,
 };
 
-/// The keys for each meaning of `offset`, beside those that all have.
+/// The keys for each meaning of `offset`, in addition to the common ones.
 const KINDS: [(&str, &[&str]); 4] = [
     ("page-index", &["offset-name", "limit-name"]),
     ("record", &["offset-name", "limit-name"]),
@@ -30,7 +30,7 @@ pub fn check(document: &Document) -> Vec<Offence> {
         let place = join(&operation.place, "x-pagination");
         match operation.value.get("x-pagination") {
             Some(pagination) => offences.extend(of(document, operation, &place, pagination)),
-            // An operation that takes an offset and answers with a list has pages.
+            // An operation with an offset and a list in its response has pages.
             None if ["query", "body"]
                 .iter()
                 .any(|place| parameter(document, operation, place, "offset").is_some())
@@ -102,7 +102,7 @@ fn of<'a>(
     if limit.is_some_and(|limit| limit.as_u64().is_none_or(|limit| limit == 0)) {
         offend("max-limit", "write a whole number above 0".into());
     }
-    // For a parameter without a maximum, sources give the number without a rule.
+    // Where the parameter has no maximum, the sources state the number without a rule.
     let taken = text("limit-name")
         .and_then(|name| parameter(document, operation, text("in").unwrap_or_default(), name))
         .and_then(|schema| document.resolve(schema).get("maximum"));
@@ -114,7 +114,7 @@ fn of<'a>(
             format!("the limit has the maximum {taken}; write the same"),
         );
     }
-    // That nothing is disputed needs not be said.
+    // `disputed: false` is the default, so it is omitted.
     if pagination
         .get("disputed")
         .is_some_and(|value| *value != json!(true))
@@ -124,7 +124,7 @@ fn of<'a>(
     offences
 }
 
-/// The schema of a parameter of this name, if the operation takes one.
+/// Returns the schema of a parameter of the operation.
 fn parameter<'a>(
     document: &Document<'a>,
     operation: &Operation<'a>,
@@ -149,7 +149,7 @@ fn answer<'a>(operation: &Operation<'a>) -> Option<&'a Value> {
         .find_map(|(_, response)| response.pointer("/content/application~1json/schema"))
 }
 
-/// True if a list is in the answer: itself, one of its fields, or one of theirs.
+/// Returns true if the response is a list, or has one in a field or in a field of a field.
 fn has_list(document: &Document, operation: &Operation) -> bool {
     let fields = |schema| entries(document.resolve(schema).get("properties")).map(|(_, it)| it);
     let lists = |schema| is_list(document.resolve(schema));
@@ -162,7 +162,7 @@ fn is_list(schema: &Value) -> bool {
     schema.get("type") == Some(&json!("array"))
 }
 
-/// The schema of a field of the answer, by names joined with dots.
+/// Returns the schema of a field of the response, by names joined with dots.
 pub fn field<'a>(
     document: &Document<'a>,
     operation: &Operation<'a>,
@@ -170,7 +170,7 @@ pub fn field<'a>(
 ) -> Option<&'a Value> {
     let body = answer(operation)?;
     if path.is_empty() {
-        // The answer itself is the list.
+        // The response itself is the list.
         return Some(document.resolve(body)).filter(|body| is_list(body));
     }
     path.split('.')

@@ -1,4 +1,4 @@
-//! Parameters that every generator sends alike.
+//! Parameters: only forms that all generators encode in the same way.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::super::{
     pointer::join,
 };
 
-/// In the path, the query or a header; scalars, or in the query lists.
+/// Parameters are in the path, the query or a header; they are scalars or, in the query, lists.
 pub fn check(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for parameter in &document.parameters {
@@ -32,7 +32,7 @@ fn wrong<'a>(
             "write path, query or header; progenitor has no cookies",
         ));
     }
-    // Lists are sent as `a=1&a=2` by all; other styles by one in three.
+    // All generators encode lists as `a=1&a=2`; one in three supports other styles.
     if parameter.value.get("explode") == Some(&json!(false)) {
         wrong.push((
             "explode",
@@ -93,9 +93,9 @@ fn wrong<'a>(
     wrong
 }
 
-/// An identifier of `..` or `` would address something else, so each has a named
-/// schema with a pattern, the one constraint that generated code enforces, or with
-/// a list of values.
+/// An identifier in the path must not be `..` or empty, which would address another resource. Each
+/// has a named schema with a pattern, the only constraint that generated code enforces, or with a
+/// list of values.
 pub fn in_paths(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for parameter in &document.parameters {

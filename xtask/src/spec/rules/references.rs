@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use super::super::{document::Document, offence::Offence, pointer::join};
 
-/// The vendor's public reference. The page of an operation has the name of the operation; the
-/// second form is in Chinese, for pages that have another name in English or none.
+/// The vendor's public reference. The page of an operation has its name; the second form is the
+/// Chinese edition, for pages with another name in English or none.
 const PAGES: [&str; 2] = [
     "https://support.huaweicloud.com/intl/en-us/api-modelarts/",
     "https://support.huaweicloud.com/api-modelarts/",
 ];
 
-/// `externalDocs` of an operation: readers of generated code find the vendor's words there.
+/// Checks `externalDocs` of an operation, the link to the vendor's page.
 pub fn operations(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for operation in &document.operations {

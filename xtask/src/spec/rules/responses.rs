@@ -1,4 +1,4 @@
-//! Answers: one success, and errors of one type.
+//! Responses: one success, and errors of one type.
 
 use serde_json::json;
 
@@ -57,7 +57,7 @@ fn of(operation: &Operation) -> Vec<Offence> {
             ));
         }
     }
-    // Beside a body, 204 says that there is nothing yet.
+    // In addition to a response with a body, 204 means that there is nothing yet.
     let one = match bodies.len() {
         0 => empty.len() == 1,
         1 => empty.is_empty() || empty == ["204"],
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn one_success_is_silent_with_or_without_a_body() {
         assert_eq!(responses("204", json!(null)), [""; 0]);
-        // Then 204 is the one.
+        // Then 204 is the only success.
         assert_eq!(responses("200", json!(null)), [""; 0]);
     }
 }

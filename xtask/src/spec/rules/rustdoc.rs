@@ -1,5 +1,5 @@
-//! Descriptions become documentation in Rust, where some Markdown turns into
-//! tests, links or HTML that nobody meant.
+//! Descriptions become Rust documentation, where some Markdown unintentionally turns into tests,
+//! links or HTML.
 
 use super::super::{document::Document, offence::Offence};
 
@@ -54,7 +54,7 @@ fn prose(text: &str) -> String {
             !fence && !inside
         })
         .collect();
-    // Parts at odd places stand between backticks; a last one of them is unclosed.
+    // Parts at odd indexes are between backticks; if the last part is one of them, it is unclosed.
     let joined = unfenced.join("\n");
     let parts: Vec<&str> = joined.split('`').collect();
     let mut prose: String = parts.iter().step_by(2).copied().collect();

@@ -1,15 +1,15 @@
-//! A small description that breaks no rule and has one of everything that is
-//! admitted; the tests of a rule break one thing in it.
+//! A small description that complies with all rules and has one instance of each admitted form. The
+//! tests of a rule change one part of it.
 
 use serde_json::{Value, json};
 
 use super::super::{document::Document, offence::Offence};
 
-/// The schema of the sample that most tests change.
+/// The pointer to the schema that most tests change.
 pub const JOB: &str = "/components/schemas/Job";
-/// Its operation that lists.
+/// The pointer to the operation that lists.
 pub const LIST: &str = "/paths/~1v2~1{project_id}~1jobs/get";
-/// Its operation that creates.
+/// The pointer to the operation that creates.
 pub const CREATE: &str = "/paths/~1v2~1{project_id}~1jobs/post";
 
 pub fn description() -> Value {
@@ -199,7 +199,7 @@ pub fn description() -> Value {
     })
 }
 
-/// Offences that `check` finds in the sample, changed by `edit`.
+/// Returns the offences in the sample after `edit`.
 pub fn after(check: fn(&Document) -> Vec<Offence>, edit: impl FnOnce(&mut Value)) -> Vec<String> {
     let mut description = description();
     edit(&mut description);
@@ -207,7 +207,7 @@ pub fn after(check: fn(&Document) -> Vec<Offence>, edit: impl FnOnce(&mut Value)
     offences.iter().map(ToString::to_string).collect()
 }
 
-/// Offences after one key got another value; null takes the key away.
+/// Returns the offences after a key is set to another value; null removes the key.
 pub fn with(
     check: fn(&Document) -> Vec<Offence>,
     place: &str,
@@ -227,12 +227,12 @@ pub fn with(
     })
 }
 
-/// The words that every message about a job's new property `x` begins with.
+/// The beginning of all messages about the new property `x` of a job.
 pub fn property_x() -> String {
     format!("{JOB}/properties/x")
 }
 
-/// Offences after the job got a property `x` with this schema.
+/// Returns the offences after a property `x` with this schema is added to the job.
 pub fn with_property(check: fn(&Document) -> Vec<Offence>, schema: Value) -> Vec<String> {
     with(check, &format!("{JOB}/properties"), "x", schema)
 }

@@ -1,4 +1,4 @@
-//! Groups of operations.
+//! Tags: the groups of operations.
 
 use std::collections::BTreeSet;
 

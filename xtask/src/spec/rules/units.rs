@@ -1,5 +1,5 @@
-//! Units of times and sizes. A reader who has to guess is wrong by a
-//! factor of a thousand, and no type can say so.
+//! Units of times and sizes. A wrong guess is off by a factor of a thousand, and no type prevents
+//! it.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::super::{
     pointer::join,
 };
 
-/// Parts of names, between underscores, that speak of an amount with a unit.
+/// Parts of names, between underscores, that denote a quantity with a unit.
 const AMOUNTS: [&str; 8] = [
     "time",
     "timestamp",
@@ -21,7 +21,7 @@ const AMOUNTS: [&str; 8] = [
     "at",
 ];
 
-/// Words that say the unit, or the form that holds it.
+/// Words for a unit, or for a format that includes one.
 const UNITS: [&str; 17] = [
     "millisecond",
     "second",

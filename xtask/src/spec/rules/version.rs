@@ -1,5 +1,4 @@
-//! The description and the crates have one version, and it travels in a header,
-//! so it is ASCII.
+//! The version: the same as that of the crates, and in ASCII, because it is sent in a header.
 
 use serde_json::Value;
 
@@ -8,7 +7,7 @@ use super::super::{document::Document, offence::Offence};
 pub fn check(document: &Document) -> Vec<Offence> {
     let says = |place: &str| document.at(place).and_then(Value::as_str);
     let mut offences = Vec::new();
-    // Version 3.1 is another language, which half of the generators do not speak.
+    // OpenAPI 3.1 is incompatible with 3.0, and half of the generators do not support it.
     if says("/openapi") != Some("3.0.3") {
         offences.push(Offence::new("/openapi", "write 3.0.3"));
     }

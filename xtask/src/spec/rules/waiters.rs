@@ -1,4 +1,4 @@
-//! `x-waiters`: operations to ask again until a field of the answer has a final value.
+//! `x-waiters`: operations to poll until a field of the response has a final value.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,8 @@ use super::{
 
 const PLACE: &str = "/x-waiters";
 
-/// Form, then names: a waiter for a value that never comes waits forever.
+/// Checks the form of the extension, then its names. A waiter for an impossible value would never
+/// end.
 pub fn check(document: &Document) -> Vec<Offence> {
     let Some(waiters) = document.root.get("x-waiters") else {
         return vec![Offence::new(PLACE, "missing; list the waiters")];
@@ -180,7 +181,7 @@ mod tests {
                 "{WAITER}/outcomes/0/value: first.phase has no value \"Runs\""
             )]
         );
-        // A field without known values has none to wait for.
+        // A field without known values cannot be waited for.
         assert_eq!(
             with(check, WAITER, "field", json!("first.name")),
             [format!(
