@@ -61,7 +61,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
     })
 }
 
-/// Decodes a file as a schema, prints the differences, and returns whether no value was lost.
+/// Decodes a file as a schema and prints the differences. Returns true if no value was lost.
 fn passes(schema: &str, file: &Path) -> Result<bool> {
     let Some(trip) = schemas::find(schema) else {
         bail!("{}", schemas::unknown(schema));

@@ -15,12 +15,12 @@ const SOURCES: &str = "openapi/SOURCES.md";
 const EXTENSIONS: [&str; 13] = [
     "rs", "md", "yaml", "yml", "py", "ts", "mjs", "go", "java", "toml", "sh", "sql", "json",
 ];
-/// These name files of the repositories that they describe.
+/// These documents name files of other repositories.
 const EVIDENCE: [&str; 2] = [SOURCES, "openapi/attested/"];
 
 pub fn run() -> Result<Outcome> {
     let root = workspace::root();
-    // Files that are not committed yet count, too.
+    // Includes files that are not committed yet.
     let files = workspace::files(&root, &["--cached", "--others", "--exclude-standard"])?;
     let sources = fs::read_to_string(root.join(SOURCES)).context(SOURCES)?;
     let known = Known::new(&sources, &files);
@@ -32,7 +32,7 @@ pub fn run() -> Result<Outcome> {
         if !is_text || path.contains("/snapshots/") {
             continue;
         }
-        // A deleted file is listed until its deletion is committed.
+        // git lists a deleted file until its deletion is committed.
         let Ok(text) = fs::read_to_string(root.join(path)) else {
             continue;
         };
@@ -85,7 +85,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The number of a line, and why its citation is wrong.
+    /// The number of a line, and the reason why its citation is wrong.
     fn broken_citations(&self, path: &str, text: &str) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -111,7 +111,7 @@ impl<'a> Known<'a> {
         found
     }
 
-    /// Documents are named by their path from anywhere, or the end of it.
+    /// A document is named by its path, or the end of it.
     fn has_document(&self, name: &str) -> bool {
         let name = name.trim_start_matches("../").trim_start_matches("./");
         self.documents.iter().any(|document| {
@@ -161,7 +161,7 @@ fn cited_tags(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A capital letter, with a number or a revision: `O`, `F1`, `O-6d9`.
+/// A tag is a capital letter, with a number or a revision: `O`, `F1`, `O-6d9`.
 fn is_tag(word: &str) -> bool {
     let Some(rest) = word.strip_prefix(|c: char| c.is_ascii_uppercase()) else {
         return false;
@@ -190,7 +190,7 @@ fn documents<'a>(path: &str, line: &'a str) -> impl Iterator<Item = &'a str> {
     names.filter(|name| name.len() > ".md".len() && name.ends_with(".md"))
 }
 
-/// The comment of a line; slashes in a text begin none.
+/// Returns the comment of a line. Slashes in a text do not begin one.
 fn comment(line: &str) -> Option<&str> {
     let mut slashes = line.match_indices("//");
     let (at, _) = slashes.find(|(at, _)| line[..*at].matches('"').count().is_multiple_of(2))?;

@@ -1,4 +1,4 @@
-//! The packages that would be published.
+//! Checks the packages that would be published.
 
 use std::{
     env, fs,
@@ -14,7 +14,7 @@ use crate::{
     workspace::{self, cargo},
 };
 
-/// Looks at the packages that would be published, and builds them.
+/// Checks the files of the packages that would be published, and builds them.
 pub fn run() -> Result<Outcome> {
     let metadata = Metadata::read(&workspace::root())?;
     for (name, folder) in metadata.published() {
@@ -37,10 +37,10 @@ fn listed(name: &str) -> Result<Vec<String>> {
     Ok(files.lines().map(str::to_owned).collect())
 }
 
-/// Files that every package has.
+/// Files that every package must have.
 const REQUIRED: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
-/// Offences of a package against what readers of its page and its users expect.
+/// Returns the violations in the list of files and the README of a package.
 fn offences(folder: &Path, files: &[String]) -> Result<Vec<String>> {
     let mut offences = Vec::new();
     for required in REQUIRED {
@@ -48,7 +48,7 @@ fn offences(folder: &Path, files: &[String]) -> Result<Vec<String>> {
             offences.push(format!("must contain {required}"));
         }
     }
-    // Tests need other crates of the repository.
+    // Tests need other crates of the repository, so packages do not contain them.
     if let Some(test) = files.iter().find(|file| file.starts_with("tests/")) {
         offences.push(format!("must not contain {test}"));
     }
@@ -59,7 +59,7 @@ fn offences(folder: &Path, files: &[String]) -> Result<Vec<String>> {
             offences.push(format!("{licence} must be that of the repository"));
         }
     }
-    // A registry resolves links of a README against the folder of the package in the repository.
+    // Registries resolve links of a README relative to the folder of the package in the repository.
     let readme = fs::read_to_string(folder.join("README.md")).unwrap_or_default();
     for link in markdown::linked_files(&readme) {
         if link.starts_with("..") || !folder.join(link).exists() {
@@ -71,7 +71,7 @@ fn offences(folder: &Path, files: &[String]) -> Result<Vec<String>> {
     Ok(offences)
 }
 
-/// Builds the packages from what they contain.
+/// Builds the packages from their contents.
 fn builds(metadata: &Metadata) -> Result<Outcome> {
     forget_unpacked()?;
     // As `cargo publish --dry-run --workspace`, without asking the registry

@@ -1,4 +1,4 @@
-//! Sums and the archive of a release.
+//! Checksums and the archive of a release.
 
 use std::{
     fs::{self, File},
@@ -11,13 +11,14 @@ use sha2::{Digest, Sha256};
 
 use super::files;
 
-/// The file with the sums of the others.
+/// The file with the checksums of the others.
 pub const SUMS: &str = "SHA256SUMS";
 
-/// Time of all entries, 1980-01-01: when a release was made makes no difference to its bytes.
+/// The time of all entries, 1980-01-01, so that the bytes do not depend on the time of the release.
 const TIME: u64 = 315_532_800;
 
-/// The sums of all files in a folder, as `sha256sum` writes them, in the order of their names.
+/// Returns the checksums of all files in a folder, as `sha256sum` writes them, in the order of
+/// their names.
 pub fn sums(folder: &Path) -> Result<String> {
     let mut sums = String::new();
     for name in files::all(folder)? {
@@ -34,7 +35,7 @@ pub fn sum(folder: &Path, file: &Path) -> Result<String> {
     Ok(format!("{hex}  {}\n", name.display()))
 }
 
-/// Writes a folder as an archive, in which it is called `name`.
+/// Writes a folder as an archive, under the name `name`.
 pub fn write(folder: &Path, name: &str, archive: &Path) -> Result<()> {
     let gzip = GzBuilder::new().write(File::create(archive)?, Compression::best());
     let mut tar = tar::Builder::new(gzip);
@@ -79,7 +80,7 @@ mod tests {
         let target = tempfile::tempdir().unwrap();
         let archives = ["1.tar.gz", "2.tar.gz"].map(|name| target.path().join(name));
         for archive in &archives {
-            // Made anew, so that the files have other times and perhaps another order.
+            // Created again, so that the files have other times and perhaps another order.
             write(folder().path(), "release", archive).unwrap();
         }
         let [first, second] = archives.map(|archive| fs::read(archive).unwrap());

@@ -13,13 +13,13 @@ use crate::{markdown, workspace};
 /// The folder of the description. Its files have the same names in a release.
 const DESCRIPTION: &str = "openapi";
 
-/// Parts of it that serve the repository only.
+/// Parts of it that only the repository uses.
 const LEFT_OUT: [&str; 2] = ["base.json", "lint"];
 
-/// Files beside it.
+/// Files outside of it.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
-/// Copies the files of the repository that a release has.
+/// Copies the files of the repository that are part of a release.
 pub fn copy(root: &Path, release: &Path) -> Result<()> {
     for file in committed(root)? {
         copy_file(&root.join(DESCRIPTION).join(&file), &release.join(&file))?;
@@ -36,8 +36,8 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The committed files of the description: beside them lie generated clients and what npm and
-/// pip have installed.
+/// Returns the committed files of the folder, which also contains generated clients and packages of
+/// npm and pip.
 fn committed(root: &Path) -> Result<Vec<PathBuf>> {
     let names = workspace::files(&root.join(DESCRIPTION), &[])?;
     let names = names.into_iter().map(PathBuf::from);
@@ -69,7 +69,7 @@ pub fn links_hold(release: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The files of a folder at any depth, relative to it and in the order of their names.
+/// Returns the files of a folder at any depth, relative to it and in the order of their names.
 pub fn all(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![PathBuf::new()];

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: what a release of the description consists of.
+//! `cargo xtask dist`: builds the files of a release of the description.
 
 mod archive;
 mod files;
@@ -9,8 +9,8 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{docs, plain, regenerate, tools::redocly, workspace};
 
-/// Makes `target/dist` anew: a folder with the description in all its forms and what explains it,
-/// and the same as an archive. The same commit gives the same bytes; with `check` that is tried.
+/// Creates `target/dist`: a folder with the description in all its forms and its documents, and the
+/// same as an archive. The same commit produces the same bytes; `check` verifies that.
 pub fn run(check: bool) -> Result<ExitCode> {
     let directory = workspace::root().join("target/dist");
     let sums = make(&directory)?;
@@ -25,7 +25,7 @@ pub fn run(check: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes the release and gives the sums of its files and of the archive.
+/// Builds the release, and returns the checksums of its files and of the archive.
 fn make(directory: &Path) -> Result<String> {
     if directory.exists() {
         fs::remove_dir_all(directory)?;

@@ -1,18 +1,18 @@
-//! Error codes in words.
+//! Text about error codes.
 
 use serde_json::Value;
 
 use super::fields::{list, text};
 use crate::markdown::{collapsed, table};
 
-/// The effects that an operation can have, and the calls that have them.
+/// The effects of operations, each with a phrase for its calls.
 const EFFECTS: [(&str, &str); 3] = [
     ("read", "reads"),
     ("idempotent", "idempotent calls"),
     ("create", "creations"),
 ];
 
-/// The rows of the root table; none where there is no table.
+/// The rows of the table at the root; empty without a table.
 fn rows(description: &Value) -> &[Value] {
     let rows = description.get("x-error-table").and_then(Value::as_array);
     rows.map(Vec::as_slice).unwrap_or_default()
@@ -26,7 +26,7 @@ fn codes(operation: &Value) -> impl Iterator<Item = &str> {
     list(operation, "x-error-codes").filter_map(Value::as_str)
 }
 
-/// The codes of one operation, beside those of any operation.
+/// The codes of one operation, without those of any operation.
 pub fn of_operation(description: &Value, operation: &Value) -> Option<String> {
     let effect = text(operation, "x-effect");
     let own: Vec<&Value> = codes(operation)
@@ -50,7 +50,7 @@ pub fn of_operation(description: &Value, operation: &Value) -> Option<String> {
     Some(collapsed(&summary, &table(HEADS, &cells)))
 }
 
-/// The section about codes that are no operation's own.
+/// The section about codes of any operation.
 pub fn section(description: &Value, operations: &[&Value]) -> Option<String> {
     let rows = rows(description);
     if rows.is_empty() {
@@ -94,7 +94,7 @@ fn cells(row: &Value, again: String) -> [String; 4] {
     };
     let status = row["status"].as_u64();
     [
-        // Pages break code inside a word where a column is narrow.
+        // Pages break code inside a word if a column is narrow.
         text(row, "code").to_owned(),
         status.map(|status| status.to_string()).unwrap_or_default(),
         format!("{} {}", text(row, "meaning"), text(row, "advice")),
@@ -112,7 +112,7 @@ fn again(retry: &str) -> &str {
     }
 }
 
-/// One word where the effect makes no difference, else one for each.
+/// One word if it is the same for each effect, else one for each.
 fn by_effect(retry: &Value) -> String {
     let words = EFFECTS.map(|(effect, calls)| (again(text(retry, effect)), calls));
     if words.iter().all(|(again, _)| *again == words[0].0) {

@@ -1,4 +1,4 @@
-//! Events and waiters in words.
+//! Text about events and waiters.
 
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ pub fn events(description: &Value) -> Option<String> {
     Some(section)
 }
 
-/// The wordings of one kind: those of the user guide, then those that differ in answers.
+/// The texts of one kind: those of the user guide, then those that differ in responses.
 fn texts(texts: &Value) -> String {
     let mut lines = String::new();
     for (key, note) in [("guide", ""), ("api", " (from the API)")] {

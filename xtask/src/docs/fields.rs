@@ -1,4 +1,4 @@
-//! Fields of the description, empty where they are missing.
+//! Accessors for fields of the description; empty if a field is missing.
 
 use serde_json::Value;
 

@@ -14,13 +14,13 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{tools::redocly, workspace};
 
-/// Policy by which a browser loads nothing, whatever the script asks for: Redoc's script has the
-/// address of a logo. The search of the page is a worker that the script makes from text.
+/// The policy that prevents a browser from loading anything, because Redoc's script contains the
+/// address of a logo. The search of the page is a worker that the script creates from text.
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
     script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; \
     img-src data:; font-src data:\">";
 
-/// Pieces of HTML that make a browser load something. The page is one file, so none may be in it.
+/// HTML that makes a browser load something. The page is self-contained, so none may be in it.
 const LOADS: &[&str] = &[
     "<script src",
     "<link ",
@@ -50,14 +50,14 @@ pub fn build(page: &Path) -> Result<()> {
         &copy,
         reference::with_text(&read(&description)?, &read(&readme)?)?,
     )?;
-    // With the script inside; without this it comes from a server.
+    // Embeds the script, which the page would otherwise load from a server.
     redocly::make(&["build-docs", "--inlineBundle"], &copy, page)?;
     let html = with_policy(&read(page)?)?;
     fs::write(page, &html)?;
     loads_nothing(&html).with_context(|| page.display().to_string())
 }
 
-/// The page with the policy before everything that it governs.
+/// Returns the page with the policy as its first element.
 fn with_policy(html: &str) -> Result<String> {
     let (before, after) = html.split_once("<head>").context("the page has no head")?;
     Ok(format!("{before}<head>\n    {POLICY}{after}"))

@@ -1,11 +1,11 @@
-//! The extensions of an operation in words.
+//! Text about the extensions of an operation.
 
 use serde_json::Value;
 
 use super::errors;
 use crate::markdown::code;
 
-/// The paragraphs below the description of an operation.
+/// Returns the paragraphs below the description of an operation.
 pub fn text(description: &Value, operation: &Value) -> String {
     let mut sentences = vec![
         format!("**Clouds**: {}.", clouds(&operation["x-clouds"])),

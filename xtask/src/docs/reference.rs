@@ -10,7 +10,7 @@ use yaml_serde::{Mapping, Value as Yaml};
 use super::{errors, events, operations};
 use crate::{codegen::METHODS, markdown};
 
-/// The copy, from the text of the description and that of the README beside it.
+/// Returns the copy, made of the description and the README in its folder.
 pub fn with_text(yaml: &str, readme: &str) -> Result<String> {
     let mut copy: Yaml = yaml_serde::from_str(yaml)?;
     let description: Value = yaml_serde::from_value(copy.clone())?;
@@ -48,7 +48,7 @@ fn without_extensions(map: &mut Mapping) {
     map.retain(|key, _| !key.as_str().is_some_and(|key| key.starts_with("x-")));
 }
 
-/// Sections that are no groups of operations, by their titles.
+/// Titles of sections without operations.
 fn sections(description: &Value, readme: &str) -> Result<Vec<(&'static str, String)>> {
     let operations = all_operations(description);
     let signing = markdown::section(readme, "Signing").context("README.md")?;
