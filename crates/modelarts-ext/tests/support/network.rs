@@ -3,10 +3,13 @@
 use std::{fmt, future::pending};
 
 use modelarts_ext::{
+    Client, ClientBuilder, Credentials,
     api::BoxFuture,
     connector::{ConnectorError, HttpConnector},
 };
 use reqwest::Request;
+
+use crate::support::server::PROJECT;
 
 /// The response of a simulated network to a request.
 pub(crate) type NetworkReply = Result<http::Response<String>, ConnectorError>;
@@ -33,6 +36,17 @@ impl<F: Fn(&Request) -> Option<NetworkReply> + Send + Sync + 'static> HttpConnec
             }
         })
     }
+}
+
+/// A client whose requests all go to this network.
+pub(crate) fn client_of(
+    network: impl Fn(&Request) -> Option<NetworkReply> + Send + Sync + 'static,
+) -> ClientBuilder {
+    Client::builder()
+        .endpoint("https://modelarts.test")
+        .project_id(PROJECT)
+        .credentials(Credentials::token("t"))
+        .connector(Network(network))
 }
 
 /// A response in JSON.

@@ -5,7 +5,7 @@ use tokio::{io::AsyncReadExt, process::Command};
 
 use crate::support::{
     Gate, is_alive,
-    program::{serve_in, serve_with},
+    program::{cpu_job, serve_in, serve_with},
 };
 
 #[tokio::test]
@@ -21,22 +21,7 @@ async fn it_prints_one_line_and_ends_with_its_jobs_on_a_signal() {
             gate.python()
         );
         std::fs::write(code.join("train.py"), script).unwrap();
-        let job = json!({
-            "kind": "job",
-            "metadata": {"name": "from-outside"},
-            "algorithm": {
-                "code_dir": "/bucket/code/",
-                "boot_file": "/bucket/code/train.py",
-                "engine": {"engine_id": "pytorch-cp36-1.3.0"},
-            },
-            "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.2u"}},
-        });
-        let created = program.client.post("/training-jobs", &job).await;
-        assert_eq!(created.status, 201, "{}", created.text);
-        let id = created.json()["metadata"]["id"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let id = program.create(&cpu_job("from-outside")).await;
         let waiting = gate.reached().await;
         let log = program
             .client

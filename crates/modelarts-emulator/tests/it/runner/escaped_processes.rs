@@ -8,13 +8,11 @@ use std::{
 };
 
 use modelarts_emulator::{jobs::RunnerKind, script::Script};
-#[cfg(all(feature = "cli", target_os = "linux"))]
-use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 #[cfg(all(feature = "cli", target_os = "linux"))]
-use crate::support::program::serve_in;
+use crate::support::program::{cpu_job, serve_in};
 use crate::support::slow_package;
 use crate::support::{Gate, Site, Waiting};
 
@@ -72,7 +70,17 @@ async fn an_escaped_process_ends_with_its_job() {
     site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.phase(&id).await, "Terminated");
 
-    let (id, leader, daemon) = started(&site, "deleted").await;
+    end_with_deletion_and_reset(&site, async |name| started(&site, name).await).await;
+}
+
+/// Checks that the processes of a started job end when it is deleted, and when the emulator is
+/// reset.
+#[cfg(target_os = "linux")]
+async fn end_with_deletion_and_reset(
+    site: &Site,
+    started: impl AsyncFn(&str) -> (String, Waiting, Waiting),
+) {
+    let (id, leader, daemon) = started("deleted").await;
     let path = format!("/training-jobs/{id}");
     assert_eq!(site.client.delete(&path).await.status, 202);
     gone(leader).await;
@@ -80,7 +88,7 @@ async fn an_escaped_process_ends_with_its_job() {
     site.emulator.wait_until_gone(&id).await;
     assert!(!site.worker(&id).exists());
 
-    let (_, leader, daemon) = started(&site, "reset").await;
+    let (_, leader, daemon) = started("reset").await;
     let url = format!("{}/_emulator/reset", site.client.url);
     let reset = site.client.http.post(url).send().await.unwrap();
     assert_eq!(reset.status(), 204);
@@ -111,20 +119,7 @@ async fn an_escaped_process_of_an_installation_ends_with_it() {
     assert_eq!(site.phase(&id).await, "Terminated");
     assert_eq!(site.log(&id).await, "");
 
-    let (id, leader, daemon) = started("deleted").await;
-    let path = format!("/training-jobs/{id}");
-    assert_eq!(site.client.delete(&path).await.status, 202);
-    gone(leader).await;
-    gone(daemon).await;
-    site.emulator.wait_until_gone(&id).await;
-    assert!(!site.worker(&id).exists());
-
-    let (_, leader, daemon) = started("reset").await;
-    let url = format!("{}/_emulator/reset", site.client.url);
-    let reset = site.client.http.post(url).send().await.unwrap();
-    assert_eq!(reset.status(), 204);
-    gone(leader).await;
-    gone(daemon).await;
+    end_with_deletion_and_reset(&site, started).await;
 }
 
 /// The end of a job does not affect another one that runs.
@@ -170,18 +165,7 @@ async fn escaped_processes_end_with_the_program() {
         let code: PathBuf = place.path().join("obs/bucket/code");
         std::fs::create_dir_all(&code).unwrap();
         std::fs::write(code.join("train.py"), script(&home, &away)).unwrap();
-        let job = json!({
-            "kind": "job",
-            "metadata": {"name": "away"},
-            "algorithm": {
-                "code_dir": "/bucket/code/",
-                "boot_file": "/bucket/code/train.py",
-                "engine": {"engine_id": "pytorch-cp36-1.3.0"},
-            },
-            "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.2u"}},
-        });
-        let created = program.client.post("/training-jobs", &job).await;
-        assert_eq!(created.status, 201, "{}", created.text);
+        program.create(&cpu_job("away")).await;
         let (leader, daemon) = (home.reached().await, away.reached().await);
         kill(signal, &program.child.id().unwrap().to_string()).await;
         program.child.wait().await.unwrap();

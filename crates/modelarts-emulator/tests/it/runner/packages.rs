@@ -3,7 +3,7 @@
 use std::process::Command;
 
 #[cfg(feature = "cli")]
-use crate::support::program::serve_in;
+use crate::support::program::{cpu_job, serve_in};
 use crate::support::{Gate, Site, slow_package};
 
 /// Writes a wheel of one module, a zip file, without a network.
@@ -114,18 +114,7 @@ async fn an_installation_that_a_dead_emulator_has_left_is_ended() {
     std::fs::write(code.join("train.py"), "").unwrap();
     std::fs::write(code.join("requirements.txt"), "./package\n").unwrap();
     let mut program = serve_in(place.path()).await;
-    let job = serde_json::json!({
-        "kind": "job",
-        "metadata": {"name": "slow"},
-        "algorithm": {
-            "code_dir": "/bucket/code/",
-            "boot_file": "/bucket/code/train.py",
-            "engine": {"engine_id": "pytorch-cp36-1.3.0"},
-        },
-        "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.2u"}},
-    });
-    let created = program.client.post("/training-jobs", &job).await;
-    assert_eq!(created.status, 201, "{}", created.text);
+    program.create(&cpu_job("slow")).await;
     let left = gate.reached().await;
     program.child.start_kill().unwrap();
     program.child.wait().await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
     process::{Child, ChildStdout, Command},
@@ -60,5 +60,31 @@ pub(crate) async fn serve_with(place: &std::path::Path, flags: &[&str]) -> Progr
         child,
         stdout,
         client,
+    }
+}
+
+/// The request of a job that runs `obs/bucket/code/train.py`.
+pub(crate) fn cpu_job(name: &str) -> Value {
+    json!({
+        "kind": "job",
+        "metadata": {"name": name},
+        "algorithm": {
+            "code_dir": "/bucket/code/",
+            "boot_file": "/bucket/code/train.py",
+            "engine": {"engine_id": "pytorch-cp36-1.3.0"},
+        },
+        "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.2u"}},
+    })
+}
+
+impl Program {
+    /// Creates a job; returns its id.
+    pub(crate) async fn create(&self, job: &Value) -> String {
+        let created = self.client.post("/training-jobs", job).await;
+        assert_eq!(created.status, 201, "{}", created.text);
+        created.json()["metadata"]["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 }

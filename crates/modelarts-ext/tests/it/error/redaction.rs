@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::support::{
     clock::TestClock,
     errors::refused,
-    network::{Network, reply},
+    network::{client_of, reply},
     secrets::{
         ENVIRONMENT, IN_LOCATION, JUPYTER_TOKEN, PASSWORD, SECRET_KEY, SECURITY_TOKEN, TOKEN,
         job_answer, keys,
@@ -243,12 +243,9 @@ async fn what_is_left_out_of_a_list_shows_no_secret_of_the_client() {
             json!({"items": [{"metadata": {"create_time": {TOKEN: TOKEN}}}, {"metadata": {"create_time": TOKEN}}]}),
         ))
     };
-    let client = Client::builder()
-        .endpoint("https://modelarts.test")
-        .project_id(PROJECT)
+    let client = client_of(network)
         .credentials(Credentials::token(TOKEN))
         .clock(TestClock::new())
-        .connector(Network(network))
         .build()
         .unwrap();
     let body = modelarts_ext::types::ListTrainingJobsRequest::builder();
@@ -274,12 +271,9 @@ async fn an_error_that_is_cut_does_not_end_with_the_beginning_of_a_secret() {
         let response = http::Response::builder().status(400).body(body.clone());
         Some(Ok(response.unwrap()))
     };
-    let client = Client::builder()
-        .endpoint("https://modelarts.test")
-        .project_id(PROJECT)
+    let client = client_of(network)
         .credentials(Credentials::token(TOKEN))
         .clock(TestClock::new())
-        .connector(Network(network))
         .build()
         .unwrap();
     let error = refused(client.training_jobs().get("j").await);

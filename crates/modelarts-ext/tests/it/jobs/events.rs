@@ -7,7 +7,7 @@ use std::sync::{
 
 use futures::TryStreamExt;
 use modelarts_ext::{
-    Client, Credentials, Error,
+    Error,
     types::{EventLevel, EventSource},
 };
 use serde_json::json;
@@ -16,8 +16,8 @@ use super::fixtures::{blocked_job, details, scripted};
 use crate::support::{
     clock::{TestClock, seconds},
     errors::{message, refused},
-    network::{self, Network},
-    server::{PROJECT, Reply, json_answer},
+    network::{self, client_of},
+    server::{Reply, json_answer},
     site::Site,
 };
 
@@ -213,12 +213,7 @@ async fn follow_until_quiet(incomplete: usize) -> (Vec<String>, Option<Error>, u
         }
         network::json(json!({"total": 2, "limit": 100, "events": rows}))
     };
-    let client = Client::builder()
-        .endpoint("https://modelarts.test")
-        .project_id(PROJECT)
-        .credentials(Credentials::token("t"))
-        .clock(TestClock::new())
-        .connector(Network(network));
+    let client = client_of(network).clock(TestClock::new());
     let client = client.build().unwrap();
     let job = client.training_jobs().get("job-1").await.unwrap();
     let mut events = job.events().quiet(seconds(0)).follow();

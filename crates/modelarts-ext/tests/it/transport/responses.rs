@@ -7,14 +7,12 @@ use std::{
 };
 
 use futures::TryStreamExt;
-use modelarts_ext::{
-    Client, Credentials, Error, ErrorKind, Job, RetryPolicy, api::BoxFuture, clock::Clock,
-};
+use modelarts_ext::{Client, Error, ErrorKind, Job, RetryPolicy, api::BoxFuture, clock::Clock};
 
 use crate::support::{
     clock::TestClock,
     errors::refused,
-    network::{self, Network},
+    network::{self, client_of},
     server::{PROJECT, Reply, Server, json_answer},
 };
 
@@ -338,13 +336,9 @@ async fn decoding_is_inside_the_time_limit_of_a_call() {
     for (timeout, good) in [(120, false), (3600, true)] {
         let body = body.clone();
         let network = move |_: &reqwest::Request| network::json(&body);
-        let client = Client::builder()
-            .endpoint("https://modelarts.test")
-            .project_id(PROJECT)
-            .credentials(Credentials::token("t"))
+        let client = client_of(network)
             .clock(Ticking::default())
             .timeout(Duration::from_secs(timeout))
-            .connector(Network(network))
             .build()
             .unwrap();
         let call = client.call(|api| {
@@ -379,13 +373,9 @@ async fn a_clock_that_is_set_forward_makes_no_good_answer_late() {
         time.advance(Duration::from_secs(7200));
         network::json(&body)
     };
-    let client = Client::builder()
-        .endpoint("https://modelarts.test")
-        .project_id(PROJECT)
-        .credentials(Credentials::token("t"))
+    let client = client_of(network)
         .clock(clock)
         .timeout(Duration::from_secs(3600))
-        .connector(Network(network))
         .build()
         .unwrap();
     let call = client.call(|api| {

@@ -1,7 +1,9 @@
-//! A create without look-ups.
+//! A create without look-ups, and a stored algorithm.
 
-use modelarts_ext::Client;
+use modelarts_ext::{Client, types::AlgorithmRequest};
 use serde_json::json;
+
+use crate::support::site::Site;
 
 /// A create that makes no other calls, and the response that lists its job.
 pub(super) fn minimal_create(client: &Client) -> (modelarts_ext::CreateJob, String) {
@@ -15,4 +17,19 @@ pub(super) fn minimal_create(client: &Client) -> (modelarts_ext::CreateJob, Stri
         .command("run")
         .without_look_up();
     (create, json!({"total": 1, "items": [job]}).to_string())
+}
+
+/// Creates an algorithm on the emulator; returns its id.
+pub(super) async fn create_algorithm(site: &Site, body: AlgorithmRequest) -> String {
+    let client = &site.client;
+    let algorithm = client
+        .call(|api| {
+            api.create_algorithm()
+                .project_id(client.project_id())
+                .body(body)
+                .send()
+        })
+        .await
+        .unwrap();
+    algorithm.metadata.as_ref().unwrap().id.clone().unwrap()
 }

@@ -4,13 +4,16 @@ use modelarts_emulator::faults::Fault;
 use modelarts_ext::ErrorKind;
 use serde_json::json;
 
-use crate::support::{
-    clock::TestClock,
-    create_job::violations,
-    errors::refused,
-    rule_cases::plain,
-    server::{Server, json_answer},
-    site::Site,
+use crate::{
+    jobs::create::fixtures::create_algorithm,
+    support::{
+        clock::TestClock,
+        create_job::violations,
+        errors::refused,
+        rule_cases::plain,
+        server::{Server, json_answer},
+        site::Site,
+    },
 };
 
 /// The number of requests for algorithms, for flavors, and for creates.
@@ -102,17 +105,7 @@ async fn stored(site: &Site) -> String {
         },
     }))
     .unwrap();
-    let client = &site.client;
-    let algorithm = client
-        .call(|api| {
-            api.create_algorithm()
-                .project_id(client.project_id())
-                .body(body)
-                .send()
-        })
-        .await
-        .unwrap();
-    algorithm.metadata.as_ref().unwrap().id.clone().unwrap()
+    create_algorithm(site, body).await
 }
 
 #[tokio::test]

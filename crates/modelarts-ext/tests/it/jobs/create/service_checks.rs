@@ -4,11 +4,14 @@ use modelarts_emulator::pools::{Pool, PoolKind};
 use modelarts_ext::types::{self};
 use serde_json::json;
 
-use crate::support::{
-    create_job::read,
-    errors::refused,
-    rule_cases::{cases, plain},
-    site::Site,
+use crate::{
+    jobs::create::fixtures::create_algorithm,
+    support::{
+        create_job::read,
+        errors::refused,
+        rule_cases::{cases, plain},
+        site::Site,
+    },
 };
 
 #[tokio::test]
@@ -52,17 +55,7 @@ async fn stored(site: &Site) -> String {
         "metadata": {"name": "stored"},
         "job_config": plain()["algorithm"],
     }));
-    let client = &site.client;
-    let algorithm = client
-        .call(|api| {
-            api.create_algorithm()
-                .project_id(client.project_id())
-                .body(body)
-                .send()
-        })
-        .await
-        .unwrap();
-    algorithm.metadata.as_ref().unwrap().id.clone().unwrap()
+    create_algorithm(site, body).await
 }
 
 /// Advice keeps no job from being made. What the emulator does not have, it refuses with a

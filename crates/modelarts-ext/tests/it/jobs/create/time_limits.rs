@@ -21,8 +21,7 @@ use super::fixtures::minimal_create;
 use crate::support::{
     clock::TestClock,
     errors::refused,
-    network::{self, Network, NetworkReply},
-    server::PROJECT,
+    network::{self, NetworkReply, client_of},
 };
 
 /// A client of a simulated network.
@@ -36,13 +35,9 @@ fn within(
         let body = serde_json::from_slice(body.unwrap_or(b"null")).unwrap();
         network(&format!("{} {path}", request.method()), &body)
     };
-    Client::builder()
-        .endpoint("https://modelarts.test")
-        .project_id(PROJECT)
-        .credentials(Credentials::token("t"))
+    client_of(network)
         .clock(clock.clone())
         .timeout(Duration::from_secs(3600))
-        .connector(Network(network))
 }
 
 #[tokio::test]
