@@ -17,6 +17,15 @@ pub(crate) fn normalise(body: &mut Bytes) {
     }
 }
 
+/// Finds the code and the message of an error body. `None` for a body that is no JSON object.
+#[must_use]
+pub fn find(body: &[u8]) -> Option<(Option<String>, Option<String>)> {
+    let object: Map<String, Value> = serde_json::from_slice(body).ok()?;
+    let error = find_error(&object).unwrap_or(Value::Object(object));
+    let text = |key: &str| Some(error.get(key)?.as_str()?.to_owned());
+    Some((text("error_code"), text("error_msg")))
+}
+
 /// Returns the body as an `ApiError`; `None` when it already is one.
 fn to_api_error(body: &[u8]) -> Option<Value> {
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
@@ -58,12 +67,13 @@ fn page_title(text: &str) -> Option<String> {
 /// Finds the first pair of code and message, in the order of the official SDK, at the top or in a
 /// nested object (IAM answers `{"error": {"code", "message", "title"}}`).
 fn find_error(object: &Map<String, Value>) -> Option<Value> {
-    const PAIRS: [(&str, &str); 5] = [
+    const PAIRS: [(&str, &str); 6] = [
         ("error_code", "error_msg"),
         ("errorCode", "errorMsg"),
         ("error_code", "error_message"),
         ("code", "message"),
         ("error_code", "message"),
+        ("code", "title"),
     ];
     let text = |key: &str| match object.get(key) {
         Some(Value::String(text)) => Some(text.clone()),
@@ -87,7 +97,7 @@ fn find_error(object: &Map<String, Value>) -> Option<Value> {
         .values()
         .find_map(|value| value.as_object().and_then(find_error))
         .or_else(|| {
-            let message = ["error_message", "message", "errorMsg"]
+            let message = ["error_msg", "error_message", "message", "errorMsg"]
                 .into_iter()
                 .find_map(text)?;
             Some(json!({ "error_msg": message }))
@@ -125,6 +135,36 @@ mod tests {
             converted(r#"{"error_message":"only this"}"#),
             json!({"error_msg":"only this"})
         );
+    }
+
+    #[test]
+    fn code_and_message_are_found() {
+        let found = |body: &str| find(body.as_bytes());
+        let some = |text: &str| Some(text.to_owned());
+        for (body, code, message) in [
+            (
+                r#"{"error_code":"A.1","error_msg":"m"}"#,
+                some("A.1"),
+                some("m"),
+            ),
+            (
+                r#"{"error_msg":"only a message"}"#,
+                None,
+                some("only a message"),
+            ),
+            (
+                r#"{"error":{"code":500,"title":"Internal"}}"#,
+                some("500"),
+                some("Internal"),
+            ),
+            (r#"{"error_code":"only a code"}"#, some("only a code"), None),
+            (r#"{"weird":1}"#, None, None),
+        ] {
+            assert_eq!(found(body), Some((code, message)), "{body}");
+        }
+        for body in ["", "[]", "<html>", "{"] {
+            assert_eq!(found(body), None, "{body}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Clouds: the two that serve this API, and the rules in which they differ.
 
 use crate::{
-    config::{endpoints, environment::Environment},
+    config::{endpoints::Service, environment::Environment},
     error::Error,
 };
 
@@ -26,7 +26,7 @@ impl Cloud {
         environment: &Environment,
         endpoint: &str,
     ) -> Result<Option<Self>, Error> {
-        let Some(name) = environment.get(VARIABLE) else {
+        let Some(name) = environment.variable(VARIABLE) else {
             return Ok(None);
         };
         let Some(cloud) = [Self::Huawei, Self::Otc]
@@ -69,7 +69,7 @@ impl Cloud {
     /// that of the address of IAM, else the default.
     pub(crate) fn detect(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
         Self::from_address(endpoint)
-            .or_else(|| Self::from_address(&endpoints::iam(region?)?))
+            .or_else(|| Self::from_address(&Service::Iam.default_endpoint(region?)?))
             .or_else(|| Self::from_address(iam?))
             .unwrap_or_default()
     }

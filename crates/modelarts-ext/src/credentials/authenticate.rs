@@ -8,7 +8,7 @@ use reqwest::{
 };
 
 use crate::{
-    credentials::{CredentialKind, Credentials},
+    credentials::{CredentialKind, Credentials, Keys},
     error::Error,
     http::signing::{self, SigningScheme},
 };
@@ -75,41 +75,27 @@ impl Authentication<'_> {
         credentials: &Credentials,
         now: SystemTime,
     ) -> Result<Option<String>, Error> {
-        match &*credentials.0 {
-            CredentialKind::Token(token) => {
-                let headers = request.headers_mut();
-                headers.append(&AUTH_TOKEN, secret_header("token", token)?);
-                if let Some(project_id) = self.project_id {
-                    headers.append(&PROJECT_ID, project_id.clone());
-                }
-                Ok(None)
-            }
-            CredentialKind::Keys {
-                access_key,
-                secret_key,
-                security_token,
-            } => self
-                .sign(
-                    request,
-                    now,
-                    access_key,
-                    secret_key,
-                    security_token.as_deref(),
-                )
-                .map(Some),
+        let headers = request.headers_mut();
+        if let Some(project_id) = self.project_id {
+            headers.append(&PROJECT_ID, project_id.clone());
         }
+        let keys = match &*credentials.0 {
+            CredentialKind::Token(token) => {
+                headers.append(&AUTH_TOKEN, secret_header("token", token.expose())?);
+                return Ok(None);
+            }
+            CredentialKind::Keys(keys) => keys,
+        };
+        headers.append(&DATE, header(signing::DATE, signing::date(now))?);
+        if let Some(token) = &keys.security_token {
+            let token = secret_header("security token", token.expose())?;
+            headers.append(&SECURITY_TOKEN, token);
+        }
+        self.sign(request, keys).map(Some)
     }
 
     /// Signs a request in place. Returns the canonical request.
-    fn sign(
-        &self,
-        request: &mut Request,
-        now: SystemTime,
-        access_key: &str,
-        secret_key: &str,
-        security_token: Option<&str>,
-    ) -> Result<String, Error> {
-        let date = signing::date(now);
+    fn sign(&self, request: &mut Request, keys: &Keys) -> Result<String, Error> {
         let url = request.url();
         let host = match (url.host_str(), url.port()) {
             (Some(host), Some(port)) => format!("{host}:{port}").into(),
@@ -118,18 +104,11 @@ impl Authentication<'_> {
         };
         let mut headers = Vec::with_capacity(5);
         headers.push(("host", host));
-        headers.push((signing::DATE, date.as_str().into()));
-        if let Some(project_id) = self.project_id {
-            let project_id = project_id.to_str().unwrap_or_default();
-            headers.push((PROJECT_ID.as_str(), project_id.into()));
-        }
-        if let Some(token) = security_token {
-            headers.push((SECURITY_TOKEN.as_str(), token.into()));
-        }
-        if let Some(kind) = request.headers().get(&CONTENT_TYPE)
-            && let Ok(kind) = kind.to_str()
-        {
-            headers.push((CONTENT_TYPE.as_str(), kind.into()));
+        for name in [&DATE, &PROJECT_ID, &SECURITY_TOKEN, &CONTENT_TYPE] {
+            let value = request.headers().get(name);
+            if let Some(value) = value.and_then(|value| value.to_str().ok()) {
+                headers.push((name.as_str(), value.into()));
+            }
         }
         let query: Vec<(String, String)> = match url.query() {
             Some(_) => url.query_pairs().into_owned().collect(),
@@ -144,8 +123,8 @@ impl Authentication<'_> {
                 headers: &headers,
                 body: body.unwrap_or_default(),
             },
-            access_key,
-            secret_key,
+            keys.access_key.expose(),
+            keys.secret_key.expose(),
             self.signing,
         );
         drop(headers);
@@ -153,18 +132,8 @@ impl Authentication<'_> {
             // The query must be sent as it was signed.
             request.url_mut().set_query(Some(&signature.query));
         }
-        let headers = request.headers_mut();
-        headers.append(&DATE, header(signing::DATE, date)?);
-        if let Some(project_id) = self.project_id {
-            headers.append(&PROJECT_ID, project_id.clone());
-        }
-        if let Some(token) = security_token {
-            headers.append(&SECURITY_TOKEN, secret_header("security token", token)?);
-        }
-        headers.append(
-            AUTHORIZATION,
-            secret_header("signature", signature.authorization)?,
-        );
+        let authorization = secret_header("signature", signature.authorization)?;
+        request.headers_mut().append(AUTHORIZATION, authorization);
         Ok(signature.canonical_request)
     }
 }

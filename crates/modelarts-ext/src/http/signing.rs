@@ -134,23 +134,21 @@ pub(crate) fn sign(
             false => Cow::Borrowed(*name),
         };
         let value = match scoped {
-            true => join_blanks(value).into(),
+            true => value
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .into(),
             false => value.trim().into(),
         };
         headers.push((name, value));
     }
     headers.sort();
     let header = |wanted: &str| {
-        headers
-            .iter()
-            .find(|(name, _)| name == wanted)
-            .map_or("", |(_, value)| value.as_ref())
+        let found = headers.iter().find(|(name, _)| name == wanted);
+        found.map_or("", |(_, value)| value.as_ref())
     };
-    let query = if scoped {
-        scoped_query(request.query)
-    } else {
-        canonical_query(request.query)
-    };
+    let query = canonical_query(request.query, scoped);
     let hash: Cow<'_, str> = match header(CONTENT_SHA256) {
         _ if request.body.is_empty() => EMPTY_SHA256.into(),
         "" => hex(&Sha256::digest(request.body)).into(),
@@ -223,29 +221,19 @@ pub(crate) fn sign(
 /// general formatter is much larger.
 pub(crate) fn date(time: SystemTime) -> String {
     let time = Offset::UTC.to_datetime(Timestamp::try_from(time).unwrap_or_default());
-    let year = time.year();
-    let mut date = String::with_capacity(16);
-    two_digits(&mut date, year / 100);
-    two_digits(&mut date, year % 100);
-    two_digits(&mut date, time.month().into());
-    two_digits(&mut date, time.day().into());
-    date.push('T');
-    two_digits(&mut date, time.hour().into());
-    two_digits(&mut date, time.minute().into());
-    two_digits(&mut date, time.second().into());
-    date.push('Z');
+    let parts = [
+        time.month(),
+        time.day(),
+        time.hour(),
+        time.minute(),
+        time.second(),
+    ];
+    let digits = parts.iter().fold(i64::from(time.year()), |digits, part| {
+        digits * 100 + i64::from(*part)
+    });
+    let mut date = format!("{digits:014}Z");
+    date.insert(8, 'T');
     date
-}
-
-fn two_digits(text: &mut String, number: i16) {
-    for digit in [number / 10, number] {
-        let digit = u8::try_from(digit.rem_euclid(10)).unwrap_or_default();
-        text.push(char::from(b'0' + digit));
-    }
-}
-
-fn join_blanks(value: &str) -> String {
-    value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
@@ -293,39 +281,26 @@ fn canonical_path(path: &str) -> Cow<'_, str> {
     canonical.into()
 }
 
-/// The canonical query: sorted by name, then value, before it is encoded.
-pub(crate) fn canonical_query(query: &[(String, String)]) -> String {
+/// The canonical query: sorted by name, then value, before it is encoded. In the scoped dialect it
+/// is sorted afterwards, ignoring the case of names.
+pub(crate) fn canonical_query(query: &[(String, String)], scoped: bool) -> String {
     let mut query: Vec<_> = query.iter().collect();
     query.sort();
-    query
-        .into_iter()
-        .map(|(name, value)| {
-            format!(
-                "{}={}",
-                utf8_percent_encode(name, RESERVED),
-                utf8_percent_encode(value, RESERVED)
-            )
-        })
-        .collect::<Vec<_>>()
-        .join("&")
-}
-
-/// The canonical query of the scoped dialect: encoded, then sorted ignoring case.
-fn scoped_query(query: &[(String, String)]) -> String {
-    let encode = |text: &str| utf8_percent_encode(text, RESERVED).to_string();
+    let encode = |text| Cow::from(utf8_percent_encode(text, RESERVED));
     let mut query: Vec<_> = query
-        .iter()
-        .map(|(name, value)| {
-            let name = encode(name);
-            (name.to_ascii_lowercase(), name, encode(value))
-        })
-        .collect();
-    query.sort();
-    query
         .into_iter()
-        .map(|(_, name, value)| format!("{name}={value}"))
-        .collect::<Vec<_>>()
-        .join("&")
+        .map(|(name, value)| (encode(name), encode(value)))
+        .collect();
+    if scoped {
+        query.sort_by_cached_key(|(name, value)| {
+            (name.to_ascii_lowercase(), name.clone(), value.clone())
+        });
+    }
+    let pairs: Vec<_> = query
+        .iter()
+        .map(|(name, value)| [name, "=", value].concat())
+        .collect();
+    pairs.join("&")
 }
 
 #[cfg(test)]
