@@ -17,22 +17,22 @@ pub(crate) fn normalise(body: &mut Bytes) {
     }
 }
 
-/// Finds the code and the message of an error body. `None` for a body that is no JSON object.
+/// Finds the code and the message of an error body, in any shape that the service, its gateway and
+/// IAM use. A body that is not a JSON object is the message itself, or its excerpt.
 #[must_use]
-pub fn find(body: &[u8]) -> Option<(Option<String>, Option<String>)> {
-    let object: Map<String, Value> = serde_json::from_slice(body).ok()?;
-    let error = find_error(&object).unwrap_or(Value::Object(object));
-    let text = |key: &str| Some(error.get(key)?.as_str()?.to_owned());
-    Some((text("error_code"), text("error_msg")))
+pub fn find(body: &[u8]) -> (Option<String>, Option<String>) {
+    let error = match serde_json::from_slice(body) {
+        Ok(Value::Object(object)) => find_error(&object).unwrap_or(Value::Object(object)),
+        _ => text_error(body),
+    };
+    let text = |name: &str| error.get(name)?.as_str().map(str::to_owned);
+    (text("error_code"), text("error_msg"))
 }
 
 /// Returns the body as an `ApiError`; `None` when it already is one.
 fn to_api_error(body: &[u8]) -> Option<Value> {
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
-        let text = String::from_utf8_lossy(body);
-        let message = page_title(&text).unwrap_or_else(|| text.trim().to_owned());
-        let excerpt: String = message.chars().take(EXCERPT).collect();
-        return Some(json!({ "error_msg": excerpt }));
+        return Some(text_error(body));
     };
     let has = |key: &str| object.get(key).is_some_and(Value::is_string);
     if has("error_code") || has("error_msg") {
@@ -43,6 +43,14 @@ fn to_api_error(body: &[u8]) -> Option<Value> {
         let excerpt: String = text.chars().take(EXCERPT).collect();
         json!({ "error_msg": excerpt })
     }))
+}
+
+/// Returns the error of a body that is text.
+fn text_error(body: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(body);
+    let message = page_title(&text).unwrap_or_else(|| text.trim().to_owned());
+    let excerpt: String = message.chars().take(EXCERPT).collect();
+    json!({ "error_msg": excerpt })
 }
 
 /// Returns the title of an HTML page as a message.
@@ -138,33 +146,28 @@ mod tests {
     }
 
     #[test]
-    fn code_and_message_are_found() {
-        let found = |body: &str| find(body.as_bytes());
-        let some = |text: &str| Some(text.to_owned());
-        for (body, code, message) in [
-            (
-                r#"{"error_code":"A.1","error_msg":"m"}"#,
-                some("A.1"),
-                some("m"),
-            ),
-            (
-                r#"{"error_msg":"only a message"}"#,
-                None,
-                some("only a message"),
-            ),
-            (
-                r#"{"error":{"code":500,"title":"Internal"}}"#,
-                some("500"),
-                some("Internal"),
-            ),
-            (r#"{"error_code":"only a code"}"#, some("only a code"), None),
-            (r#"{"weird":1}"#, None, None),
-        ] {
-            assert_eq!(found(body), Some((code, message)), "{body}");
-        }
-        for body in ["", "[]", "<html>", "{"] {
-            assert_eq!(found(body), None, "{body}");
-        }
+    fn code_and_message_are_found_in_any_shape() {
+        let found = |body: &str| {
+            let (code, message) = find(body.as_bytes());
+            (code.unwrap_or_default(), message.unwrap_or_default())
+        };
+        let pair = |code: &str, message: &str| (code.to_owned(), message.to_owned());
+        assert_eq!(
+            found(r#"{"error":{"code":401,"message":"no"}}"#),
+            pair("401", "no")
+        );
+        assert_eq!(
+            found(r#"{"error_code":"X.1","error_msg":"m"}"#),
+            pair("X.1", "m")
+        );
+        assert_eq!(found(r#"{"error_msg":"m"}"#), pair("", "m"));
+        assert_eq!(found(r#"{"error_code":"X.1"}"#), pair("X.1", ""));
+        assert_eq!(
+            found(r#"{"error":{"code":500,"title":"Internal"}}"#),
+            pair("500", "Internal")
+        );
+        assert_eq!(found("upstream down\n"), pair("", "upstream down"));
+        assert_eq!(find(b"{}"), (None, None));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::{
     error::Error,
     http::{
         connection::{self, AGENT},
-        url::{is_base, is_loopback, with_scheme, without_secrets},
+        url::{is_base, is_encrypted, is_loopback, with_scheme, without_secrets},
     },
     pagination::offset::DetectedOffsets,
     transport::{HttpTransport, Shared, connector::ReqwestConnector},
@@ -122,14 +122,7 @@ impl ClientBuilder {
         let endpoint = self.find_endpoint(&environment, region.as_deref())?;
         let loopback = is_loopback(&endpoint);
         let secure = match endpoint.scheme() {
-            "https" => true,
-            "http" if loopback => false,
-            "http" => {
-                return Err(Error::config(format!(
-                    "the endpoint {endpoint} is not https; over http every secret of a request \
-                     can be read on the way, so that is only for this machine"
-                )));
-            }
+            "https" | "http" => is_encrypted(&endpoint, "")?,
             other => {
                 return Err(Error::config(format!(
                     "the endpoint has the scheme {other}; it must be https"

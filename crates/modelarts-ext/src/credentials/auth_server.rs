@@ -16,7 +16,7 @@ use crate::{
     error::{Error, ErrorKind, call_summary::CallSummary, chain_message, mask::Mask},
     http::{
         body, headers,
-        url::{is_base, is_loopback, with_scheme},
+        url::{is_base, is_encrypted, with_scheme},
     },
 };
 
@@ -59,15 +59,7 @@ impl AuthServer {
 
     /// Checks the address, which must be https unless it is on this machine.
     pub(super) fn check(&self) -> Result<(), Error> {
-        let url = self.url("")?;
-        if url.scheme() == "https" || is_loopback(&url) {
-            return Ok(());
-        }
-        Err(Error::config(format!(
-            "the endpoint {url} of {} is not https; over http every secret of a request can be \
-             read on the way, so that is only for this machine",
-            self.name
-        )))
+        is_encrypted(&self.url("")?, &format!(" of {}", self.name)).map(drop)
     }
 
     /// The URL of a path of the service.
@@ -178,13 +170,16 @@ impl AuthServer {
         let mut body = reply.body.clone();
         // The body of a success is not masked yet.
         reply.mask.mask_body(&mut body);
-        let (code, reason) = error_body::find(&body).unwrap_or_else(|| {
-            let text = String::from_utf8_lossy(&body);
-            (
-                None,
-                Some(text.trim().chars().take(EXCERPT_CHARS).collect()),
-            )
-        });
+        let (code, reason) = match serde_json::from_slice(&body) {
+            Ok(Value::Object(_)) => error_body::find(&body),
+            _ => {
+                let text = String::from_utf8_lossy(&body);
+                (
+                    None,
+                    Some(text.trim().chars().take(EXCERPT_CHARS).collect()),
+                )
+            }
+        };
         let reason = match reason.filter(|reason| !reason.is_empty()) {
             _ if reply.status.is_redirection() => {
                 "it redirects, which is not followed; check its address".to_owned()

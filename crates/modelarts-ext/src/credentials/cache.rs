@@ -117,14 +117,14 @@ struct Inner {
     state: Mutex<State>,
 }
 
-type Renewal = Shared<BoxFuture<'static, Result<Credentials, Error>>>;
+type Renewal = BoxFuture<'static, Result<Credentials, Error>>;
 
 #[derive(Default)]
 struct State {
     cached: Option<CachedCredentials>,
     project_id: Option<String>,
     /// The renewal in progress. It lives as long as a call waits for it.
-    renewal: Option<WeakShared<BoxFuture<'static, Result<Credentials, Error>>>>,
+    renewal: Option<WeakShared<Renewal>>,
     /// An error that is returned without a request, and the end of that time.
     rejection: Option<(Error, SystemTime)>,
 }
@@ -158,7 +158,7 @@ impl CachedCredentials {
 enum Lookup {
     Fresh(Credentials),
     Renewal {
-        renewal: Renewal,
+        renewal: Shared<Renewal>,
         /// `true` if the old credentials are valid.
         is_early: bool,
     },

@@ -46,8 +46,8 @@ pub(crate) fn find(
     let mut reasons = Vec::new();
     for source in SOURCES {
         match source(environment, hints)? {
-            Ok(found) => return Ok(Ok(found)),
-            Err(reason) => reasons.push(reason),
+            Lookup::Found(found) => return Ok(Ok(found)),
+            Lookup::NotFound(reason) => reasons.push(reason),
         }
     }
     Ok(Err(Error::config(format!(
@@ -71,7 +71,9 @@ fn find_oidc(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> 
     const STS: &str = "HUAWEICLOUD_SDK_STS_ENDPOINT";
 
     let Some((set, _)) = environment.first(&[PROVIDER, AGENCY, TOKEN, FILE]) else {
-        return Ok(Err("the variables HUAWEICLOUD_OIDC_*: not set".to_owned()));
+        return Ok(Lookup::NotFound(
+            "the variables HUAWEICLOUD_OIDC_*: not set".to_owned(),
+        ));
     };
     let need = |name| {
         let value = environment.variable(name);
@@ -106,11 +108,11 @@ fn find_oidc(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> 
     if let Some(policy) = environment.variable("HUAWEICLOUD_OIDC_POLICY") {
         login = login.policy(policy);
     }
-    if let Some(ids) = environment.variable("HUAWEICLOUD_OIDC_POLICY_IDS") {
-        let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty());
-        login = login.policy_ids(ids);
-    }
-    FoundCredentials::new("the variables HUAWEICLOUD_OIDC_*:", login.into_provider()).map(Ok)
+    let ids = environment.variable("HUAWEICLOUD_OIDC_POLICY_IDS");
+    let ids = ids.as_deref().unwrap_or_default().split(',').map(str::trim);
+    login = login.policy_ids(ids.filter(|id| !id.is_empty()));
+    FoundCredentials::new("the variables HUAWEICLOUD_OIDC_*:", login.into_provider())
+        .map(Lookup::Found)
 }
 
 /// Reads the keys in two variables; `None` if neither is set.
@@ -146,8 +148,8 @@ fn find_keys(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
         "HUAWEICLOUD_SDK_SK",
         &["HUAWEICLOUD_SDK_SECURITY_TOKEN"],
     )?;
-    let reason = || "HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK: not set".to_owned();
-    Ok(found.ok_or_else(reason))
+    let reason = "HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK: not set";
+    Ok(found.map_or_else(|| Lookup::NotFound(reason.to_owned()), Lookup::Found))
 }
 
 /// The names that tools for Open Telekom Cloud use.
@@ -163,17 +165,18 @@ fn find_openstack(environment: &Environment, hints: &Hints) -> Result<Lookup, Er
     for (access_key, secret_key) in OPENSTACK_KEYS {
         let tokens = ["OS_SECURITY_TOKEN", "OS_AKSK_SECURITY_TOKEN"];
         if let Some(found) = find_key_pair(environment, access_key, secret_key, &tokens)? {
-            return Ok(Ok(found));
+            return Ok(Lookup::Found(found));
         }
     }
     if let Some((name, token)) = environment.first(&["OS_AUTH_TOKEN", "OS_TOKEN"]) {
-        return FoundCredentials::new(&format!("{name}:"), Credentials::token(token)).map(Ok);
+        return FoundCredentials::new(&format!("{name}:"), Credentials::token(token))
+            .map(Lookup::Found);
     }
     let (name, user) = environment.first(&["OS_USERNAME", "OS_USER_ID"]).unzip();
     let name = name.unwrap_or("OS_USERNAME");
     let password = (PASSWORD, environment.variable(PASSWORD));
     let Some((user, password)) = pair((name, user), password, missing_variable)? else {
-        return Ok(Err(
+        return Ok(Lookup::NotFound(
             "OS_ACCESS_KEY and OS_SECRET_KEY, OS_AUTH_TOKEN, OS_USERNAME and OS_PASSWORD: not set"
                 .to_owned(),
         ));
@@ -199,16 +202,16 @@ fn find_openstack(environment: &Environment, hints: &Hints) -> Result<Lookup, Er
         project: Some(project.ok_or_else(|| missing("OS_PROJECT_NAME or OS_PROJECT_ID"))?),
     };
     let place = format!("{name} and {PASSWORD}:");
-    FoundCredentials::new(&place, login.into_provider()).map(Ok)
+    FoundCredentials::new(&place, login.into_provider()).map(Lookup::Found)
 }
 
 fn find_metadata(_: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     match &hints.metadata {
         Some(metadata) => {
             let provider = metadata.clone().into_provider();
-            FoundCredentials::new("the metadata service:", provider).map(Ok)
+            FoundCredentials::new("the metadata service:", provider).map(Lookup::Found)
         }
-        None => Ok(Err(
+        None => Ok(Lookup::NotFound(
             "the metadata service of a cloud server: not asked unless metadata() is called"
                 .to_owned(),
         )),
@@ -219,7 +222,7 @@ fn find_metadata(_: &Environment, hints: &Hints) -> Result<Lookup, Error> {
 fn find_pod_identity(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     const VARIABLE: &str = "HC_CONTAINER_CREDENTIALS_FULL_URI";
 
-    Ok(Err(match environment.variable(VARIABLE) {
+    Ok(Lookup::NotFound(match environment.variable(VARIABLE) {
         Some(_) => format!(
             "{VARIABLE}: it is set, and the identity of pods is not supported; call \
              credentials() with a provider of your own"

@@ -85,7 +85,7 @@ impl Auth {
 pub(super) fn find_named(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     match environment.variable(CLOUD) {
         Some(name) => find(environment, hints, Some(&name)),
-        None => Ok(Err(format!("{CLOUD}: not set"))),
+        None => Ok(Lookup::NotFound(format!("{CLOUD}: not set"))),
     }
 }
 
@@ -108,7 +108,7 @@ fn find(environment: &Environment, hints: &Hints, name: Option<&str>) -> Result<
         };
         return match name {
             Some(name) => Err(Error::config(format!("{CLOUD} is {name:?}, but {nowhere}"))),
-            None => Ok(Err(nowhere)),
+            None => Ok(Lookup::NotFound(nowhere)),
         };
     };
     let place = path.display();
@@ -116,9 +116,13 @@ fn find(environment: &Environment, hints: &Hints, name: Option<&str>) -> Result<
     let name = match (name, all.as_slice()) {
         (Some(name), _) => name,
         (None, [only]) => only,
-        (None, []) => return Ok(Err(format!("{place}: there is no cloud in it"))),
+        (None, []) => {
+            return Ok(Lookup::NotFound(format!(
+                "{place}: there is no cloud in it"
+            )));
+        }
         (None, several) => {
-            return Ok(Err(format!(
+            return Ok(Lookup::NotFound(format!(
                 "{place}: there are several clouds in it ({}); set {CLOUD}",
                 several.join(", ")
             )));
@@ -145,7 +149,7 @@ fn find(environment: &Environment, hints: &Hints, name: Option<&str>) -> Result<
         let more = more.value.and_then(|more| more.auth).unwrap_or_default();
         auth = more.or(auth);
     }
-    make_credentials(&place, cloud, auth, environment, hints).map(Ok)
+    make_credentials(&place, cloud, auth, environment, hints).map(Lookup::Found)
 }
 
 /// Creates credentials from the settings of a cloud.

@@ -72,7 +72,9 @@ impl Oidc {
         agency: impl Into<String>,
         file: impl Into<PathBuf>,
     ) -> Self {
-        Self::with_token(sts, provider, agency, Token::File(file.into()))
+        let mut keys = Self::from_token(sts, provider, agency, "");
+        keys.token = Token::File(file.into());
+        keys
     }
 
     /// Uses an identity token as text. The keys cannot be renewed after it has expired.
@@ -82,18 +84,9 @@ impl Oidc {
         agency: impl Into<String>,
         token: impl Into<String>,
     ) -> Self {
-        Self::with_token(sts, provider, agency, Token::Text(Secret::new(token)))
-    }
-
-    fn with_token(
-        sts: impl Into<String>,
-        provider: impl Into<String>,
-        agency: impl Into<String>,
-        token: Token,
-    ) -> Self {
         Self {
             sts: AuthServer::new("STS", sts),
-            token,
+            token: Token::Text(Secret::new(token)),
             request: KeyRequest {
                 provider_urn: provider.into(),
                 agency_urn: agency.into(),

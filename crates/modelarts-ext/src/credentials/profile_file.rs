@@ -21,7 +21,7 @@ pub(super) fn find(environment: &Environment, _: &Hints) -> Result<Lookup, Error
     let usual = environment.home.as_ref();
     let usual = usual.map(|home| home.join(".huaweicloud/credentials"));
     let Some((path, text)) = files::find(environment, FILE, usual.as_slice())? else {
-        return Ok(Err(match usual {
+        return Ok(Lookup::NotFound(match usual {
             Some(path) => format!("{}: there is no such file", path.display()),
             None => format!(
                 "~/.huaweicloud/credentials: there is no home directory, and {FILE} is not set"
@@ -31,7 +31,9 @@ pub(super) fn find(environment: &Environment, _: &Hints) -> Result<Lookup, Error
     let place = path.display();
     let section = parse(&text).map_err(|error| Error::config(format!("{place}: {error}")))?;
     let Some((line, values)) = section else {
-        return Ok(Err(format!("{place}: there is no section [{SECTION}]")));
+        return Ok(Lookup::NotFound(format!(
+            "{place}: there is no section [{SECTION}]"
+        )));
     };
     files::warn_if_open(&path);
     let get = |key| values.get(key).filter(|value| !value.is_empty()).cloned();
@@ -52,7 +54,7 @@ pub(super) fn find(environment: &Environment, _: &Hints) -> Result<Lookup, Error
     let (access_key, secret_key) = keys.ok_or_else(|| failed("has neither ak nor sk"))?;
     let token = get("security_token");
     let credentials = Credentials::with_security_token(access_key, secret_key, token);
-    Ok(Ok(FoundCredentials {
+    Ok(Lookup::Found(FoundCredentials {
         project: ProjectRef {
             id: get("project_id"),
             name: None,
@@ -62,10 +64,13 @@ pub(super) fn find(environment: &Environment, _: &Hints) -> Result<Lookup, Error
     }))
 }
 
-/// Parses the section of an INI file: the number of its line, and its values by their keys in lower
-/// case. A value is the whole text after `=` or `:`, so that secrets can contain `%` and `#`.
-fn parse(text: &str) -> Result<Option<(usize, BTreeMap<String, String>)>, String> {
-    let mut found = None;
+/// The number of the line of a section, and its values by their keys in lower case.
+type Section = (usize, BTreeMap<String, String>);
+
+/// Parses an INI file and returns the section. A value is the whole text after `=` or `:`, so that
+/// secrets can contain `%` and `#`.
+fn parse(text: &str) -> Result<Option<Section>, String> {
+    let mut found: Option<Section> = None;
     let mut is_inside = false;
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
         if line.is_empty() || line.starts_with(['#', ';']) {

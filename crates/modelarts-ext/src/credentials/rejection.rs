@@ -22,7 +22,7 @@ pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     if !matches!(status.as_u16(), 401 | 403) {
         return None;
     }
-    let (code, message) = error_body::find(body)?;
+    let (code, message) = error_body::find(body);
     let message = message.unwrap_or_default();
     if let Some((_, server)) = message.split_once("server time:") {
         return Some(Rejection::Clock {

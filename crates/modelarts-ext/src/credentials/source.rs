@@ -37,8 +37,12 @@ impl Hints {
     }
 }
 
-/// Credentials of one source, or the reason why it has none.
-pub(super) type Lookup = Result<FoundCredentials, String>;
+/// The result of searching one source.
+pub(super) enum Lookup {
+    Found(FoundCredentials),
+    /// There are none, for this reason.
+    NotFound(String),
+}
 
 /// Credentials with the settings of their source.
 #[derive(Clone, Debug)]
@@ -70,14 +74,11 @@ impl FoundCredentials {
     }
 }
 
-/// A setting with its name in messages.
-pub(super) type Setting<'a> = (&'a str, Option<String>);
-
 /// The values of two settings that require each other; `None` if neither is set. `missing` makes
 /// the error for a name that is set and another one that is not.
 pub(super) fn pair(
-    (one, first): Setting<'_>,
-    (other, second): Setting<'_>,
+    (one, first): (&str, Option<String>),
+    (other, second): (&str, Option<String>),
     missing: impl FnOnce(&str, &str) -> Error,
 ) -> Result<Option<(String, String)>, Error> {
     match (first, second) {

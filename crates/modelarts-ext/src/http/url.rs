@@ -2,6 +2,8 @@
 
 use reqwest::Url;
 
+use crate::error::Error;
+
 /// Returns an address with `https`, if it has no scheme.
 pub(crate) fn with_scheme(address: &str) -> String {
     let address = address.trim();
@@ -35,4 +37,17 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
         Some(url::Host::Ipv6(address)) => address.is_loopback(),
         None => false,
     }
+}
+
+/// Returns `true` for https, and `false` for http on this machine. Other addresses are an error,
+/// which `service` completes.
+pub(crate) fn is_encrypted(url: &Url, service: &str) -> Result<bool, Error> {
+    let is_https = url.scheme() == "https";
+    if is_https || is_loopback(url) {
+        return Ok(is_https);
+    }
+    Err(Error::config(format!(
+        "the endpoint {url}{service} is not https; over http every secret of a request can be \
+         read on the way, so that is only for this machine"
+    )))
 }
