@@ -8,7 +8,7 @@ use std::{
 
 use futures::{
     FutureExt,
-    future::{Either, Shared, WeakShared, select},
+    future::{Either, WeakShared, select},
 };
 use modelarts_api::BoxFuture;
 
@@ -154,16 +154,6 @@ impl CachedCredentials {
     }
 }
 
-/// Credentials that can be used now, or the renewal that is needed first.
-enum Lookup {
-    Fresh(Credentials),
-    Renewal {
-        renewal: Shared<Renewal>,
-        /// `true` if the old credentials are valid.
-        is_early: bool,
-    },
-}
-
 impl CachedProvider {
     /// Creates a provider of the credentials of `source`.
     pub fn new(source: impl FetchCredentials) -> Self {
@@ -173,34 +163,45 @@ impl CachedProvider {
         }))
     }
 
-    /// Returns the cached credentials or a renewal; an error for the time after a rejection.
-    fn lookup(&self, context: &ProviderContext) -> Result<Lookup, Error> {
-        let mut state = self.0.lock();
-        let now = context.clock.now();
-        let pending = state.renewal.as_ref().and_then(WeakShared::upgrade);
+    /// Returns the cached credentials, or those of a renewal.
+    async fn get(&self, context: &ProviderContext) -> Result<Credentials, Error> {
         let mut is_early = false;
-        if let Some(cached) = state.valid(now) {
-            if pending.is_some() || cached.renew_at.is_none_or(|at| now < at) {
-                return Ok(Lookup::Fresh(cached.credentials.clone()));
+        let renewal = {
+            let mut state = self.0.lock();
+            let now = context.clock.now();
+            let pending = state.renewal.as_ref().and_then(WeakShared::upgrade);
+            if let Some(cached) = state.valid(now) {
+                if pending.is_some() || cached.renew_at.is_none_or(|at| now < at) {
+                    return Ok(cached.credentials.clone());
+                }
+                // If the renewing call is dropped, other calls keep using the old ones.
+                cached.postpone(now, Duration::ZERO);
+                is_early = true;
+            } else if let Some((error, until)) = &state.rejection
+                && let Ok(left) = until.duration_since(now)
+                && !left.is_zero()
+            {
+                // A `Retry-After` in the error is reduced to the remaining time.
+                let left = error.retry_after().map(|_| left);
+                return Err(error.clone().with_retry_after(left));
             }
-            // If the renewing call is dropped, other calls keep using the old ones.
-            cached.postpone(now, Duration::ZERO);
-            is_early = true;
-        } else if let Some((error, until)) = &state.rejection
-            && let Ok(left) = until.duration_since(now)
-            && !left.is_zero()
-        {
-            // A `Retry-After` in the error is reduced to the remaining time.
-            let left = error.retry_after().map(|_| left);
-            return Err(error.clone().with_retry_after(left));
+            pending.unwrap_or_else(|| {
+                let (inner, context) = (Arc::clone(&self.0), context.clone());
+                let renewal = async move { inner.fetch(&context).await }.boxed().shared();
+                state.renewal = renewal.downgrade();
+                renewal
+            })
+        };
+        if is_early {
+            let timeout = context.clock.sleep(RENEWAL_TIMEOUT);
+            if let Either::Left((result, _)) = select(renewal.clone(), timeout).await {
+                return result;
+            }
+            if let Some(cached) = self.0.lock().valid(context.clock.now()) {
+                return Ok(cached.credentials.clone());
+            }
         }
-        let renewal = pending.unwrap_or_else(|| {
-            let (inner, context) = (Arc::clone(&self.0), context.clone());
-            let renewal = async move { inner.fetch(&context).await }.boxed().shared();
-            state.renewal = renewal.downgrade();
-            renewal
-        });
-        Ok(Lookup::Renewal { renewal, is_early })
+        renewal.await
     }
 }
 
@@ -289,31 +290,12 @@ impl ProvideCredentials for CachedProvider {
         &'a self,
         context: &'a ProviderContext,
     ) -> BoxFuture<'a, Result<Credentials, Error>> {
-        Box::pin(async move {
-            let (renewal, is_early) = match self.lookup(context)? {
-                Lookup::Fresh(credentials) => return Ok(credentials),
-                Lookup::Renewal { renewal, is_early } => (renewal, is_early),
-            };
-            if is_early {
-                let timeout = context.clock.sleep(RENEWAL_TIMEOUT);
-                if let Either::Left((result, _)) = select(renewal.clone(), timeout).await {
-                    return result;
-                }
-                if let Some(cached) = self.0.lock().valid(context.clock.now()) {
-                    return Ok(cached.credentials.clone());
-                }
-            }
-            renewal.await
-        })
+        Box::pin(self.get(context))
     }
 
     fn renew(&self, rejected: &Credentials) -> bool {
-        let mut state = self.0.lock();
-        if let Some(cached) = &state.cached
-            && cached.credentials.0 == rejected.0
-        {
-            state.cached = None;
-        }
+        let is_rejected = |cached: &mut CachedCredentials| cached.credentials.0 == rejected.0;
+        self.0.lock().cached.take_if(is_rejected);
         true
     }
 

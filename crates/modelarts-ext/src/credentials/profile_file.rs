@@ -86,6 +86,7 @@ fn parse(text: &str) -> Result<Option<Section>, String> {
             continue;
         }
         let pair = line.split_once(['=', ':']);
+        let pair = pair.filter(|(key, _)| !key.trim().is_empty());
         let (key, value) =
             pair.ok_or_else(|| format!("line {number} is not of the form key = value"))?;
         if let Some((_, values)) = found.as_mut().filter(|_| is_inside) {
