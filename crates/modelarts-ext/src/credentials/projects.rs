@@ -7,7 +7,7 @@ use crate::{
     credentials::{
         Credentials, ProviderContext,
         auth_server::{AuthServer, TIMEOUT},
-        authenticate::Authentication,
+        authenticate::authenticate,
         rejection::{self, Rejection},
     },
     error::{Error, mask::Mask},
@@ -85,10 +85,6 @@ async fn list_projects(
     signing: &SigningScheme,
     name: Option<&str>,
 ) -> Result<(Vec<Project>, Mask), Error> {
-    let authentication = Authentication {
-        signing,
-        project_id: None,
-    };
     let send = async |now| {
         let mut url = iam.url("/v3/projects")?;
         if let Some(name) = name {
@@ -96,7 +92,7 @@ async fn list_projects(
             url.set_query(Some(&signing::canonical_query(&query, false)));
         }
         let mut request = Request::new(Method::GET, url);
-        authentication.apply(&mut request, credentials, now)?;
+        authenticate(&mut request, credentials, signing, None, now)?;
         iam.send(context, request, TIMEOUT, &credentials.secrets())
             .await
     };
