@@ -107,5 +107,12 @@ mod tests {
             None
         );
         assert_eq!(parse(StatusCode::UNAUTHORIZED, b"<html>"), None);
+        // IAM nests the error; a code needs no message.
+        for body in [
+            r#"{"error":{"code":"APIGW.0307","message":"The token must be updated"}}"#,
+            r#"{"error_code":"APIGW.0307"}"#,
+        ] {
+            assert_eq!(parse(StatusCode::UNAUTHORIZED, body.as_bytes()), expired);
+        }
     }
 }
