@@ -29,15 +29,14 @@ impl Cloud {
         let Some(name) = environment.variable(VARIABLE) else {
             return Ok(None);
         };
-        let Some(cloud) = [Self::Huawei, Self::Otc]
-            .into_iter()
-            .find(|cloud| cloud.name().eq_ignore_ascii_case(&name))
-        else {
-            return Err(Error::config(format!(
+        let is_named = |cloud: &Self| cloud.name().eq_ignore_ascii_case(&name);
+        let cloud = [Self::Huawei, Self::Otc].into_iter().find(is_named);
+        let cloud = cloud.ok_or_else(|| {
+            Error::config(format!(
                 "{VARIABLE} must be huawei or otc, not {name:?}; unset it to take the cloud of \
                  the endpoint"
-            )));
-        };
+            ))
+        })?;
         if let Some(other) = Self::from_address(endpoint).filter(|other| *other != cloud) {
             tracing::warn!(
                 "{VARIABLE} names {}, but the endpoint {endpoint} belongs to {}; the variable takes precedence",

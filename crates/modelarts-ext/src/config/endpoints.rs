@@ -149,11 +149,8 @@ fn from_file(
         return Ok(None);
     };
     let services: Option<BTreeMap<String, Spanned<Vec<Region>>>> = files::parse_yaml(&path, &text)?;
-    let found = services
-        .into_iter()
-        .flatten()
-        .find(|(name, _)| name.eq_ignore_ascii_case(service.name()));
-    let Some((_, regions)) = found else {
+    let is_service = |(name, _): &(String, _)| name.eq_ignore_ascii_case(service.name());
+    let Some((_, regions)) = services.into_iter().flatten().find(is_service) else {
         return Ok(None);
     };
     let line = regions.referenced.line();

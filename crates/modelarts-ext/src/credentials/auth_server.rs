@@ -174,18 +174,15 @@ impl AuthServer {
             Ok(Value::Object(_)) => error_body::find(&body),
             _ => {
                 let text = String::from_utf8_lossy(&body);
-                (
-                    None,
-                    Some(text.trim().chars().take(EXCERPT_CHARS).collect()),
-                )
+                let excerpt = text.trim().chars().take(EXCERPT_CHARS);
+                (None, Some(excerpt.collect()))
             }
         };
-        let reason = match reason.filter(|reason| !reason.is_empty()) {
-            _ if reply.status.is_redirection() => {
-                "it redirects, which is not followed; check its address".to_owned()
-            }
-            Some(reason) => reason,
-            None => "it gave no reason".to_owned(),
+        let is_redirect = reply.status.is_redirection();
+        let reason = match reason.as_deref().unwrap_or_default() {
+            _ if is_redirect => "it redirects, which is not followed; check its address",
+            "" => "it gave no reason",
+            text => text,
         };
         let message = format!("{self} {what}: {}", reason.trim_end_matches('.'));
         let code = code.filter(|code| *code != status.to_string());

@@ -127,10 +127,9 @@ fn find_key_pair(
         return Ok(None);
     };
     let (name, token) = environment.first(tokens).unzip();
-    let names = [Some(access_key), Some(secret_key), name];
-    let names: Vec<_> = names.into_iter().flatten().collect();
+    let name = name.map_or_else(String::new, |name| format!(", {name}"));
     let credentials = Credentials::with_security_token(ak, sk, token);
-    FoundCredentials::new(&format!("{}:", names.join(", ")), credentials).map(Some)
+    FoundCredentials::new(&format!("{access_key}, {secret_key}{name}:"), credentials).map(Some)
 }
 
 fn find_keys(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {

@@ -97,14 +97,10 @@ pub(super) fn find_only(environment: &Environment, hints: &Hints) -> Result<Look
 fn find(environment: &Environment, hints: &Hints, name: Option<&str>) -> Result<Lookup, Error> {
     let usual = usual_paths(environment, "clouds");
     let Some((path, mut clouds)) = read_clouds(environment, FILE, &usual)? else {
-        let paths: Vec<_> = usual
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
-        let nowhere = if paths.is_empty() {
-            format!("clouds.yaml: there is no place to look in, and {FILE} is not set")
-        } else {
-            format!("clouds.yaml: none of {} exists", paths.join(", "))
+        let paths = usual.iter().map(|path| path.display().to_string());
+        let nowhere = match paths.collect::<Vec<_>>().join(", ").as_str() {
+            "" => format!("clouds.yaml: there is no place to look in, and {FILE} is not set"),
+            paths => format!("clouds.yaml: none of {paths} exists"),
         };
         return match name {
             Some(name) => Err(Error::config(format!("{CLOUD} is {name:?}, but {nowhere}"))),
@@ -227,14 +223,9 @@ fn read_clouds(
 fn usual_paths(environment: &Environment, stem: &str) -> Vec<PathBuf> {
     let user = environment.variable("XDG_CONFIG_HOME").map(PathBuf::from);
     let user = user.or_else(|| Some(environment.home.as_ref()?.join(".config")));
-    let directories = [
-        environment.directory.clone(),
-        user.map(|path| path.join("openstack")),
-        environment
-            .system
-            .as_ref()
-            .map(|path| path.join("openstack")),
-    ];
+    let openstack = |path: PathBuf| path.join("openstack");
+    let system = environment.system.clone().map(openstack);
+    let directories = [environment.directory.clone(), user.map(openstack), system];
     let names = ["yaml", "yml"].map(|ending| format!("{stem}.{ending}"));
     let directories = directories.iter().flatten();
     directories
