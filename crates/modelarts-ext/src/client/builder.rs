@@ -8,7 +8,7 @@ use crate::{
     clock::{Clock, SystemClock},
     config::{cloud::Cloud, endpoints::ProjectRef, environment::Environment},
     credentials::{ProvideCredentials, metadata::Metadata, source::FoundCredentials},
-    http::{signing::SigningScheme, url},
+    http::{connection::CONNECT_TIMEOUT, signing::SigningScheme, url},
     transport::{connector::HttpConnector, retry::RetryPolicy},
 };
 
@@ -54,7 +54,7 @@ impl Default for ClientBuilder {
             roots: Vec::new(),
             clock: Arc::new(SystemClock),
             retry: RetryPolicy::default(),
-            connect_timeout: Duration::from_secs(10),
+            connect_timeout: CONNECT_TIMEOUT,
             timeout: Duration::from_secs(120),
             overall_timeout: Duration::from_secs(300),
             user_agent: None,

@@ -13,16 +13,11 @@ use crate::{
         endpoints::{self, ProjectRef, Service},
         environment::Environment,
     },
-    credentials::{
-        ProviderContext,
-        chain::{self, ChainResult},
-        projects,
-        source::Hints,
-    },
+    credentials::{ProviderContext, chain, projects, source::Hints},
     error::Error,
     http::{
-        tls,
-        url::{is_loopback, without_secrets},
+        connection::{self, AGENT},
+        url::{is_base, is_encrypted, is_loopback, with_scheme, without_secrets},
     },
     pagination::offset::DetectedOffsets,
     transport::{HttpTransport, Shared, connector::ReqwestConnector},
@@ -114,40 +109,27 @@ impl ClientBuilder {
             metadata: self.metadata.clone(),
         };
         let search = match &self.credentials {
-            Some(found) => ChainResult::Found(found.clone()),
+            Some(found) => Ok(found.clone()),
             None if self.environment.is_some() || self.metadata.is_some() => {
                 chain::find(&environment, &hints)?
             }
-            None => ChainResult::NotFound(Error::config(
+            None => Err(Error::config(
                 "no credentials; call credentials(), or begin with from_env()",
             )),
         };
-        let source = match &search {
-            ChainResult::Found(found) => Some(found),
-            ChainResult::NotFound(_) => None,
-        };
-        let region = hints.region.clone().or_else(|| source?.region.clone());
+        let found_region = || search.as_ref().ok()?.region.clone();
+        let region = hints.region.clone().or_else(found_region);
         let endpoint = self.find_endpoint(&environment, region.as_deref())?;
         let loopback = is_loopback(&endpoint);
         let secure = match endpoint.scheme() {
-            "https" => true,
-            "http" if loopback => false,
-            "http" => {
-                return Err(Error::config(format!(
-                    "the endpoint {endpoint} is not https; over http every secret of a request \
-                     can be read on the way, so that is only for this machine"
-                )));
-            }
+            "https" | "http" => is_encrypted(&endpoint, "")?,
             other => {
                 return Err(Error::config(format!(
                     "the endpoint has the scheme {other}; it must be https"
                 )));
             }
         };
-        let found = match search {
-            ChainResult::Found(found) => found,
-            ChainResult::NotFound(error) => return Err(error),
-        };
+        let found = search?;
         found.credentials.check()?;
         self.signing.check()?;
         let cloud = match self.cloud {
@@ -169,26 +151,13 @@ impl ClientBuilder {
             None => hints.iam(&environment, given, region.as_deref())?,
         };
 
-        let mut agent = concat!("modelarts-rs/", env!("CARGO_PKG_VERSION")).to_owned();
-        if let Some(program) = &self.user_agent {
-            agent = format!("{program} {agent}");
-        }
+        let agent = match &self.user_agent {
+            Some(program) => format!("{program} {AGENT}"),
+            None => AGENT.to_owned(),
+        };
         let (connect_timeout, roots) = (self.connect_timeout, self.roots);
         let make_http = move |secure: bool, direct: bool| {
-            let mut http = reqwest::Client::builder()
-                // Following a redirect would forward the credentials to another host.
-                .redirect(reqwest::redirect::Policy::none())
-                // This crate decides about retries, counts them and charges the budget. Without
-                // retries of its own, reqwest does not copy the requests either.
-                .retry(reqwest::retry::never().max_retries_per_request(0))
-                .connect_timeout(connect_timeout)
-                .user_agent(&agent);
-            if direct {
-                http = http.no_proxy();
-            }
-            tls::configure(http, secure, &roots)?
-                .build()
-                .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
+            connection::client(secure, direct, connect_timeout, &roots, &agent)
         };
         let http = make_http(secure, loopback)?;
         // IAM may be on another machine although the service is on this one.
@@ -234,9 +203,9 @@ impl ClientBuilder {
             .clone()
             .or_else(|| environment.value(ENDPOINT));
         let text = match (endpoint, region) {
-            (Some(endpoint), _) => endpoint.trim().to_owned(),
+            (Some(endpoint), _) => endpoint,
             (None, Some(region)) => {
-                let found = endpoints::endpoint(Service::ModelArts, region, Some(environment))?;
+                let found = endpoints::endpoint(Service::ModelArts, region, environment)?;
                 found.ok_or_else(|| {
                     Error::config(format!(
                         "the region {region:?} is not known; use one of {}, or set the endpoint",
@@ -251,24 +220,14 @@ impl ClientBuilder {
                 )));
             }
         };
-        let text = if text.contains("://") {
-            text
-        } else {
-            format!("https://{text}")
-        };
+        let text = with_scheme(&text);
         let url = Url::parse(&text).map_err(|error| {
             Error::config(format!(
                 "the endpoint {:?} is wrong: {error}",
                 without_secrets(&text)
             ))
         })?;
-        if url.host_str().is_none_or(str::is_empty)
-            || !matches!(url.path(), "" | "/")
-            || url.query().is_some()
-            || url.fragment().is_some()
-            || !url.username().is_empty()
-            || url.password().is_some()
-        {
+        if !is_base(&url) || !matches!(url.path(), "" | "/") {
             return Err(Error::config(
                 "the endpoint must be only a scheme and a host, such as \
                  https://modelarts.eu-de.otc.t-systems.com",

@@ -1,7 +1,7 @@
 //! Clouds: the two that serve this API, and the rules in which they differ.
 
 use crate::{
-    config::{endpoints, environment::Environment},
+    config::{endpoints::Service, environment::Environment},
     error::Error,
 };
 
@@ -26,18 +26,17 @@ impl Cloud {
         environment: &Environment,
         endpoint: &str,
     ) -> Result<Option<Self>, Error> {
-        let Some(name) = environment.get(VARIABLE) else {
+        let Some(name) = environment.variable(VARIABLE) else {
             return Ok(None);
         };
-        let Some(cloud) = [Self::Huawei, Self::Otc]
-            .into_iter()
-            .find(|cloud| cloud.name().eq_ignore_ascii_case(&name))
-        else {
-            return Err(Error::config(format!(
+        let is_named = |cloud: &Self| cloud.name().eq_ignore_ascii_case(&name);
+        let cloud = [Self::Huawei, Self::Otc].into_iter().find(is_named);
+        let cloud = cloud.ok_or_else(|| {
+            Error::config(format!(
                 "{VARIABLE} must be huawei or otc, not {name:?}; unset it to take the cloud of \
                  the endpoint"
-            )));
-        };
+            ))
+        })?;
         if let Some(other) = Self::from_address(endpoint).filter(|other| *other != cloud) {
             tracing::warn!(
                 "{VARIABLE} names {}, but the endpoint {endpoint} belongs to {}; the variable takes precedence",
@@ -69,7 +68,7 @@ impl Cloud {
     /// that of the address of IAM, else the default.
     pub(crate) fn detect(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
         Self::from_address(endpoint)
-            .or_else(|| Self::from_address(&endpoints::iam(region?)?))
+            .or_else(|| Self::from_address(&Service::Iam.default_endpoint(region?)?))
             .or_else(|| Self::from_address(iam?))
             .unwrap_or_default()
     }

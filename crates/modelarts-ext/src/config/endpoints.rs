@@ -1,8 +1,9 @@
 //! Endpoints of the services in each region.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_saphyr::Spanned;
 
 use crate::{
     config::{environment::Environment, files},
@@ -10,29 +11,12 @@ use crate::{
 };
 
 /// Regions of Huawei Cloud, as listed by its SDK.
+#[rustfmt::skip]
 const HUAWEI: &[&str] = &[
-    "af-north-1",
-    "af-south-1",
-    "ap-southeast-1",
-    "ap-southeast-2",
-    "ap-southeast-3",
-    "ap-southeast-4",
-    "cn-east-3",
-    "cn-east-4",
-    "cn-north-1",
-    "cn-north-11",
-    "cn-north-12",
-    "cn-north-2",
-    "cn-north-4",
-    "cn-north-9",
-    "cn-south-1",
-    "cn-southwest-2",
-    "cn-southwest-3",
-    "la-north-2",
-    "la-south-2",
-    "me-east-1",
-    "sa-brazil-1",
-    "tr-west-1",
+    "af-north-1", "af-south-1", "ap-southeast-1", "ap-southeast-2", "ap-southeast-3",
+    "ap-southeast-4", "cn-east-3", "cn-east-4", "cn-north-1", "cn-north-11", "cn-north-12",
+    "cn-north-2", "cn-north-4", "cn-north-9", "cn-south-1", "cn-southwest-2", "cn-southwest-3",
+    "la-north-2", "la-south-2", "me-east-1", "sa-brazil-1", "tr-west-1",
 ];
 /// Regions of Open Telekom Cloud with ModelArts.
 const OTC: &[&str] = &["eu-de"];
@@ -41,49 +25,20 @@ const OTC: &[&str] = &["eu-de"];
 const OTC_IAM: &[&str] = &["eu-de", "eu-nl"];
 /// Regions of Huawei Cloud with a regional IAM, as listed by its SDK. The others use the global
 /// one.
+#[rustfmt::skip]
 const HUAWEI_IAM: &[&str] = &[
-    "ae-ad-1",
-    "af-south-1",
-    "ap-southeast-1",
-    "ap-southeast-2",
-    "ap-southeast-3",
-    "ap-southeast-4",
-    "cn-east-2",
-    "cn-east-3",
-    "cn-east-4",
-    "cn-east-5",
-    "cn-north-1",
-    "cn-north-12",
-    "cn-north-2",
-    "cn-north-4",
-    "cn-north-9",
-    "cn-south-1",
-    "cn-south-2",
-    "cn-southwest-2",
-    "eu-west-0",
-    "la-north-2",
-    "la-south-2",
-    "me-east-1",
-    "my-kualalumpur-1",
-    "na-mexico-1",
-    "ru-moscow-1",
-    "sa-brazil-1",
-    "tr-west-1",
+    "ae-ad-1", "af-south-1", "ap-southeast-1", "ap-southeast-2", "ap-southeast-3", "ap-southeast-4",
+    "cn-east-2", "cn-east-3", "cn-east-4", "cn-east-5", "cn-north-1", "cn-north-12", "cn-north-2",
+    "cn-north-4", "cn-north-9", "cn-south-1", "cn-south-2", "cn-southwest-2", "eu-west-0",
+    "la-north-2", "la-south-2", "me-east-1", "my-kualalumpur-1", "na-mexico-1", "ru-moscow-1",
+    "sa-brazil-1", "tr-west-1",
 ];
 /// Regions of Huawei Cloud with a regional STS, as listed by its SDK. The others use that of
 /// cn-north-4.
+#[rustfmt::skip]
 const HUAWEI_STS: &[&str] = &[
-    "af-south-1",
-    "ap-southeast-1",
-    "ap-southeast-2",
-    "ap-southeast-3",
-    "ap-southeast-4",
-    "cn-east-3",
-    "cn-north-4",
-    "cn-south-1",
-    "cn-southwest-2",
-    "la-south-2",
-    "sa-brazil-1",
+    "af-south-1", "ap-southeast-1", "ap-southeast-2", "ap-southeast-3", "ap-southeast-4",
+    "cn-east-3", "cn-north-4", "cn-south-1", "cn-southwest-2", "la-south-2", "sa-brazil-1",
     "tr-west-1",
 ];
 
@@ -120,12 +75,27 @@ impl Service {
     }
 
     /// The endpoint in a region, by the tables.
-    fn default_endpoint(self, region: &str) -> Option<String> {
-        match self {
-            Self::ModelArts => modelarts(region),
-            Self::Iam => iam(region),
-            Self::Sts => sts(region),
-        }
+    pub(super) fn default_endpoint(self, region: &str) -> Option<String> {
+        let is_in = |table: &[&str]| table.contains(&region);
+        let host = match (self, region) {
+            (Self::ModelArts, _) if is_in(OTC) => format!("modelarts.{region}.otc.t-systems.com"),
+            // This region has a domain of its own in the SDK's table.
+            (Self::ModelArts, "ap-southeast-1") => format!("modelarts.{region}.myhuaweicloud.cn"),
+            (Self::ModelArts, _) if is_in(HUAWEI) => {
+                format!("modelarts.{region}.myhuaweicloud.com")
+            }
+            (Self::Iam, _) if is_in(OTC_IAM) => format!("iam.{region}.otc.t-systems.com"),
+            (Self::Iam, "eu-ch2") => "iam-pub.eu-ch2.sc.otc.t-systems.com".to_owned(),
+            (Self::Iam, "eu-west-101") => "iam.eu-west-101.myhuaweicloud.eu".to_owned(),
+            (Self::Iam, _) if is_in(HUAWEI_IAM) => format!("iam.{region}.myhuaweicloud.com"),
+            (Self::Iam, _) if is_in(HUAWEI) => "iam.myhuaweicloud.com".to_owned(),
+            (Self::Sts, _) if is_in(HUAWEI_STS) => format!("sts.{region}.myhuaweicloud.com"),
+            (Self::Sts, _) if is_in(HUAWEI) || is_in(HUAWEI_IAM) => {
+                "sts.cn-north-4.myhuaweicloud.com".to_owned()
+            }
+            _ => return None,
+        };
+        Some(format!("https://{host}"))
     }
 }
 
@@ -135,27 +105,23 @@ impl Service {
 pub(crate) fn endpoint(
     service: Service,
     region: &str,
-    environment: Option<&Environment>,
+    environment: &Environment,
 ) -> Result<Option<String>, Error> {
-    if let Some(environment) = environment {
-        let variable = format!(
-            "HUAWEICLOUD_SDK_REGION_{}_{}",
-            service.name(),
-            region.to_ascii_uppercase().replace('-', "_")
-        );
-        if let Some(list) = environment.get(&variable) {
-            // The official SDK takes a list here, and fails over when a name cannot be resolved.
-            let first = list.split(',').map(str::trim).find(|text| !text.is_empty());
-            return match first {
-                Some(endpoint) => Ok(Some(endpoint.to_owned())),
-                None => Err(Error::config(format!("{variable} holds no address"))),
-            };
-        }
-        if let Some(endpoint) = from_file(service, region, environment)? {
-            return Ok(Some(endpoint));
-        }
+    let variable = format!(
+        "HUAWEICLOUD_SDK_REGION_{}_{}",
+        service.name(),
+        region.to_ascii_uppercase().replace('-', "_")
+    );
+    if let Some(list) = environment.variable(&variable) {
+        // The official SDK takes a list here, and fails over when a name cannot be resolved.
+        let first = list.split(',').map(str::trim).find(|text| !text.is_empty());
+        return match first {
+            Some(endpoint) => Ok(Some(endpoint.to_owned())),
+            None => Err(Error::config(format!("{variable} holds no address"))),
+        };
     }
-    Ok(service.default_endpoint(region))
+    let listed = from_file(service, region, environment)?;
+    Ok(listed.or_else(|| service.default_endpoint(region)))
 }
 
 /// A region in the regions file of the official SDK.
@@ -175,30 +141,16 @@ fn from_file(
     region: &str,
     environment: &Environment,
 ) -> Result<Option<String>, Error> {
-    let named = environment.get(FILE).map(PathBuf::from);
-    let usual = || {
-        let home = environment.home.as_ref()?;
-        Some(home.join(".huaweicloud/regions.yaml"))
-    };
-    let Some(path) = named.clone().or_else(usual) else {
+    let usual = environment
+        .home
+        .as_ref()
+        .map(|home| home.join(".huaweicloud/regions.yaml"));
+    let Some((path, text)) = files::find(environment, FILE, usual.as_slice())? else {
         return Ok(None);
     };
-    let Some(text) = files::read_text(&path)? else {
-        return match named {
-            Some(path) => Err(Error::config(format!(
-                "{FILE} names {}, which does not exist",
-                path.display()
-            ))),
-            None => Ok(None),
-        };
-    };
-    let services: Option<BTreeMap<String, serde_saphyr::Spanned<Vec<Region>>>> =
-        files::parse_yaml(&path, &text)?;
-    let Some((_, regions)) = services
-        .into_iter()
-        .flatten()
-        .find(|(name, _)| name.eq_ignore_ascii_case(service.name()))
-    else {
+    let services: Option<BTreeMap<String, Spanned<Vec<Region>>>> = files::parse_yaml(&path, &text)?;
+    let is_service = |(name, _): &(String, _)| name.eq_ignore_ascii_case(service.name());
+    let Some((_, regions)) = services.into_iter().flatten().find(is_service) else {
         return Ok(None);
     };
     let line = regions.referenced.line();
@@ -215,46 +167,9 @@ fn from_file(
     }
 }
 
-fn modelarts(region: &str) -> Option<String> {
-    if OTC.contains(&region) {
-        return Some(format!("https://modelarts.{region}.otc.t-systems.com"));
-    }
-    if !HUAWEI.contains(&region) {
-        return None;
-    }
-    // This region has a domain of its own in the SDK's table.
-    let domain = match region {
-        "ap-southeast-1" => "myhuaweicloud.cn",
-        _ => "myhuaweicloud.com",
-    };
-    Some(format!("https://modelarts.{region}.{domain}"))
-}
-
-/// The address of IAM in a region, by the tables.
-pub(super) fn iam(region: &str) -> Option<String> {
-    let address = match region {
-        _ if OTC_IAM.contains(&region) => format!("https://iam.{region}.otc.t-systems.com"),
-        "eu-ch2" => "https://iam-pub.eu-ch2.sc.otc.t-systems.com".to_owned(),
-        "eu-west-101" => "https://iam.eu-west-101.myhuaweicloud.eu".to_owned(),
-        _ if HUAWEI_IAM.contains(&region) => format!("https://iam.{region}.myhuaweicloud.com"),
-        _ if HUAWEI.contains(&region) => "https://iam.myhuaweicloud.com".to_owned(),
-        _ => return None,
-    };
-    Some(address)
-}
-
-fn sts(region: &str) -> Option<String> {
-    if HUAWEI_STS.contains(&region) {
-        return Some(format!("https://sts.{region}.myhuaweicloud.com"));
-    }
-    let huawei = HUAWEI.contains(&region) || HUAWEI_IAM.contains(&region);
-    huawei.then(|| "https://sts.cn-north-4.myhuaweicloud.com".to_owned())
-}
-
 /// The regions with ModelArts, for error messages.
 pub(crate) fn known_regions() -> String {
-    let all: Vec<_> = OTC.iter().chain(HUAWEI).copied().collect();
-    all.join(", ")
+    [OTC, HUAWEI].concat().join(", ")
 }
 
 #[cfg(test)]
@@ -262,7 +177,7 @@ mod tests {
     use super::*;
 
     fn of(service: Service, region: &str) -> String {
-        let found = endpoint(service, region, None).unwrap();
+        let found = endpoint(service, region, &Environment::new(|_| None)).unwrap();
         found.unwrap_or_default()
     }
 
@@ -333,7 +248,7 @@ mod tests {
                 value.filter(|_| is_set).map(str::to_owned)
             });
             let environment = environment.home(home.path());
-            endpoint(Service::ModelArts, region, Some(&environment))
+            endpoint(Service::ModelArts, region, &environment)
                 .map(Option::unwrap_or_default)
                 .map_err(|error| error.to_string())
         };
@@ -379,7 +294,7 @@ mod tests {
         let environment = Environment::new(|name| {
             (name == "HUAWEICLOUD_SDK_REGIONS_FILE").then(|| "/nowhere/regions.yaml".to_owned())
         });
-        let error = endpoint(Service::Iam, "eu-de", Some(&environment)).unwrap_err();
+        let error = endpoint(Service::Iam, "eu-de", &environment).unwrap_err();
         assert_eq!(
             error.to_string(),
             "HUAWEICLOUD_SDK_REGIONS_FILE names /nowhere/regions.yaml, which does not exist"

@@ -37,10 +37,10 @@ impl Environment {
             std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
         };
         Self {
-            variable: Arc::new(variable),
             home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
             directory: std::env::current_dir().ok(),
             system: Some(PathBuf::from("/etc")),
+            ..Self::new(variable)
         }
     }
 
@@ -77,16 +77,14 @@ impl Environment {
     /// The value of a variable, if it is set and not empty.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<String> {
-        self.get(name)
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Option<String> {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
 
     /// The first of these variables that is set: name and value.
     pub(crate) fn first(&self, names: &[&'static str]) -> Option<(&'static str, String)> {
-        names.iter().find_map(|name| Some((*name, self.get(name)?)))
+        names
+            .iter()
+            .find_map(|name| Some((*name, self.variable(name)?)))
     }
 
     /// The value of the first of these variables that is set.

@@ -1,26 +1,46 @@
 //! Configuration files: reading, permissions, YAML.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
-use crate::error::Error;
+use crate::{config::environment::Environment, error::Error};
+
+/// Reads the file that `variable` names, which must exist, else the first of the usual ones that
+/// exists. Returns its path and its text.
+pub(crate) fn find(
+    environment: &Environment,
+    variable: &str,
+    usual: &[PathBuf],
+) -> Result<Option<(PathBuf, String)>, Error> {
+    if let Some(path) = environment.variable(variable).map(PathBuf::from) {
+        let missing = || {
+            let path = path.display();
+            Error::config(format!("{variable} names {path}, which does not exist"))
+        };
+        let text = read_text(&path)?.ok_or_else(missing)?;
+        return Ok(Some((path, text)));
+    }
+    for path in usual {
+        if let Some(text) = read_text(path)? {
+            return Ok(Some((path.clone(), text)));
+        }
+    }
+    Ok(None)
+}
 
 /// The text of a file; `None` if there is no such file.
 pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Error> {
-    match fs::read(path) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            // Some editors on Windows write a byte order mark.
-            Ok(text) => Ok(Some(text.trim_start_matches('\u{feff}').to_owned())),
-            Err(_) => Err(Error::config(format!("{}: not UTF-8", path.display()))),
+    let place = path.display();
+    match fs::read_to_string(path) {
+        // Some editors on Windows write a byte order mark.
+        Ok(text) => Ok(Some(text.trim_start_matches('\u{feff}').to_owned())),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            io::ErrorKind::InvalidData => Err(Error::config(format!("{place}: not UTF-8"))),
+            _ => Err(Error::config(format!("{place}: {error}")).with_source(error)),
         },
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
-        Err(error) => Err(Error::config(format!("{}: {error}", path.display())).with_source(error)),
     }
 }
 
@@ -57,10 +77,8 @@ pub(crate) fn parse_yaml<T: serde::de::DeserializeOwned>(
         let message = error.without_snippet().to_string();
         // The message repeats the location.
         let message = message.split(" at line ").next().unwrap_or_default();
-        let message = message
-            .split(", set DuplicateKeyPolicy")
-            .next()
-            .unwrap_or_default();
+        let end = message.find(", set DuplicateKeyPolicy");
+        let message = &message[..end.unwrap_or(message.len())];
         // Values are in quotes, if the message shows them.
         let message = if message.contains(['"', '`', '\'']) {
             "a value of another kind is expected"

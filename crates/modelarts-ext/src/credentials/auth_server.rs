@@ -1,20 +1,23 @@
 //! Clients of the services that issue credentials: IAM, STS and the metadata service.
 
-use std::{pin::pin, time::Duration};
+use std::{fmt, pin::pin, time::Duration};
 
 use bytes::Bytes;
 use futures::future::{Either, select};
-use modelarts_api::types::ApiError;
+use modelarts_api::{error_body, types::ApiError};
 use reqwest::{
     Method, Request, StatusCode, Url,
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
-    credentials::{Credentials, ProviderContext, secrets::signature},
+    credentials::{Credentials, ProviderContext, cache::Fetched, secrets::signature},
     error::{Error, ErrorKind, call_summary::CallSummary, chain_message, mask::Mask},
-    http::{body, headers, url::is_loopback},
+    http::{
+        body, headers,
+        url::{is_base, is_encrypted, with_scheme},
+    },
 };
 
 /// The time limit of a request to IAM or STS.
@@ -26,11 +29,11 @@ const BODY_CAP: usize = 4 << 20;
 const EXCERPT_CHARS: usize = 300;
 
 /// A service that issues credentials.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct AuthServer {
     /// The name in messages, such as `IAM`.
     name: &'static str,
-    url: Url,
+    address: String,
 }
 
 /// A response, with its complete body.
@@ -47,70 +50,57 @@ pub(super) struct AuthReply {
 impl AuthServer {
     /// Creates a client for an address such as `https://iam.eu-de.otc.t-systems.com`, with or
     /// without `/v3`.
-    pub(super) fn new(name: &'static str, address: &str) -> Result<Self, Error> {
-        let server = Self::with_any_scheme(name, address)?;
-        let url = &server.url;
-        match url.scheme() {
-            "https" => Ok(server),
-            "http" if is_loopback(url) => Ok(server),
-            _ => Err(Error::config(format!(
-                "the endpoint {url} of {name} is not https; over http every secret of a request \
-                 can be read on the way, so that is only for this machine"
-            ))),
+    pub(super) fn new(name: &'static str, address: impl Into<String>) -> Self {
+        Self {
+            name,
+            address: address.into(),
         }
     }
 
-    /// Like [`new`](Self::new), for a service that uses http on another machine.
-    pub(super) fn with_any_scheme(name: &'static str, address: &str) -> Result<Self, Error> {
-        let address = address.trim();
-        let text = if address.contains("://") {
-            address.to_owned()
-        } else {
-            format!("https://{address}")
-        };
-        let invalid = || {
-            Error::config(format!(
-                "the endpoint of {name} must be an address such as https://iam.example.com"
-            ))
-        };
-        let mut url = Url::parse(&text).map_err(|_| invalid())?;
-        if url.host_str().is_none_or(str::is_empty)
-            || !matches!(url.scheme(), "http" | "https")
-            || url.query().is_some()
-            || url.fragment().is_some()
-            || !url.username().is_empty()
-            || url.password().is_some()
-        {
-            return Err(invalid());
-        }
-        let path = url.path().trim_end_matches('/');
-        let path = path.strip_suffix("/v3").unwrap_or(path).to_owned();
-        url.set_path(&path);
-        Ok(Self { name, url })
+    /// Checks the address, which must be https unless it is on this machine.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        is_encrypted(&self.url("")?, &format!(" of {}", self.name)).map(drop)
     }
 
     /// The URL of a path of the service.
-    pub(super) fn url(&self, path: &str) -> Url {
-        let mut url = self.url.clone();
-        let base = url.path().trim_end_matches('/').to_owned();
-        url.set_path(&format!("{base}{path}"));
-        url
+    pub(super) fn url(&self, path: &str) -> Result<Url, Error> {
+        let url = Url::parse(&with_scheme(&self.address)).ok();
+        let url = url.filter(|url| is_base(url) && matches!(url.scheme(), "http" | "https"));
+        let mut url = url.ok_or_else(|| {
+            Error::config(format!(
+                "the endpoint of {} must be an address such as https://iam.example.com",
+                self.name
+            ))
+        })?;
+        let base = url.path().trim_end_matches('/');
+        let base = base.strip_suffix("/v3").unwrap_or(base);
+        let path = format!("{base}{path}");
+        url.set_path(&path);
+        Ok(url)
     }
 
-    /// Sends a POST request with a JSON body that holds a secret.
+    /// Sends a POST request with a JSON body that holds a secret. `failure` is the failed action
+    /// in the error for a response without credentials.
     pub(super) async fn post(
         &self,
         context: &ProviderContext,
         url: Url,
         body: &Value,
         secret: &str,
+        failure: &str,
     ) -> Result<AuthReply, Error> {
         let mut request = Request::new(Method::POST, url);
         request
             .headers_mut()
             .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         *request.body_mut() = Some(body.to_string().into());
-        self.send(context, request, TIMEOUT, &[Some(secret)]).await
+        let reply = self
+            .send(context, request, TIMEOUT, &[Some(secret)])
+            .await?;
+        match reply.status {
+            StatusCode::OK | StatusCode::CREATED => Ok(reply),
+            _ => Err(self.response_error(&reply, failure)),
+        }
     }
 
     /// Sends a request once, and reads the response within the time limit. Masks the secrets of the
@@ -123,18 +113,12 @@ impl AuthServer {
         secrets: &[Option<&str>],
     ) -> Result<AuthReply, Error> {
         let http = context.client_for(request.url())?;
-        let mask = {
-            let headers = request.headers();
-            let header = |name| headers.get(name)?.to_str().ok();
-            let sent = [
-                header("x-auth-token"),
-                header("x-security-token"),
-                header("x-metadata-token"),
-                headers.get(AUTHORIZATION).and_then(signature),
-            ];
-            let all = sent.iter().chain(secrets);
-            Mask::new(all.filter_map(|secret| *secret))
-        };
+        let sent = request.headers();
+        let tokens = ["x-auth-token", "x-security-token", "x-metadata-token"]
+            .map(|name| sent.get(name)?.to_str().ok());
+        let signature = sent.get(AUTHORIZATION).and_then(signature);
+        let all = tokens.iter().chain(secrets).copied();
+        let mask = Mask::new(all.flatten().chain(signature));
         let work = pin!(async {
             let mut response = http.execute(request).await?;
             let status = response.status();
@@ -155,8 +139,7 @@ impl AuthServer {
             })
         });
         match select(work, context.clock.sleep(limit)).await {
-            Either::Left((Ok(reply), _)) => Ok(reply),
-            Either::Left((Err(error), _)) => Err(self.connection_error(error)),
+            Either::Left((reply, _)) => reply.map_err(|error| self.connection_error(error)),
             Either::Right(((), _)) => Err(Error::new(
                 ErrorKind::Timeout,
                 format!("{self} did not answer within {limit:?}"),
@@ -168,22 +151,17 @@ impl AuthServer {
         let error = error.without_url();
         let cause =
             std::error::Error::source(&error).map_or_else(|| error.to_string(), chain_message);
-        let (kind, what) = match (error.is_timeout(), error.is_connect()) {
-            (true, true) => (
-                ErrorKind::Timeout,
-                format!("no connection to {self} in time"),
-            ),
-            (true, false) => (ErrorKind::Timeout, format!("{self} stopped answering")),
-            (false, true) => (
-                ErrorKind::Connection,
-                format!("cannot connect to {self}: {cause}"),
-            ),
-            (false, false) => (
-                ErrorKind::Connection,
-                format!("the connection to {self} broke: {cause}"),
-            ),
+        let message = match (error.is_timeout(), error.is_connect()) {
+            (true, true) => format!("no connection to {self} in time"),
+            (true, false) => format!("{self} stopped answering"),
+            (false, true) => format!("cannot connect to {self}: {cause}"),
+            (false, false) => format!("the connection to {self} broke: {cause}"),
         };
-        Error::new(kind, what).with_source(error)
+        let kind = match error.is_timeout() {
+            true => ErrorKind::Timeout,
+            false => ErrorKind::Connection,
+        };
+        Error::new(kind, message).with_source(error)
     }
 
     /// The error for a response without credentials. `what` names the failed action.
@@ -192,11 +170,19 @@ impl AuthServer {
         let mut body = reply.body.clone();
         // The body of a success is not masked yet.
         reply.mask.mask_body(&mut body);
-        let (code, reason) = code_and_message(&body);
-        let reason = match (reason.is_empty(), reply.status.is_redirection()) {
-            (_, true) => "it redirects, which is not followed; check its address".to_owned(),
-            (true, false) => "it gave no reason".to_owned(),
-            (false, false) => reason,
+        let (code, reason) = match serde_json::from_slice(&body) {
+            Ok(Value::Object(_)) => error_body::find(&body),
+            _ => {
+                let text = String::from_utf8_lossy(&body);
+                let excerpt = text.trim().chars().take(EXCERPT_CHARS);
+                (None, Some(excerpt.collect()))
+            }
+        };
+        let is_redirect = reply.status.is_redirection();
+        let reason = match reason.as_deref().unwrap_or_default() {
+            _ if is_redirect => "it redirects, which is not followed; check its address",
+            "" => "it gave no reason",
+            text => text,
         };
         let message = format!("{self} {what}: {}", reason.trim_end_matches('.'));
         let code = code.filter(|code| *code != status.to_string());
@@ -227,17 +213,13 @@ impl AuthServer {
     }
 
     /// Parses temporary keys, in the spellings of STS and of the metadata service.
-    pub(super) fn keys(&self, reply: &AuthReply) -> Result<(Credentials, jiff::Timestamp), Error> {
+    pub(super) fn keys(&self, reply: &AuthReply) -> Result<Fetched, Error> {
         let unexpected = || self.unexpected("without usable temporary keys");
-        let mut value: Value = serde_json::from_slice(&reply.body).map_err(|_| unexpected())?;
-        for name in ["credential", "credentials"] {
-            if let Some(inner) = value.get_mut(name) {
-                value = inner.take();
-                break;
-            }
-        }
+        let body: Value = serde_json::from_slice(&reply.body).map_err(|_| unexpected())?;
+        let keys = body.get("credential").or(body.get("credentials"));
+        let keys = keys.unwrap_or(&body);
         let text = |names: &[&str]| {
-            let found = names.iter().find_map(|name| value.get(name)?.as_str());
+            let found = names.iter().find_map(|name| keys.get(name)?.as_str());
             found.filter(|text| !text.is_empty()).ok_or_else(unexpected)
         };
         let credentials = Credentials::temporary_keys(
@@ -246,52 +228,26 @@ impl AuthServer {
             text(&["securitytoken", "securityToken", "security_token"])?,
         );
         let end = text(&["expires_at", "expiration"])?;
-        let end = end.parse().map_err(|_| {
-            let masked = reply.mask.text(end);
-            let end = masked.as_deref().unwrap_or(end);
+        let time: jiff::Timestamp = end.parse().map_err(|_| {
+            let end = reply.mask.text(end).unwrap_or_else(|| end.to_owned());
             self.unexpected(&format!(
                 "in which temporary keys end at {end:?}, which is no time"
             ))
         })?;
-        Ok((credentials, end))
+        Ok(Fetched::new(credentials).expires_at(time.into()))
     }
 }
 
-impl std::fmt::Display for AuthServer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let url = self.url.as_str().trim_end_matches('/');
-        write!(f, "{} at {url}", self.name)
+impl fmt::Display for AuthServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // An address that is no URL may hold a password.
+        let url = self.url("").map_or_else(|_| "***".to_owned(), String::from);
+        write!(f, "{} at {}", self.name, url.trim_end_matches('/'))
     }
 }
 
-/// An address for `Debug`, replaced by asterisks if it may hold a password.
-pub(super) fn displayable_address(address: &str) -> String {
-    AuthServer::with_any_scheme("it", address).map_or_else(
-        |_| "***".to_owned(),
-        |server| server.url.as_str().trim_end_matches('/').to_owned(),
-    )
-}
-
-/// The code and the message of an error body. IAM nests them one level deeper.
-fn code_and_message(body: &[u8]) -> (Option<String>, String) {
-    fn find(object: &Map<String, Value>) -> Option<(Option<String>, String)> {
-        let text = |names: &[&str]| {
-            names.iter().find_map(|name| match object.get(*name)? {
-                Value::String(text) => Some(text.clone()),
-                Value::Number(number) => Some(number.to_string()),
-                _ => None,
-            })
-        };
-        match text(&["error_msg", "message", "errorMsg", "error_message", "title"]) {
-            Some(message) => Some((text(&["error_code", "code", "errorCode"]), message)),
-            None => object.values().find_map(|value| find(value.as_object()?)),
-        }
-    }
-    match serde_json::from_slice(body) {
-        Ok(Value::Object(object)) => find(&object).unwrap_or_default(),
-        _ => {
-            let text = String::from_utf8_lossy(body);
-            (None, text.trim().chars().take(EXCERPT_CHARS).collect())
-        }
+impl fmt::Debug for AuthServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }

@@ -8,7 +8,7 @@ use reqwest::{
 };
 
 use crate::{
-    credentials::{CredentialKind, Credentials},
+    credentials::{CredentialKind, Credentials, Keys},
     error::Error,
     http::signing::{self, SigningScheme},
 };
@@ -28,7 +28,7 @@ fn is_reserved(name: &HeaderName) -> bool {
 
 /// Returns a copy without the headers that the client alone sets. `Request::try_clone` does not
 /// reserve room for more headers.
-fn copy_without_auth(request: &Request) -> Result<Request, Error> {
+pub(crate) fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     let mut copy = Request::new(request.method().clone(), request.url().clone());
     *copy.timeout_mut() = request.timeout().copied();
     *copy.version_mut() = request.version();
@@ -48,125 +48,75 @@ fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     Ok(copy)
 }
 
-/// The settings for authentication: signing scheme and project.
-pub(crate) struct Authentication<'a> {
-    pub(crate) signing: &'a SigningScheme,
-    /// The project of the request, if it belongs to one.
-    pub(crate) project_id: Option<&'a HeaderValue>,
+/// Authenticates a request in place. Returns the canonical request if it was signed. `project_id` is
+/// the project of the request, if it belongs to one.
+pub(crate) fn authenticate(
+    request: &mut Request,
+    credentials: &Credentials,
+    signing: &SigningScheme,
+    project_id: Option<&HeaderValue>,
+    now: SystemTime,
+) -> Result<Option<String>, Error> {
+    let headers = request.headers_mut();
+    if let Some(project_id) = project_id {
+        headers.append(&PROJECT_ID, project_id.clone());
+    }
+    let keys = match &*credentials.0 {
+        CredentialKind::Token(token) => {
+            headers.append(&AUTH_TOKEN, secret_header("token", token.expose())?);
+            return Ok(None);
+        }
+        CredentialKind::Keys(keys) => keys,
+    };
+    headers.append(&DATE, header(signing::DATE, signing::date(now))?);
+    if let Some(token) = &keys.security_token {
+        let token = secret_header("security token", token.expose())?;
+        headers.append(&SECURITY_TOKEN, token);
+    }
+    sign(request, keys, signing).map(Some)
 }
 
-impl Authentication<'_> {
-    /// Returns an authenticated copy of a request, and its canonical request if it was signed.
-    pub(crate) fn authenticated_copy(
-        &self,
-        request: &Request,
-        credentials: &Credentials,
-        now: SystemTime,
-    ) -> Result<(Request, Option<String>), Error> {
-        let mut copy = copy_without_auth(request)?;
-        let canonical = self.apply(&mut copy, credentials, now)?;
-        Ok((copy, canonical))
-    }
-
-    /// Authenticates a request in place. Returns the canonical request if it was signed.
-    pub(crate) fn apply(
-        &self,
-        request: &mut Request,
-        credentials: &Credentials,
-        now: SystemTime,
-    ) -> Result<Option<String>, Error> {
-        match &*credentials.0 {
-            CredentialKind::Token(token) => {
-                let headers = request.headers_mut();
-                headers.append(&AUTH_TOKEN, secret_header("token", token)?);
-                if let Some(project_id) = self.project_id {
-                    headers.append(&PROJECT_ID, project_id.clone());
-                }
-                Ok(None)
-            }
-            CredentialKind::Keys {
-                access_key,
-                secret_key,
-                security_token,
-            } => self
-                .sign(
-                    request,
-                    now,
-                    access_key,
-                    secret_key,
-                    security_token.as_deref(),
-                )
-                .map(Some),
+/// Signs a request in place. Returns the canonical request.
+fn sign(request: &mut Request, keys: &Keys, signing: &SigningScheme) -> Result<String, Error> {
+    let url = request.url();
+    let host = match (url.host_str(), url.port()) {
+        (Some(host), Some(port)) => format!("{host}:{port}").into(),
+        (Some(host), None) => host.into(),
+        (None, _) => return Err(Error::invalid("the request has no host")),
+    };
+    let mut headers = Vec::with_capacity(5);
+    headers.push(("host", host));
+    for name in [&DATE, &PROJECT_ID, &SECURITY_TOKEN, &CONTENT_TYPE] {
+        let value = request.headers().get(name);
+        if let Some(value) = value.and_then(|value| value.to_str().ok()) {
+            headers.push((name.as_str(), value.into()));
         }
     }
-
-    /// Signs a request in place. Returns the canonical request.
-    fn sign(
-        &self,
-        request: &mut Request,
-        now: SystemTime,
-        access_key: &str,
-        secret_key: &str,
-        security_token: Option<&str>,
-    ) -> Result<String, Error> {
-        let date = signing::date(now);
-        let url = request.url();
-        let host = match (url.host_str(), url.port()) {
-            (Some(host), Some(port)) => format!("{host}:{port}").into(),
-            (Some(host), None) => host.into(),
-            (None, _) => return Err(Error::invalid("the request has no host")),
-        };
-        let mut headers = Vec::with_capacity(5);
-        headers.push(("host", host));
-        headers.push((signing::DATE, date.as_str().into()));
-        if let Some(project_id) = self.project_id {
-            let project_id = project_id.to_str().unwrap_or_default();
-            headers.push((PROJECT_ID.as_str(), project_id.into()));
-        }
-        if let Some(token) = security_token {
-            headers.push((SECURITY_TOKEN.as_str(), token.into()));
-        }
-        if let Some(kind) = request.headers().get(&CONTENT_TYPE)
-            && let Ok(kind) = kind.to_str()
-        {
-            headers.push((CONTENT_TYPE.as_str(), kind.into()));
-        }
-        let query: Vec<(String, String)> = match url.query() {
-            Some(_) => url.query_pairs().into_owned().collect(),
-            None => Vec::new(),
-        };
-        let body = request.body().and_then(reqwest::Body::as_bytes);
-        let signature = signing::sign(
-            &signing::Request {
-                method: request.method().as_str(),
-                path: url.path(),
-                query: &query,
-                headers: &headers,
-                body: body.unwrap_or_default(),
-            },
-            access_key,
-            secret_key,
-            self.signing,
-        );
-        drop(headers);
-        if !signature.query.is_empty() {
-            // The query must be sent as it was signed.
-            request.url_mut().set_query(Some(&signature.query));
-        }
-        let headers = request.headers_mut();
-        headers.append(&DATE, header(signing::DATE, date)?);
-        if let Some(project_id) = self.project_id {
-            headers.append(&PROJECT_ID, project_id.clone());
-        }
-        if let Some(token) = security_token {
-            headers.append(&SECURITY_TOKEN, secret_header("security token", token)?);
-        }
-        headers.append(
-            AUTHORIZATION,
-            secret_header("signature", signature.authorization)?,
-        );
-        Ok(signature.canonical_request)
+    let query: Vec<(String, String)> = match url.query() {
+        Some(_) => url.query_pairs().into_owned().collect(),
+        None => Vec::new(),
+    };
+    let body = request.body().and_then(reqwest::Body::as_bytes);
+    let signature = signing::sign(
+        &signing::Request {
+            method: request.method().as_str(),
+            path: url.path(),
+            query: &query,
+            headers: &headers,
+            body: body.unwrap_or_default(),
+        },
+        keys.access_key.expose(),
+        keys.secret_key.expose(),
+        signing,
+    );
+    drop(headers);
+    if !signature.query.is_empty() {
+        // The query must be sent as it was signed.
+        request.url_mut().set_query(Some(&signature.query));
     }
+    let authorization = secret_header("signature", signature.authorization)?;
+    request.headers_mut().append(AUTHORIZATION, authorization);
+    Ok(signature.canonical_request)
 }
 
 /// Converts a text into a header value, without copying it.

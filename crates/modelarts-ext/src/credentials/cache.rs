@@ -8,7 +8,7 @@ use std::{
 
 use futures::{
     FutureExt,
-    future::{Either, Shared, WeakShared, select},
+    future::{Either, WeakShared, select},
 };
 use modelarts_api::BoxFuture;
 
@@ -137,11 +137,15 @@ struct CachedCredentials {
     renew_at: Option<SystemTime>,
 }
 
-impl CachedCredentials {
-    fn is_valid(&self, now: SystemTime) -> bool {
-        self.ends.is_none_or(|ends| now < ends)
+impl State {
+    /// The cached credentials, if they are valid.
+    fn valid(&mut self, now: SystemTime) -> Option<&mut CachedCredentials> {
+        let is_valid = |cached: &&mut CachedCredentials| cached.ends.is_none_or(|ends| now < ends);
+        self.cached.as_mut().filter(is_valid)
     }
+}
 
+impl CachedCredentials {
     /// Postpones the renewal by the usual pause, or by `retry_after` if that is longer.
     fn postpone(&mut self, now: SystemTime, retry_after: Duration) {
         let left = self.ends.and_then(|ends| ends.duration_since(now).ok());
@@ -159,61 +163,49 @@ impl CachedProvider {
         }))
     }
 
-    /// Returns the cached credentials, or the action that is needed first.
-    fn lookup(&self, context: &ProviderContext) -> Result<Credentials, Pending> {
-        let mut state = self.0.lock();
-        let now = context.clock.now();
-        let renewal = state.renewal.as_ref().and_then(WeakShared::upgrade);
-        let mut wait: fn(Shared<Renewal>) -> Pending = Pending::Wait;
-        if let Some(cached) = state.cached.as_mut().filter(|cached| cached.is_valid(now)) {
-            let fresh = cached.renew_at.is_none_or(|at| now < at);
-            if fresh || renewal.is_some() {
+    /// Returns the cached credentials, or those of a renewal.
+    async fn get(&self, context: &ProviderContext) -> Result<Credentials, Error> {
+        let mut is_early = false;
+        let renewal = {
+            let mut state = self.0.lock();
+            let now = context.clock.now();
+            let pending = state.renewal.as_ref().and_then(WeakShared::upgrade);
+            if let Some(cached) = state.valid(now) {
+                if pending.is_some() || cached.renew_at.is_none_or(|at| now < at) {
+                    return Ok(cached.credentials.clone());
+                }
+                // If the renewing call is dropped, other calls keep using the old ones.
+                cached.postpone(now, Duration::ZERO);
+                is_early = true;
+            } else if let Some((error, until)) = &state.rejection
+                && let Ok(left) = until.duration_since(now)
+                && !left.is_zero()
+            {
+                // A `Retry-After` in the error is reduced to the remaining time.
+                let left = error.retry_after().map(|_| left);
+                return Err(error.clone().with_retry_after(left));
+            }
+            pending.unwrap_or_else(|| {
+                let (inner, context) = (Arc::clone(&self.0), context.clone());
+                let renewal = async move { inner.fetch(&context).await }.boxed().shared();
+                state.renewal = renewal.downgrade();
+                renewal
+            })
+        };
+        if is_early {
+            let timeout = context.clock.sleep(RENEWAL_TIMEOUT);
+            if let Either::Left((result, _)) = select(renewal.clone(), timeout).await {
+                return result;
+            }
+            if let Some(cached) = self.0.lock().valid(context.clock.now()) {
                 return Ok(cached.credentials.clone());
             }
-            // If the renewing call is dropped, other calls keep using the old ones.
-            cached.postpone(now, Duration::ZERO);
-            wait = Pending::Renew;
-        } else if let Some((error, until)) = &state.rejection
-            && let Ok(left) = until.duration_since(now)
-            && !left.is_zero()
-        {
-            // A `Retry-After` in the error is reduced to the remaining time.
-            let left = error.retry_after().map(|_| left);
-            return Err(Pending::Rejected(error.clone().with_retry_after(left)));
         }
-        let renewal = renewal.unwrap_or_else(|| {
-            let inner = Arc::clone(&self.0);
-            let context = context.clone();
-            let fetch: Renewal = Box::pin(async move { inner.fetch(&context).await });
-            let renewal = fetch.shared();
-            state.renewal = renewal.downgrade();
-            renewal
-        });
-        Err(wait(renewal))
+        renewal.await
     }
-}
-
-/// The reason why there are no credentials that can be used without a renewal.
-enum Pending {
-    /// None are valid: the renewal must complete first.
-    Wait(Shared<Renewal>),
-    /// The old ones are still valid.
-    Renew(Shared<Renewal>),
-    /// The last renewal was rejected.
-    Rejected(Error),
 }
 
 impl Inner {
-    /// The cached credentials, if they are valid.
-    fn valid_credentials(&self, now: SystemTime) -> Option<Credentials> {
-        let state = self.lock();
-        let cached = state
-            .cached
-            .as_ref()
-            .filter(|cached| cached.is_valid(now))?;
-        Some(cached.credentials.clone())
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         // Changes are made as a whole; a panic elsewhere leaves a valid state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -225,24 +217,17 @@ impl Inner {
         let now = context.clock.now();
         let mut state = self.lock();
         state.renewal = None;
-        let error = match fetched {
-            Ok(fetched) => match self.store(&mut state, fetched, now) {
-                Ok(credentials) => return Ok(credentials),
-                Err(error) => error,
-            },
+        let error = match fetched.and_then(|fetched| self.store(&mut state, fetched, now)) {
+            Ok(credentials) => return Ok(credentials),
             Err(error) => error,
         };
         let retry_after = error.retry_after().map(|wait| wait.min(REJECTION_PAUSE));
-        let pause = if error.status().is_some() && !error.is_retryable() {
-            Some(REJECTION_PAUSE)
-        } else {
-            retry_after
-        };
-        if let Some(pause) = pause {
+        let is_rejection = error.status().is_some() && !error.is_retryable();
+        if let Some(pause) = is_rejection.then_some(REJECTION_PAUSE).or(retry_after) {
             let until = now.checked_add(pause).unwrap_or(now);
             state.rejection = Some((error.clone(), until));
         }
-        let Some(cached) = state.cached.as_mut().filter(|cached| cached.is_valid(now)) else {
+        let Some(cached) = state.valid(now) else {
             return Err(error);
         };
         cached.postpone(now, retry_after.unwrap_or_default());
@@ -260,19 +245,12 @@ impl Inner {
         fetched: Fetched,
         now: SystemTime,
     ) -> Result<Credentials, Error> {
-        let Fetched {
-            credentials,
-            expires_at,
-            project_id,
-        } = fetched;
+        let credentials = fetched.credentials;
         credentials.check()?;
         let mut renew_at = None;
-        if let Some(end) = expires_at {
-            let Some(left) = end
-                .duration_since(now)
-                .ok()
-                .filter(|left| *left > EXPIRY_MARGIN)
-            else {
+        if let Some(end) = fetched.expires_at {
+            let left = end.duration_since(now).unwrap_or_default();
+            if left <= EXPIRY_MARGIN {
                 return Err(Error::new(
                     ErrorKind::Credentials,
                     format!(
@@ -282,14 +260,16 @@ impl Inner {
                         format_time(now)
                     ),
                 ));
-            };
+            }
             renew_at = end.checked_sub(self.source.margin().min(left / 4));
         }
-        state.project_id = project_id.or(state.project_id.take());
+        state.project_id = fetched.project_id.or(state.project_id.take());
         state.rejection = None;
         state.cached = Some(CachedCredentials {
             credentials: credentials.clone(),
-            ends: expires_at.map(|end| end.checked_sub(EXPIRY_MARGIN).unwrap_or(end)),
+            ends: fetched
+                .expires_at
+                .map(|end| end.checked_sub(EXPIRY_MARGIN).unwrap_or(end)),
             renew_at,
         });
         tracing::debug!(source = ?self.source, "credentials renewed");
@@ -310,33 +290,12 @@ impl ProvideCredentials for CachedProvider {
         &'a self,
         context: &'a ProviderContext,
     ) -> BoxFuture<'a, Result<Credentials, Error>> {
-        Box::pin(async move {
-            match self.lookup(context) {
-                Ok(credentials) => Ok(credentials),
-                Err(Pending::Wait(renewal)) => renewal.await,
-                Err(Pending::Renew(renewal)) => {
-                    match select(renewal, context.clock.sleep(RENEWAL_TIMEOUT)).await {
-                        Either::Left((outcome, _)) => outcome,
-                        Either::Right(((), renewal)) => {
-                            match self.0.valid_credentials(context.clock.now()) {
-                                Some(credentials) => Ok(credentials),
-                                None => renewal.await,
-                            }
-                        }
-                    }
-                }
-                Err(Pending::Rejected(error)) => Err(error),
-            }
-        })
+        Box::pin(self.get(context))
     }
 
     fn renew(&self, rejected: &Credentials) -> bool {
-        let mut state = self.0.lock();
-        if let Some(cached) = &state.cached
-            && cached.credentials.0 == rejected.0
-        {
-            state.cached = None;
-        }
+        let is_rejected = |cached: &mut CachedCredentials| cached.credentials.0 == rejected.0;
+        self.0.lock().cached.take_if(is_rejected);
         true
     }
 

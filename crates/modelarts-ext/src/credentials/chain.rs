@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use modelarts_api::Secret;
+
 use crate::{
     config::{
         endpoints::{self, Service},
@@ -9,22 +11,16 @@ use crate::{
     },
     credentials::{
         Credentials,
+        auth_server::AuthServer,
         cache::FetchCredentials,
         clouds_yaml,
         oidc::Oidc,
-        password::Password,
+        password::{Named, Password},
         profile_file,
-        source::{FoundCredentials, Hints, Lookup},
+        source::{FoundCredentials, Hints, Lookup, pair},
     },
     error::Error,
 };
-
-/// The result of searching all sources.
-pub(crate) enum ChainResult {
-    Found(FoundCredentials),
-    /// No source has credentials; the error lists the sources.
-    NotFound(Error),
-}
 
 type Source = fn(&Environment, &Hints) -> Result<Lookup, Error>;
 
@@ -42,16 +38,19 @@ const SOURCES: [Source; 8] = [
 ];
 
 /// Searches all sources in order. Credentials that are present but unusable are an error, because
-/// the next source may belong to another user.
-pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<ChainResult, Error> {
+/// the next source may belong to another user. The inner error lists the sources, which have none.
+pub(crate) fn find(
+    environment: &Environment,
+    hints: &Hints,
+) -> Result<Result<FoundCredentials, Error>, Error> {
     let mut reasons = Vec::new();
     for source in SOURCES {
         match source(environment, hints)? {
-            Lookup::Found(found) => return Ok(ChainResult::Found(*found)),
-            Lookup::NotFound(why) => reasons.push(why),
+            Lookup::Found(found) => return Ok(Ok(found)),
+            Lookup::NotFound(reason) => reasons.push(reason),
         }
     }
-    Ok(ChainResult::NotFound(Error::config(format!(
+    Ok(Err(Error::config(format!(
         "no credentials; call credentials(), or set HUAWEICLOUD_SDK_AK and \
          HUAWEICLOUD_SDK_SK. Looked at:\n- {}",
         reasons.join("\n- ")
@@ -72,33 +71,30 @@ fn find_oidc(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> 
     const STS: &str = "HUAWEICLOUD_SDK_STS_ENDPOINT";
 
     let Some((set, _)) = environment.first(&[PROVIDER, AGENCY, TOKEN, FILE]) else {
-        return Ok(Lookup::not_found(
-            "the variables HUAWEICLOUD_OIDC_*: not set",
+        return Ok(Lookup::NotFound(
+            "the variables HUAWEICLOUD_OIDC_*: not set".to_owned(),
         ));
     };
-    let need = |name: &str| {
-        environment
-            .get(name)
-            .ok_or_else(|| missing_variable(set, name))
+    let need = |name| {
+        let value = environment.variable(name);
+        value.ok_or_else(|| missing_variable(set, name))
     };
-    let provider = need(PROVIDER)?;
-    let agency = need(AGENCY)?;
-    let sts = match (environment.get(STS), &hints.region) {
-        (Some(address), _) => Some(address),
-        (None, Some(region)) => endpoints::endpoint(Service::Sts, region, Some(environment))?,
-        (None, None) => None,
+    let (provider, agency) = (need(PROVIDER)?, need(AGENCY)?);
+    let sts = match (environment.variable(STS), &hints.region) {
+        (None, Some(region)) => endpoints::endpoint(Service::Sts, region, environment)?,
+        (address, _) => address,
     };
     let sts = sts.ok_or_else(|| {
         Error::config(format!(
             "{set} is set, but where STS is cannot be told from the region; set {STS}"
         ))
     })?;
-    let mut login = match (environment.get(TOKEN), environment.get(FILE)) {
+    let mut login = match (environment.variable(TOKEN), environment.variable(FILE)) {
         (Some(token), _) => Oidc::from_token(sts, provider, agency, token),
         (None, Some(file)) => Oidc::from_file(sts, provider, agency, file),
         (None, None) => return Err(missing_variable(set, &format!("{TOKEN} or {FILE}"))),
     };
-    if let Some(seconds) = environment.get(DURATION) {
+    if let Some(seconds) = environment.variable(DURATION) {
         let seconds = seconds.trim().parse().map_err(|_| {
             Error::config(format!(
                 "{DURATION} is {seconds:?}, which is no number of seconds"
@@ -106,17 +102,17 @@ fn find_oidc(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> 
         })?;
         login = login.duration(Duration::from_secs(seconds));
     }
-    if let Some(name) = environment.get("HUAWEICLOUD_OIDC_SESSION_NAME") {
+    if let Some(name) = environment.variable("HUAWEICLOUD_OIDC_SESSION_NAME") {
         login = login.session_name(name);
     }
-    if let Some(policy) = environment.get("HUAWEICLOUD_OIDC_POLICY") {
+    if let Some(policy) = environment.variable("HUAWEICLOUD_OIDC_POLICY") {
         login = login.policy(policy);
     }
-    if let Some(ids) = environment.get("HUAWEICLOUD_OIDC_POLICY_IDS") {
-        let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty());
-        login = login.policy_ids(ids);
-    }
-    Ok(FoundCredentials::new("the variables HUAWEICLOUD_OIDC_*", login.into_provider())?.into())
+    let ids = environment.variable("HUAWEICLOUD_OIDC_POLICY_IDS");
+    let ids = ids.as_deref().unwrap_or_default().split(',').map(str::trim);
+    login = login.policy_ids(ids.filter(|id| !id.is_empty()));
+    FoundCredentials::new("the variables HUAWEICLOUD_OIDC_*:", login.into_provider())
+        .map(Lookup::Found)
 }
 
 /// Reads the keys in two variables; `None` if neither is set.
@@ -126,29 +122,20 @@ fn find_key_pair(
     secret_key: &'static str,
     tokens: &[&'static str],
 ) -> Result<Option<FoundCredentials>, Error> {
-    let (ak, sk) = match (environment.get(access_key), environment.get(secret_key)) {
-        (Some(ak), Some(sk)) => (ak, sk),
-        (Some(_), None) => return Err(missing_variable(access_key, secret_key)),
-        (None, Some(_)) => return Err(missing_variable(secret_key, access_key)),
-        (None, None) => return Ok(None),
+    let setting = |name| (name, environment.variable(name));
+    let Some((ak, sk)) = pair(setting(access_key), setting(secret_key), missing_variable)? else {
+        return Ok(None);
     };
-    let (place, credentials) = match environment.first(tokens) {
-        Some((name, token)) => (
-            format!("{access_key}, {secret_key}, {name}"),
-            Credentials::temporary_keys(ak, sk, token),
-        ),
-        None => (
-            format!("{access_key}, {secret_key}"),
-            Credentials::keys(ak, sk),
-        ),
-    };
-    FoundCredentials::new(place, credentials).map(Some)
+    let (name, token) = environment.first(tokens).unzip();
+    let name = name.map_or_else(String::new, |name| format!(", {name}"));
+    let credentials = Credentials::with_security_token(ak, sk, token);
+    FoundCredentials::new(&format!("{access_key}, {secret_key}{name}:"), credentials).map(Some)
 }
 
 fn find_keys(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     const FEDERATION: &str = "HUAWEICLOUD_SDK_IDP_ID";
 
-    if environment.get(FEDERATION).is_some() {
+    if environment.variable(FEDERATION).is_some() {
         return Err(Error::config(format!(
             "{FEDERATION} is set, and federation is not supported; use the variables \
              HUAWEICLOUD_OIDC_*"
@@ -160,10 +147,8 @@ fn find_keys(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
         "HUAWEICLOUD_SDK_SK",
         &["HUAWEICLOUD_SDK_SECURITY_TOKEN"],
     )?;
-    Ok(match found {
-        Some(found) => found.into(),
-        None => Lookup::not_found("HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK: not set"),
-    })
+    let reason = "HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK: not set";
+    Ok(found.map_or_else(|| Lookup::NotFound(reason.to_owned()), Lookup::Found))
 }
 
 /// The names that tools for Open Telekom Cloud use.
@@ -179,63 +164,55 @@ fn find_openstack(environment: &Environment, hints: &Hints) -> Result<Lookup, Er
     for (access_key, secret_key) in OPENSTACK_KEYS {
         let tokens = ["OS_SECURITY_TOKEN", "OS_AKSK_SECURITY_TOKEN"];
         if let Some(found) = find_key_pair(environment, access_key, secret_key, &tokens)? {
-            return Ok(found.into());
+            return Ok(Lookup::Found(found));
         }
     }
     if let Some((name, token)) = environment.first(&["OS_AUTH_TOKEN", "OS_TOKEN"]) {
-        return Ok(FoundCredentials::new(name, Credentials::token(token))?.into());
+        return FoundCredentials::new(&format!("{name}:"), Credentials::token(token))
+            .map(Lookup::Found);
     }
-    let user = environment.first(&["OS_USERNAME", "OS_USER_ID"]);
-    let (name, user, password) = match (user, environment.get(PASSWORD)) {
-        (Some((name, user)), Some(password)) => (name, user, password),
-        (Some((name, _)), None) => return Err(missing_variable(name, PASSWORD)),
-        (None, Some(_)) => return Err(missing_variable(PASSWORD, "OS_USERNAME")),
-        (None, None) => {
-            return Ok(Lookup::not_found(
-                "OS_ACCESS_KEY and OS_SECRET_KEY, OS_AUTH_TOKEN, OS_USERNAME and OS_PASSWORD: \
-                 not set",
-            ));
-        }
+    let (name, user) = environment.first(&["OS_USERNAME", "OS_USER_ID"]).unzip();
+    let name = name.unwrap_or("OS_USERNAME");
+    let password = (PASSWORD, environment.variable(PASSWORD));
+    let Some((user, password)) = pair((name, user), password, missing_variable)? else {
+        return Ok(Lookup::NotFound(
+            "OS_ACCESS_KEY and OS_SECRET_KEY, OS_AUTH_TOKEN, OS_USERNAME and OS_PASSWORD: not set"
+                .to_owned(),
+        ));
     };
-    let given = environment.get("OS_AUTH_URL");
-    let iam = hints
-        .iam(environment, given, hints.region.as_deref())?
-        .ok_or_else(|| missing_variable(name, "OS_AUTH_URL"))?;
-    let mut login = Password::new(iam, user.clone(), password);
-    if name == "OS_USER_ID" {
-        login = login.user_id(user);
-    }
-    let domain_id = environment.value(&["OS_USER_DOMAIN_ID", "OS_DOMAIN_ID"]);
-    let domain = environment.value(&["OS_USER_DOMAIN_NAME", "OS_DOMAIN_NAME"]);
-    login = match (domain_id, domain) {
-        (Some(id), _) => login.domain_id(id),
-        (None, Some(domain)) => login.domain(domain),
-        (None, None) if name == "OS_USERNAME" => {
-            return Err(missing_variable(
-                name,
-                "OS_USER_DOMAIN_NAME or OS_DOMAIN_NAME",
-            ));
-        }
-        (None, None) => login,
-    };
+    let missing = |missing| missing_variable(name, missing);
+    let given = environment.variable("OS_AUTH_URL");
+    let iam = hints.iam(environment, given, hints.region.as_deref())?;
+    let domain = Named::choose(
+        environment.value(&["OS_USER_DOMAIN_ID", "OS_DOMAIN_ID"]),
+        environment.value(&["OS_USER_DOMAIN_NAME", "OS_DOMAIN_NAME"]),
+    );
     let project = hints.project.clone();
-    login = match (project.id, project.name.or(hints.region.clone())) {
-        (Some(id), _) => login.project_id(id),
-        (None, Some(name)) => login.project(name),
-        (None, None) => return Err(missing_variable(name, "OS_PROJECT_NAME or OS_PROJECT_ID")),
+    let project = Named::choose(project.id, project.name.or(hints.region.clone()));
+    let login = Password {
+        iam: AuthServer::new("IAM", iam.ok_or_else(|| missing("OS_AUTH_URL"))?),
+        user: match name {
+            "OS_USER_ID" => Named::Id(user),
+            _ if domain.is_none() => return Err(missing("OS_USER_DOMAIN_NAME or OS_DOMAIN_NAME")),
+            _ => Named::Name(user),
+        },
+        password: Secret::new(password),
+        domain,
+        project: Some(project.ok_or_else(|| missing("OS_PROJECT_NAME or OS_PROJECT_ID"))?),
     };
-    let place = format!("{name} and {PASSWORD}");
-    Ok(FoundCredentials::new(place, login.into_provider())?.into())
+    let place = format!("{name} and {PASSWORD}:");
+    FoundCredentials::new(&place, login.into_provider()).map(Lookup::Found)
 }
 
 fn find_metadata(_: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     match &hints.metadata {
         Some(metadata) => {
             let provider = metadata.clone().into_provider();
-            Ok(FoundCredentials::new("the metadata service", provider)?.into())
+            FoundCredentials::new("the metadata service:", provider).map(Lookup::Found)
         }
-        None => Ok(Lookup::not_found(
-            "the metadata service of a cloud server: not asked unless metadata() is called",
+        None => Ok(Lookup::NotFound(
+            "the metadata service of a cloud server: not asked unless metadata() is called"
+                .to_owned(),
         )),
     }
 }
@@ -244,7 +221,7 @@ fn find_metadata(_: &Environment, hints: &Hints) -> Result<Lookup, Error> {
 fn find_pod_identity(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     const VARIABLE: &str = "HC_CONTAINER_CREDENTIALS_FULL_URI";
 
-    Ok(Lookup::not_found(match environment.get(VARIABLE) {
+    Ok(Lookup::NotFound(match environment.variable(VARIABLE) {
         Some(_) => format!(
             "{VARIABLE}: it is set, and the identity of pods is not supported; call \
              credentials() with a provider of your own"

@@ -1,10 +1,8 @@
 //! `clouds.yaml` and `secure.yaml`, as the `OpenStack` tools use them.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::PathBuf};
 
+use modelarts_api::Secret;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
@@ -12,9 +10,10 @@ use crate::{
     config::{endpoints::ProjectRef, environment::Environment, files},
     credentials::{
         Credentials,
+        auth_server::AuthServer,
         cache::FetchCredentials,
-        password::Password,
-        source::{FoundCredentials, Hints, Lookup},
+        password::{Named, Password},
+        source::{FoundCredentials, Hints, Lookup, pair},
     },
     error::Error,
 };
@@ -25,20 +24,22 @@ const CLOUD: &str = "OS_CLOUD";
 const FILE: &str = "OS_CLIENT_CONFIG_FILE";
 const SECURE_FILE: &str = "OS_CLIENT_SECURE_FILE";
 
-#[derive(Default, Deserialize)]
+type Clouds = BTreeMap<String, Spanned<Option<Cloud>>>;
+
+#[derive(Deserialize)]
 struct CloudsFile {
-    clouds: Option<BTreeMap<String, Spanned<Option<Cloud>>>>,
+    clouds: Option<Clouds>,
 }
 
 /// The settings of a cloud. All are text: a password of digits must not be parsed as a number.
-#[derive(Clone, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 struct Cloud {
     auth: Option<Auth>,
     auth_type: Option<String>,
     region_name: Option<String>,
 }
 
-#[derive(Clone, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 struct Auth {
     auth_url: Option<String>,
     username: Option<String>,
@@ -82,9 +83,9 @@ impl Auth {
 
 /// Searches for the cloud that `OS_CLOUD` names.
 pub(super) fn find_named(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
-    match environment.get(CLOUD) {
+    match environment.variable(CLOUD) {
         Some(name) => find(environment, hints, Some(&name)),
-        None => Ok(Lookup::not_found(format!("{CLOUD}: not set"))),
+        None => Ok(Lookup::NotFound(format!("{CLOUD}: not set"))),
     }
 }
 
@@ -94,186 +95,140 @@ pub(super) fn find_only(environment: &Environment, hints: &Hints) -> Result<Look
 }
 
 fn find(environment: &Environment, hints: &Hints, name: Option<&str>) -> Result<Lookup, Error> {
-    let Some((path, mut clouds)) = read_clouds(environment, FILE, "clouds")? else {
-        let paths = candidate_paths(environment, "clouds")
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect::<Vec<_>>();
-        let nowhere = if paths.is_empty() {
-            format!("clouds.yaml: there is no place to look in, and {FILE} is not set")
-        } else {
-            format!("clouds.yaml: none of {} exists", paths.join(", "))
+    let usual = usual_paths(environment, "clouds");
+    let Some((path, mut clouds)) = read_clouds(environment, FILE, &usual)? else {
+        let paths = usual.iter().map(|path| path.display().to_string());
+        let nowhere = match paths.collect::<Vec<_>>().join(", ").as_str() {
+            "" => format!("clouds.yaml: there is no place to look in, and {FILE} is not set"),
+            paths => format!("clouds.yaml: none of {paths} exists"),
         };
         return match name {
             Some(name) => Err(Error::config(format!("{CLOUD} is {name:?}, but {nowhere}"))),
-            None => Ok(Lookup::not_found(nowhere)),
+            None => Ok(Lookup::NotFound(nowhere)),
         };
     };
     let place = path.display();
     let all: Vec<_> = clouds.keys().cloned().collect();
     let name = match (name, all.as_slice()) {
-        (Some(name), _) => name.to_owned(),
-        (None, [only]) => only.clone(),
+        (Some(name), _) => name,
+        (None, [only]) => only,
         (None, []) => {
-            return Ok(Lookup::not_found(format!(
+            return Ok(Lookup::NotFound(format!(
                 "{place}: there is no cloud in it"
             )));
         }
         (None, several) => {
-            return Ok(Lookup::not_found(format!(
+            return Ok(Lookup::NotFound(format!(
                 "{place}: there are several clouds in it ({}); set {CLOUD}",
                 several.join(", ")
             )));
         }
     };
-    let Some(found) = clouds.remove(&name) else {
+    let Some(found) = clouds.remove(name) else {
         return Err(Error::config(format!(
             "{CLOUD} is {name:?}, but {place} has only: {}",
             all.join(", ")
         )));
     };
-    let place = format!(
-        "{place}: the cloud {name:?}, line {},",
-        found.referenced.line()
-    );
-    let cloud = found.value.unwrap_or_default();
-    let mut auth = cloud.auth.unwrap_or_default();
-    let secret = |auth: &Auth| auth.password.is_some() || auth.sk.is_some() || auth.token.is_some();
-    if secret(&auth) {
+    let line = found.referenced.line();
+    let place = format!("{place}: the cloud {name:?}, line {line},");
+    let mut cloud = found.value.unwrap_or_default();
+    let mut auth = cloud.auth.take().unwrap_or_default();
+    if auth.password.is_some() || auth.sk.is_some() || auth.token.is_some() {
         files::warn_if_open(&path);
     }
-    if let Some((path, mut secure)) = read_clouds(environment, SECURE_FILE, "secure")?
-        && let Some(more) = secure.remove(&name)
+    let usual = usual_paths(environment, "secure");
+    if let Some((path, mut secure)) = read_clouds(environment, SECURE_FILE, &usual)?
+        && let Some(more) = secure.remove(name)
     {
         files::warn_if_open(&path);
-        let more = more.value.unwrap_or_default();
-        auth = more.auth.unwrap_or_default().or(auth);
+        let more = more.value.and_then(|more| more.auth).unwrap_or_default();
+        auth = more.or(auth);
     }
-    let region = cloud.region_name;
-    make_credentials(&place, auth, cloud.auth_type, region, environment, hints).map(Lookup::from)
+    make_credentials(&place, cloud, auth, environment, hints).map(Lookup::Found)
 }
 
 /// Creates credentials from the settings of a cloud.
 fn make_credentials(
     place: &str,
+    cloud: Cloud,
     auth: Auth,
-    auth_type: Option<String>,
-    region: Option<String>,
     environment: &Environment,
     hints: &Hints,
 ) -> Result<FoundCredentials, Error> {
-    let error = |what: &str| Error::config(format!("{place} {what}"));
+    let error = |problem: &str| Error::config(format!("{place} {problem}"));
+    let missing = |set: &str, missing: &str| error(&format!("has {set} but no {missing}"));
     let project = ProjectRef {
         id: auth.project_id,
         name: auth.project_name,
     };
-    let auth_type = auth_type.unwrap_or_default();
+    let auth_type = cloud.auth_type.unwrap_or_default();
     let by_token = auth_type.ends_with("token") || auth.password.is_none();
-    let found = match (auth.ak, auth.sk, auth.token) {
-        (Some(access_key), Some(secret_key), _) => {
-            let credentials = match auth.security_token {
-                Some(token) => Credentials::temporary_keys(access_key, secret_key, token),
-                None => Credentials::keys(access_key, secret_key),
-            };
-            FoundCredentials::new(place, credentials)?
-        }
-        (Some(_), None, _) => return Err(error("has ak but no sk")),
-        (None, Some(_), _) => return Err(error("has sk but no ak")),
-        (None, None, Some(token)) if by_token => {
-            FoundCredentials::new(place, Credentials::token(token))?
-        }
-        (None, None, _) => {
-            let user = auth.username.or(auth.user_id.clone());
-            let (user, password) = match (user, auth.password) {
-                (Some(user), Some(password)) => (user, password),
-                (Some(_), None) => return Err(error("has a user but no password")),
-                (None, Some(_)) => return Err(error("has a password but no user")),
-                (None, None) => {
-                    return Err(error(
-                        "has none of ak and sk, username and password, and token",
-                    ));
-                }
-            };
-            let region = hints.region.clone().or(region.clone());
-            let iam = hints.iam(environment, auth.auth_url.clone(), region.as_deref())?;
-            let iam = iam.ok_or_else(|| error("has no auth_url, and its region is not known"))?;
-            let mut login = Password::new(iam, user, password);
-            if let Some(id) = auth.user_id {
-                login = login.user_id(id);
+    let keys = pair(("ak", auth.ak), ("sk", auth.sk), missing)?;
+    let found = if let Some((access_key, secret_key)) = keys {
+        let token = auth.security_token;
+        let credentials = Credentials::with_security_token(access_key, secret_key, token);
+        FoundCredentials::new(place, credentials)?
+    } else if let Some(token) = auth.token.filter(|_| by_token) {
+        FoundCredentials::new(place, Credentials::token(token))?
+    } else {
+        let user = Named::choose(auth.user_id, auth.username);
+        let (user, password) = match (user, auth.password) {
+            (Some(user), Some(password)) => (user, password),
+            (Some(_), None) => return Err(missing("a user", "password")),
+            (None, Some(_)) => return Err(missing("a password", "user")),
+            (None, None) => {
+                return Err(error(
+                    "has none of ak and sk, username and password, and token",
+                ));
             }
-            login = match (auth.user_domain_id, auth.user_domain_name) {
-                (Some(id), _) => login.domain_id(id),
-                (None, Some(name)) => login.domain(name),
-                (None, None) => login,
-            };
-            let project = hints.project.clone().or(project.clone());
-            login = match (project.id, project.name.or(region)) {
-                (Some(id), _) => login.project_id(id),
-                (None, Some(name)) => login.project(name),
-                (None, None) => login,
-            };
-            FoundCredentials::new(place, login.into_provider())?
-        }
+        };
+        let region = hints.region.clone().or(cloud.region_name.clone());
+        let iam = hints.iam(environment, auth.auth_url.clone(), region.as_deref())?;
+        let iam = iam.ok_or_else(|| error("has no auth_url, and its region is not known"))?;
+        let project = hints.project.clone().or(project.clone());
+        let login = Password {
+            iam: AuthServer::new("IAM", iam),
+            user,
+            password: Secret::new(password),
+            domain: Named::choose(auth.user_domain_id, auth.user_domain_name),
+            project: Named::choose(project.id, project.name.or(region)),
+        };
+        FoundCredentials::new(place, login.into_provider())?
     };
     Ok(FoundCredentials {
         project,
-        region,
+        region: cloud.region_name,
         iam: auth.auth_url,
         ..found
     })
 }
 
-type Clouds = BTreeMap<String, Spanned<Option<Cloud>>>;
-
-/// Reads the first of the files that exists.
+/// Reads the clouds in the file that `variable` names, or in the first of the usual ones that
+/// exists.
 fn read_clouds(
     environment: &Environment,
     variable: &str,
-    stem: &str,
+    usual: &[PathBuf],
 ) -> Result<Option<(PathBuf, Clouds)>, Error> {
-    let parse = |path: &Path, text: &str| {
-        let file: Option<CloudsFile> = files::parse_yaml(path, text)?;
-        Ok(file.unwrap_or_default().clouds.unwrap_or_default())
+    let Some((path, text)) = files::find(environment, variable, usual)? else {
+        return Ok(None);
     };
-    if let Some(path) = environment.get(variable).map(PathBuf::from) {
-        let Some(text) = files::read_text(&path)? else {
-            return Err(Error::config(format!(
-                "{variable} names {}, which does not exist",
-                path.display()
-            )));
-        };
-        let clouds = parse(&path, &text)?;
-        return Ok(Some((path, clouds)));
-    }
-    for path in candidate_paths(environment, stem) {
-        if let Some(text) = files::read_text(&path)? {
-            let clouds = parse(&path, &text)?;
-            return Ok(Some((path, clouds)));
-        }
-    }
-    Ok(None)
+    let file: Option<CloudsFile> = files::parse_yaml(&path, &text)?;
+    let clouds = file.and_then(|file| file.clouds).unwrap_or_default();
+    Ok(Some((path, clouds)))
 }
 
-/// The candidates for a file: in the current directory, the user's and the system's.
-fn candidate_paths(environment: &Environment, stem: &str) -> Vec<PathBuf> {
-    let user = match (environment.get("XDG_CONFIG_HOME"), &environment.home) {
-        (Some(path), _) => Some(PathBuf::from(path)),
-        (None, Some(home)) => Some(home.join(".config")),
-        (None, None) => None,
-    };
-    let directories = [
-        environment.directory.clone(),
-        user.map(|path| path.join("openstack")),
-        environment
-            .system
-            .as_ref()
-            .map(|path| path.join("openstack")),
-    ];
+/// The usual paths of a file: in the current directory, the user's and the system's.
+fn usual_paths(environment: &Environment, stem: &str) -> Vec<PathBuf> {
+    let user = environment.variable("XDG_CONFIG_HOME").map(PathBuf::from);
+    let user = user.or_else(|| Some(environment.home.as_ref()?.join(".config")));
+    let openstack = |path: PathBuf| path.join("openstack");
+    let system = environment.system.clone().map(openstack);
+    let directories = [environment.directory.clone(), user.map(openstack), system];
+    let names = ["yaml", "yml"].map(|ending| format!("{stem}.{ending}"));
+    let directories = directories.iter().flatten();
     directories
-        .into_iter()
-        .flatten()
-        .flat_map(|directory| {
-            ["yaml", "yml"].map(|ending| directory.join(format!("{stem}.{ending}")))
-        })
+        .flat_map(|directory| names.iter().map(|name| directory.join(name)))
         .collect()
 }

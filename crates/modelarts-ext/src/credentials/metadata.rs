@@ -1,6 +1,6 @@
 //! Metadata service: temporary keys of the cloud server that the program runs on.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use modelarts_api::BoxFuture;
 use reqwest::{Method, Request, StatusCode, Url, header::HeaderValue};
@@ -8,7 +8,7 @@ use reqwest::{Method, Request, StatusCode, Url, header::HeaderValue};
 use crate::{
     credentials::{
         ProviderContext,
-        auth_server::{AuthReply, AuthServer, displayable_address},
+        auth_server::{AuthReply, AuthServer},
         cache::{FetchCredentials, Fetched},
     },
     error::Error,
@@ -33,44 +33,59 @@ const SESSION_SECONDS: &str = "21600";
 ///
 /// let builder = Client::builder().region("eu-de").credentials(Metadata::new().into_provider());
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[must_use]
-pub struct Metadata {
-    address: String,
-}
+pub struct Metadata(AuthServer);
 
 impl Metadata {
     /// Creates a provider for the usual address, `http://169.254.169.254`.
     pub fn new() -> Self {
-        Self {
-            address: ADDRESS.to_owned(),
-        }
+        Self(AuthServer::new("the metadata service", ADDRESS))
     }
 
     /// Sets another address: on this machine, link-local, or with https.
-    pub fn address(mut self, address: impl Into<String>) -> Self {
-        self.address = address.into();
-        self
+    pub fn address(self, address: impl Into<String>) -> Self {
+        Self(AuthServer::new("the metadata service", address))
     }
 
-    fn service(&self) -> Result<AuthServer, Error> {
-        let service = AuthServer::with_any_scheme("the metadata service", &self.address)?;
-        let url = service.url("/");
-        if url.scheme() == "http" && !is_loopback(&url) && !is_link_local(&url) {
-            return Err(Error::config(format!(
-                "the metadata service {} is neither on this machine nor link-local nor https",
-                self.address
-            )));
+    /// Sends a request with one header.
+    async fn send(
+        &self,
+        context: &ProviderContext,
+        method: Method,
+        path: &str,
+        header: Option<(&'static str, HeaderValue)>,
+    ) -> Result<AuthReply, Error> {
+        let mut request = Request::new(method, self.0.url(path)?);
+        if let Some((name, value)) = header {
+            request.headers_mut().insert(name, value);
         }
-        Ok(service)
+        self.0.send(context, request, TIMEOUT, &[]).await
     }
-}
 
-impl fmt::Debug for Metadata {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Metadata")
-            .field("address", &displayable_address(&self.address))
-            .finish()
+    /// Begins a session, and requests the keys. Older versions of the service have no sessions and
+    /// work without, unless one is `required`.
+    async fn request_keys(
+        &self,
+        context: &ProviderContext,
+        required: bool,
+    ) -> Result<AuthReply, Error> {
+        let ttl = HeaderValue::from_static(SESSION_SECONDS);
+        let ttl = Some(("x-metadata-token-ttl-seconds", ttl));
+        let path = "/meta-data/latest/api/token";
+        let reply = self.send(context, Method::PUT, path, ttl).await?;
+        let session = match reply.status.as_u16() {
+            200 => {
+                let mut token = HeaderValue::from_bytes(reply.body.trim_ascii())
+                    .map_err(|_| self.0.unexpected("in which the session is no text"))?;
+                token.set_sensitive(true);
+                Some(("x-metadata-token", token))
+            }
+            404 | 405 | 503 if !required => None,
+            _ => return Err(self.0.response_error(&reply, "begins no session")),
+        };
+        let path = "/openstack/latest/securitykey";
+        self.send(context, Method::GET, path, session).await
     }
 }
 
@@ -88,67 +103,35 @@ fn is_link_local(url: &Url) -> bool {
     }
 }
 
-/// Begins a session; older versions of the service have no sessions and work without.
-async fn begin_session(
-    service: &AuthServer,
-    context: &ProviderContext,
-    required: bool,
-) -> Result<Option<HeaderValue>, Error> {
-    let mut request = Request::new(Method::PUT, service.url("/meta-data/latest/api/token"));
-    request.headers_mut().insert(
-        "x-metadata-token-ttl-seconds",
-        HeaderValue::from_static(SESSION_SECONDS),
-    );
-    let reply = service.send(context, request, TIMEOUT, &[]).await?;
-    match reply.status.as_u16() {
-        200 => {
-            let mut token = HeaderValue::from_bytes(reply.body.trim_ascii())
-                .map_err(|_| service.unexpected("in which the session is no text"))?;
-            token.set_sensitive(true);
-            Ok(Some(token))
-        }
-        404 | 405 | 503 if !required => Ok(None),
-        _ => Err(service.response_error(&reply, "begins no session")),
-    }
-}
-
-async fn fetch_keys(
-    service: &AuthServer,
-    context: &ProviderContext,
-    session: Option<HeaderValue>,
-) -> Result<AuthReply, Error> {
-    let mut request = Request::new(Method::GET, service.url("/openstack/latest/securitykey"));
-    if let Some(session) = session {
-        request.headers_mut().insert("x-metadata-token", session);
-    }
-    service.send(context, request, TIMEOUT, &[]).await
-}
-
 impl FetchCredentials for Metadata {
     fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
         Box::pin(async move {
-            let service = self.service()?;
-            let session = begin_session(&service, context, false).await?;
-            let mut reply = fetch_keys(&service, context, session).await?;
+            self.check()?;
+            let mut reply = self.request_keys(context, false).await?;
             if reply.status == StatusCode::UNAUTHORIZED && !has_no_agency(&reply) {
-                let session = begin_session(&service, context, true).await?;
-                reply = fetch_keys(&service, context, session).await?;
+                reply = self.request_keys(context, true).await?;
             }
-            if reply.status != StatusCode::OK {
-                let error = service.response_error(&reply, "gives no keys");
-                return Err(if has_no_agency(&reply) {
-                    error.with_solution(Some("attach an agency to this server".to_owned()))
-                } else {
-                    error
-                });
+            if reply.status == StatusCode::OK {
+                return self.0.keys(&reply);
             }
-            let (credentials, end) = service.keys(&reply)?;
-            Ok(Fetched::new(credentials).expires_at(end.into()))
+            let error = self.0.response_error(&reply, "gives no keys");
+            Err(if has_no_agency(&reply) {
+                error.with_solution(Some("attach an agency to this server".to_owned()))
+            } else {
+                error
+            })
         })
     }
 
     fn check(&self) -> Result<(), Error> {
-        self.service().map(drop)
+        let url = self.0.url("")?;
+        if url.scheme() == "https" || is_loopback(&url) || is_link_local(&url) {
+            return Ok(());
+        }
+        Err(Error::config(format!(
+            "the metadata service {} is neither on this machine nor link-local nor https",
+            url.as_str().trim_end_matches('/')
+        )))
     }
 }
 

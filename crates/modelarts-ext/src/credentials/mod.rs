@@ -64,33 +64,36 @@ pub use password::Password;
 
 use std::{fmt, sync::Arc};
 
-use modelarts_api::BoxFuture;
+use modelarts_api::{BoxFuture, Secret};
 
-use crate::{clock::Clock, error::Error, http::tls};
+use crate::{
+    clock::Clock,
+    error::Error,
+    http::connection::{self, AGENT, CONNECT_TIMEOUT},
+};
 
 /// The credentials of a request: keys or a token. `Debug` does not show them. Clones share them.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Credentials(Arc<CredentialKind>);
 
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum CredentialKind {
-    Keys {
-        access_key: String,
-        secret_key: String,
-        security_token: Option<String>,
-    },
-    Token(String),
+    Keys(Keys),
+    Token(Secret),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Keys {
+    access_key: Secret,
+    secret_key: Secret,
+    security_token: Option<Secret>,
 }
 
 impl Credentials {
     /// Creates credentials from an access key and its secret key (AK/SK). Requests are signed.
     #[must_use]
     pub fn keys(access_key: impl Into<String>, secret_key: impl Into<String>) -> Self {
-        Self(Arc::new(CredentialKind::Keys {
-            access_key: access_key.into(),
-            secret_key: secret_key.into(),
-            security_token: None,
-        }))
+        Self::with_security_token(access_key, secret_key, None)
     }
 
     /// Creates credentials from a temporary access key with its security token.
@@ -100,68 +103,65 @@ impl Credentials {
         secret_key: impl Into<String>,
         security_token: impl Into<String>,
     ) -> Self {
-        Self(Arc::new(CredentialKind::Keys {
-            access_key: access_key.into(),
-            secret_key: secret_key.into(),
-            security_token: Some(security_token.into()),
-        }))
+        Self::with_security_token(access_key, secret_key, Some(security_token.into()))
+    }
+
+    /// Creates credentials from an access key, with the security token of a temporary one.
+    fn with_security_token(
+        access_key: impl Into<String>,
+        secret_key: impl Into<String>,
+        security_token: Option<String>,
+    ) -> Self {
+        Self(Arc::new(CredentialKind::Keys(Keys {
+            access_key: Secret::new(access_key),
+            secret_key: Secret::new(secret_key),
+            security_token: security_token.map(Secret::new),
+        })))
     }
 
     /// Creates credentials from a token of IAM, which is sent as `X-Auth-Token`.
     #[must_use]
     pub fn token(token: impl Into<String>) -> Self {
-        Self(Arc::new(CredentialKind::Token(token.into())))
+        Self(Arc::new(CredentialKind::Token(Secret::new(token))))
     }
 
     /// Checks that the credentials can be sent.
     fn check(&self) -> Result<(), Error> {
-        let parts: &[(&str, &str)] = match &*self.0 {
-            CredentialKind::Keys {
-                access_key,
-                secret_key,
-                security_token,
-            } => &[
-                ("access key", access_key),
-                ("secret key", secret_key),
-                (
-                    "security token",
-                    security_token.as_deref().unwrap_or("unused"),
-                ),
+        let parts = match &*self.0 {
+            CredentialKind::Keys(keys) => [
+                ("access key", Some(&keys.access_key)),
+                ("secret key", Some(&keys.secret_key)),
+                ("security token", keys.security_token.as_ref()),
             ],
-            CredentialKind::Token(token) => &[("token", token)],
+            CredentialKind::Token(token) => [("token", Some(token)), ("", None), ("", None)],
         };
         for (name, value) in parts {
-            if value.trim().is_empty() {
-                return Err(Error::config(format!("the {name} is empty")));
-            }
-            // A variable that is not text has U+FFFD here.
-            if !value.is_ascii() {
-                return Err(Error::config(format!(
-                    "the {name} contains characters that are not ASCII; check how it was copied"
-                )));
-            }
-            // A newline at the end of a file would cause an obscure header error.
-            if value.chars().any(|c| c.is_whitespace() || c.is_control()) {
-                return Err(Error::config(format!(
-                    "the {name} contains white space or control characters; check how it was copied"
-                )));
-            }
+            let Some(value) = value.map(Secret::expose) else {
+                continue;
+            };
+            let problem = if value.trim().is_empty() {
+                "is empty"
+            } else if !value.is_ascii() {
+                // A variable that is not text has U+FFFD here.
+                "contains characters that are not ASCII; check how it was copied"
+            } else if value.contains(|c: char| c.is_whitespace() || c.is_control()) {
+                // A newline at the end of a file would cause an obscure header error.
+                "contains white space or control characters; check how it was copied"
+            } else {
+                continue;
+            };
+            return Err(Error::config(format!("the {name} {problem}")));
         }
         Ok(())
     }
-}
 
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
-            CredentialKind::Keys { security_token, .. } => f
-                .debug_struct("Keys")
-                .field("access_key", &"***")
-                .field("secret_key", &"***")
-                .field("security_token", &security_token.as_ref().map(|_| "***"))
-                .finish(),
-            CredentialKind::Token(_) => f.write_str("Token(***)"),
-        }
+    /// The parts that must be masked. An access key may be shown.
+    fn secrets(&self) -> [Option<&str>; 2] {
+        let (secret, token) = match &*self.0 {
+            CredentialKind::Keys(keys) => (&keys.secret_key, keys.security_token.as_ref()),
+            CredentialKind::Token(token) => (token, None),
+        };
+        [Some(secret.expose()), token.map(Secret::expose)]
     }
 }
 
@@ -182,17 +182,10 @@ impl ProviderContext {
     /// # Errors
     /// A failed setup of TLS.
     pub fn new(clock: impl Clock) -> Result<Self, Error> {
-        let make_http = |secure| {
-            let http = reqwest::Client::builder()
-                .redirect(reqwest::redirect::Policy::none())
-                .connect_timeout(std::time::Duration::from_secs(10));
-            tls::configure(http, secure, &[])?
-                .build()
-                .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
-        };
+        let http = |secure| connection::client(secure, false, CONNECT_TIMEOUT, &[], AGENT);
         Ok(Self {
             // As in a client, a machine without certificates can reach itself.
-            http: make_http(true).or_else(|_| make_http(false))?,
+            http: http(true).or_else(|_| http(false))?,
             clock: Arc::new(clock),
         })
     }
@@ -200,15 +193,10 @@ impl ProviderContext {
     /// The HTTP client for an address. Unencrypted requests, which are admitted only on this
     /// machine, never use a proxy.
     fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
-        if url.scheme() == "https" {
-            return Ok(self.http.clone());
+        match url.scheme() {
+            "https" => Ok(self.http.clone()),
+            _ => connection::client(false, true, CONNECT_TIMEOUT, &[], AGENT),
         }
-        let http = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy();
-        tls::configure(http, false, &[])?
-            .build()
-            .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
     }
 }
 

@@ -1,15 +1,16 @@
 //! STS: temporary keys for the identity token of another provider (`OpenID Connect`).
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use modelarts_api::{BoxFuture, Secret};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::{
     config::files,
     credentials::{
         ProviderContext,
-        auth_server::{AuthServer, displayable_address},
+        auth_server::AuthServer,
         cache::{FetchCredentials, Fetched},
     },
     error::{Error, ErrorKind},
@@ -18,7 +19,7 @@ use crate::{
 /// The default name of a session, as in the official SDK.
 const SESSION_NAME: &str = "oidc-sts-session";
 /// The default lifetime of keys, as in the official SDK.
-const DURATION: Duration = Duration::from_secs(3600);
+const DURATION_SECONDS: u64 = 3600;
 
 /// Exchanges an identity token (`OpenID Connect`), such as that of a pod or of a CI job, for
 /// temporary keys of STS. They are renewed five minutes before they expire.
@@ -34,24 +35,32 @@ const DURATION: Duration = Duration::from_secs(3600);
 /// );
 /// let builder = Client::builder().region("cn-north-4").credentials(keys.into_provider());
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[must_use]
 pub struct Oidc {
-    sts: String,
-    provider: String,
-    agency: String,
+    sts: AuthServer,
     token: Token,
-    session: String,
-    duration: Duration,
-    policy: Option<String>,
-    policy_ids: Vec<String>,
+    request: KeyRequest,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 enum Token {
     Text(Secret),
     /// The file is read at each renewal, because its owner replaces the token before it expires.
     File(PathBuf),
+}
+
+/// The body of a request for keys, without the token.
+#[derive(Clone, Debug, Serialize)]
+struct KeyRequest {
+    provider_urn: String,
+    agency_urn: String,
+    agency_session_name: String,
+    duration_seconds: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    policy_ids: Vec<String>,
 }
 
 impl Oidc {
@@ -63,7 +72,9 @@ impl Oidc {
         agency: impl Into<String>,
         file: impl Into<PathBuf>,
     ) -> Self {
-        Self::with_token(sts, provider, agency, Token::File(file.into()))
+        let mut keys = Self::from_token(sts, provider, agency, "");
+        keys.token = Token::File(file.into());
+        keys
     }
 
     /// Uses an identity token as text. The keys cannot be renewed after it has expired.
@@ -73,125 +84,89 @@ impl Oidc {
         agency: impl Into<String>,
         token: impl Into<String>,
     ) -> Self {
-        Self::with_token(sts, provider, agency, Token::Text(Secret::new(token)))
-    }
-
-    fn with_token(
-        sts: impl Into<String>,
-        provider: impl Into<String>,
-        agency: impl Into<String>,
-        token: Token,
-    ) -> Self {
         Self {
-            sts: sts.into(),
-            provider: provider.into(),
-            agency: agency.into(),
-            token,
-            session: SESSION_NAME.to_owned(),
-            duration: DURATION,
-            policy: None,
-            policy_ids: Vec::new(),
+            sts: AuthServer::new("STS", sts),
+            token: Token::Text(Secret::new(token)),
+            request: KeyRequest {
+                provider_urn: provider.into(),
+                agency_urn: agency.into(),
+                agency_session_name: SESSION_NAME.to_owned(),
+                duration_seconds: DURATION_SECONDS,
+                policy: None,
+                policy_ids: Vec::new(),
+            },
         }
     }
 
     /// Sets the name of the session in the logs of the cloud. Default `oidc-sts-session`.
     pub fn session_name(mut self, name: impl Into<String>) -> Self {
-        self.session = name.into();
+        self.request.agency_session_name = name.into();
         self
     }
 
     /// Sets the lifetime of the keys, in whole seconds. Default one hour.
     pub fn duration(mut self, duration: Duration) -> Self {
-        self.duration = duration;
+        self.request.duration_seconds = duration.as_secs();
         self
     }
 
     /// Sets a policy that restricts the permissions of the keys.
     pub fn policy(mut self, policy: impl Into<String>) -> Self {
-        self.policy = Some(policy.into());
+        self.request.policy = Some(policy.into());
         self
     }
 
     /// Sets the ids of policies that restrict the permissions of the keys.
     pub fn policy_ids(mut self, ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.policy_ids = ids.into_iter().map(Into::into).collect();
+        self.request.policy_ids = ids.into_iter().map(Into::into).collect();
         self
     }
 
+    /// The identity token.
     fn token(&self) -> Result<String, Error> {
-        let failed = |message: String| Error::new(ErrorKind::Credentials, message);
-        let (text, place) = match &self.token {
-            Token::Text(text) => (
-                text.expose().to_owned(),
-                "the OIDC identity token".to_owned(),
-            ),
+        let failed = |problem: &str| {
+            let message = format!("the OIDC identity token {problem}");
+            Error::new(ErrorKind::Credentials, message)
+        };
+        let (text, file) = match &self.token {
+            Token::Text(text) => (text.expose().to_owned(), String::new()),
             Token::File(path) => {
-                let place = format!("the OIDC identity token file {}", path.display());
+                let file = format!("file {} ", path.display());
                 let text = files::read_text(path)
-                    .map_err(|error| failed(format!("the OIDC identity token file {error}")))?
-                    .ok_or_else(|| failed(format!("{place} does not exist")))?;
-                (text, place)
+                    .map_err(|error| failed(&format!("file {error}")))?
+                    .ok_or_else(|| failed(&format!("{file}does not exist")))?;
+                (text, file)
             }
         };
-        let text = text.trim();
-        if text.is_empty() {
-            return Err(failed(format!("{place} is empty")));
+        match text.trim() {
+            "" => Err(failed(&format!("{file}is empty"))),
+            text => Ok(text.to_owned()),
         }
-        Ok(text.to_owned())
     }
 }
 
 impl FetchCredentials for Oidc {
     fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
         Box::pin(async move {
-            let sts = AuthServer::new("STS", &self.sts)?;
+            self.check()?;
+            let url = self.sts.url("/v5/agencies/assume-with-oidc")?;
             let token = self.token()?;
-            let mut body = json!({
-                "provider_urn": self.provider,
-                "agency_urn": self.agency,
-                "agency_session_name": self.session,
-                "id_token": token,
-                "duration_seconds": self.duration.as_secs(),
-            });
-            if let Some(policy) = &self.policy {
-                body["policy"] = policy.as_str().into();
-            }
-            if !self.policy_ids.is_empty() {
-                body["policy_ids"] = self.policy_ids.clone().into();
-            }
-            let url = sts.url("/v5/agencies/assume-with-oidc");
-            let reply = sts.post(context, url, &body, &token).await?;
-            if !matches!(reply.status.as_u16(), 200 | 201) {
-                let what = format!("gives no keys for the agency {}", self.agency);
-                return Err(sts.response_error(&reply, &what));
-            }
-            let (credentials, end) = sts.keys(&reply)?;
-            Ok(Fetched::new(credentials).expires_at(end.into()))
+            let mut body = json!(self.request);
+            body["id_token"] = token.as_str().into();
+            let failure = format!("gives no keys for the agency {}", self.request.agency_urn);
+            let reply = self.sts.post(context, url, &body, &token, &failure).await?;
+            self.sts.keys(&reply)
         })
     }
 
     fn check(&self) -> Result<(), Error> {
-        AuthServer::new("STS", &self.sts)?;
-        for (name, value) in [("provider", &self.provider), ("agency", &self.agency)] {
-            if value.trim().is_empty() {
+        self.sts.check()?;
+        let urns = [&self.request.provider_urn, &self.request.agency_urn];
+        for (name, urn) in ["provider", "agency"].iter().zip(urns) {
+            if urn.trim().is_empty() {
                 return Err(Error::config(format!("the OIDC {name} URN is empty")));
             }
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for Oidc {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = match &self.token {
-            Token::Text(_) => None,
-            Token::File(path) => Some(path),
-        };
-        f.debug_struct("Oidc")
-            .field("sts", &displayable_address(&self.sts))
-            .field("provider", &self.provider)
-            .field("agency", &self.agency)
-            .field("token_file", &file)
-            .finish_non_exhaustive()
     }
 }

@@ -1,15 +1,15 @@
 //! Login to IAM: a token for a user and a password.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use modelarts_api::{BoxFuture, Secret};
-use serde::Deserialize;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
     credentials::{
         Credentials, ProviderContext,
-        auth_server::{AuthServer, displayable_address},
+        auth_server::AuthServer,
         cache::{FetchCredentials, Fetched},
     },
     error::Error,
@@ -31,29 +31,28 @@ use crate::{
 /// // builder.connect().await? takes the id of the project from the token.
 /// # Ok(()) }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[must_use]
 pub struct Password {
-    iam: String,
-    user: Named,
-    password: Secret,
-    domain: Option<Named>,
-    project: Option<Named>,
+    pub(super) iam: AuthServer,
+    pub(super) user: Named,
+    pub(super) password: Secret,
+    pub(super) domain: Option<Named>,
+    pub(super) project: Option<Named>,
 }
 
 /// The id or the name of an object of IAM.
-#[derive(Clone, Debug)]
-enum Named {
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Named {
     Id(String),
     Name(String),
 }
 
 impl Named {
-    fn json(&self) -> Value {
-        match self {
-            Self::Id(id) => json!({ "id": id }),
-            Self::Name(name) => json!({ "name": name }),
-        }
+    /// The id, or the name if there is no id.
+    pub(super) fn choose(id: Option<String>, name: Option<String>) -> Option<Self> {
+        id.map(Self::Id).or(name.map(Self::Name))
     }
 
     fn text(&self) -> &str {
@@ -73,7 +72,7 @@ impl Password {
         password: impl Into<String>,
     ) -> Self {
         Self {
-            iam: iam.into(),
+            iam: AuthServer::new("IAM", iam),
             user: Named::Name(user.into()),
             password: Secret::new(password),
             domain: None,
@@ -111,75 +110,56 @@ impl Password {
         self
     }
 
+    /// The body of a login.
     fn body(&self) -> Value {
-        let mut user = self.user.json();
-        user["password"] = self.password.expose().into();
+        let mut user = json!(self.user);
+        user["password"] = json!(self.password);
         if let Some(domain) = &self.domain {
-            user["domain"] = domain.json();
+            user["domain"] = json!(domain);
         }
-        let mut auth = json!({
+        json!({"auth": {
             "identity": { "methods": ["password"], "password": { "user": user } },
-        });
-        if let Some(project) = &self.project {
-            auth["scope"] = json!({ "project": project.json() });
-        }
-        json!({ "auth": auth })
+            "scope": { "project": self.project },
+        }})
     }
-}
-
-#[derive(Deserialize)]
-struct TokenResponse {
-    token: Token,
-}
-
-#[derive(Deserialize)]
-struct Token {
-    expires_at: Option<String>,
-    issued_at: Option<String>,
-    project: Option<Project>,
-}
-
-#[derive(Deserialize)]
-struct Project {
-    id: String,
 }
 
 impl FetchCredentials for Password {
     fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
         Box::pin(async move {
             self.check()?;
-            let iam = AuthServer::new("IAM", &self.iam)?;
-            let mut url = iam.url("/v3/auth/tokens");
+            let iam = &self.iam;
+            let mut url = iam.url("/v3/auth/tokens")?;
             // Without the service catalogue the response is some hundred kilobytes shorter.
             url.set_query(Some("nocatalog=true"));
-            let asked = context.clock.now();
-            let password = self.password.expose();
-            let reply = iam.post(context, url, &self.body(), password).await?;
-            if !matches!(reply.status.as_u16(), 200 | 201) {
-                let what = format!("gives the user {:?} no token", self.user.text());
-                return Err(iam.response_error(&reply, &what));
-            }
+            let sent_at = context.clock.now();
+            let failure = format!("gives the user {:?} no token", self.user.text());
+            let reply = iam
+                .post(context, url, &self.body(), self.password.expose(), &failure)
+                .await?;
             let token = reply.headers.get("x-subject-token");
             let Some(token) = token.and_then(|token| token.to_str().ok()) else {
                 return Err(iam.unexpected("without a token in X-Subject-Token"));
             };
             let mut fetched = Fetched::new(Credentials::token(token));
-            let TokenResponse { token } = serde_json::from_slice(&reply.body)
-                .map_err(|_| iam.unexpected("that does not describe the token"))?;
-            let time = |text: Option<String>| text?.parse::<jiff::Timestamp>().ok();
-            fetched = match (time(token.expires_at), time(token.issued_at)) {
+            let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+            let Some(token) = body.get("token").filter(|token| token.is_object()) else {
+                return Err(iam.unexpected("that does not describe the token"));
+            };
+            let time = |name| token.get(name)?.as_str()?.parse::<jiff::Timestamp>().ok();
+            fetched = match (time("expires_at"), time("issued_at")) {
                 // The lifetime is exact even if the clock of this machine is wrong.
                 (Some(end), Some(start)) if end > start => {
                     let life = Duration::try_from(end.duration_since(start)).unwrap_or_default();
-                    fetched.expires_at(asked.checked_add(life).unwrap_or(asked))
+                    fetched.expires_at(sent_at.checked_add(life).unwrap_or(sent_at))
                 }
                 (Some(end), _) => fetched.expires_at(end.into()),
                 (None, _) => fetched,
             };
-            if let Some(project) = token.project {
-                fetched = fetched.project_id(project.id);
-            }
-            Ok(fetched)
+            Ok(match token["project"]["id"].as_str() {
+                Some(id) => fetched.project_id(id),
+                None => fetched,
+            })
         })
     }
 
@@ -189,7 +169,7 @@ impl FetchCredentials for Password {
     }
 
     fn check(&self) -> Result<(), Error> {
-        AuthServer::new("IAM", &self.iam)?;
+        self.iam.check()?;
         if self.user.text().trim().is_empty() {
             return Err(Error::config("the user of IAM is empty"));
         }
@@ -210,16 +190,5 @@ impl FetchCredentials for Password {
             ));
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Password")
-            .field("iam", &displayable_address(&self.iam))
-            .field("user", &self.user)
-            .field("domain", &self.domain)
-            .field("project", &self.project)
-            .finish_non_exhaustive()
     }
 }

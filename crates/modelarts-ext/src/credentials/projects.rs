@@ -7,7 +7,7 @@ use crate::{
     credentials::{
         Credentials, ProviderContext,
         auth_server::{AuthServer, TIMEOUT},
-        authenticate::Authentication,
+        authenticate::authenticate,
         rejection::{self, Rejection},
     },
     error::{Error, mask::Mask},
@@ -34,32 +34,30 @@ pub(crate) async fn find_project(
     signing: &SigningScheme,
     name: Option<&str>,
 ) -> Result<String, Error> {
-    let iam = &AuthServer::new("IAM", iam)?;
-    let (mut found, mask) = list_projects(iam, context, credentials, signing, name).await?;
+    let iam = &AuthServer::new("IAM", iam);
+    iam.check()?;
+    let list = async |name| list_projects(iam, context, credentials, signing, name).await;
+    let (mut found, mask) = list(name).await?;
     if let Some(name) = name {
         found.retain(|project| project.name == name);
     }
     if found.len() > 1 {
-        let what = name.map_or_else(
-            || "there are several projects".to_owned(),
-            |name| format!("there are several projects named {name:?}"),
-        );
+        let named = name.map_or_else(String::new, |name| format!(" named {name:?}"));
         return Err(Error::config(format!(
-            "{iam} says that {what}: {}; set the project id",
+            "{iam} says that there are several projects{named}: {}; set the project id",
             describe(&found, &mask)
         )));
     }
     if let Some(project) = found.pop() {
         return Ok(project.id);
     }
+    let none = format!("{iam} knows no project that these credentials may use");
     let Some(name) = name else {
-        return Err(Error::config(format!(
-            "{iam} knows no project that these credentials may use"
-        )));
+        return Err(Error::config(none));
     };
-    let (all, mask) = list_projects(iam, context, credentials, signing, None).await?;
+    let (all, mask) = list(None).await?;
     Err(Error::config(if all.is_empty() {
-        format!("{iam} knows no project that these credentials may use, {name:?} neither")
+        format!("{none}, {name:?} neither")
     } else {
         format!(
             "{iam} knows no project named {name:?} that these credentials may use, only {}; set \
@@ -69,6 +67,7 @@ pub(crate) async fn find_project(
     }))
 }
 
+/// The names and ids of projects, masked.
 fn describe(projects: &[Project], mask: &Mask) -> String {
     let mut texts: Vec<_> = projects
         .iter()
@@ -86,18 +85,14 @@ async fn list_projects(
     signing: &SigningScheme,
     name: Option<&str>,
 ) -> Result<(Vec<Project>, Mask), Error> {
-    let authentication = Authentication {
-        signing,
-        project_id: None,
-    };
     let send = async |now| {
-        let mut url = iam.url("/v3/projects");
+        let mut url = iam.url("/v3/projects")?;
         if let Some(name) = name {
             let query = [("name".to_owned(), name.to_owned())];
-            url.set_query(Some(&signing::canonical_query(&query)));
+            url.set_query(Some(&signing::canonical_query(&query, false)));
         }
         let mut request = Request::new(Method::GET, url);
-        authentication.apply(&mut request, credentials, now)?;
+        authenticate(&mut request, credentials, signing, None, now)?;
         iam.send(context, request, TIMEOUT, &credentials.secrets())
             .await
     };

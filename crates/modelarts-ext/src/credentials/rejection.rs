@@ -2,9 +2,8 @@
 
 use std::time::SystemTime;
 
-use modelarts_api::{Effect, ErrorCode, Retry};
+use modelarts_api::{Effect, ErrorCode, Retry, error_body};
 use reqwest::StatusCode;
-use serde_json::Value;
 
 /// The reason of a rejection that the client can fix.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,15 +22,14 @@ pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     if !matches!(status.as_u16(), 401 | 403) {
         return None;
     }
-    let body: Value = serde_json::from_slice(body).ok()?;
-    let text = |key: &str| body.get(key).and_then(Value::as_str).unwrap_or_default();
-    let message = text("error_msg");
+    let (code, message) = error_body::find(body);
+    let message = message.unwrap_or_default();
     if let Some((_, server)) = message.split_once("server time:") {
         return Some(Rejection::Clock {
             server: parse_time(server)?,
         });
     }
-    let code = ErrorCode::find(text("error_code"), status.as_u16());
+    let code = ErrorCode::find(&code.unwrap_or_default(), status.as_u16());
     let expired = code.is_some_and(|row| row.retry(Effect::Read) == Retry::Token)
         || message.contains("token expires");
     expired.then_some(Rejection::Expired)
@@ -39,19 +37,9 @@ pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
 
 /// Parses the time at the beginning of a text, in the format of signatures or RFC 3339.
 fn parse_time(text: &str) -> Option<SystemTime> {
-    let text = text.trim_start();
-    let end = text
-        .find(|c: char| c == ',' || c == '"' || c.is_whitespace())
-        .unwrap_or(text.len());
-    let text = text[..end].trim_end_matches('.');
-    let compact = || {
-        let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", text).ok()?;
-        time.to_zoned(jiff::tz::TimeZone::UTC).ok()
-    };
-    let time = match text.parse::<jiff::Timestamp>() {
-        Ok(time) => time,
-        Err(_) => compact()?.timestamp(),
-    };
+    let is_end = |c: char| c == ',' || c == '"' || c.is_whitespace();
+    let text = text.trim_start().split(is_end).next()?;
+    let time: jiff::Timestamp = text.trim_end_matches('.').parse().ok()?;
     Some(time.into())
 }
 
@@ -119,5 +107,12 @@ mod tests {
             None
         );
         assert_eq!(parse(StatusCode::UNAUTHORIZED, b"<html>"), None);
+        // IAM nests the error; a code needs no message.
+        for body in [
+            r#"{"error":{"code":"APIGW.0307","message":"The token must be updated"}}"#,
+            r#"{"error_code":"APIGW.0307"}"#,
+        ] {
+            assert_eq!(parse(StatusCode::UNAUTHORIZED, body.as_bytes()), expired);
+        }
     }
 }

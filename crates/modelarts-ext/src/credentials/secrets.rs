@@ -2,10 +2,7 @@
 
 use reqwest::header::HeaderValue;
 
-use crate::{
-    credentials::{CredentialKind, Credentials},
-    error::mask::Mask,
-};
+use crate::{credentials::Credentials, error::mask::Mask};
 
 /// The secrets that a request was sent with.
 #[derive(Clone)]
@@ -33,20 +30,6 @@ impl Secrets {
         let room = self.texts().any(|secret| secret.len() <= id.len());
         let masked = room.then(|| self.mask().text(id)).flatten();
         masked.unwrap_or_else(|| id.to_owned())
-    }
-}
-
-impl Credentials {
-    /// The parts that must be masked. An access key may be shown.
-    pub(super) fn secrets(&self) -> [Option<&str>; 2] {
-        match &*self.0 {
-            CredentialKind::Keys {
-                secret_key,
-                security_token,
-                ..
-            } => [Some(secret_key), security_token.as_deref()],
-            CredentialKind::Token(token) => [Some(token), None],
-        }
     }
 }
 

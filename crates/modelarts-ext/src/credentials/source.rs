@@ -1,6 +1,6 @@
 //! Result of searching one source of credentials, and the settings that a source needs.
 
-use std::{any::TypeId, fmt, sync::Arc};
+use std::{any::TypeId, sync::Arc};
 
 use crate::{
     config::{
@@ -31,11 +31,17 @@ impl Hints {
         region: Option<&str>,
     ) -> Result<Option<String>, Error> {
         match (self.iam.clone().or(given), region) {
-            (Some(address), _) => Ok(Some(address)),
-            (None, Some(region)) => endpoints::endpoint(Service::Iam, region, Some(environment)),
-            (None, None) => Ok(None),
+            (None, Some(region)) => endpoints::endpoint(Service::Iam, region, environment),
+            (address, _) => Ok(address),
         }
     }
+}
+
+/// The result of searching one source.
+pub(super) enum Lookup {
+    Found(FoundCredentials),
+    /// There are none, for this reason.
+    NotFound(String),
 }
 
 /// Credentials with the settings of their source.
@@ -50,19 +56,10 @@ pub(crate) struct FoundCredentials {
 }
 
 impl FoundCredentials {
-    /// Checks the credentials; an error names `place`.
-    pub(super) fn new(
-        place: impl fmt::Display,
-        credentials: impl ProvideCredentials,
-    ) -> Result<Self, Error> {
-        credentials.check().map_err(|error| {
-            let colon = if place.to_string().ends_with(',') {
-                ""
-            } else {
-                ":"
-            };
-            Error::config(format!("{place}{colon} {error}"))
-        })?;
+    /// Checks the credentials; an error begins with `place`.
+    pub(super) fn new(place: &str, credentials: impl ProvideCredentials) -> Result<Self, Error> {
+        let failed = |error| Error::config(format!("{place} {error}"));
+        credentials.check().map_err(failed)?;
         Ok(Self::unchecked(credentials))
     }
 
@@ -77,21 +74,17 @@ impl FoundCredentials {
     }
 }
 
-/// The result of searching one source.
-pub(super) enum Lookup {
-    Found(Box<FoundCredentials>),
-    /// There are none, for this reason.
-    NotFound(String),
-}
-
-impl Lookup {
-    pub(super) fn not_found(why: impl Into<String>) -> Self {
-        Self::NotFound(why.into())
-    }
-}
-
-impl From<FoundCredentials> for Lookup {
-    fn from(found: FoundCredentials) -> Self {
-        Self::Found(Box::new(found))
+/// The values of two settings that require each other; `None` if neither is set. `missing` makes
+/// the error for a name that is set and another one that is not.
+pub(super) fn pair(
+    (one, first): (&str, Option<String>),
+    (other, second): (&str, Option<String>),
+    missing: impl FnOnce(&str, &str) -> Error,
+) -> Result<Option<(String, String)>, Error> {
+    match (first, second) {
+        (Some(first), Some(second)) => Ok(Some((first, second))),
+        (Some(_), None) => Err(missing(one, other)),
+        (None, Some(_)) => Err(missing(other, one)),
+        (None, None) => Ok(None),
     }
 }

@@ -10,54 +10,24 @@ pub(crate) struct Body {
     pub(crate) is_cut: bool,
 }
 
-/// Reads the body of a response up to a cap.
+/// Reads the body of a response up to a cap. A body of a single chunk is not copied.
 pub(crate) async fn read(response: &mut Response, cap: usize) -> Result<Body, reqwest::Error> {
-    let mut chunks = Chunks::default();
+    let mut first = Bytes::new();
+    let mut rest = BytesMut::new();
     let mut is_cut = false;
-    while let Some(mut chunk) = response.chunk().await? {
-        let room = cap - chunks.len();
+    while !is_cut && let Some(mut chunk) = response.chunk().await? {
+        let room = cap - first.len() - rest.len();
         is_cut = chunk.len() > room;
-        if is_cut {
-            chunk.truncate(room);
-        }
-        chunks.push(chunk);
-        if is_cut {
-            break;
-        }
-    }
-    Ok(Body {
-        bytes: chunks.finish(),
-        is_cut,
-    })
-}
-
-/// The chunks of a body. A body of a single chunk is not copied.
-#[derive(Default)]
-struct Chunks {
-    first: Bytes,
-    rest: BytesMut,
-}
-
-impl Chunks {
-    fn len(&self) -> usize {
-        self.first.len() + self.rest.len()
-    }
-
-    fn push(&mut self, chunk: Bytes) {
-        if self.first.is_empty() {
-            self.first = chunk;
+        chunk.truncate(room);
+        if first.is_empty() {
+            first = chunk;
         } else {
-            self.rest.extend_from_slice(&chunk);
+            rest.extend_from_slice(&chunk);
         }
     }
-
-    fn finish(self) -> Bytes {
-        if self.rest.is_empty() {
-            return self.first;
-        }
-        let mut whole = BytesMut::with_capacity(self.first.len() + self.rest.len());
-        whole.extend_from_slice(&self.first);
-        whole.extend_from_slice(&self.rest);
-        whole.freeze()
-    }
+    let bytes = match rest.is_empty() {
+        true => first,
+        false => [&first[..], &rest[..]].concat().into(),
+    };
+    Ok(Body { bytes, is_cut })
 }

@@ -86,12 +86,13 @@ const CONTENT_SHA256: &str = "x-sdk-content-sha256";
 /// The hash of an empty body.
 const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// The characters that are encoded in paths and queries: all but the unreserved ones (RFC 3986).
+/// The characters that are encoded in queries: all but the unreserved ones (RFC 3986).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
+const RESERVED_IN_PATHS: &AsciiSet = &RESERVED.remove(b'/');
 
 /// The parts of a request that are signed.
 pub(crate) struct Request<'a> {
@@ -133,24 +134,20 @@ pub(crate) fn sign(
             true => name.to_ascii_lowercase().into(),
             false => Cow::Borrowed(*name),
         };
-        let value = match scoped {
-            true => join_blanks(value).into(),
-            false => value.trim().into(),
+        let value = if scoped {
+            let words: Vec<_> = value.split_whitespace().collect();
+            words.join(" ").into()
+        } else {
+            value.trim().into()
         };
         headers.push((name, value));
     }
     headers.sort();
     let header = |wanted: &str| {
-        headers
-            .iter()
-            .find(|(name, _)| name == wanted)
-            .map_or("", |(_, value)| value.as_ref())
+        let found = headers.iter().find(|(name, _)| name == wanted);
+        found.map_or("", |(_, value)| value.as_ref())
     };
-    let query = if scoped {
-        scoped_query(request.query)
-    } else {
-        canonical_query(request.query)
-    };
+    let query = canonical_query(request.query, scoped);
     let hash: Cow<'_, str> = match header(CONTENT_SHA256) {
         _ if request.body.is_empty() => EMPTY_SHA256.into(),
         "" => hex(&Sha256::digest(request.body)).into(),
@@ -160,25 +157,19 @@ pub(crate) fn sign(
     let mut canonical_request = String::with_capacity(512);
     canonical_request.push_str(request.method);
     canonical_request.make_ascii_uppercase();
-    for part in ["\n", &canonical_path(request.path), "\n", &query, "\n"] {
-        canonical_request.push_str(part);
-    }
+    canonical_request.push('\n');
+    push_path(&mut canonical_request, request.path);
+    canonical_request.extend(["\n", &query, "\n"]);
     for (name, value) in &headers {
-        for part in [name, ":", value, "\n"] {
-            canonical_request.push_str(part);
-        }
+        canonical_request.extend([name, ":", value, "\n"]);
     }
     canonical_request.push('\n');
     let names = canonical_request.len();
     for (index, (name, _)) in headers.iter().enumerate() {
-        if index > 0 {
-            canonical_request.push(';');
-        }
-        canonical_request.push_str(name);
+        canonical_request.extend([if index == 0 { "" } else { ";" }, name]);
     }
     let names = names..canonical_request.len();
-    canonical_request.push('\n');
-    canonical_request.push_str(&hash);
+    canonical_request.extend(["\n", &hash]);
     let date = header(DATE);
     let hash = hex(&Sha256::digest(&canonical_request));
     let (credential, to_sign, key) = match signing {
@@ -204,16 +195,10 @@ pub(crate) fn sign(
     };
     let signature = hex(&hmac(&key, to_sign.as_bytes()));
     let names = canonical_request.get(names).unwrap_or_default();
-    let authorization = [
-        "SDK-HMAC-SHA256 ",
-        &credential,
-        ", SignedHeaders=",
-        names,
-        ", Signature=",
-        &signature,
-    ];
+    let begin = ["SDK-HMAC-SHA256 ", &credential, ", SignedHeaders="];
+    let end = [names, ", Signature=", &signature];
     Signature {
-        authorization: authorization.concat(),
+        authorization: [begin, end].as_flattened().concat(),
         canonical_request,
         query,
     }
@@ -223,38 +208,22 @@ pub(crate) fn sign(
 /// general formatter is much larger.
 pub(crate) fn date(time: SystemTime) -> String {
     let time = Offset::UTC.to_datetime(Timestamp::try_from(time).unwrap_or_default());
-    let year = time.year();
-    let mut date = String::with_capacity(16);
-    two_digits(&mut date, year / 100);
-    two_digits(&mut date, year % 100);
-    two_digits(&mut date, time.month().into());
-    two_digits(&mut date, time.day().into());
-    date.push('T');
-    two_digits(&mut date, time.hour().into());
-    two_digits(&mut date, time.minute().into());
-    two_digits(&mut date, time.second().into());
-    date.push('Z');
-    date
-}
-
-fn two_digits(text: &mut String, number: i16) {
-    for digit in [number / 10, number] {
-        let digit = u8::try_from(digit.rem_euclid(10)).unwrap_or_default();
-        text.push(char::from(b'0' + digit));
-    }
-}
-
-fn join_blanks(value: &str) -> String {
-    value.split_whitespace().collect::<Vec<_>>().join(" ")
+    let (year, month, day) = (time.year().into(), time.month(), time.day());
+    let (hour, minute, second) = (time.hour().into(), time.minute(), time.second());
+    let number =
+        |first: i64, second, third| (first * 100 + i64::from(second)) * 100 + i64::from(third);
+    format!(
+        "{:08}T{:06}Z",
+        number(year, month, day),
+        number(hour, minute, second)
+    )
 }
 
 fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
     // Keys of every length are admitted, so this cannot fail.
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else {
-        return [0; 32];
-    };
-    mac.update(message);
-    mac.finalize().into_bytes().into()
+    Hmac::<Sha256>::new_from_slice(key).map_or([0; 32], |mac| {
+        mac.chain_update(message).finalize().into_bytes().into()
+    })
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -268,64 +237,42 @@ fn hex(bytes: &[u8]) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// The canonical path: decoded once, each segment encoded again, with a slash at the end. The slash
-/// is only part of the signature; the request keeps its path.
-fn canonical_path(path: &str) -> Cow<'_, str> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
-    if path.bytes().all(plain) {
+/// Appends the canonical path: decoded once, encoded again, with a slash at the end. The slash is
+/// only part of the signature; the request keeps its path.
+fn push_path(canonical: &mut String, path: &str) {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
+    if path.bytes().all(is_plain) {
         // True for all paths of this service, because their identifiers are checked.
-        return match path.ends_with('/') {
-            true => path.into(),
-            false => [path, "/"].concat().into(),
-        };
-    }
-    let decoded = percent_decode_str(path).decode_utf8_lossy();
-    let mut canonical = String::with_capacity(path.len() + 1);
-    for (index, segment) in decoded.split('/').enumerate() {
-        if index > 0 {
-            canonical.push('/');
-        }
-        canonical.extend(utf8_percent_encode(segment, RESERVED));
+        canonical.push_str(path);
+    } else {
+        let decoded = percent_decode_str(path).decode_utf8_lossy();
+        canonical.extend(utf8_percent_encode(&decoded, RESERVED_IN_PATHS));
     }
     if !canonical.ends_with('/') {
         canonical.push('/');
     }
-    canonical.into()
 }
 
-/// The canonical query: sorted by name, then value, before it is encoded.
-pub(crate) fn canonical_query(query: &[(String, String)]) -> String {
+/// The canonical query: sorted by name, then value, before it is encoded. In the scoped dialect it
+/// is sorted afterwards, ignoring the case of names.
+pub(crate) fn canonical_query(query: &[(String, String)], scoped: bool) -> String {
     let mut query: Vec<_> = query.iter().collect();
     query.sort();
-    query
-        .into_iter()
-        .map(|(name, value)| {
-            format!(
-                "{}={}",
-                utf8_percent_encode(name, RESERVED),
-                utf8_percent_encode(value, RESERVED)
-            )
-        })
-        .collect::<Vec<_>>()
-        .join("&")
-}
-
-/// The canonical query of the scoped dialect: encoded, then sorted ignoring case.
-fn scoped_query(query: &[(String, String)]) -> String {
-    let encode = |text: &str| utf8_percent_encode(text, RESERVED).to_string();
+    let encode = |text| Cow::from(utf8_percent_encode(text, RESERVED));
     let mut query: Vec<_> = query
-        .iter()
-        .map(|(name, value)| {
-            let name = encode(name);
-            (name.to_ascii_lowercase(), name, encode(value))
-        })
-        .collect();
-    query.sort();
-    query
         .into_iter()
-        .map(|(_, name, value)| format!("{name}={value}"))
-        .collect::<Vec<_>>()
-        .join("&")
+        .map(|(name, value)| (encode(name), encode(value)))
+        .collect();
+    if scoped {
+        query.sort_by_cached_key(|(name, value)| {
+            (name.to_ascii_lowercase(), name.clone(), value.clone())
+        });
+    }
+    let pairs: Vec<_> = query
+        .iter()
+        .map(|(name, value)| [name, "=", value].concat())
+        .collect();
+    pairs.join("&")
 }
 
 #[cfg(test)]

@@ -1,6 +1,26 @@
-//! Addresses: detection of the local machine, and removal of secrets.
+//! Addresses: scheme, detection of the local machine, and removal of secrets.
 
 use reqwest::Url;
+
+use crate::error::Error;
+
+/// Returns an address with `https`, if it has no scheme.
+pub(crate) fn with_scheme(address: &str) -> String {
+    let address = address.trim();
+    let scheme = if address.contains("://") {
+        ""
+    } else {
+        "https://"
+    };
+    format!("{scheme}{address}")
+}
+
+/// Returns `true` if an address consists of scheme, host and path.
+pub(crate) fn is_base(url: &Url) -> bool {
+    let is_named = url.host_str().is_some_and(|host| !host.is_empty());
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    is_named && !has_user && url.query().is_none() && url.fragment().is_none()
+}
 
 /// Returns an address without user, password and query, which may hold secrets.
 pub(crate) fn without_secrets(address: &str) -> &str {
@@ -17,4 +37,17 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
         Some(url::Host::Ipv6(address)) => address.is_loopback(),
         None => false,
     }
+}
+
+/// Returns `true` for https, and `false` for http on this machine. Other addresses are an error,
+/// which `service` completes.
+pub(crate) fn is_encrypted(url: &Url, service: &str) -> Result<bool, Error> {
+    let is_https = url.scheme() == "https";
+    if is_https || is_loopback(url) {
+        return Ok(is_https);
+    }
+    Err(Error::config(format!(
+        "the endpoint {url}{service} is not https; over http every secret of a request can be \
+         read on the way, so that is only for this machine"
+    )))
 }

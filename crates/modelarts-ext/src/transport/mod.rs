@@ -34,7 +34,7 @@ use crate::{
     clock::{Clock, since},
     credentials::{
         Credentials, ProvideCredentials, ProviderContext,
-        authenticate::Authentication,
+        authenticate::{authenticate, copy_without_auth},
         rejection::{self, Rejection},
         secrets::Secrets,
     },
@@ -282,13 +282,10 @@ impl HttpTransport {
         skew: i64,
         record: &Record,
     ) -> Result<Request, Error> {
-        let authentication = Authentication {
-            signing: &self.signing,
-            project_id: Some(&self.project_id),
-        };
         let now = add_seconds(self.clock.now(), skew);
-        let (mut outgoing, canonical) =
-            authentication.authenticated_copy(request, credentials, now)?;
+        let (signing, project_id) = (&self.signing, Some(&self.project_id));
+        let mut outgoing = copy_without_auth(request)?;
+        let canonical = authenticate(&mut outgoing, credentials, signing, project_id, now)?;
         if let Some(canonical) = canonical {
             record.update(|call| call.canonical_request = Some(canonical));
         }

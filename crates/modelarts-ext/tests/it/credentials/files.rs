@@ -57,6 +57,11 @@ fn an_invalid_profile_is_reported() {
             "line 2 is not of the form key = value",
         ),
         (
+            "[basic]\n= SK-s3cr3t\n",
+            file,
+            "line 2 is not of the form key = value",
+        ),
+        (
             "[global]\n[basic\n",
             file,
             "line 2 is not of the form [section]",

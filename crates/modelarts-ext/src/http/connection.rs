@@ -1,18 +1,53 @@
-//! TLS of the HTTP clients.
+//! HTTP clients, and their TLS.
+
+use std::time::Duration;
 
 use crate::error::Error;
 
-/// Adds TLS to the HTTP client, with the certificates of the platform and `roots` (PEM). No
-/// process-wide default is installed.
+/// The default time limit for opening a connection.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The `User-Agent` of this crate.
+pub(crate) const AGENT: &str = concat!("modelarts-rs/", env!("CARGO_PKG_VERSION"));
+
+/// Creates an HTTP client. A `secure` one needs the certificates of the platform, and trusts
+/// `roots` (PEM) as well; a `direct` one uses no proxy.
+pub(crate) fn client(
+    secure: bool,
+    direct: bool,
+    connect_timeout: Duration,
+    roots: &[Vec<u8>],
+    agent: &str,
+) -> Result<reqwest::Client, Error> {
+    let mut http = reqwest::Client::builder()
+        // Following a redirect would forward the credentials to another host.
+        .redirect(reqwest::redirect::Policy::none())
+        // This crate decides about retries, counts them and charges the budget. Without retries
+        // of its own, reqwest does not copy the requests either.
+        .retry(reqwest::retry::never().max_retries_per_request(0))
+        .connect_timeout(connect_timeout)
+        .user_agent(agent);
+    if direct {
+        http = http.no_proxy();
+    }
+    configure_tls(http, secure, roots)?
+        .build()
+        .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
+}
+
+/// Adds TLS by rustls. No process-wide default is installed.
 #[cfg(feature = "rustls")]
-pub(crate) fn configure(
+fn configure_tls(
     http: reqwest::ClientBuilder,
     secure: bool,
     roots: &[Vec<u8>],
 ) -> Result<reqwest::ClientBuilder, Error> {
     use std::sync::Arc;
 
-    use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::CertificateDer};
+    use rustls::{
+        ClientConfig, RootCertStore,
+        crypto::ring,
+        pki_types::{CertificateDer, pem::PemObject},
+    };
     use rustls_platform_verifier::Verifier;
 
     let provider = Arc::new(ring::default_provider());
@@ -21,23 +56,20 @@ pub(crate) fn configure(
         .with_safe_default_protocol_versions()
         .map_err(failed)?;
     let config = if secure {
-        use rustls::pki_types::pem::PemObject;
-
         let mut extra = Vec::new();
         for pem in roots {
-            let before = extra.len();
-            for certificate in CertificateDer::pem_slice_iter(pem) {
-                extra.push(certificate.map_err(|error| {
-                    // The error shows only bytes, so it is replaced by its meaning.
-                    Error::config("the root certificate is cut off or is no valid PEM")
-                        .with_source(error)
-                })?);
-            }
-            if extra.len() == before {
+            let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+            // The error shows only bytes, so it is replaced by its meaning.
+            let certificates = certificates.map_err(|error| {
+                Error::config("the root certificate is cut off or is no valid PEM")
+                    .with_source(error)
+            })?;
+            if certificates.is_empty() {
                 return Err(Error::config(
                     "the root certificate holds no certificate in PEM form",
                 ));
             }
+            extra.extend(certificates);
         }
         let verifier = Verifier::new_with_extra_roots(extra, provider).map_err(failed)?;
         config
@@ -50,9 +82,9 @@ pub(crate) fn configure(
     Ok(http.tls_backend_preconfigured(config.with_no_client_auth()))
 }
 
-/// Adds TLS of the platform's library to the HTTP client.
+/// Adds TLS of the platform's library.
 #[cfg(all(feature = "native-tls", not(feature = "rustls")))]
-pub(crate) fn configure(
+fn configure_tls(
     mut http: reqwest::ClientBuilder,
     _secure: bool,
     roots: &[Vec<u8>],
@@ -68,7 +100,7 @@ pub(crate) fn configure(
 
 /// Without TLS, only http on loopback can be reached.
 #[cfg(not(any(feature = "rustls", feature = "native-tls")))]
-pub(crate) fn configure(
+fn configure_tls(
     http: reqwest::ClientBuilder,
     secure: bool,
     _roots: &[Vec<u8>],
