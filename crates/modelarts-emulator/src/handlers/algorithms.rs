@@ -13,76 +13,79 @@ use crate::{
         self, body_shape,
         creation::Creation,
         fields::{
-            field_spec::{FieldSpec, Handling, Need, Type},
+            field_spec::{
+                Handling::{Acted, Echoed, ReadOnly},
+                Need::{Optional, Required},
+                Type::{self, Any, Bool, List, Name, Object, OneOf, Text, UpTo},
+            },
             ignored, visible,
         },
     },
 };
 
-/// The fields beside `job_config`, whose fields have the rules of a job.
-#[rustfmt::skip]
-const FIELDS: &[FieldSpec] = &[
-    ("metadata", Type::Object, Need::Required, Handling::Acted),
-    ("metadata.name", Type::Name, Need::Required, Handling::Acted),
-    ("metadata.description", Type::UpTo(256), Need::Optional, Handling::Echoed),
-    ("metadata.workspace_id", Type::Text, Need::Optional, Handling::Echoed),
-    ("metadata.ai_project", Type::Any, Need::Optional, Handling::Echoed),
-    ("metadata.tags", Type::List, Need::Optional, Handling::Echoed),
-    ("metadata.tags[]", Type::Object, Need::Required, Handling::Echoed),
-    ("metadata.tags[].key", Type::Text, Need::Required, Handling::Echoed),
-    ("metadata.tags[].value", Type::Any, Need::Optional, Handling::Echoed),
-    ("metadata.id", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.create_time", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.user_name", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.domain_id", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.source", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.api_version", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.is_valid", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.state", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.size", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.attr_list", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.version_num", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.update_time", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("job_config", Type::Object, Need::Required, Handling::Acted),
-    ("job_config.code_dir", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.boot_file", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.command", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.code_tree", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("job_config.engine.engine_id", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.engine.engine_name", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.engine.engine_version", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.engine.image_url", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.parameters[].name", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.parameters[].value", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.parameters[].description", Type::Any, Need::Optional, Handling::Echoed),
-    ("job_config.parameters[].constraint", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.parameters[].i18n_description", Type::Any, Need::Optional, Handling::Echoed),
-    ("job_config.parameters_customization", Type::Bool, Need::Optional, Handling::Acted),
-    ("job_config.inputs", Type::List, Need::Optional, Handling::Acted),
-    ("job_config.inputs[]", Type::Object, Need::Required, Handling::Acted),
-    ("job_config.inputs[].name", Type::Name, Need::Optional, Handling::Acted),
-    ("job_config.inputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Handling::Acted),
-    ("job_config.inputs[].description", Type::Any, Need::Optional, Handling::Echoed),
-    ("job_config.inputs[].remote_constraints", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.outputs", Type::List, Need::Optional, Handling::Acted),
-    ("job_config.outputs[]", Type::Object, Need::Required, Handling::Acted),
-    ("job_config.outputs[].name", Type::Name, Need::Required, Handling::Acted),
-    ("job_config.outputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Handling::Acted),
-    ("job_config.outputs[].description", Type::Any, Need::Optional, Handling::Echoed),
-    ("job_config.outputs[].prefetch_to_local", Type::Any, Need::Optional, Handling::Acted),
-    ("resource_requirements", Type::List, Need::Optional, Handling::Acted),
-    ("resource_requirements[]", Type::Object, Need::Required, Handling::Acted),
-    ("resource_requirements[].key", Type::OneOf(&["flavor_type", "device_distributed_mode", "host_distributed_mode"]), Need::Required, Handling::Acted),
-    ("resource_requirements[].operator", Type::OneOf(&["in"]), Need::Optional, Handling::Echoed),
-    ("advanced_config", Type::Object, Need::Optional, Handling::Echoed),
-    ("resource_requirements[].values", Type::Any, Need::Optional, Handling::Acted),
-    ("resource_requirements[].value", Type::Any, Need::Optional, Handling::Acted),
-    ("advanced_config.auto_search", Type::Object, Need::Optional, Handling::Echoed),
-    ("advanced_config.auto_search.skip_search_params", Type::Any, Need::Optional, Handling::Echoed),
-    ("advanced_config.auto_search.reward_attrs", Type::Any, Need::Optional, Handling::Echoed),
-    ("advanced_config.auto_search.search_params", Type::Any, Need::Optional, Handling::Echoed),
-    ("advanced_config.auto_search.algo_configs", Type::Any, Need::Optional, Handling::Echoed),
+/// Keys of `resource_requirements`.
+const REQUIREMENTS: &[&str] = &[
+    "flavor_type",
+    "device_distributed_mode",
+    "host_distributed_mode",
 ];
+
+/// The body of an algorithm. Fields of `job_config` have the rules of a job as well.
+#[rustfmt::skip]
+const ALGORITHM: Type = Object(&[
+    (&["metadata"], Required, Acted, Object(&[
+        (&["name"], Required, Acted, Name),
+        (&["description"], Optional, Echoed, UpTo(256)),
+        (&["workspace_id"], Optional, Echoed, Text),
+        (&["ai_project"], Optional, Echoed, Any),
+        (&["tags"], Optional, Echoed, List(&Object(&[
+            (&["key"], Required, Echoed, Text),
+            (&["value"], Optional, Echoed, Any),
+        ]))),
+        (&[
+            "id", "create_time", "user_name", "domain_id", "source", "api_version", "is_valid",
+            "state", "size", "attr_list", "version_num", "update_time",
+        ], Optional, ReadOnly, Any),
+    ])),
+    (&["job_config"], Required, Acted, Object(&[
+        (&["code_dir", "boot_file", "command"], Optional, Acted, Any),
+        (&["code_tree"], Optional, ReadOnly, Any),
+        (&["engine"], Optional, Acted, Object(&[
+            (&["engine_id", "engine_name", "engine_version", "image_url"], Optional, Acted, Any),
+        ])),
+        (&["parameters"], Optional, Acted, List(&Object(&[
+            (&["name", "value"], Optional, Acted, Any),
+            (&["description"], Optional, Echoed, Any),
+            (&["constraint"], Optional, Acted, Any),
+            (&["i18n_description"], Optional, Echoed, Any),
+        ]))),
+        (&["parameters_customization"], Optional, Acted, Bool),
+        (&["inputs"], Optional, Acted, List(&Object(&[
+            (&["name"], Optional, Acted, Name),
+            (&["access_method"], Optional, Acted, OneOf(&["parameter", "env"])),
+            (&["description"], Optional, Echoed, Any),
+            (&["remote_constraints"], Optional, Acted, Any),
+        ]))),
+        (&["outputs"], Optional, Acted, List(&Object(&[
+            (&["name"], Required, Acted, Name),
+            (&["access_method"], Optional, Acted, OneOf(&["parameter", "env"])),
+            (&["description"], Optional, Echoed, Any),
+            (&["prefetch_to_local"], Optional, Acted, Any),
+        ]))),
+    ])),
+    (&["resource_requirements"], Optional, Acted, List(&Object(&[
+        (&["key"], Required, Acted, OneOf(REQUIREMENTS)),
+        (&["operator"], Optional, Echoed, OneOf(&["in"])),
+        (&["values", "value"], Optional, Acted, Any),
+    ]))),
+    (&["advanced_config"], Optional, Echoed, Object(&[
+        (&["auto_search"], Optional, Echoed, Object(&[
+            (&[
+                "skip_search_params", "reward_attrs", "search_params", "algo_configs",
+            ], Optional, Echoed, Any),
+        ])),
+    ])),
+]);
 
 /// Returns the algorithm with this id in the user's project.
 pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Option<Value>, ApiError> {
@@ -91,7 +94,7 @@ pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Option<Value>, ApiErr
 }
 
 fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
-    body_shape::check_against(FIELDS, body)?;
+    body_shape::check_against(&ALGORITHM, body)?;
     let config = |names: &[&str]| -> Map<String, Value> {
         names
             .iter()
@@ -173,7 +176,7 @@ fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
 
 /// The documented form of an algorithm.
 fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
-    let body = &visible::visible_part_of(FIELDS, body);
+    let body = &visible::visible_part_of(&ALGORITHM, body);
     let given = &body["job_config"];
     let mut config = given.as_object().cloned().unwrap_or_default();
     config.retain(|_, value| !value.is_null());
@@ -227,7 +230,7 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
 pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     check(call, &body)?;
-    let ignored = ignored::ignored_header_of(FIELDS, &body, call.state.offer.strict)?;
+    let ignored = ignored::ignored_header_of(&ALGORITHM, &body, call.state.offer.strict)?;
     let id = call.state.ids.next().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
@@ -267,7 +270,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
         }
     }
     check(call, &body)?;
-    let ignored = ignored::ignored_header_of(FIELDS, &given, call.state.offer.strict)?;
+    let ignored = ignored::ignored_header_of(&ALGORITHM, &given, call.state.offer.strict)?;
     if body["metadata"]["tags"].is_null() {
         body["metadata"]["tags"] = before["metadata"]["tags"].clone();
     }

@@ -1,5 +1,7 @@
 //! Checks of a body against the table of fields.
 
+use std::fmt::Display;
+
 use serde_json::Value;
 
 use crate::{
@@ -7,58 +9,91 @@ use crate::{
     validation::{
         creation::fine_tuned_field,
         fields::{
-            field_spec::{FieldSpec, Handling, Need, Type},
-            field_specs,
+            CREATION,
+            field_spec::{Handling, Need, Type},
             ignored::is_empty,
         },
         names::is_name,
     },
 };
 
-/// Checks the type and the limits of every field.
+/// Checks the type and the limits of every field of a creation.
 pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
-    check_against(field_specs(), body)
+    check_against(&CREATION, body)
 }
 
-/// Checks every field of `body` against its line of the table `lines`.
-pub(crate) fn check_against<'l>(
-    lines: impl IntoIterator<Item = &'l FieldSpec>,
-    body: &Value,
-) -> Result<(), ApiError> {
+/// Checks every field of a body of this type. The errors of a line come before those of later
+/// lines, in all elements of a list.
+pub(crate) fn check_against(kind: &Type, body: &Value) -> Result<(), ApiError> {
     let root = JsonField::root(body);
     root.object()?;
-    for line in lines {
-        for (parent, name) in parents(&root, line.0)? {
-            check_field(&parent, name, line)?;
+    check_below(kind, &[root])
+}
+
+/// Checks the members and the elements of fields of one line.
+fn check_below(kind: &Type, fields: &[JsonField<'_>]) -> Result<(), ApiError> {
+    for (names, need, _, kind) in kind.members() {
+        for name in *names {
+            let mut members = Vec::new();
+            for field in fields {
+                let member = match need {
+                    Need::Required => Some(field.required(name)?),
+                    Need::Optional => field.get(name)?,
+                };
+                if let Some(member) = member {
+                    check_field(&member, kind, *need)?;
+                    members.push(member);
+                }
+            }
+            check_below(kind, &members)?;
         }
     }
+    if let Some(kind) = kind.element() {
+        let elements = elements(fields)?;
+        for element in &elements {
+            check_field(element, kind, Need::Optional)?;
+        }
+        check_below(kind, &elements)?;
+    }
     Ok(())
+}
+
+fn elements<'a>(lists: &[JsonField<'a>]) -> Result<Vec<JsonField<'a>>, ApiError> {
+    let lists: Result<Vec<_>, _> = lists.iter().map(JsonField::items).collect();
+    Ok(lists?.concat())
 }
 
 /// Refuses, with 501, features and values of fields without which the job could not run.
 pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
-    let root = JsonField::root(body);
-    for (path, kind, _, handling) in field_specs() {
-        let known = match kind {
-            _ if *handling == Handling::Refused => &[][..],
-            Type::Known(values) => values,
-            _ => continue,
-        };
-        for (parent, name) in parents(&root, path)? {
-            let Some(field) = name.map(|name| parent.get(name)).transpose()?.flatten() else {
-                continue;
-            };
-            let value = field.value();
-            if is_empty(value) || known.iter().any(|known| value == known) {
-                continue;
+    refuse_below(&CREATION, &[JsonField::root(body)])
+}
+
+fn refuse_below(kind: &Type, fields: &[JsonField<'_>]) -> Result<(), ApiError> {
+    for (names, _, handling, kind) in kind.members() {
+        for name in *names {
+            let members = fields
+                .iter()
+                .filter_map(|field| field.get(name).transpose());
+            let members = members.collect::<Result<Vec<_>, _>>()?;
+            for field in members.iter().filter(|field| !is_empty(field.value())) {
+                let value = field.value();
+                match kind {
+                    _ if *handling == Handling::Refused => {
+                        return Err(ApiError::not_modelled(format!("the request field {field}")));
+                    }
+                    Type::Known(known) if !known.iter().any(|known| value == known) => {
+                        return Err(ApiError::not_modelled(format!("{value} as {field}")));
+                    }
+                    _ => {}
+                }
             }
-            return Err(ApiError::not_modelled(match *handling {
-                Handling::Refused => format!("the request field {field}"),
-                _ => format!("{value} as {field}"),
-            }));
+            refuse_below(kind, &members)?;
         }
     }
-    Ok(())
+    match kind.element() {
+        Some(kind) => refuse_below(kind, &elements(fields)?),
+        None => Ok(()),
+    }
 }
 
 /// Refuses fine-tuning with 501: such a job names a model instead of code. A job with code of its
@@ -82,67 +117,22 @@ pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
     }
 }
 
-/// The parents of the last step of `path`, and that step: a name, or `None` for an element.
-fn parents<'a, 'p>(
-    root: &JsonField<'a>,
-    path: &'p str,
-) -> Result<Vec<(JsonField<'a>, Option<&'p str>)>, ApiError> {
-    let mut here = vec![root.clone()];
-    let mut steps = path.split('.').peekable();
-    while let Some(step) = steps.next() {
-        let (name, element) = match step.strip_suffix("[]") {
-            Some(name) => (name, true),
-            None => (step, false),
-        };
-        if steps.peek().is_none() && !element {
-            return Ok(here.into_iter().map(|field| (field, Some(name))).collect());
-        }
-        let mut below = Vec::new();
-        for field in here {
-            if let Some(field) = field.get(name)? {
-                if element {
-                    below.extend(field.items()?);
-                } else {
-                    below.push(field);
-                }
-            }
-        }
-        here = below;
-    }
-    Ok(here.into_iter().map(|field| (field, None)).collect())
-}
-
-fn check_field(
-    parent: &JsonField<'_>,
-    name: Option<&str>,
-    line: &FieldSpec,
-) -> Result<(), ApiError> {
-    let (_, kind, need, _) = line;
-    let field = match (name, need) {
-        (None, _) => parent.clone(),
-        (Some(name), Need::Required) => parent.required(name)?,
-        (Some(name), Need::Optional) => match parent.get(name)? {
-            Some(field) => field,
-            None => return Ok(()),
-        },
-    };
+/// Checks a field alone. A required text is not empty; elements of lists may be.
+fn check_field(field: &JsonField<'_>, kind: &Type, need: Need) -> Result<(), ApiError> {
+    let is_absent = |text: &str| text.is_empty() && need == Need::Optional;
     match kind {
         Type::Any => {}
         Type::Text | Type::Open(_) | Type::Known(_) => {
-            let text = field.text()?;
-            if *need == Need::Required && text.is_empty() && name.is_some() {
+            if field.text()?.is_empty() && need == Need::Required {
                 return Err(ApiError::invalid_parameter(format!("{field} is required")));
             }
         }
         Type::UpTo(most) => {
-            if field.text()?.chars().count() > *most {
-                return Err(field.must(format!("have at most {most} characters")));
-            }
+            field.text_up_to(*most)?;
         }
         Type::Between(least, most) => {
-            let length = field.text()?.chars().count();
-            let absent = length == 0 && *need == Need::Optional;
-            if !(absent || (*least..=*most).contains(&length)) {
+            let text = field.text()?;
+            if !is_absent(text) && !(*least..=*most).contains(&text.chars().count()) {
                 return Err(field.must(format!("have {least} to {most} characters")));
             }
         }
@@ -155,38 +145,24 @@ fn check_field(
         }
         Type::Name => {
             let text = field.text()?;
-            let absent = text.is_empty() && *need == Need::Optional;
-            if !absent && !is_name(text) {
+            if !is_absent(text) && !is_name(text) {
                 return Err(field.must("be 1 to 64 letters, digits, hyphens or underscores"));
             }
         }
         Type::OneOf(values) => {
             let text = field.text()?;
-            if !(values.contains(&text) || text.is_empty() && *need == Need::Optional) {
+            if !is_absent(text) && !values.contains(&text) {
                 return Err(field.must(format!("be {}", either(values))));
             }
         }
         Type::Number(least, most) => {
-            let number = field.integer()?;
-            if !(*least..=*most).contains(&number) {
-                return Err(field.must(if *most == i64::MAX {
-                    format!("be {least} or more")
-                } else {
-                    format!("be between {least} and {most}")
-                }));
-            }
+            check_range(field, field.integer()?, *least, *most, i64::MAX)?;
         }
         Type::Decimal(least, most) => {
-            if !(*least..=*most).contains(&number(&field)?) {
-                return Err(field.must(if *most == f64::MAX {
-                    format!("be {least} or more")
-                } else {
-                    format!("be between {least} and {most}")
-                }));
-            }
+            check_range(field, number(field)?, *least, *most, f64::MAX)?;
         }
         Type::Above(bound) => {
-            if number(&field)? <= *bound {
+            if number(field)? <= *bound {
                 return Err(field.must(format!("be more than {bound}")));
             }
         }
@@ -195,23 +171,23 @@ fn check_field(
                 return Err(field.must("be true or false"));
             }
         }
-        Type::Object => {
+        Type::Object(_) => {
             field.object()?;
         }
-        Type::List => {
+        Type::List(_) => {
             field.items()?;
         }
-        Type::AtMost(most) => {
+        Type::AtMost(most, _) => {
             if field.items()?.len() > *most {
                 return Err(field.must(format!("have at most {most} elements")));
             }
         }
-        Type::Exactly(count) => {
+        Type::Exactly(count, _) => {
             if field.items()?.len() != *count {
                 return Err(field.must(format!("have {count} elements")));
             }
         }
-        Type::Texts(pairs, key, value) => {
+        Type::Texts(pairs, key, value, _) => {
             let members = field.members()?;
             if members.len() > *pairs {
                 return Err(field.must(format!("have at most {pairs} pairs")));
@@ -220,13 +196,28 @@ fn check_field(
                 if name.chars().count() > *key {
                     return Err(field.must(format!("have keys of at most {key} characters")));
                 }
-                if member.text()?.chars().count() > *value {
-                    return Err(member.must(format!("have at most {value} characters")));
-                }
+                member.text_up_to(*value)?;
             }
         }
     }
     Ok(())
+}
+
+fn check_range<T: Copy + PartialOrd + Display>(
+    field: &JsonField<'_>,
+    number: T,
+    least: T,
+    most: T,
+    highest: T,
+) -> Result<(), ApiError> {
+    if (least..=most).contains(&number) {
+        return Ok(());
+    }
+    Err(field.must(if most == highest {
+        format!("be {least} or more")
+    } else {
+        format!("be between {least} and {most}")
+    }))
 }
 
 fn number(field: &JsonField<'_>) -> Result<f64, ApiError> {
@@ -237,8 +228,7 @@ fn number(field: &JsonField<'_>) -> Result<f64, ApiError> {
 /// `a`, `a or b`, `a, b or c`.
 fn either(values: &[&str]) -> String {
     match values {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+        [most @ .., last] if !most.is_empty() => format!("{} or {last}", most.join(", ")),
+        _ => values.concat(),
     }
 }

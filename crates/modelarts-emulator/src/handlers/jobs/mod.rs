@@ -37,7 +37,11 @@ use crate::{
     validation::{
         body_shape,
         fields::{
-            field_spec::{FieldSpec, Handling, Need, Type},
+            field_spec::{
+                Handling::{Acted, Stored},
+                Need::{Optional, Required},
+                Type::{self, Bool, List, Number, Object, Text, Texts, UpTo},
+            },
             ignored,
         },
         names::is_name,
@@ -85,30 +89,34 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
 
 /// The members of a job that can be changed.
 #[rustfmt::skip]
-const CHANGES: &[FieldSpec] = &[
-    ("description", Type::UpTo(256), Need::Optional, Handling::Acted),
-    ("spec", Type::Object, Need::Optional, Handling::Acted),
-    ("spec.notification", Type::Object, Need::Optional, Handling::Stored),
-    ("spec.notification.topic_urn", Type::Text, Need::Required, Handling::Stored),
-    ("spec.notification.events", Type::List, Need::Required, Handling::Stored),
-    ("spec.notification.events[]", Type::Text, Need::Required, Handling::Stored),
-    ("spec.schedule_policy", Type::Object, Need::Optional, Handling::Acted),
-    ("spec.schedule_policy.priority", Type::Number(1, 3), Need::Optional, Handling::Acted),
-    ("spec.schedule_policy.preemptible", Type::Bool, Need::Optional, Handling::Acted),
-    ("endpoints", Type::Object, Need::Optional, Handling::Stored),
-    ("endpoints.ssh", Type::Object, Need::Optional, Handling::Stored),
-    ("endpoints.ssh.key_pair_names", Type::List, Need::Required, Handling::Stored),
-    ("endpoints.ssh.key_pair_names[]", Type::Text, Need::Required, Handling::Stored),
-    ("metadata", Type::Object, Need::Optional, Handling::Acted),
-    ("metadata.annotation", Type::Texts(usize::MAX, usize::MAX, usize::MAX), Need::Optional, Handling::Stored),
-];
+const CHANGES: Type = Object(&[
+    (&["description"], Optional, Acted, UpTo(256)),
+    (&["spec"], Optional, Acted, Object(&[
+        (&["notification"], Optional, Stored, Object(&[
+            (&["topic_urn"], Required, Stored, Text),
+            (&["events"], Required, Stored, List(&Text)),
+        ])),
+        (&["schedule_policy"], Optional, Acted, Object(&[
+            (&["priority"], Optional, Acted, Number(1, 3)),
+            (&["preemptible"], Optional, Acted, Bool),
+        ])),
+    ])),
+    (&["endpoints"], Optional, Stored, Object(&[
+        (&["ssh"], Optional, Stored, Object(&[
+            (&["key_pair_names"], Required, Stored, List(&Text)),
+        ])),
+    ])),
+    (&["metadata"], Optional, Acted, Object(&[
+        (&["annotation"], Optional, Stored, Texts(usize::MAX, usize::MAX, usize::MAX, &[])),
+    ])),
+]);
 
 /// Changes the description at any time, the priority while the job waits. The other members are
 /// stored and shown only.
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    body_shape::check_against(CHANGES, &body)?;
-    let ignored = ignored::ignored_header_of(CHANGES, &body, call.state.offer.strict)?;
+    body_shape::check_against(&CHANGES, &body)?;
+    let ignored = ignored::ignored_header_of(&CHANGES, &body, call.state.offer.strict)?;
     let description = body["description"].as_str();
     let policy = &body["spec"]["schedule_policy"];
     let priority = policy["priority"].as_i64();
