@@ -1,9 +1,6 @@
 //! Rules on the kind and the parts of a job, and on its annotations.
 
-use crate::validation::rule::{
-    Basis::{Advice, Must},
-    Rule, broken, broken_if, rule,
-};
+use crate::validation::rule::{Rule, advice, broken, broken_if, must};
 
 /// Names of annotations with an effect.
 pub(crate) struct Annotations;
@@ -28,29 +25,29 @@ const SWITCHES: [&str; 5] = [
 ];
 
 pub(super) const RULES: &[Rule] = &[
-    rule("kind-of-cloud", Must, |job| {
+    must("kind-of-cloud", |job| {
         let known = job.offer.cloud.kinds();
         broken_if(
             !known.contains(&job.text("/kind").unwrap_or_default()),
             format_args!("kind must be one of [{}]", known.join(" ")),
         )
     }),
-    rule("tasks-or-spec", Advice, |job| {
+    advice("tasks-or-spec", |job| {
         let both = job.has_tasks() && job.at("/spec").is_some();
         broken_if(both, "tasks must not be set together with spec")
     }),
-    rule("algorithm-required", Must, |job| {
+    must("algorithm-required", |job| {
         let needed = !job.has_tasks() && !job.is_fine_tuning();
         broken_if(
             needed && job.at("/algorithm").is_none(),
             "algorithm is required",
         )
     }),
-    rule("spec-required", Must, |job| {
+    must("spec-required", |job| {
         let lacking = !job.has_tasks() && job.at("/spec").is_none();
         broken_if(lacking, "spec is required")
     }),
-    rule("retries-in-range", Must, |job| {
+    must("retries-in-range", |job| {
         let range = job.offer.cloud.retries();
         let number = job.annotation(RETRIES)?.parse();
         if number.is_ok_and(|number| range.contains(&number)) {
@@ -61,21 +58,21 @@ pub(super) const RULES: &[Rule] = &[
             "metadata.annotations.{RETRIES} must be between {least} and {most}"
         ))
     }),
-    rule("annotation-switches", Advice, |job| {
+    advice("annotation-switches", |job| {
         let switch = |key: &str| matches!(job.annotation(key), None | Some("true" | "false"));
         let key = SWITCHES.into_iter().find(|key| !switch(key))?;
         broken(format_args!(
             "metadata.annotations.{key} must be true or false"
         ))
     }),
-    rule("hang-retry-needs-retries", Advice, |job| {
+    advice("hang-retry-needs-retries", |job| {
         let hang_retry = job.annotation(HANG_RETRY) == Some("true");
         broken_if(
             hang_retry && job.annotation(RETRIES).is_none(),
             format_args!("metadata.annotations.{RETRIES} is required with {HANG_RETRY}"),
         )
     }),
-    rule("job-template-known", Advice, |job| {
+    advice("job-template-known", |job| {
         let known = ["", "Template RL", "Template DL"];
         broken_if(
             !known.contains(&job.annotation("job_template")?),

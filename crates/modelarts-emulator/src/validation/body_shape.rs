@@ -22,17 +22,24 @@ pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
     check_against(&CREATION, body)
 }
 
-/// Checks every field of a body of this type. The errors of a line come before those of later
-/// lines, in all elements of a list.
+/// Checks every field of a body of this type.
 pub(crate) fn check_against(kind: &Type, body: &Value) -> Result<(), ApiError> {
     let root = JsonField::root(body);
     root.object()?;
-    check_below(kind, &[root])
+    visit_below(kind, &[root], check_field)
 }
 
-/// Checks the members and the elements of fields of one line.
-fn check_below(kind: &Type, fields: &[JsonField<'_>]) -> Result<(), ApiError> {
-    for (names, need, _, kind) in kind.members() {
+/// Refuses, with 501, features and values of fields without which the job could not run.
+pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
+    visit_below(&CREATION, &[JsonField::root(body)], refuse_field)
+}
+
+type Visit = fn(&JsonField<'_>, &Type, Need, Handling) -> Result<(), ApiError>;
+
+/// Visits the members and the elements of fields of one line. The errors of a line come before those
+/// of later lines, in all elements of a list.
+fn visit_below(kind: &Type, fields: &[JsonField<'_>], visit: Visit) -> Result<(), ApiError> {
+    for (names, need, handling, kind) in kind.members() {
         for name in *names {
             let mut members = Vec::new();
             for field in fields {
@@ -41,75 +48,58 @@ fn check_below(kind: &Type, fields: &[JsonField<'_>]) -> Result<(), ApiError> {
                     Need::Optional => field.get(name)?,
                 };
                 if let Some(member) = member {
-                    check_field(&member, kind, *need)?;
+                    visit(&member, kind, *need, *handling)?;
                     members.push(member);
                 }
             }
-            check_below(kind, &members)?;
+            visit_below(kind, &members, visit)?;
         }
     }
     if let Some(kind) = kind.element() {
-        let elements = elements(fields)?;
-        for element in &elements {
-            check_field(element, kind, Need::Optional)?;
+        let mut elements = Vec::new();
+        for field in fields {
+            elements.extend(field.items()?);
         }
-        check_below(kind, &elements)?;
+        for element in &elements {
+            visit(element, kind, Need::Optional, Handling::Acted)?;
+        }
+        visit_below(kind, &elements, visit)?;
     }
     Ok(())
 }
 
-fn elements<'a>(lists: &[JsonField<'a>]) -> Result<Vec<JsonField<'a>>, ApiError> {
-    let lists: Result<Vec<_>, _> = lists.iter().map(JsonField::items).collect();
-    Ok(lists?.concat())
-}
-
-/// Refuses, with 501, features and values of fields without which the job could not run.
-pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
-    refuse_below(&CREATION, &[JsonField::root(body)])
-}
-
-fn refuse_below(kind: &Type, fields: &[JsonField<'_>]) -> Result<(), ApiError> {
-    for (names, _, handling, kind) in kind.members() {
-        for name in *names {
-            let members = fields
-                .iter()
-                .filter_map(|field| field.get(name).transpose());
-            let members = members.collect::<Result<Vec<_>, _>>()?;
-            for field in members.iter().filter(|field| !is_empty(field.value())) {
-                let value = field.value();
-                match kind {
-                    _ if *handling == Handling::Refused => {
-                        return Err(ApiError::not_modelled(format!("the request field {field}")));
-                    }
-                    Type::Known(known) if !known.iter().any(|known| value == known) => {
-                        return Err(ApiError::not_modelled(format!("{value} as {field}")));
-                    }
-                    _ => {}
-                }
-            }
-            refuse_below(kind, &members)?;
+fn refuse_field(
+    field: &JsonField<'_>,
+    kind: &Type,
+    _: Need,
+    handling: Handling,
+) -> Result<(), ApiError> {
+    let value = field.value();
+    let refused = match kind {
+        _ if is_empty(value) => return Ok(()),
+        _ if handling == Handling::Refused => format!("the request field {field}"),
+        Type::Known(known) if !known.iter().any(|known| value == known) => {
+            format!("{value} as {field}")
         }
-    }
-    match kind.element() {
-        Some(kind) => refuse_below(kind, &elements(fields)?),
-        None => Ok(()),
-    }
+        _ => return Ok(()),
+    };
+    Err(ApiError::not_modelled(refused))
 }
 
 /// Refuses fine-tuning with 501: such a job names a model instead of code. A job with code of its
 /// own runs it.
 pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
-    let given = |pointer: &&str| body.pointer(pointer).is_some_and(|value| !is_empty(value));
     let code = [
-        "/algorithm/id",
-        "/algorithm/subscription_id",
-        "/algorithm/code_dir",
-        "/algorithm/boot_file",
-        "/algorithm/command",
-        "/algorithm/engine",
+        "id",
+        "subscription_id",
+        "code_dir",
+        "boot_file",
+        "command",
+        "engine",
     ];
+    let has_code = code.iter().any(|name| !is_empty(&body["algorithm"][*name]));
     match fine_tuned_field(body) {
-        Some(model) if !code.iter().any(given) => Err(ApiError::not_modelled(format!(
+        Some(model) if !has_code => Err(ApiError::not_modelled(format!(
             "fine-tuning ({} in a job without code, command or image to run)",
             model[1..].replace('/', ".")
         ))),
@@ -118,106 +108,102 @@ pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
 }
 
 /// Checks a field alone. A required text is not empty; elements of lists may be.
-fn check_field(field: &JsonField<'_>, kind: &Type, need: Need) -> Result<(), ApiError> {
+fn check_field(
+    field: &JsonField<'_>,
+    kind: &Type,
+    need: Need,
+    _: Handling,
+) -> Result<(), ApiError> {
+    match broken_limit(field, kind, need)? {
+        Some(limit) => Err(field.must(limit)),
+        None => Ok(()),
+    }
+}
+
+fn broken_limit(
+    field: &JsonField<'_>,
+    kind: &Type,
+    need: Need,
+) -> Result<Option<String>, ApiError> {
     let is_absent = |text: &str| text.is_empty() && need == Need::Optional;
-    match kind {
-        Type::Any => {}
+    Ok(match kind {
+        Type::Any => None,
         Type::Text | Type::Open(_) | Type::Known(_) => {
             if field.text()?.is_empty() && need == Need::Required {
                 return Err(ApiError::invalid_parameter(format!("{field} is required")));
             }
+            None
         }
         Type::UpTo(most) => {
             field.text_up_to(*most)?;
+            None
         }
         Type::Between(least, most) => {
             let text = field.text()?;
-            if !is_absent(text) && !(*least..=*most).contains(&text.chars().count()) {
-                return Err(field.must(format!("have {least} to {most} characters")));
-            }
+            let fits = is_absent(text) || (*least..=*most).contains(&text.chars().count());
+            (!fits).then(|| format!("have {least} to {most} characters"))
         }
         Type::Plain(most) => {
             let text = field.text()?;
             let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
-            if !(1..=*most).contains(&text.len()) || !text.bytes().all(plain) {
-                return Err(field.must(format!("be 1 to {most} letters, digits or -_./")));
-            }
+            let fits = (1..=*most).contains(&text.len()) && text.bytes().all(plain);
+            (!fits).then(|| format!("be 1 to {most} letters, digits or -_./"))
         }
         Type::Name => {
             let text = field.text()?;
-            if !is_absent(text) && !is_name(text) {
-                return Err(field.must("be 1 to 64 letters, digits, hyphens or underscores"));
-            }
+            let fits = is_absent(text) || is_name(text);
+            (!fits).then(|| "be 1 to 64 letters, digits, hyphens or underscores".to_owned())
         }
         Type::OneOf(values) => {
             let text = field.text()?;
-            if !is_absent(text) && !values.contains(&text) {
-                return Err(field.must(format!("be {}", either(values))));
-            }
+            let fits = is_absent(text) || values.contains(&text);
+            (!fits).then(|| format!("be {}", either(values)))
         }
-        Type::Number(least, most) => {
-            check_range(field, field.integer()?, *least, *most, i64::MAX)?;
-        }
-        Type::Decimal(least, most) => {
-            check_range(field, number(field)?, *least, *most, f64::MAX)?;
-        }
-        Type::Above(bound) => {
-            if number(field)? <= *bound {
-                return Err(field.must(format!("be more than {bound}")));
-            }
-        }
-        Type::Bool => {
-            if !field.value().is_boolean() {
-                return Err(field.must("be true or false"));
-            }
-        }
+        Type::Number(least, most) => broken_range(field.integer()?, *least, *most, i64::MAX),
+        Type::Decimal(least, most) => broken_range(number(field)?, *least, *most, f64::MAX),
+        Type::Above(bound) => (number(field)? <= *bound).then(|| format!("be more than {bound}")),
+        Type::Bool => (!field.value().is_boolean()).then(|| "be true or false".to_owned()),
         Type::Object(_) => {
             field.object()?;
+            None
         }
         Type::List(_) => {
             field.items()?;
+            None
         }
         Type::AtMost(most, _) => {
-            if field.items()?.len() > *most {
-                return Err(field.must(format!("have at most {most} elements")));
-            }
+            (field.items()?.len() > *most).then(|| format!("have at most {most} elements"))
         }
         Type::Exactly(count, _) => {
-            if field.items()?.len() != *count {
-                return Err(field.must(format!("have {count} elements")));
-            }
+            (field.items()?.len() != *count).then(|| format!("have {count} elements"))
         }
         Type::Texts(pairs, key, value, _) => {
             let members = field.members()?;
             if members.len() > *pairs {
-                return Err(field.must(format!("have at most {pairs} pairs")));
+                return Ok(Some(format!("have at most {pairs} pairs")));
             }
             for (name, member) in members {
                 if name.chars().count() > *key {
-                    return Err(field.must(format!("have keys of at most {key} characters")));
+                    return Ok(Some(format!("have keys of at most {key} characters")));
                 }
                 member.text_up_to(*value)?;
             }
+            None
         }
-    }
-    Ok(())
+    })
 }
 
-fn check_range<T: Copy + PartialOrd + Display>(
-    field: &JsonField<'_>,
+fn broken_range<T: PartialOrd + Display>(
     number: T,
     least: T,
     most: T,
     highest: T,
-) -> Result<(), ApiError> {
-    if (least..=most).contains(&number) {
-        return Ok(());
-    }
-    Err(field.must(if most == highest {
-        format!("be {least} or more")
-    } else {
-        format!("be between {least} and {most}")
-    }))
+) -> Option<String> {
+    let fits = least <= number && number <= most;
+    (!fits).then(|| match most == highest {
+        true => format!("be {least} or more"),
+        false => format!("be between {least} and {most}"),
+    })
 }
 
 fn number(field: &JsonField<'_>) -> Result<f64, ApiError> {

@@ -10,10 +10,7 @@ use crate::{
     validation::{
         creation::{Creation, given, list_of, text_of},
         names::is_variable,
-        rule::{
-            Basis::{Advice, Must, Refusal},
-            Rule, broken, broken_if, refused_if, rule,
-        },
+        rule::{Rule, advice, broken, broken_if, must, refusal, refused_if},
     },
 };
 
@@ -24,7 +21,7 @@ const ATTRIBUTES: [&str; 3] = ["data_format", "data_segmentation", "dataset_type
 
 pub(super) const RULES: &[Rule] = &[
     // Does not apply to fine-tuning jobs.
-    rule("input-named", Must, |job| {
+    must("input-named", |job| {
         let mut inputs = job.list(INPUTS).iter();
         let at = inputs.position(|input| text_of(input, "/name").is_none())?;
         broken_if(
@@ -32,7 +29,7 @@ pub(super) const RULES: &[Rule] = &[
             format_args!("algorithm.inputs[{at}].name is required"),
         )
     }),
-    rule("channel-names-different", Advice, |job| {
+    advice("channel-names-different", |job| {
         let repeated = [INPUTS, OUTPUTS].into_iter().any(|list| {
             let mut earlier = BTreeSet::new();
             let mut names = job
@@ -43,7 +40,7 @@ pub(super) const RULES: &[Rule] = &[
         });
         refused_if(repeated, 2753)
     }),
-    rule("channel-directories-different", Advice, |job| {
+    advice("channel-directories-different", |job| {
         let mut earlier = BTreeSet::new();
         let (path, _) = channels(job).find(|(_, channel)| {
             let directory = text_of(channel, "/local_dir");
@@ -53,18 +50,18 @@ pub(super) const RULES: &[Rule] = &[
             "{path}.local_dir must not be that of another channel"
         ))
     }),
-    rule("hosted-once", Refusal, |job| {
+    refusal("hosted-once", |job| {
         let outputs = job.list(OUTPUTS).iter();
         let hosted = outputs.filter(|output| output.pointer("/remote/modelarts_hosted").is_some());
         refused_if(hosted.count() > 1, 2754)
     }),
-    rule("channel-kind", Refusal, |job| {
+    refusal("channel-kind", |job| {
         let known = ["obs", "dataset", "modelarts_hosted"];
         let remotes = channels(job).filter_map(|(_, channel)| channel.get("remote")?.as_object());
         let mut kinds = remotes.flat_map(|remote| remote.keys());
         refused_if(kinds.any(|kind| !known.contains(&kind.as_str())), 2854)
     }),
-    rule("channel-one-source", Must, |job| {
+    must("channel-one-source", |job| {
         channels(job).find_map(|(path, channel)| {
             let is_input = path.starts_with("algorithm.inputs");
             let has = |kind: &str| given(channel, &format!("/remote/{kind}")).is_some();
@@ -78,7 +75,7 @@ pub(super) const RULES: &[Rule] = &[
             }
         })
     }),
-    rule("channel-variable-name", Advice, |job| {
+    advice("channel-variable-name", |job| {
         let (path, _) = channels(job).find(|(_, channel)| {
             text_of(channel, "/access_method") == Some("env")
                 && !is_variable(text_of(channel, "/name").unwrap_or_default())
@@ -87,7 +84,7 @@ pub(super) const RULES: &[Rule] = &[
             "{path}.name must be the name of an environment variable, as access_method is env"
         ))
     }),
-    rule("constraint-attributes", Advice, |job| {
+    advice("constraint-attributes", |job| {
         channels(job).find_map(|(path, channel)| {
             let constraints = list_of(channel, "/remote_constraint").iter();
             constraints.enumerate().find_map(|(at, constraint)| {
@@ -98,7 +95,7 @@ pub(super) const RULES: &[Rule] = &[
             })
         })
     }),
-    rule("tasks-read-from-obs", Must, |job| {
+    must("tasks-read-from-obs", |job| {
         let at = job.list("/tasks").iter().position(|task| {
             let lists = ["/algorithm/inputs", "/algorithm/job_config/inputs"];
             let mut inputs = lists.into_iter().flat_map(|list| list_of(task, list));
@@ -109,7 +106,7 @@ pub(super) const RULES: &[Rule] = &[
         ))
     }),
     // Does not apply to data sets of the asset service.
-    rule("dataset-version", Advice, |job| {
+    advice("dataset-version", |job| {
         let at = job.list(INPUTS).iter().position(|input| {
             text_of(input, "/remote/dataset/service_type") != Some("V3")
                 && text_of(input, "/remote/dataset/id").is_some()
@@ -119,11 +116,11 @@ pub(super) const RULES: &[Rule] = &[
             "algorithm.inputs[{at}].remote.dataset.version_id is required"
         ))
     }),
-    rule("dataset-exists", Refusal, |job| {
+    refusal("dataset-exists", |job| {
         let (id, _) = datasets(job).find(|(id, _)| !dataset_present(job, &[id]))?;
         Some(ApiError::of(2783, &[id]))
     }),
-    rule("dataset-version-exists", Refusal, |job| {
+    refusal("dataset-version-exists", |job| {
         datasets(job).find_map(|(id, version)| {
             let version = version.filter(|_| dataset_present(job, &[id]))?;
             let absent = !dataset_present(job, &[id, version]);

@@ -9,10 +9,7 @@ use crate::{
     },
     validation::{
         creation::Creation,
-        rule::{
-            Basis::{Advice, Must, Refusal},
-            Rule, broken_if, refused_if, rule,
-        },
+        rule::{Rule, advice, broken_if, must, refusal, refused_if},
         storage,
     },
 };
@@ -27,24 +24,24 @@ const ENGINE_VERSION: &str = "/algorithm/engine/engine_version";
 const IMAGE: &str = "/algorithm/engine/image_url";
 
 pub(super) const RULES: &[Rule] = &[
-    rule("boot-file-needs-code-dir", Must, |job| {
+    must("boot-file-needs-code-dir", |job| {
         broken_if(
             job.has(BOOT_FILE) && !job.has(CODE_DIR),
             "algorithm.code_dir is required with algorithm.boot_file",
         )
     }),
-    rule("command-or-boot-file", Advice, |job| {
+    advice("command-or-boot-file", |job| {
         broken_if(
             job.has(BOOT_FILE) && job.has(COMMAND),
             "algorithm.command must not be set together with algorithm.boot_file",
         )
     }),
     // Applies to jobs without a named engine. A boot file does not replace the command.
-    rule("image-and-command", Refusal, |job| {
+    refusal("image-and-command", |job| {
         let applies = !job.names_stored() && !names_engine(job);
         refused_if(applies && job.has(COMMAND) != job.has(IMAGE), 2806)
     }),
-    rule("boot-file-required", Must, |job| {
+    must("boot-file-required", |job| {
         let starts = job.has(BOOT_FILE) || job.has(COMMAND);
         // An image without an engine and without a command breaks the previous rule.
         let image = job.has(IMAGE) && !names_engine(job);
@@ -53,48 +50,48 @@ pub(super) const RULES: &[Rule] = &[
             "algorithm.boot_file is required",
         )
     }),
-    rule("command-one-line", Advice, |job| {
+    advice("command-one-line", |job| {
         broken_if(
             job.text(COMMAND)?.contains(['\n', '\r']),
             "algorithm.command must not contain line breaks",
         )
     }),
-    rule("engine-for-boot-file", Must, |job| {
+    must("engine-for-boot-file", |job| {
         let engine = names_engine(job) || job.has(ENGINE_VERSION) || job.has(IMAGE);
         broken_if(
             needs_code(job) && job.has(BOOT_FILE) && !engine,
             "algorithm.engine must have engine_id, or engine_name and engine_version, or image_url",
         )
     }),
-    rule("engine-name-and-version", Advice, |job| {
+    advice("engine-name-and-version", |job| {
         let replaced = job.has(IMAGE) || job.has(ENGINE_ID) || job.names_stored();
         broken_if(
             job.has(ENGINE_NAME) != job.has(ENGINE_VERSION) && !replaced,
             "algorithm.engine must have both engine_name and engine_version",
         )
     }),
-    rule("engine-id-beside-image", Advice, |job| {
+    advice("engine-id-beside-image", |job| {
         broken_if(
             job.has(ENGINE_ID) && job.has(IMAGE),
             "algorithm.engine.engine_id must not be set together with image_url",
         )
     }),
     // The part before the first slash is a registry if it has a dot or a port.
-    rule("image-without-registry", Advice, |job| {
+    advice("image-without-registry", |job| {
         let (host, _) = job.text(IMAGE)?.split_once('/')?;
         broken_if(
             host.contains(['.', ':']),
             "algorithm.engine.image_url must not name a registry",
         )
     }),
-    rule("engine-version-needs-name", Advice, |job| {
+    advice("engine-version-needs-name", |job| {
         broken_if(
             job.has(IMAGE) && job.has(ENGINE_VERSION) && !names_engine(job),
             "algorithm.engine.engine_name is required with engine_version",
         )
     }),
     // Beside an image, the engine only names the framework of the image.
-    rule("engine-exists", Refusal, |job| {
+    refusal("engine-exists", |job| {
         let (name, version) = (job.text(ENGINE_NAME), job.text(ENGINE_VERSION));
         let requested = match (job.text(ENGINE_ID), name, version) {
             (Some(id), _, _) => id.to_owned(),
@@ -104,10 +101,10 @@ pub(super) const RULES: &[Rule] = &[
         let unknown = !job.has(IMAGE) && job.engine().is_none();
         unknown.then(|| ApiError::of(2780, &[&requested]))
     }),
-    rule("engine-not-retired", Refusal, |job| {
+    refusal("engine-not-retired", |job| {
         refused_if(job.engine()?.retired, 2832)
     }),
-    rule("sys-packages-need-image", Advice, |job| {
+    advice("sys-packages-need-image", |job| {
         let requested = job.at("/algorithm/engine/install_sys_packages") == Some(&true.into());
         let all = [ENGINE_NAME, ENGINE_VERSION, IMAGE]
             .iter()
@@ -118,17 +115,17 @@ pub(super) const RULES: &[Rule] = &[
              engine_version and image_url",
         )
     }),
-    rule("obs-paths", Refusal, storage::invalid_path),
+    refusal("obs-paths", storage::invalid_path),
     // Invalid paths break another rule.
-    rule("boot-file-inside", Refusal, |job| {
+    refusal("boot-file-inside", |job| {
         let file = ObsPath::parse(job.text(BOOT_FILE)?).ok()?;
         let directory = ObsPath::parse(job.text(CODE_DIR)?).ok()?;
         refused_if(file.below(&directory).is_none(), 2792)
     }),
-    rule("boot-file-python", Must, |job| {
+    must("boot-file-python", |job| {
         refused_if(!job.text(BOOT_FILE)?.ends_with(".py"), 2758)
     }),
-    rule("local-code-dir", Refusal, |job| {
+    refusal("local-code-dir", |job| {
         let path = local_code_dir(job).filter(|path| *path != "/home")?;
         match ContainerPath::parse(path) {
             Err(reason) => Some(ApiError::local_code_dir(reason)),
@@ -138,16 +135,16 @@ pub(super) const RULES: &[Rule] = &[
             Ok(_) => None,
         }
     }),
-    rule("local-code-dir-home", Advice, |job| {
+    advice("local-code-dir-home", |job| {
         (local_code_dir(job)? == "/home")
             .then(|| ApiError::local_code_dir("it must be a directory below /home"))
     }),
-    rule("working-dir", Refusal, |job| {
+    refusal("working-dir", |job| {
         let relative = has_local_dirs(job) && !job.text(WORKING_DIR)?.starts_with('/');
         relative.then(|| ApiError::working_dir("it must be an absolute path"))
     }),
     // The emulator does not have paths with `.` or `..` (501).
-    rule("working-dir-plain", Advice, |job| {
+    advice("working-dir-plain", |job| {
         let path = job.text(WORKING_DIR)?;
         let applies = has_local_dirs(job) && path.starts_with('/');
         let error = container_path::check_plain(path).err().filter(|_| applies);

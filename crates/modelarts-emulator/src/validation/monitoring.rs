@@ -4,16 +4,13 @@ use serde_json::Value;
 
 use crate::validation::{
     creation::{given, text_of},
-    rule::{
-        Basis::{Advice, Must},
-        Rule, broken, broken_if, rule,
-    },
+    rule::{Rule, advice, broken, broken_if, must},
 };
 
 const METRICS: &str = "/spec/custom_metrics";
 
 pub(super) const RULES: &[Rule] = &[
-    rule("metrics-url-and-port", Must, |job| {
+    must("metrics-url-and-port", |job| {
         let at = job.list(METRICS).iter().position(|metric| {
             let url = text_of(metric, "/metrics_url").is_some();
             url != given(metric, "/metrics_port").is_some()
@@ -23,7 +20,7 @@ pub(super) const RULES: &[Rule] = &[
         ))
     }),
     // A custom metric has a URL and a port, or a command, or an HTTP request (SOURCES D-63).
-    rule("metrics-one-form", Must, |job| {
+    must("metrics-one-form", |job| {
         let at = job.list(METRICS).iter().position(|metric| {
             let older = !is_blank(metric, "/metrics_url") || !is_blank(metric, "/metrics_port");
             let forms = [
@@ -37,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
             "spec.custom_metrics[{at}] must have one of metrics_url, exec and http_get"
         ))
     }),
-    rule("metrics-http-get", Must, |job| {
+    must("metrics-http-get", |job| {
         let mut metrics = job.list(METRICS).iter().enumerate();
         metrics.find_map(|(at, metric)| {
             let request = given(metric, "/http_get")?;
@@ -48,35 +45,35 @@ pub(super) const RULES: &[Rule] = &[
             ))
         })
     }),
-    rule("notification-topic", Must, |job| {
+    must("notification-topic", |job| {
         job.at("/spec/notification")?;
         broken_if(
             !job.has("/spec/notification/topic_urn"),
             "spec.notification.topic_urn is required",
         )
     }),
-    rule("notification-events", Must, |job| {
+    must("notification-events", |job| {
         job.at("/spec/notification")?;
         broken_if(
             job.list("/spec/notification/events").is_empty(),
             "spec.notification.events is required",
         )
     }),
-    rule("ssh-key-pairs", Must, |job| {
+    must("ssh-key-pairs", |job| {
         job.at("/endpoints/ssh")?;
         broken_if(
             job.list("/endpoints/ssh/key_pair_names").is_empty(),
             "endpoints.ssh.key_pair_names is required",
         )
     }),
-    rule("summary-log-dir", Must, |job| {
+    must("summary-log-dir", |job| {
         let typed = job.has("/algorithm/summary/log_type");
         broken_if(
             typed && job.at("/algorithm/summary/log_dir").is_none(),
             "algorithm.summary.log_dir is required with log_type",
         )
     }),
-    rule("board-data-sources", Must, |job| {
+    must("board-data-sources", |job| {
         let mut boards = ["tensorboard/enable", "mindstudio-insight/enable"].into_iter();
         let board = boards.find(|key| job.annotation(key) == Some("true"))?;
         broken_if(
@@ -84,7 +81,7 @@ pub(super) const RULES: &[Rule] = &[
             format_args!("algorithm.summary.data_sources is required with {board}"),
         )
     }),
-    rule("search-config-yaml", Advice, |job| {
+    advice("search-config-yaml", |job| {
         let path = job.text("/algorithm/autosearch_config_path")?;
         broken_if(
             !(path.ends_with(".yaml") || path.ends_with(".yml")),

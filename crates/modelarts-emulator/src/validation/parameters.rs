@@ -9,10 +9,7 @@ use crate::{
     validation::{
         creation::{Creation, given, list_of, text_of},
         names::is_variable,
-        rule::{
-            Basis::{Advice, Must, Refusal},
-            Rule, broken, broken_if, refused_if, rule,
-        },
+        rule::{Rule, advice, broken, broken_if, must, refusal, refused_if},
     },
 };
 
@@ -28,34 +25,34 @@ const ALGORITHMS: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"
 const ENGINES: [&str; 2] = ["pytorch_1.8.0", "tensorflow_2.1.0"];
 
 pub(super) const RULES: &[Rule] = &[
-    rule("variable-names", Must, |job| {
+    must("variable-names", |job| {
         broken_if(
             variables(job).any(|(name, _)| !is_variable(name)),
             "algorithm.environments must have names of letters, digits and underscores that do not \
              start with a digit",
         )
     }),
-    rule("variable-references", Must, |job| {
+    must("variable-references", |job| {
         let (name, _) = variables(job).find(|(_, value)| value.contains('$'))?;
         broken(format_args!(
             "algorithm.environments.{name} must not refer to variables by $"
         ))
     }),
-    rule("parameter-names-different", Refusal, |job| {
+    refusal("parameter-names-different", |job| {
         let mut earlier = BTreeSet::new();
         let mut parameters = job.list(PARAMETERS).iter();
         refused_if(parameters.any(|one| !earlier.insert(name(one))), 2767)
     }),
-    rule("parameter-types", Refusal, |job| {
+    refusal("parameter-types", |job| {
         let mut parameters = job.list(PARAMETERS).iter();
         let unknown = parameters.find(|one| !TYPES.contains(&kind(one)))?;
         Some(ApiError::of(2825, &[name(unknown)]))
     }),
-    rule("parameter-ranges", Refusal, |job| {
+    refusal("parameter-ranges", |job| {
         refused_if(!job.list(PARAMETERS).iter().all(has_sound_range), 2770)
     }),
     // Does not apply to an algorithm that is being stored: its jobs set the value.
-    rule("parameter-required", Refusal, |job| {
+    refusal("parameter-required", |job| {
         let lacks = |one: &Value| {
             given(one, "/constraint/required") == Some(&true.into()) && value(one).is_empty()
         };
@@ -64,28 +61,28 @@ pub(super) const RULES: &[Rule] = &[
             2766,
         )
     }),
-    rule("parameter-typed", Refusal, |job| {
+    refusal("parameter-typed", |job| {
         refused_if(!job.list(PARAMETERS).iter().all(has_its_type), 2768)
     }),
-    rule("parameter-chosen", Refusal, |job| {
+    refusal("parameter-chosen", |job| {
         let other = |one: &Value| {
             let value = value(one);
             valid_type(one) == Some("Choice") && !value.is_empty() && !range(one).contains(&value)
         };
         refused_if(job.list(PARAMETERS).iter().any(other), 2765)
     }),
-    rule("parameter-in-range", Refusal, |job| {
+    refusal("parameter-in-range", |job| {
         refused_if(job.list(PARAMETERS).iter().any(is_out_of_range), 2769)
     }),
     // ---- hyper-parameter search ----
-    rule("search-rewards", Advice, |job| {
+    advice("search-rewards", |job| {
         let searches = !job.at(SEARCH)?.as_object()?.is_empty();
         broken_if(
             searches && job.list(REWARDS).is_empty(),
             "algorithm.policies.auto_search.reward_attrs is required",
         )
     }),
-    rule("search-algorithms", Advice, |job| {
+    advice("search-algorithms", |job| {
         let mut names = job.list(SEARCH_ALGORITHMS).iter().map(name);
         let unknown = names.find(|name| !ALGORITHMS.contains(name))?;
         broken(format_args!(
@@ -93,12 +90,12 @@ pub(super) const RULES: &[Rule] = &[
             ALGORITHMS.join(" ")
         ))
     }),
-    rule("search-rewards-different", Refusal, |job| {
+    refusal("search-rewards-different", |job| {
         let mut earlier = BTreeSet::new();
         let mut rewards = job.list(REWARDS).iter();
         refused_if(rewards.any(|one| !earlier.insert(name(one))), 2824)
     }),
-    rule("search-engine", Advice, |job| {
+    advice("search-engine", |job| {
         let version = job.engine()?.version;
         let able = ENGINES.iter().any(|able| version.starts_with(able));
         broken_if(
@@ -106,7 +103,7 @@ pub(super) const RULES: &[Rule] = &[
             "algorithm.policies.auto_search must run on pytorch_1.8.0 or tensorflow_2.1.0",
         )
     }),
-    rule("search-bounds", Refusal, |job| {
+    refusal("search-bounds", |job| {
         let bounded = |one: &Value| {
             let low = text_of(one, "/lower_bound").and_then(number);
             let high = text_of(one, "/upper_bound").and_then(number);
@@ -115,7 +112,7 @@ pub(super) const RULES: &[Rule] = &[
         };
         refused_if(!job.list(SEARCH_PARAMETERS).iter().all(bounded), 2826)
     }),
-    rule("search-floats", Must, |job| {
+    must("search-floats", |job| {
         let other = |searched: &Value| {
             let mut parameters = job.list(PARAMETERS).iter();
             let declared = parameters.find(|one| name(one) == name(searched));

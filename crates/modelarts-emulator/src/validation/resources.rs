@@ -7,10 +7,7 @@ use crate::{
     catalog::{flavors, pools::PoolKind},
     validation::{
         creation::{Creation, list_of, text_of},
-        rule::{
-            Basis::{Advice, Must, Refusal},
-            Rule, broken_if, refused_if, rule,
-        },
+        rule::{Rule, advice, broken_if, must, refusal, refused_if},
     },
 };
 
@@ -21,27 +18,27 @@ const PRIORITY: &str = "/spec/schedule_policy/priority";
 const AFFINITY: &str = "/spec/schedule_policy/required_affinity";
 
 pub(super) const RULES: &[Rule] = &[
-    rule("flavor-or-pool", Must, |job| {
+    must("flavor-or-pool", |job| {
         let placed = job.has_tasks() || job.has_pool() || job.has(FLAVOR);
         broken_if(
             job.at("/spec").is_some() && !placed,
             "spec.resource.flavor_id is required where there is no spec.resource.pool_id",
         )
     }),
-    rule("pool-exists", Refusal, |job| {
+    refusal("pool-exists", |job| {
         let id = job.text(POOL)?;
         job.pool().is_none().then(|| ApiError::of(2890, &[id]))
     }),
-    rule("pool-runs", Refusal, |job| {
+    refusal("pool-runs", |job| {
         let pool = job.pool()?;
         (!pool.running).then(|| ApiError::of(2887, &[&pool.id]))
     }),
-    rule("pool-trains", Refusal, |job| {
+    refusal("pool-trains", |job| {
         let pool = job.pool()?;
         (!pool.trains).then(|| ApiError::of(2886, &[&pool.id]))
     }),
     // GPU pools take flavors of pools only, CPU pools none.
-    rule("flavor-of-pool", Refusal, |job| {
+    refusal("flavor-of-pool", |job| {
         let flavor = job.flavor()?;
         let fits = match job.pool()?.kind {
             PoolKind::Cpu => false,
@@ -49,22 +46,22 @@ pub(super) const RULES: &[Rule] = &[
         };
         (!fits).then(|| ApiError::of(2781, &[flavor.id]))
     }),
-    rule("pool-flavor-needs-pool", Advice, |job| {
+    advice("pool-flavor-needs-pool", |job| {
         broken_if(
             job.flavor()?.of_pools && !job.has_pool(),
             "spec.resource.pool_id is required with a flavor of pools",
         )
     }),
-    rule("flavor-exists", Refusal, |job| {
+    refusal("flavor-exists", |job| {
         let id = job.text(FLAVOR)?;
         job.flavor().is_none().then(|| ApiError::of(2781, &[id]))
     }),
-    rule("flavor-fits-algorithm", Refusal, flavor_fits_algorithm),
-    rule("flavor-fits-engine", Refusal, |job| {
+    refusal("flavor-fits-algorithm", flavor_fits_algorithm),
+    refusal("flavor-fits-engine", |job| {
         let unfit = !job.engine()?.runs_on(job.flavor()?.cards() > 0);
         refused_if(unfit && !job.has("/algorithm/engine/image_url"), 2840)
     }),
-    rule("nodes-of-flavor", Refusal, |job| {
+    refusal("nodes-of-flavor", |job| {
         let requested = job.at(NODES)?.as_i64()?;
         let maximum = match job.pool() {
             Some(pool) => pool.nodes,
@@ -72,28 +69,28 @@ pub(super) const RULES: &[Rule] = &[
         };
         (requested > i64::from(maximum)).then(|| ApiError::too_many_nodes(requested, maximum))
     }),
-    rule("user-id-number", Must, |job| {
+    must("user-id-number", |job| {
         let error = || ApiError::of(2825, &["algorithm.engine.run_user"]);
         user_id(job)?.is_none().then(error)
     }),
-    rule("user-id-most", Must, |job| {
+    must("user-id-most", |job| {
         let error = || ApiError::of(2816, &["algorithm.engine.run_user", "65535"]);
         (user_id(job)?? > 65_535).then(error)
     }),
-    rule("user-id-least", Refusal, |job| {
+    refusal("user-id-least", |job| {
         let reserved = user_id(job)?? < 1000 && !job.has_pool();
         reserved.then(|| ApiError::of(2855, &["1000"]))
     }),
-    rule("priority-most", Must, |job| priority_above(job, 3)),
-    rule("priority-needs-pool", Advice, |job| {
+    must("priority-most", |job| priority_above(job, 3)),
+    advice("priority-needs-pool", |job| {
         priority_above(job, 1).filter(|_| !job.has_pool())
     }),
-    rule("priority-permission", Must, |job| {
+    must("priority-permission", |job| {
         let refused = job.at(PRIORITY) == Some(&3.into()) && !job.may_prioritise;
         refused.then(|| ApiError::no_permission("modelarts:trainJob:setHighPriority"))
     }),
     // On a pool of supernodes the service sets the size to 1 by default.
-    rule("affinity-group-size", Must, |job| {
+    must("affinity-group-size", |job| {
         let kind = job.text(&format!("{AFFINITY}/affinity_type"))?;
         let grouped = ["hyperinstance", "networkTopology"].contains(&kind);
         let sized = job.at(&format!("{AFFINITY}/affinity_group_size")).is_some();
@@ -105,7 +102,7 @@ pub(super) const RULES: &[Rule] = &[
             ),
         )
     }),
-    rule("condition-values", Must, |job| {
+    must("condition-values", |job| {
         conditions(job).find_map(|condition| {
             let values = list_of(condition, "/values");
             let is_integer = |value: &Value| {

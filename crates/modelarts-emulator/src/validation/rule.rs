@@ -26,7 +26,18 @@ pub(super) struct Rule {
 
 type Check = fn(&Creation<'_>) -> Option<ApiError>;
 
-pub(super) const fn rule(name: &'static str, basis: Basis, check: Check) -> Rule {
+pub(super) const fn refusal(name: &'static str, check: Check) -> Rule {
+    let basis = Basis::Refusal;
+    Rule { name, basis, check }
+}
+
+pub(super) const fn must(name: &'static str, check: Check) -> Rule {
+    let basis = Basis::Must;
+    Rule { name, basis, check }
+}
+
+pub(super) const fn advice(name: &'static str, check: Check) -> Rule {
+    let basis = Basis::Advice;
     Rule { name, basis, check }
 }
 

@@ -9,10 +9,7 @@ use crate::{
     files::obs_path::ObsPath,
     validation::{
         creation::Creation,
-        rule::{
-            Basis::{Must, Refusal},
-            Rule, refused_if, rule,
-        },
+        rule::{Rule, must, refusal, refused_if},
         volumes::obs_sources,
     },
 };
@@ -23,27 +20,27 @@ const MAX_LEVELS: usize = 32;
 const MAX_GIGABYTES: u64 = 5;
 
 pub(super) const RULES: &[Rule] = &[
-    rule("bucket-not-encrypted", Must, |job| {
+    must("bucket-not-encrypted", |job| {
         let encrypted = |text: &&str| {
             ObsPath::parse(text).is_ok_and(|path| job.offer.encrypted.contains(path.bucket()))
         };
         let text = all_paths(job).into_iter().find(encrypted)?;
         Some(ApiError::obs_path(text, "the bucket is encrypted"))
     }),
-    rule("code-dir-exists", Refusal, |job| {
+    refusal("code-dir-exists", |job| {
         match find(job, job.text(CODE_DIR)?)? {
             Ok(path) if path.is_dir() => None,
             _ if job.is_algorithm => Some(ApiError::of(2773, &[])),
             _ => Some(ApiError::of(2802, &[job.text(CODE_DIR)?])),
         }
     }),
-    rule("code-dir-files", Refusal, |job| {
+    refusal("code-dir-files", |job| {
         let files = WalkDir::new(code_dir(job)?).into_iter().flatten();
         let files = files.filter(|entry| !entry.file_type().is_dir());
         let more = files.take(MAX_FILES + 1).count() > MAX_FILES;
         more.then(|| ApiError::of(2759, &[&MAX_FILES.to_string()]))
     }),
-    rule("code-dir-depth", Refusal, |job| {
+    refusal("code-dir-depth", |job| {
         let entries = WalkDir::new(code_dir(job)?)
             .min_depth(MAX_LEVELS + 1)
             .max_depth(MAX_LEVELS + 1);
@@ -51,19 +48,19 @@ pub(super) const RULES: &[Rule] = &[
         let deeper = entries.any(|entry| entry.file_type().is_dir());
         deeper.then(|| ApiError::of(2760, &[&MAX_LEVELS.to_string()]))
     }),
-    rule("code-dir-size", Refusal, |job| {
+    refusal("code-dir-size", |job| {
         let files = WalkDir::new(code_dir(job)?).into_iter().flatten();
         let files = files.filter(|entry| entry.file_type().is_file());
         let sizes = files.filter_map(|entry| Some(entry.metadata().ok()?.len()));
         let larger = sizes.sum::<u64>() > MAX_GIGABYTES << 30;
         larger.then(|| ApiError::of(2761, &[&MAX_GIGABYTES.to_string()]))
     }),
-    rule("boot-file-exists", Refusal, |job| {
+    refusal("boot-file-exists", |job| {
         let file = find(job, job.text("/algorithm/boot_file")?)?;
         refused_if(!file.is_ok_and(|path| path.is_file()), 2758)
     }),
     // An input is an existing directory, not a file.
-    rule("input-exists", Refusal, |job| {
+    refusal("input-exists", |job| {
         let mut paths = obs_urls(job, "inputs").filter_map(|text| ObsPath::parse(text).ok());
         let path = paths.find(|path| {
             let found = job.offer.obs.resolve(&path.relative());

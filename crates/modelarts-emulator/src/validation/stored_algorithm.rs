@@ -6,43 +6,40 @@ use crate::{
     api::error::ApiError,
     validation::{
         creation::{Creation, given, list_of, text_of},
-        rule::{
-            Basis::{Advice, Must, Refusal},
-            Rule, broken, broken_if, rule,
-        },
+        rule::{Rule, advice, broken, broken_if, must, refusal},
     },
 };
 
 pub(super) const RULES: &[Rule] = &[
-    rule("subscription-and-version", Must, |job| {
+    must("subscription-and-version", |job| {
         broken_if(
             job.has("/algorithm/subscription_id") != job.has("/algorithm/item_version_id"),
             "algorithm.subscription_id and algorithm.item_version_id must be set together",
         )
     }),
     // If a job names two algorithms, `id` takes precedence over the subscription.
-    rule("one-stored-algorithm", Advice, |job| {
+    advice("one-stored-algorithm", |job| {
         broken_if(
             job.has("/algorithm/id") && job.has("/algorithm/subscription_id"),
             "algorithm.id must not be set together with algorithm.subscription_id",
         )
     }),
     // If the job has code of its own, its code and engine replace those of the algorithm.
-    rule("stored-algorithm-code", Advice, |job| {
+    advice("stored-algorithm-code", |job| {
         beside_stored(job, ["code_dir", "boot_file"])
     }),
-    rule("stored-algorithm-engine", Advice, |job| {
+    advice("stored-algorithm-engine", |job| {
         beside_stored(job, ["command", "engine"])
     }),
     // Subscriptions come from a gallery, which the emulator does not have, so that only a job with
     // code of its own, which runs, can name one.
-    rule("algorithm-exists", Refusal, |job| {
+    refusal("algorithm-exists", |job| {
         let own = job.has("/algorithm/boot_file") || job.has("/algorithm/command");
         let found = job.stored.is_some() || (own && !job.has("/algorithm/id"));
         (job.names_stored() && !found).then(ApiError::algorithm_not_found)
     }),
-    rule("job-fits-algorithm", Refusal, job_fits_algorithm),
-    rule("data-fits-algorithm", Refusal, data_fits_algorithm),
+    refusal("job-fits-algorithm", job_fits_algorithm),
+    refusal("data-fits-algorithm", data_fits_algorithm),
 ];
 
 fn beside_stored(job: &Creation<'_>, own: [&str; 2]) -> Option<ApiError> {

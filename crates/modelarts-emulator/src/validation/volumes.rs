@@ -7,10 +7,7 @@ use crate::{
     files::container_path,
     validation::{
         creation::{Creation, given, text_of},
-        rule::{
-            Basis::{Advice, Must},
-            Rule, broken, broken_if, rule,
-        },
+        rule::{Rule, advice, broken, broken_if, must},
     },
 };
 
@@ -36,7 +33,7 @@ const PLATFORM: [&str; 6] = [
 ];
 
 pub(super) const RULES: &[Rule] = &[
-    rule("volume-one-kind", Advice, |job| {
+    advice("volume-one-kind", |job| {
         let at = job.list(VOLUMES).iter().position(|volume| {
             let given = |kind: &str| volume.get(kind).is_some_and(|value| !value.is_null());
             KINDS.iter().filter(|(kind, _)| given(kind)).count() != 1
@@ -46,7 +43,7 @@ pub(super) const RULES: &[Rule] = &[
         ))
     }),
     // Does not apply to NFS volumes (SOURCES D-130).
-    rule("volume-path", Must, |job| {
+    must("volume-path", |job| {
         let Mount { kind, .. } = mounts(job).find(|mount| {
             mount.kind != "nfs" && mount.source.is_none() && mount.local_path.is_none()
         })?;
@@ -54,21 +51,21 @@ pub(super) const RULES: &[Rule] = &[
             "spec.volumes: {kind} must have a path or local_path"
         ))
     }),
-    rule("nfs-needs-pool", Must, |job| {
+    must("nfs-needs-pool", |job| {
         let nfs = mounts(job).any(|mount| mount.kind == "nfs");
         broken_if(
             nfs && !job.has_tasks() && !job.has_pool(),
             "spec.volumes: nfs must be mounted in a dedicated pool: set spec.resource.pool_id",
         )
     }),
-    rule("volumes-at-most-8", Must, |job| {
+    must("volumes-at-most-8", |job| {
         broken_if(
             job.list(VOLUMES).len() > MAX_VOLUMES,
             format_args!("spec.volumes must have at most {MAX_VOLUMES} elements"),
         )
     }),
     // A file system is mounted once. Does not apply to buckets.
-    rule("volume-once", Must, |job| {
+    must("volume-once", |job| {
         let mut earlier = BTreeSet::new();
         let mut sources = mounts(job).filter_map(|mount| Some((mount.kind, mount.source?)));
         let (_, source) = sources.find(|(kind, source)| {
@@ -76,25 +73,23 @@ pub(super) const RULES: &[Rule] = &[
         })?;
         broken(format_args!("spec.volumes must mount {source} once"))
     }),
-    rule("volume-places-different", Must, |job| {
+    must("volume-places-different", |job| {
         let mut earlier = BTreeSet::new();
         let local_path = local_paths(job).find(|local_path| !earlier.insert(*local_path))?;
         broken(format_args!(
             "spec.volumes must mount one volume at {local_path}"
         ))
     }),
-    rule("volume-default-mount", Must, |job| {
+    must("volume-default-mount", |job| {
         mounted_at(job, |local_path| DEFAULT_MOUNTS.contains(&local_path))
     }),
-    rule("volume-path-plain", Advice, |job| {
+    advice("volume-path-plain", |job| {
         mounted_at(job, |local_path| {
             container_path::check_plain(local_path).is_err()
         })
     }),
-    rule("volume-over-home", Advice, |job| {
-        mounted_at(job, hides_platform)
-    }),
-    rule("volume-over-channel", Advice, |job| {
+    advice("volume-over-home", |job| mounted_at(job, hides_platform)),
+    advice("volume-over-channel", |job| {
         let channels = ["/algorithm/inputs", "/algorithm/outputs"];
         let channels = channels.into_iter().flat_map(|list| job.list(list));
         let directories = channels.filter_map(|channel| text_of(channel, "/local_dir"));
