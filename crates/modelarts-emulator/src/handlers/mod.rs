@@ -31,7 +31,7 @@ pub(crate) async fn execute(operation: Operation, call: &ApiCall<'_>) -> ApiResu
         O::BatchDeleteTrainingJob => jobs::batch_delete(call),
         O::ListTrainingJobEvents => jobs::events(call),
         O::ListTrainingJobTasks => jobs::tasks(call),
-        O::ListTrainingJobStages => jobs::stages(call),
+        O::ListTrainingJobStages => jobs::list_stages(call),
         O::ValidateTrainingJobName => jobs::check_name(call),
         O::ShowTrainingJobLogsPreview => jobs::logs::preview(call).await,
         O::ShowObsUrlOfTrainingJobLogs => jobs::logs::link(call).await,

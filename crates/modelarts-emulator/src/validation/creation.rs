@@ -120,7 +120,7 @@ pub(super) fn given<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
 }
 
 /// A text in a value; empty text counts as absent.
-pub(super) fn text_of<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+pub(crate) fn text_of<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     let text = value.pointer(pointer)?.as_str();
     text.filter(|text| !text.is_empty())
 }

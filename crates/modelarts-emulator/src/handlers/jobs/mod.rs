@@ -30,6 +30,7 @@ use crate::{
         Job,
         event::{Event, EventKind},
         request::JobRequest,
+        stages,
         state::{JobState, StopReason},
         view::{self, UserName},
     },
@@ -271,10 +272,10 @@ pub(crate) fn tasks(call: &ApiCall<'_>) -> ApiResult {
     ok(Value::Array(rows))
 }
 
-pub(crate) fn stages(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn list_stages(call: &ApiCall<'_>) -> ApiResult {
     let id = call.job_id();
     call.read(|_| ())?;
-    ok(view::stages(id, &call.state.store.events(id)?))
+    ok(stages::render(id, &call.state.store.events(id)?))
 }
 
 /// The plan of the ranks of the workers in the network. Ranks are planned only in pools of Ascend

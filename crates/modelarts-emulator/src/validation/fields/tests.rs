@@ -304,7 +304,7 @@ A test of the emulator writes this page: `UPDATE=1 cargo test -p modelarts-emula
         "\nFields of other documents, of answers, and documented annotations:\n\n\
          | field | use |\n|---|---|\n",
     );
-    for line in field_specs().filter(|line| !described.iter().any(|path| *path == line.0)) {
+    for line in field_specs().filter(|line| !described.contains(&line.0)) {
         row(&mut page, line);
     }
     page
