@@ -1,7 +1,8 @@
-//! Error responses: one constructor for each documented error that the emulator returns.
+//! Error responses.
 //!
-//! Training errors come from the service's own table, see `error_table.rs`. Codes that start with
-//! `Emulator.` are the emulator's own; the service never returns them.
+//! Training errors come from the service's own table, see `error_table.rs`; those with several
+//! callers have a constructor. Codes that start with `Emulator.` are the emulator's own; the service
+//! never returns them.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};

@@ -10,7 +10,7 @@ use crate::{
         creation::fine_tuned_field,
         fields::{
             CREATION,
-            field_spec::{Handling, Need, Type},
+            field_spec::{FieldSpec, Handling, Need, Type},
             ignored::is_empty,
         },
         names::is_name,
@@ -34,12 +34,13 @@ pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     visit_below(&CREATION, &[JsonField::root(body)], refuse_field)
 }
 
-type Visit = fn(&JsonField<'_>, &Type, Need, Handling) -> Result<(), ApiError>;
+type Visit = fn(&JsonField<'_>, &FieldSpec) -> Result<(), ApiError>;
 
 /// Visits the members and the elements of fields of one line. The errors of a line come before those
 /// of later lines, in all elements of a list.
 fn visit_below(kind: &Type, fields: &[JsonField<'_>], visit: Visit) -> Result<(), ApiError> {
-    for (names, need, handling, kind) in kind.members() {
+    for line in kind.members() {
+        let (names, need, _, kind) = line;
         for name in *names {
             let mut members = Vec::new();
             for field in fields {
@@ -48,7 +49,7 @@ fn visit_below(kind: &Type, fields: &[JsonField<'_>], visit: Visit) -> Result<()
                     Need::Optional => field.get(name)?,
                 };
                 if let Some(member) = member {
-                    visit(&member, kind, *need, *handling)?;
+                    visit(&member, line)?;
                     members.push(member);
                 }
             }
@@ -56,28 +57,25 @@ fn visit_below(kind: &Type, fields: &[JsonField<'_>], visit: Visit) -> Result<()
         }
     }
     if let Some(kind) = kind.element() {
+        let line: FieldSpec = (&[], Need::Optional, Handling::Acted, *kind);
         let mut elements = Vec::new();
         for field in fields {
             elements.extend(field.items()?);
         }
         for element in &elements {
-            visit(element, kind, Need::Optional, Handling::Acted)?;
+            visit(element, &line)?;
         }
         visit_below(kind, &elements, visit)?;
     }
     Ok(())
 }
 
-fn refuse_field(
-    field: &JsonField<'_>,
-    kind: &Type,
-    _: Need,
-    handling: Handling,
-) -> Result<(), ApiError> {
+fn refuse_field(field: &JsonField<'_>, line: &FieldSpec) -> Result<(), ApiError> {
+    let (_, _, handling, kind) = line;
     let value = field.value();
     let refused = match kind {
         _ if is_empty(value) => return Ok(()),
-        _ if handling == Handling::Refused => format!("the request field {field}"),
+        _ if *handling == Handling::Refused => format!("the request field {field}"),
         Type::Known(known) if !known.iter().any(|known| value == known) => {
             format!("{value} as {field}")
         }
@@ -107,29 +105,19 @@ pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
     }
 }
 
-/// Checks a field alone. A required text is not empty; elements of lists may be.
-fn check_field(
-    field: &JsonField<'_>,
-    kind: &Type,
-    need: Need,
-    _: Handling,
-) -> Result<(), ApiError> {
-    match broken_limit(field, kind, need)? {
-        Some(limit) => Err(field.must(limit)),
-        None => Ok(()),
-    }
+fn check_field(field: &JsonField<'_>, line: &FieldSpec) -> Result<(), ApiError> {
+    let limit = broken_limit(field, line)?;
+    limit.map_or(Ok(()), |limit| Err(field.must(limit)))
 }
 
-fn broken_limit(
-    field: &JsonField<'_>,
-    kind: &Type,
-    need: Need,
-) -> Result<Option<String>, ApiError> {
-    let is_absent = |text: &str| text.is_empty() && need == Need::Optional;
+/// The limit that a field breaks. A required text is not empty; elements of lists may be.
+fn broken_limit(field: &JsonField<'_>, line: &FieldSpec) -> Result<Option<String>, ApiError> {
+    let (_, need, _, kind) = line;
+    let is_absent = |text: &str| text.is_empty() && *need == Need::Optional;
     Ok(match kind {
         Type::Any => None,
         Type::Text | Type::Open(_) | Type::Known(_) => {
-            if field.text()?.is_empty() && need == Need::Required {
+            if field.text()?.is_empty() && *need == Need::Required {
                 return Err(ApiError::invalid_parameter(format!("{field} is required")));
             }
             None
