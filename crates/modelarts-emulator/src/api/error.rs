@@ -1,12 +1,13 @@
-//! Error responses: one constructor for each documented error that the emulator returns.
+//! Error responses.
 //!
-//! Training errors come from the service's own table, see `error_table.rs`. Codes that start with
-//! `Emulator.` are the emulator's own; the service never returns them.
+//! Training errors come from the service's own table, see `error_table.rs`; those with several
+//! callers have a constructor. Codes that start with `Emulator.` are the emulator's own; the service
+//! never returns them.
 
 use axum::http::StatusCode;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
-use crate::api::error_table::Row;
+use crate::api::error_table::{fill, row};
 
 /// An error response before serialisation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,16 +44,13 @@ impl ApiError {
 
     /// The error of a row of the service's table; `values` fill its placeholders.
     pub(crate) fn of(number: u16, values: &[&str]) -> Self {
-        let Some(row) = Row::of(number) else {
+        let Some((_, status, message, solution)) = row(number) else {
             return Self::internal(format!("No row for ModelArts.{number}."));
         };
-        let status = StatusCode::from_u16(row.status).unwrap_or(StatusCode::BAD_REQUEST);
-        let mut error = Self::new(
-            status,
-            format!("ModelArts.{number}"),
-            row.message_with(values),
-        );
-        error.solution = Some(row.solution);
+        let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_REQUEST);
+        let code = format!("ModelArts.{number:04}");
+        let mut error = Self::new(status, code, fill(message, values));
+        error.solution = Some(solution);
         error
     }
 
@@ -62,17 +60,8 @@ impl ApiError {
         self
     }
 
-    /// Missing permission. Open Telekom Cloud documents the message with another form of
-    /// placeholder.
     pub(crate) fn no_permission(action: &str) -> Self {
-        let mut error = Self::new(
-            StatusCode::FORBIDDEN,
-            "ModelArts.0108",
-            format!("You do not have permission to perform {action}."),
-        );
-        error.solution =
-            Some("Check whether you are authorized to perform operations on OBS or APIs.");
-        error
+        Self::of(108, &[action])
     }
 
     // ---- the gateway ----
@@ -100,16 +89,8 @@ impl ApiError {
         Self::of(2751, &[name])
     }
 
-    pub(crate) fn channel() -> Self {
-        Self::of(2753, &[])
-    }
-
     pub(crate) fn algorithm_not_found() -> Self {
         Self::of(2755, &[])
-    }
-
-    pub(crate) fn boot_file() -> Self {
-        Self::of(2758, &[])
     }
 
     pub(crate) fn job_not_found(id: &str) -> Self {
@@ -118,10 +99,6 @@ impl ApiError {
 
     pub(crate) fn wrong_project(requested: &str, own: &str) -> Self {
         Self::of(2786, &[requested, own])
-    }
-
-    pub(crate) fn invalid_json() -> Self {
-        Self::of(2787, &[])
     }
 
     /// `what` names the field and the rule that it breaks.
@@ -145,10 +122,6 @@ impl ApiError {
         Self::of(2793, &[&requested.to_string(), &maximum.to_string()])
     }
 
-    pub(crate) fn not_terminable() -> Self {
-        Self::of(2796, &[])
-    }
-
     pub(crate) fn command_and_image() -> Self {
         Self::of(2806, &[])
     }
@@ -163,10 +136,6 @@ impl ApiError {
 
     pub(crate) fn filter_value(value: &str) -> Self {
         Self::of(2809, &[value])
-    }
-
-    pub(crate) fn action_type(action: &str) -> Self {
-        Self::of(2812, &[action])
     }
 
     pub(crate) fn local_code_dir(reason: impl std::fmt::Display) -> Self {
@@ -188,13 +157,7 @@ impl ApiError {
     }
 
     pub(crate) fn body_too_large() -> Self {
-        let mut error = Self::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "ModelArts.4104",
-            "The size of the request body is invalid.",
-        );
-        error.solution = Some("Use a request body smaller than 12 MB.");
-        error
+        Self::of(4104, &[])
     }
 
     // ---- the emulator itself ----
@@ -245,15 +208,13 @@ impl ApiError {
 
     /// The body of the response. `request_id` is included in errors of the gateway.
     pub(crate) fn body(&self, request_id: &str) -> Value {
-        let mut body = Map::new();
-        body.insert("error_msg".into(), self.message.as_str().into());
-        body.insert("error_code".into(), self.code.as_str().into());
+        let mut body = json!({"error_msg": self.message, "error_code": self.code});
         if let Some(solution) = self.solution {
-            body.insert("error_solution".into(), solution.into());
+            body["error_solution"] = solution.into();
         }
         if self.from_gateway {
-            body.insert("request_id".into(), request_id.into());
+            body["request_id"] = request_id.into();
         }
-        Value::Object(body)
+        body
     }
 }

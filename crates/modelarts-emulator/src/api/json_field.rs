@@ -26,22 +26,14 @@ impl<'a> JsonField<'a> {
     }
 
     /// A member of an object, if present.
-    pub(crate) fn get(&self, name: &str) -> Result<Option<JsonField<'a>>, ApiError> {
-        let members = self.object()?;
-        Ok(members
-            .get(name)
-            .filter(|value| !value.is_null())
-            .map(|value| JsonField {
-                value,
-                path: self.path_to(name),
-            }))
+    pub(crate) fn get(&self, name: &str) -> Result<Option<Self>, ApiError> {
+        let member = self.object()?.get(name).filter(|value| !value.is_null());
+        Ok(member.map(|value| self.member(name, value)))
     }
 
     /// A required member.
-    pub(crate) fn required(&self, name: &str) -> Result<JsonField<'a>, ApiError> {
-        self.get(name)?.ok_or_else(|| {
-            ApiError::invalid_parameter(format!("{} is required", self.path_to(name)))
-        })
+    pub(crate) fn required(&self, name: &str) -> Result<Self, ApiError> {
+        self.get(name)?.ok_or_else(|| self.lacks(name))
     }
 
     /// A text member. Empty text counts as absent, because examples send it (SOURCES X).
@@ -67,21 +59,14 @@ impl<'a> JsonField<'a> {
     /// A required text member, not empty.
     pub(crate) fn required_text(&self, name: &str) -> Result<&'a str, ApiError> {
         let text = self.required(name)?.text()?;
-        if text.is_empty() {
-            return Err(ApiError::invalid_parameter(format!(
-                "{} is required",
-                self.path_to(name)
-            )));
-        }
-        Ok(text)
+        let text = Some(text).filter(|text| !text.is_empty());
+        text.ok_or_else(|| self.lacks(name))
     }
 
     /// The elements of a list member; none if it is absent.
-    pub(crate) fn items_of(&self, name: &str) -> Result<Vec<JsonField<'a>>, ApiError> {
-        match self.get(name)? {
-            None => Ok(Vec::new()),
-            Some(list) => list.items(),
-        }
+    pub(crate) fn items_of(&self, name: &str) -> Result<Vec<Self>, ApiError> {
+        self.get(name)?
+            .map_or_else(|| Ok(Vec::new()), |list| list.items())
     }
 
     pub(crate) fn is_empty_object(&self) -> bool {
@@ -89,10 +74,8 @@ impl<'a> JsonField<'a> {
     }
 
     pub(crate) fn text(&self) -> Result<&'a str, ApiError> {
-        let text = self
-            .value
-            .as_str()
-            .ok_or_else(|| self.must("be a string"))?;
+        let text = self.value.as_str();
+        let text = text.ok_or_else(|| self.must("be a string"))?;
         if text.contains('\0') {
             return Err(self.must("not contain NUL characters"));
         }
@@ -109,45 +92,30 @@ impl<'a> JsonField<'a> {
     }
 
     pub(crate) fn integer(&self) -> Result<i64, ApiError> {
-        self.value
-            .as_i64()
-            .ok_or_else(|| self.must("be an integer"))
+        let number = self.value.as_i64();
+        number.ok_or_else(|| self.must("be an integer"))
     }
 
     pub(crate) fn object(&self) -> Result<&'a Map<String, Value>, ApiError> {
-        self.value
-            .as_object()
-            .ok_or_else(|| self.must("be an object"))
+        let object = self.value.as_object();
+        object.ok_or_else(|| self.must("be an object"))
     }
 
-    pub(crate) fn items(&self) -> Result<Vec<JsonField<'a>>, ApiError> {
-        let list = self
-            .value
-            .as_array()
-            .ok_or_else(|| self.must("be an array"))?;
-        Ok(list
-            .iter()
-            .enumerate()
-            .map(|(at, value)| JsonField {
-                value,
-                path: format!("{}[{at}]", self.path),
-            })
-            .collect())
+    pub(crate) fn items(&self) -> Result<Vec<Self>, ApiError> {
+        let list = self.value.as_array();
+        let list = list.ok_or_else(|| self.must("be an array"))?.iter();
+        let item = |(at, value)| Self {
+            value,
+            path: format!("{}[{at}]", self.path),
+        };
+        Ok(list.enumerate().map(item).collect())
     }
 
     /// The members of an object, each as a field.
-    pub(crate) fn members(&self) -> Result<Vec<(&'a str, JsonField<'a>)>, ApiError> {
-        Ok(self
-            .object()?
-            .iter()
-            .map(|(name, value)| {
-                let field = JsonField {
-                    value,
-                    path: self.path_to(name),
-                };
-                (name.as_str(), field)
-            })
-            .collect())
+    pub(crate) fn members(&self) -> Result<Vec<(&'a str, Self)>, ApiError> {
+        let members = self.object()?.iter();
+        let fields = members.map(|(name, value)| (name.as_str(), self.member(name, value)));
+        Ok(fields.collect())
     }
 
     /// `Invalid parameter(<path> must <what>).`
@@ -160,23 +128,28 @@ impl<'a> JsonField<'a> {
         self.value
     }
 
-    fn path_to(&self, name: &str) -> String {
-        if self.path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{}.{name}", self.path)
+    fn member(&self, name: &str, value: &'a Value) -> Self {
+        Self {
+            value,
+            path: self.path_to(name),
         }
+    }
+
+    fn lacks(&self, name: &str) -> ApiError {
+        ApiError::invalid_parameter(format!("{} is required", self.path_to(name)))
+    }
+
+    fn path_to(&self, name: &str) -> String {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        format!("{}{dot}{name}", self.path)
     }
 }
 
 /// The path of the field, for example `algorithm.inputs[0].name`.
 impl fmt::Display for JsonField<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.path.is_empty() {
-            "body"
-        } else {
-            &self.path
-        })
+        let is_root = self.path.is_empty();
+        f.write_str(if is_root { "body" } else { &self.path })
     }
 }
 

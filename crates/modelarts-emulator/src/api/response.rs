@@ -37,8 +37,8 @@ pub(crate) struct ApiResponse {
 enum ResponseBody {
     Empty,
     Json(Value),
-    Html(String),
-    Text(Bytes),
+    /// A body of this media type.
+    Other(&'static str, Bytes),
 }
 
 impl ResponseBody {
@@ -46,9 +46,8 @@ impl ResponseBody {
     fn bytes(&self) -> (Option<&'static str>, Bytes) {
         match self {
             Self::Empty => (None, Bytes::new()),
-            Self::Json(value) => (Some("application/json"), Bytes::from(value.to_string())),
-            Self::Text(content) => (Some("text/plain; charset=utf-8"), content.clone()),
-            Self::Html(page) => (Some("text/html"), Bytes::from(page.clone())),
+            Self::Json(value) => (Some("application/json"), value.to_string().into()),
+            Self::Other(media_type, content) => (Some(media_type), content.clone()),
         }
     }
 }
@@ -63,11 +62,12 @@ impl ApiResponse {
     }
 
     pub(crate) fn html(status: StatusCode, page: String) -> Self {
-        Self::of(status, ResponseBody::Html(page))
+        Self::of(status, ResponseBody::Other("text/html", page.into()))
     }
 
     pub(crate) fn text(status: StatusCode, content: Vec<u8>) -> Self {
-        Self::of(status, ResponseBody::Text(content.into()))
+        let body = ResponseBody::Other("text/plain; charset=utf-8", content.into());
+        Self::of(status, body)
     }
 
     /// No response: the connection is cut.

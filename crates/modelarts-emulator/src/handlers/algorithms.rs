@@ -1,109 +1,118 @@
 //! Stored algorithms, and jobs created from them.
 
+use std::path::Path;
+
 use axum::http::StatusCode;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use walkdir::WalkDir;
 
 use crate::{
     api::{error::ApiError, response::ApiResponse},
     database::documents::Document,
     files::obs_path::ObsPath,
-    handlers::call::{ApiCall, ApiResult, bad_param, ok, with_ignored_fields},
+    handlers::{
+        call::{ApiCall, ApiResult, bad_param, ok, with_ignored_fields},
+        document_list,
+    },
     validation::{
         self, body_shape,
         creation::Creation,
         fields::{
-            field_spec::{FieldSpec, Handling, Need, Type},
+            field_spec::{
+                Handling::{Acted, Echoed, ReadOnly},
+                Need::{Optional, Required},
+                Type::{self, Any, Bool, List, Name, Object, OneOf, Text, UpTo},
+            },
             ignored, visible,
         },
     },
 };
 
-/// The fields beside `job_config`, whose fields have the rules of a job.
-#[rustfmt::skip]
-const FIELDS: &[FieldSpec] = &[
-    ("metadata", Type::Object, Need::Required, Handling::Acted),
-    ("metadata.name", Type::Name, Need::Required, Handling::Acted),
-    ("metadata.description", Type::UpTo(256), Need::Optional, Handling::Echoed),
-    ("metadata.workspace_id", Type::Text, Need::Optional, Handling::Echoed),
-    ("metadata.ai_project", Type::Any, Need::Optional, Handling::Echoed),
-    ("metadata.tags", Type::List, Need::Optional, Handling::Echoed),
-    ("metadata.tags[]", Type::Object, Need::Required, Handling::Echoed),
-    ("metadata.tags[].key", Type::Text, Need::Required, Handling::Echoed),
-    ("metadata.tags[].value", Type::Any, Need::Optional, Handling::Echoed),
-    ("metadata.id", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.create_time", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.user_name", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.domain_id", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.source", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.api_version", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.is_valid", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.state", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.size", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.attr_list", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.version_num", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("metadata.update_time", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("job_config", Type::Object, Need::Required, Handling::Acted),
-    ("job_config.code_dir", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.boot_file", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.command", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.code_tree", Type::Any, Need::Optional, Handling::ReadOnly),
-    ("job_config.engine.engine_id", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.engine.engine_name", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.engine.engine_version", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.engine.image_url", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.parameters[].name", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.parameters[].value", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.parameters[].description", Type::Any, Need::Optional, Handling::Echoed),
-    ("job_config.parameters[].constraint", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.parameters[].i18n_description", Type::Any, Need::Optional, Handling::Echoed),
-    ("job_config.parameters_customization", Type::Bool, Need::Optional, Handling::Acted),
-    ("job_config.inputs", Type::List, Need::Optional, Handling::Acted),
-    ("job_config.inputs[]", Type::Object, Need::Required, Handling::Acted),
-    ("job_config.inputs[].name", Type::Name, Need::Optional, Handling::Acted),
-    ("job_config.inputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Handling::Acted),
-    ("job_config.inputs[].description", Type::Any, Need::Optional, Handling::Echoed),
-    ("job_config.inputs[].remote_constraints", Type::Any, Need::Optional, Handling::Acted),
-    ("job_config.outputs", Type::List, Need::Optional, Handling::Acted),
-    ("job_config.outputs[]", Type::Object, Need::Required, Handling::Acted),
-    ("job_config.outputs[].name", Type::Name, Need::Required, Handling::Acted),
-    ("job_config.outputs[].access_method", Type::OneOf(&["parameter", "env"]), Need::Optional, Handling::Acted),
-    ("job_config.outputs[].description", Type::Any, Need::Optional, Handling::Echoed),
-    ("job_config.outputs[].prefetch_to_local", Type::Any, Need::Optional, Handling::Acted),
-    ("resource_requirements", Type::List, Need::Optional, Handling::Acted),
-    ("resource_requirements[]", Type::Object, Need::Required, Handling::Acted),
-    ("resource_requirements[].key", Type::OneOf(&["flavor_type", "device_distributed_mode", "host_distributed_mode"]), Need::Required, Handling::Acted),
-    ("resource_requirements[].operator", Type::OneOf(&["in"]), Need::Optional, Handling::Echoed),
-    ("advanced_config", Type::Object, Need::Optional, Handling::Echoed),
-    ("resource_requirements[].values", Type::Any, Need::Optional, Handling::Acted),
-    ("resource_requirements[].value", Type::Any, Need::Optional, Handling::Acted),
-    ("advanced_config.auto_search", Type::Object, Need::Optional, Handling::Echoed),
-    ("advanced_config.auto_search.skip_search_params", Type::Any, Need::Optional, Handling::Echoed),
-    ("advanced_config.auto_search.reward_attrs", Type::Any, Need::Optional, Handling::Echoed),
-    ("advanced_config.auto_search.search_params", Type::Any, Need::Optional, Handling::Echoed),
-    ("advanced_config.auto_search.algo_configs", Type::Any, Need::Optional, Handling::Echoed),
+/// Keys of `resource_requirements`.
+const REQUIREMENTS: &[&str] = &[
+    "flavor_type",
+    "device_distributed_mode",
+    "host_distributed_mode",
 ];
 
+/// The body of an algorithm. Fields of `job_config` have the rules of a job as well.
+#[rustfmt::skip]
+const ALGORITHM: Type = Object(&[
+    (&["metadata"], Required, Acted, Object(&[
+        (&["name"], Required, Acted, Name),
+        (&["description"], Optional, Echoed, UpTo(256)),
+        (&["workspace_id"], Optional, Echoed, Text),
+        (&["ai_project"], Optional, Echoed, Any),
+        (&["tags"], Optional, Echoed, List(&Object(&[
+            (&["key"], Required, Echoed, Text),
+            (&["value"], Optional, Echoed, Any),
+        ]))),
+        (&[
+            "id", "create_time", "user_name", "domain_id", "source", "api_version", "is_valid",
+            "state", "size", "attr_list", "version_num", "update_time",
+        ], Optional, ReadOnly, Any),
+    ])),
+    (&["job_config"], Required, Acted, Object(&[
+        (&["code_dir", "boot_file", "command"], Optional, Acted, Any),
+        (&["code_tree"], Optional, ReadOnly, Any),
+        (&["engine"], Optional, Acted, Object(&[
+            (&["engine_id", "engine_name", "engine_version", "image_url"], Optional, Acted, Any),
+        ])),
+        (&["parameters"], Optional, Acted, List(&Object(&[
+            (&["name", "value"], Optional, Acted, Any),
+            (&["description"], Optional, Echoed, Any),
+            (&["constraint"], Optional, Acted, Any),
+            (&["i18n_description"], Optional, Echoed, Any),
+        ]))),
+        (&["parameters_customization"], Optional, Acted, Bool),
+        (&["inputs"], Optional, Acted, List(&Object(&[
+            (&["name"], Optional, Acted, Name),
+            (&["access_method"], Optional, Acted, OneOf(&["parameter", "env"])),
+            (&["description"], Optional, Echoed, Any),
+            (&["remote_constraints"], Optional, Acted, Any),
+        ]))),
+        (&["outputs"], Optional, Acted, List(&Object(&[
+            (&["name"], Required, Acted, Name),
+            (&["access_method"], Optional, Acted, OneOf(&["parameter", "env"])),
+            (&["description"], Optional, Echoed, Any),
+            (&["prefetch_to_local"], Optional, Acted, Any),
+        ]))),
+    ])),
+    (&["resource_requirements"], Optional, Acted, List(&Object(&[
+        (&["key"], Required, Acted, OneOf(REQUIREMENTS)),
+        (&["operator"], Optional, Echoed, OneOf(&["in"])),
+        (&["values", "value"], Optional, Acted, Any),
+    ]))),
+    (&["advanced_config"], Optional, Echoed, Object(&[
+        (&["auto_search"], Optional, Echoed, Object(&[
+            (&[
+                "skip_search_params", "reward_attrs", "search_params", "algo_configs",
+            ], Optional, Echoed, Any),
+        ])),
+    ])),
+]);
+
 /// Returns the algorithm with this id in the user's project.
-pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Option<Value>, ApiError> {
+pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Value, ApiError> {
     let record = call.state.algorithms.find(&call.user.project_id, id)?;
-    Ok(record.map(|record| record.value))
+    Ok(record.ok_or_else(ApiError::algorithm_not_found)?.value)
 }
 
 fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
-    body_shape::check_against(FIELDS, body)?;
-    let config = |names: &[&str]| -> Map<String, Value> {
-        names
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), body["job_config"].get(*name)?.clone())))
-            .collect()
-    };
+    body_shape::check_against(&ALGORITHM, body)?;
+    let config = &body["job_config"];
     // Checked as a job of this algorithm without its data: the rules on code and parameters are the
     // same.
     let job = json!({
         "kind": "job",
         "metadata": {"name": body["metadata"]["name"]},
-        "algorithm": config(&["code_dir", "boot_file", "command", "engine", "parameters"]),
+        "algorithm": {
+            "code_dir": config["code_dir"],
+            "boot_file": config["boot_file"],
+            "command": config["command"],
+            "engine": config["engine"],
+            "parameters": config["parameters"],
+        },
         "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u"}},
     });
     let draft = Creation {
@@ -118,54 +127,43 @@ fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
 
 /// A member of the body. Empty lists are returned as null.
 fn non_empty(value: &Value) -> Value {
-    match value.as_array() {
-        Some(items) if items.is_empty() => Value::Null,
-        _ => value.clone(),
-    }
+    let is_empty = value.as_array().is_some_and(Vec::is_empty);
+    if is_empty { Value::Null } else { value.clone() }
 }
 
 /// `advanced_config`; an empty search is returned as an empty object.
 fn advanced_config(body: &Value) -> Value {
-    let mut config = body.get("advanced_config").cloned().unwrap_or_default();
-    if let Some(search) = config.get_mut("auto_search")
-        && let Some(members) = search.as_object()
-        && members.values().all(|member| non_empty(member).is_null())
+    let mut config = body["advanced_config"].clone();
+    if let Some(Value::Object(search)) = config.get_mut("auto_search")
+        && search.values().all(|member| non_empty(member).is_null())
     {
-        *search = json!({});
+        search.clear();
     }
-    match config {
-        Value::Null => json!({}),
-        config => config,
-    }
+    if config.is_null() { json!({}) } else { config }
 }
 
 /// The code directory as a tree of names, and its size in bytes.
 fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
     let path = ObsPath::parse(code_dir).ok()?;
     let root = call.state.offer.obs.resolve(&path.relative()).ok()?;
-    fn below(directory: &std::path::Path) -> Vec<Value> {
+    fn below(directory: &Path) -> Value {
         let entries = WalkDir::new(directory)
             .min_depth(1)
             .max_depth(1)
             .sort_by_file_name();
-        entries
-            .into_iter()
-            .flatten()
-            .map(|entry| {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                if entry.file_type().is_dir() {
-                    json!({"name": format!("{name}/"), "children": below(entry.path())})
-                } else {
-                    json!({"name": name})
-                }
-            })
-            .collect()
+        let shown = entries.into_iter().flatten().map(|entry| {
+            let name = entry.file_name().to_string_lossy();
+            match entry.file_type().is_dir() {
+                true => json!({"name": format!("{name}/"), "children": below(entry.path())}),
+                false => json!({"name": name}),
+            }
+        });
+        shown.collect()
     }
     let files = WalkDir::new(&root).into_iter().flatten();
+    let files = files.filter(|entry| entry.file_type().is_file());
     let size = files
-        .filter(|entry| entry.file_type().is_file())
-        .filter_map(|entry| entry.metadata().ok())
-        .map(|metadata| metadata.len())
+        .filter_map(|entry| Some(entry.metadata().ok()?.len()))
         .sum();
     let name = format!("{}/", path.last());
     Some((json!({"name": name, "children": below(&root)}), size))
@@ -173,7 +171,7 @@ fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
 
 /// The documented form of an algorithm.
 fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
-    let body = &visible::visible_part_of(FIELDS, body);
+    let body = &visible::visible_part_of(&ALGORITHM, body);
     let given = &body["job_config"];
     let mut config = given.as_object().cloned().unwrap_or_default();
     config.retain(|_, value| !value.is_null());
@@ -186,18 +184,14 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
     for (name, default) in [
         ("command", json!("")),
         ("parameters_customization", json!(false)),
+        ("parameters", json!([])),
+        ("inputs", json!([])),
+        ("outputs", json!([])),
     ] {
         config.entry(name).or_insert(default);
     }
-    for list in ["parameters", "inputs", "outputs"] {
-        config.entry(list).or_insert_with(|| json!([]));
-    }
-    let text = |name: &str, default: &str| {
-        body["metadata"][name]
-            .as_str()
-            .unwrap_or(default)
-            .to_owned()
-    };
+    let metadata = &body["metadata"];
+    let text = |name: &str, default| metadata[name].as_str().unwrap_or(default).to_owned();
     json!({
         "metadata": {
             "id": id,
@@ -213,7 +207,7 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
             "is_valid": true,
             "state": "",
             "size": size,
-            "tags": non_empty(&body["metadata"]["tags"]),
+            "tags": non_empty(&metadata["tags"]),
             "attr_list": null,
             "version_num": 0,
             "update_time": updated,
@@ -227,7 +221,7 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
 pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     check(call, &body)?;
-    let ignored = ignored::ignored_header_of(FIELDS, &body, call.state.offer.strict)?;
+    let ignored = ignored::ignored_header_of(&ALGORITHM, &body, call.state.offer.strict)?;
     let id = call.state.ids.next().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
@@ -240,15 +234,11 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     if !added {
         return Err(ApiError::of(2821, &[name]));
     }
-    Ok(with_ignored_fields(
-        ApiResponse::json(StatusCode::CREATED, value),
-        ignored,
-    ))
+    with_ignored_fields(StatusCode::CREATED, value, ignored)
 }
 
 pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
-    let found = find(call, call.id("algorithm_id"))?;
-    ok(found.ok_or_else(ApiError::algorithm_not_found)?)
+    ok(find(call, call.id("algorithm_id"))?)
 }
 
 /// Replaces an algorithm, with 201 (SOURCES D-31). Its name cannot be changed. The body replaces
@@ -256,7 +246,7 @@ pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
 /// nothing else.
 pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("algorithm_id");
-    let before = find(call, id)?.ok_or_else(ApiError::algorithm_not_found)?;
+    let before = find(call, id)?;
     let mut body = call.json()?;
     let given = body.clone();
     if let Some(body) = body.as_object_mut()
@@ -267,7 +257,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
         }
     }
     check(call, &body)?;
-    let ignored = ignored::ignored_header_of(FIELDS, &given, call.state.offer.strict)?;
+    let ignored = ignored::ignored_header_of(&ALGORITHM, &given, call.state.offer.strict)?;
     if body["metadata"]["tags"].is_null() {
         body["metadata"]["tags"] = before["metadata"]["tags"].clone();
     }
@@ -277,7 +267,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     let changed = call.state.algorithms.replace(&Document {
         id: id.to_owned(),
         project: call.user.project_id.clone(),
-        name: value["metadata"]["name"]
+        name: before["metadata"]["name"]
             .as_str()
             .unwrap_or_default()
             .to_owned(),
@@ -286,10 +276,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     if !changed {
         return Err(ApiError::algorithm_not_found());
     }
-    Ok(with_ignored_fields(
-        ApiResponse::json(StatusCode::CREATED, value),
-        ignored,
-    ))
+    with_ignored_fields(StatusCode::CREATED, value, ignored)
 }
 
 pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
@@ -302,68 +289,38 @@ pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
 
 /// Lists algorithms. `offset` is the number of a page (SOURCES.md, D-94).
 pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
-    let limit = call.number("limit", 1..=50, 50)?;
-    let offset = call.number("offset", 0..=usize::MAX, 0)?;
-    let order = call.choice("order", &["asc", "desc"])?.unwrap_or("desc");
     let sort_by = call
-        .param("sort_by")?
-        .unwrap_or_else(|| "create_time".into());
-    if !["create_time", "name"].contains(&sort_by.as_str()) {
-        return Err(ApiError::sorting());
-    }
-    let workspace = call.param("workspace_id")?;
+        .param("sort_by")
+        .and_then(|text| match text.as_deref() {
+            None | Some("create_time") => Ok("create_time"),
+            Some("name") => Ok("name"),
+            Some(_) => Err(ApiError::sorting()),
+        });
     let part = match call.param("searches")? {
-        None => None,
-        Some(searches) => match searches.split_once(':') {
-            Some(("name", part)) => Some(part.to_owned()),
-            _ => return Err(bad_param("searches")),
+        None => String::new(),
+        Some(searches) => match searches.strip_prefix("name:") {
+            Some(part) => part.to_owned(),
+            None => return Err(bad_param("searches")),
         },
     };
-    let all = call.state.algorithms.all(&call.user.project_id)?;
-    let total = all.len();
-    let mut matching: Vec<Document> = all
-        .into_iter()
-        .filter(|record| {
-            part.as_ref()
-                .is_none_or(|part| record.name.contains(part.as_str()))
-        })
-        .filter(|record| {
-            let own = &record.value["metadata"]["workspace_id"];
-            workspace.as_ref().is_none_or(|workspace| own == workspace)
-        })
-        .collect();
-    if sort_by == "name" {
-        matching.sort_by(|a, b| a.name.cmp(&b.name));
-    }
-    if order == "desc" {
-        matching.reverse();
-    }
-    let count = matching.len();
-    let page = matching
-        .into_iter()
-        .skip(offset.saturating_mul(limit))
-        .take(limit);
-    let items: Vec<Value> = page.map(|record| record.value).collect();
-    ok(json!({
-        "total": total,
-        "count": count,
-        "limit": limit,
-        "offset": offset,
-        "sort_by": sort_by,
-        "order": order,
-        "group_by": call.param("group_by")?.unwrap_or_default(),
-        "items": items,
-    }))
+    let mut shown = document_list::list(
+        call,
+        &call.state.algorithms,
+        sort_by,
+        |algorithm| &algorithm["metadata"],
+        |document| document.name.contains(&part),
+        |document| Ok(document.value),
+    )?;
+    shown["group_by"] = call.param("group_by")?.unwrap_or_default().into();
+    ok(shown)
 }
 
 /// Checks the body of a job's creation and fills in its stored algorithm. The body is checked
 /// twice: before, because filling it in depends on its shape, and after.
 pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, ApiError> {
     let named = body.pointer("/algorithm/id").and_then(Value::as_str);
-    let stored = match named {
-        Some(id) => find(call, id)?,
-        None => None,
-    };
+    let stored = named.map(|id| call.state.algorithms.find(&call.user.project_id, id));
+    let stored = stored.transpose()?.flatten().map(|record| record.value);
     let mut draft = Creation {
         body: &body,
         offer: &call.state.offer,
@@ -392,53 +349,44 @@ fn filled_in_body(body: &Value, stored: &Value) -> Value {
     let mut filled = body.clone();
     let config = &stored["job_config"];
     let algorithm = &mut filled["algorithm"];
-    let says = |algorithm: &Value, name: &str| {
-        let value = algorithm.get(name);
-        value.is_some_and(|value| !value.is_null() && *value != "" && *value != json!({}))
-    };
-    let starts = says(algorithm, "boot_file") || says(algorithm, "command");
+    let given = |value: &Value| !value.is_null() && *value != "" && *value != json!({});
+    let starts = given(&algorithm["boot_file"]) || given(&algorithm["command"]);
     for name in ["code_dir", "boot_file", "command", "engine"] {
-        let is_start = matches!(name, "boot_file" | "command");
-        if says(config, name) && !says(algorithm, name) && !(is_start && starts) {
+        let replaced = starts && matches!(name, "boot_file" | "command");
+        if given(&config[name]) && !given(&algorithm[name]) && !replaced {
             algorithm[name] = config[name].clone();
         }
     }
     algorithm["name"] = stored["metadata"]["name"].clone();
-    let named = |list: &Value, name: &Value| -> Option<Value> {
-        let list = list.as_array()?;
-        list.iter().find(|one| one["name"] == *name).cloned()
-    };
     // Parameters in the order of the algorithm, with the job's values, then the job's own ones.
-    let given = algorithm["parameters"].clone();
-    let mut parameters: Vec<Value> = Vec::new();
-    for known in config["parameters"].as_array().into_iter().flatten() {
-        let mut parameter = known.clone();
-        if let Some(own) = named(&given, &known["name"])
-            && let Some(value) = own.get("value")
-        {
+    let own = items(&algorithm["parameters"]);
+    let known = items(&config["parameters"]);
+    let mut parameters = known.clone();
+    for parameter in &mut parameters {
+        if let Some(value) = named(&own, parameter).and_then(|own| own.get("value")) {
             parameter["value"] = value.clone();
         }
-        parameters.push(parameter);
     }
-    for own in given.as_array().into_iter().flatten() {
-        if named(&config["parameters"], &own["name"]).is_none() {
-            parameters.push(own.clone());
-        }
-    }
+    parameters.extend(own.into_iter().filter(|own| named(&known, own).is_none()));
     algorithm["parameters"] = parameters.into();
     for list in ["inputs", "outputs"] {
+        let known = items(&config[list]);
         for channel in algorithm[list].as_array_mut().into_iter().flatten() {
-            let Some(known) = named(&config[list], &channel["name"]) else {
-                continue;
-            };
             for member in ["access_method", "description", "prefetch_to_local"] {
-                if channel.get(member).is_none()
-                    && let Some(value) = known.get(member)
-                {
+                let value = named(&known, channel).and_then(|known| known.get(member));
+                if let Some(value) = value.filter(|_| channel.get(member).is_none()) {
                     channel[member] = value.clone();
                 }
             }
         }
     }
     filled
+}
+
+fn items(list: &Value) -> Vec<Value> {
+    list.as_array().cloned().unwrap_or_default()
+}
+
+fn named<'a>(list: &'a [Value], other: &Value) -> Option<&'a Value> {
+    list.iter().find(|one| one["name"] == other["name"])
 }

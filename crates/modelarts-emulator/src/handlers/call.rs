@@ -1,6 +1,6 @@
 //! An authenticated request for an operation.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, ops::RangeInclusive, sync::Arc};
 
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
@@ -44,38 +44,38 @@ impl ApiCall<'_> {
     }
 
     pub(crate) fn json(&self) -> Result<Value, ApiError> {
-        serde_json::from_slice(self.body).map_err(|_| ApiError::invalid_json())
+        serde_json::from_slice(self.body).map_err(|_| ApiError::of(2787, &[]))
     }
 
     /// A parameter of the query; blank values count as absent.
     pub(crate) fn param(&self, name: &str) -> Result<Option<String>, ApiError> {
-        for pair in self.query.split('&') {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if key != name || value.is_empty() {
-                continue;
-            }
-            let value = decode(value).ok_or_else(|| bad_param(name))?;
-            return Ok(Some(value));
-        }
-        Ok(None)
+        let mut pairs = self
+            .query
+            .split('&')
+            .filter_map(|pair| pair.split_once('='));
+        let value = pairs.find(|(key, value)| *key == name && !value.is_empty());
+        let decoded = value.map(|(_, value)| decode(value).ok_or_else(|| bad_param(name)));
+        decoded.transpose()
+    }
+
+    /// A required parameter of the query.
+    pub(crate) fn required_param(&self, name: &str) -> Result<String, ApiError> {
+        self.param(name)?.ok_or_else(|| bad_param(name))
     }
 
     /// A number of the query. All of them have 32 bits, and some are returned in responses.
     pub(crate) fn number(
         &self,
         name: &str,
-        range: std::ops::RangeInclusive<usize>,
+        range: RangeInclusive<usize>,
         default: usize,
     ) -> Result<usize, ApiError> {
-        match self.param(name)? {
-            None => Ok(default),
-            Some(text) => match text.parse() {
-                Ok(number) if range.contains(&number) && i32::try_from(number).is_ok() => {
-                    Ok(number)
-                }
-                _ => Err(bad_param(name)),
-            },
-        }
+        let Some(text) = self.param(name)? else {
+            return Ok(default);
+        };
+        let fits = |number: &usize| range.contains(number) && i32::try_from(*number).is_ok();
+        let number = text.parse().ok().filter(fits);
+        number.ok_or_else(|| bad_param(name))
     }
 
     /// A parameter of the query that must have one of these values.
@@ -84,25 +84,32 @@ impl ApiCall<'_> {
         name: &str,
         values: &[&'static str],
     ) -> Result<Option<&'static str>, ApiError> {
-        match self.param(name)? {
-            None => Ok(None),
-            Some(text) => values
-                .iter()
-                .find(|value| **value == text)
-                .map(|value| Some(*value))
-                .ok_or_else(|| bad_param(name)),
-        }
+        let Some(text) = self.param(name)? else {
+            return Ok(None);
+        };
+        let value = values.iter().find(|value| **value == text);
+        value
+            .map(|value| Some(*value))
+            .ok_or_else(|| bad_param(name))
+    }
+
+    /// Reads the job of the path.
+    pub(crate) fn read<R>(&self, look: impl FnOnce(&Job) -> R) -> Result<R, ApiError> {
+        self.read_job(self.job_id(), look)
     }
 
     /// Reads a job of the user's project.
-    pub(crate) fn read<R>(&self, look: impl FnOnce(&Job) -> R) -> Result<R, ApiError> {
-        let id = self.job_id();
+    pub(crate) fn read_job<R>(
+        &self,
+        id: &str,
+        look: impl FnOnce(&Job) -> R,
+    ) -> Result<R, ApiError> {
         let own = |job: &Job| (job.project == self.user.project_id).then(|| look(job));
         let value = self.state.store.read(id, own).flatten();
         value.ok_or_else(|| ApiError::job_not_found(id))
     }
 
-    /// Changes a job of the user's project.
+    /// Changes the job of the path.
     pub(crate) fn update<R>(&self, change: impl FnOnce(&mut Job) -> R) -> Result<R, ApiError> {
         let id = self.job_id();
         let own = |job: &mut Job| (job.project == self.user.project_id).then(|| change(job));
@@ -119,16 +126,18 @@ pub(super) fn ok(body: Value) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::OK, body))
 }
 
-/// Adds a header that names the fields of the request without effect.
+/// A response with a header that names the fields of the request without effect.
 pub(super) fn with_ignored_fields(
-    response: ApiResponse,
+    status: StatusCode,
+    body: Value,
     ignored: Option<HeaderValue>,
-) -> ApiResponse {
-    match ignored {
+) -> ApiResult {
+    let response = ApiResponse::json(status, body);
+    Ok(match ignored {
         Some(fields) => {
             tracing::warn!(?fields, "the request has fields without an effect here");
             response.header(HeaderName::from_static(ignored::HEADER), fields)
         }
         None => response,
-    }
+    })
 }

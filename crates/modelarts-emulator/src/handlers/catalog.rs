@@ -5,23 +5,22 @@ use serde_json::{Value, json};
 use crate::{
     api::{error::ApiError, json_field::JsonField},
     catalog::{engines::Engine, flavors::Flavor},
-    handlers::call::{ApiCall, ApiResult, bad_param, ok},
+    handlers::call::{ApiCall, ApiResult, ok},
 };
+
+const FLAVOR_TYPES: [&str; 3] = ["CPU", "GPU", "Ascend"];
 
 pub(super) fn engines() -> ApiResult {
     ok(Engine::list())
 }
 
 pub(super) fn flavors(call: &ApiCall<'_>) -> ApiResult {
-    ok(Flavor::list(
-        call.choice("flavor_type", &["CPU", "GPU", "Ascend"])?,
-    ))
+    ok(Flavor::list(call.choice("flavor_type", &FLAVOR_TYPES)?))
 }
 
 pub(super) fn pool_flavor(call: &ApiCall<'_>) -> ApiResult {
-    let flavor_id = call.param("flavor_id")?;
-    let flavor_id = flavor_id.ok_or_else(|| bad_param("flavor_id"))?;
-    let pool_id = call.param("pool_id")?.ok_or_else(|| bad_param("pool_id"))?;
+    let flavor_id = call.required_param("flavor_id")?;
+    let pool_id = call.required_param("pool_id")?;
     if !call.state.offer.pools.iter().any(|pool| pool.id == pool_id) {
         return Err(ApiError::of(2890, &[&pool_id]));
     }
@@ -32,23 +31,24 @@ pub(super) fn pool_flavor(call: &ApiCall<'_>) -> ApiResult {
 
 // ---- quotas ----
 
-const RESOURCES: [&str; 4] = [
-    "job-num",
-    "visual-job-num",
-    "job-retention-enabled",
-    "job-num-quota-notify",
+/// The quotas, each with its highest value.
+const QUOTAS: [(&str, i64); 4] = [
+    ("job-num", i32::MAX as i64),
+    ("visual-job-num", i32::MAX as i64),
+    ("job-retention-enabled", 1),
+    ("job-num-quota-notify", 0),
 ];
 
 pub(super) fn quotas(call: &ApiCall<'_>) -> ApiResult {
-    let resource = call.choice("resource", &RESOURCES)?;
+    let resource = call.choice("resource", &QUOTAS.map(|(name, _)| name))?;
     let project = &call.user.project_id;
-    let used = call.state.store.count(project)?;
+    let jobs = call.state.store.count(project)?;
     let mut rows: Vec<Value> = Vec::new();
-    for name in RESOURCES {
+    for (name, _) in QUOTAS {
         if resource.is_none_or(|resource| resource == name)
             && let Some(quota) = call.state.quotas.get(project, name)?
         {
-            let used = if name == "job-num" { used } else { 0 };
+            let used = if name == "job-num" { jobs } else { 0 };
             rows.push(json!({"resource": name, "quota": quota, "used": used}));
         }
     }
@@ -62,17 +62,14 @@ pub(super) fn modify_quotas(call: &ApiCall<'_>) -> ApiResult {
     let mut wanted = Vec::new();
     for item in root.required("quotas")?.items()? {
         let resource = item.required("resource")?;
-        let name = RESOURCES
+        let known = QUOTAS
             .into_iter()
-            .find(|name| resource.text() == Ok(*name));
-        let name =
-            name.ok_or_else(|| resource.must(format!("be one of [{}]", RESOURCES.join(" "))))?;
+            .find(|(name, _)| resource.text() == Ok(name));
+        let (name, most) = known.ok_or_else(|| {
+            let names = QUOTAS.map(|(name, _)| name).join(" ");
+            resource.must(format!("be one of [{names}]"))
+        })?;
         let quota = item.required("quota")?;
-        let most = match name {
-            "job-retention-enabled" => 1,
-            "job-num-quota-notify" => 0,
-            _ => i64::from(i32::MAX),
-        };
         let number = quota.integer()?;
         if !(0..=most).contains(&number) {
             return Err(quota.must(format!("be between 0 and {most}")));
@@ -87,23 +84,24 @@ pub(super) fn modify_quotas(call: &ApiCall<'_>) -> ApiResult {
 
 // ---- events ----
 
+const EVENTS: [(&str, &str); 7] = [
+    ("JobStarted", "The job starts to run."),
+    ("JobCompleted", "The job has ended well."),
+    ("JobFailed", "The job has failed."),
+    ("JobTerminated", "The job has been stopped."),
+    ("JobRestarted", "The job has been started again."),
+    ("JobHanged", "The job may be suspended."),
+    ("JobPreempted", "Another job has taken the nodes."),
+];
+
 /// The events of a notification. Only jobs with cards can hang.
 pub(super) fn event_categories(call: &ApiCall<'_>) -> ApiResult {
-    let flavor = call.choice("flavor_type", &["CPU", "GPU", "Ascend"])?;
-    let rows: Vec<Value> = [
-        ("JobStarted", "The job starts to run."),
-        ("JobCompleted", "The job has ended well."),
-        ("JobFailed", "The job has failed."),
-        ("JobTerminated", "The job has been stopped."),
-        ("JobRestarted", "The job has been started again."),
-        ("JobHanged", "The job may be suspended."),
-        ("JobPreempted", "Another job has taken the nodes."),
-    ]
-    .iter()
-    .filter(|(id, _)| !(flavor == Some("CPU") && *id == "JobHanged"))
-    .map(|(id, description)| {
+    let flavor = call.choice("flavor_type", &FLAVOR_TYPES)?;
+    let events = EVENTS
+        .iter()
+        .filter(|(id, _)| flavor != Some("CPU") || *id != "JobHanged");
+    let rows = events.map(|(id, description)| {
         json!({"id": id, "name": id, "description": description, "notification": true})
-    })
-    .collect();
-    ok(json!({"event-categories": rows}))
+    });
+    ok(json!({"event-categories": rows.collect::<Value>()}))
 }

@@ -1,12 +1,15 @@
 //! Experiments: names that jobs refer to.
 
 use axum::http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     api::{error::ApiError, json_field::JsonField, response::ApiResponse},
     database::documents::Document,
-    handlers::call::{ApiCall, ApiResult, bad_param, ok},
+    handlers::{
+        call::{ApiCall, ApiResult, bad_param, ok},
+        document_list,
+    },
 };
 
 /// The default workspace.
@@ -22,15 +25,18 @@ fn unique_name(workspace: &str, name: &str) -> String {
 
 /// The documented form of an experiment, with the number of jobs that refer to it.
 fn render(call: &ApiCall<'_>, record: &Document) -> Result<Value, ApiError> {
-    let jobs = call
-        .state
-        .store
-        .count_of_experiment(&record.project, &record.id)?;
+    let store = &call.state.store;
+    let jobs = store.count_of_experiment(&record.project, &record.id)?;
     Ok(json!({"metadata": record.value, "statistic": {"job_count": jobs}}))
 }
 
 fn not_found(id: &str) -> ApiError {
     ApiError::of(2842, &[id])
+}
+
+fn find(call: &ApiCall<'_>, id: &str) -> Result<Document, ApiError> {
+    let found = call.state.experiments.find(&call.user.project_id, id)?;
+    found.ok_or_else(|| not_found(id))
 }
 
 pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
@@ -58,48 +64,39 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     if !call.state.experiments.insert(&record)? {
         return Err(ApiError::of(2841, &[name]));
     }
-    Ok(ApiResponse::json(
-        StatusCode::CREATED,
-        render(call, &record)?,
-    ))
+    let shown = render(call, &record)?;
+    Ok(ApiResponse::json(StatusCode::CREATED, shown))
 }
 
 pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
-    let id = call.id("experiment_id");
-    let found = call.state.experiments.find(&call.user.project_id, id)?;
-    ok(render(call, &found.ok_or_else(|| not_found(id))?)?)
+    ok(render(call, &find(call, call.id("experiment_id"))?)?)
 }
 
 pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
-    let id = call.id("experiment_id");
     let body = call.json()?;
     let root = JsonField::root(&body);
-    let mut members = Vec::new();
+    let mut changed = Map::new();
     for member in ["name", "description"] {
         if let Some(field) = root.get(member)? {
             let text = field.text_up_to(256)?;
             if text.is_empty() && member == "name" {
                 return Err(field.must("have 1 to 256 characters"));
             }
-            members.push((member, text));
+            changed.insert(member.to_owned(), text.into());
         }
     }
-    let found = call.state.experiments.find(&call.user.project_id, id)?;
-    let mut record = found.ok_or_else(|| not_found(id))?;
-    for (member, text) in &members {
-        record.value[*member] = (*text).into();
+    let mut record = find(call, call.id("experiment_id"))?;
+    for (member, text) in &changed {
+        record.value[member] = text.clone();
     }
+    record.value["update_time"] = call.now().millis().into();
     let text = |member: &str| record.value[member].as_str().unwrap_or_default();
     record.name = unique_name(text("workspace_id"), text("name"));
-    record.value["update_time"] = call.now().millis().into();
     if !call.state.experiments.replace(&record)? {
         let name = record.value["name"].as_str().unwrap_or_default();
         return Err(ApiError::of(2841, &[name]));
     }
-    ok(members
-        .into_iter()
-        .map(|(member, text)| (member.to_owned(), Value::from(text)))
-        .collect())
+    ok(changed.into())
 }
 
 pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
@@ -110,53 +107,24 @@ pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::empty(StatusCode::ACCEPTED))
 }
 
-/// Lists experiments. `offset` is the number of a page.
 pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
-    let limit = call.number("limit", 1..=50, 50)?;
-    let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let sort_by = call.choice("sort_by", &["update_time", "name", "create_time"]);
-    let sort_by = sort_by
-        .map_err(|_| ApiError::sorting())?
-        .unwrap_or("create_time");
-    let order = call.choice("order", &["asc", "desc"])?.unwrap_or("desc");
-    let workspace = call.param("workspace_id")?;
-    let all = call.state.experiments.all(&call.user.project_id)?;
-    let total = all.len();
-    let mut matching: Vec<Document> = all
-        .into_iter()
-        .filter(|record| {
-            let own = &record.value["workspace_id"];
-            workspace.as_ref().is_none_or(|workspace| own == workspace)
-        })
-        .collect();
-    matching.sort_by(|a, b| match sort_by {
-        "name" => a.value["name"].as_str().cmp(&b.value["name"].as_str()),
-        time => a.value[time].as_i64().cmp(&b.value[time].as_i64()),
-    });
-    if order == "desc" {
-        matching.reverse();
-    }
-    let count = matching.len();
-    let page = matching
-        .iter()
-        .skip(offset.saturating_mul(limit))
-        .take(limit);
-    let items: Result<Vec<Value>, ApiError> = page.map(|record| render(call, record)).collect();
-    ok(json!({
-        "total": total,
-        "count": count,
-        "limit": limit,
-        "offset": offset,
-        "sort_by": sort_by,
-        "order": order,
-        "items": items?,
-    }))
+    let sort_by = sort_by.map(|name| name.unwrap_or("create_time"));
+    ok(document_list::list(
+        call,
+        &call.state.experiments,
+        sort_by.map_err(|_| ApiError::sorting()),
+        |experiment| experiment,
+        |_| true,
+        |document| render(call, &document),
+    )?)
 }
 
 pub(super) fn check(call: &ApiCall<'_>) -> ApiResult {
-    let name = call.param("experiment_name")?;
-    let name = name.filter(|name| name.chars().count() <= 64);
-    let name = name.ok_or_else(|| bad_param("experiment_name"))?;
+    let name = call.required_param("experiment_name")?;
+    if name.chars().count() > 64 {
+        return Err(bad_param("experiment_name"));
+    }
     let workspace = call.param("workspace_id")?;
     let asked = unique_name(workspace.as_deref().unwrap_or(DEFAULT), &name);
     let all = call.state.experiments.all(&call.user.project_id)?;

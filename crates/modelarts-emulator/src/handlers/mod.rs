@@ -6,6 +6,7 @@
 mod algorithms;
 pub(crate) mod call;
 mod catalog;
+mod document_list;
 mod experiments;
 pub(crate) mod jobs;
 mod publication;
@@ -30,13 +31,13 @@ pub(crate) async fn execute(operation: Operation, call: &ApiCall<'_>) -> ApiResu
         O::BatchDeleteTrainingJob => jobs::batch_delete(call),
         O::ListTrainingJobEvents => jobs::events(call),
         O::ListTrainingJobTasks => jobs::tasks(call),
-        O::ListTrainingJobStages => jobs::stages(call),
+        O::ListTrainingJobStages => jobs::list_stages(call),
         O::ValidateTrainingJobName => jobs::check_name(call),
         O::ShowTrainingJobLogsPreview => jobs::logs::preview(call).await,
         O::ShowObsUrlOfTrainingJobLogs => jobs::logs::link(call).await,
         O::ShowTrainingJobLogsFromAom => jobs::logs::lines(call).await,
         O::ShowTrainingJobMetrics => jobs::logs::metrics(call),
-        O::ShowTrainingJobRoutePlan => jobs::route_plan::show(call),
+        O::ShowTrainingJobRoutePlan => jobs::route_plan(call),
         O::NotifyTrainingJobInformation => jobs::reports::add(call),
         O::CreateSaveImageJob => jobs::images::create(call),
         O::ShowSaveImageJob => jobs::images::show(call),

@@ -18,18 +18,15 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let body = JsonField::root(&body);
     let content_id = body.text_of("content_id")?;
-    let (mut version, mut description) = (None, None);
-    if let Some(info) = body.get("content_info")? {
-        version = info.text_of("version_num")?;
-        description = info.text_of("desc")?;
-    }
+    let (version, description) = match body.get("content_info")? {
+        Some(info) => (info.text_of("version_num")?, info.text_of("desc")?),
+        None => (None, None),
+    };
     let algorithm = match body.get("algorithm")? {
         Some(algorithm) => algorithm.required_text("id")?,
         None => return Err(ApiError::invalid_parameter("algorithm.id is required")),
     };
-    if algorithms::find(call, algorithm)?.is_none() {
-        return Err(ApiError::algorithm_not_found());
-    }
+    algorithms::find(call, algorithm)?;
     let new_id = || call.state.ids.next().to_string();
     let id = new_id();
     let shown = json!({

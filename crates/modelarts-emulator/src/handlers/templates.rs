@@ -1,6 +1,6 @@
 //! Templates of the configuration file of a search.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     api::error::ApiError,
@@ -10,68 +10,43 @@ use crate::{
 /// Families of templates, with their English and Chinese names and the names of their templates
 /// (SOURCES O, X). The Chinese names are the emulator's own: the example has a placeholder (SOURCES
 /// D-81).
+#[rustfmt::skip]
 const FAMILIES: [(&str, &str, &[&str]); 4] = [
-    (
-        "hpo",
-        "超参搜索",
-        &[
-            "Anneal",
-            "Bayes",
-            "DragonFly",
-            "FixNorm",
-            "GridSearch",
-            "TPE",
-        ],
-    ),
-    (
-        "nas",
-        "神经网络架构搜索",
-        &["AutoBSS", "AutoEvo", "AutoTopo", "MBNAS"],
-    ),
+    ("hpo", "超参搜索", &["Anneal", "Bayes", "DragonFly", "FixNorm", "GridSearch", "TPE"]),
+    ("nas", "神经网络架构搜索", &["AutoBSS", "AutoEvo", "AutoTopo", "MBNAS"]),
     ("augment", "数据增强", &["AdvAutoAugment", "AutoAugment"]),
     ("compression", "模型压缩", &["AutoCompress"]),
 ];
 
 /// Templates with known settings, and the settings beyond those that all templates share. No source
 /// has the content of other templates.
+#[rustfmt::skip]
 const SETTINGS: [(&str, &str); 3] = [
-    (
-        "Anneal",
-        "  type: anneal_search\n  avg_best_idx: 2.0\n  shrink_coef: 0.1\n",
-    ),
+    ("Anneal", "  type: anneal_search\n  avg_best_idx: 2.0\n  shrink_coef: 0.1\n"),
     ("Bayes", "  type: bayes_opt_search\n  kind: ucb\n"),
-    (
-        "TPE",
-        "  type: tpe_search\n  gamma: 0.25\n  n_initial_points: 20\n",
-    ),
+    ("TPE", "  type: tpe_search\n  gamma: 0.25\n  n_initial_points: 20\n"),
 ];
 
 pub(super) fn list() -> ApiResult {
-    let rows: Vec<Value> = FAMILIES
-        .iter()
-        .map(|(english, chinese, names)| {
-            json!({
-                "algorithm_type_en": english,
-                "algorithm_type_zh": chinese,
-                "algorithm_names": names,
-            })
+    let rows = FAMILIES.map(|(english, chinese, names)| {
+        json!({
+            "algorithm_type_en": english,
+            "algorithm_type_zh": chinese,
+            "algorithm_names": names,
         })
-        .collect();
+    });
     ok(json!({"yaml_templates": rows}))
 }
 
 pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
     let (family, name) = (call.id("algorithm_type"), call.id("algorithm_name"));
-    let listed = FAMILIES
-        .iter()
-        .any(|(known, _, names)| *known == family && names.contains(&name));
-    if !listed {
+    let mut families = FAMILIES.iter();
+    if !families.any(|(known, _, names)| *known == family && names.contains(&name)) {
         return Err(ApiError::of(2836, &[]));
     }
     let Some((_, settings)) = SETTINGS.iter().find(|(known, _)| *known == name) else {
-        return Err(ApiError::not_modelled(format!(
-            "the template {family}/{name}"
-        )));
+        let template = format_args!("the template {family}/{name}");
+        return Err(ApiError::not_modelled(template));
     };
     let content = format!(
         "general:\n  instance_per_trial: 1\n  cpu_per_instance: 1\n  gpu_per_instance: 1\n\n\

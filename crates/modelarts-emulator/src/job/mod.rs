@@ -3,7 +3,7 @@
 //! [`request_reader`] reads a body that has passed the rules, with [`request`], or with [`roles`]
 //! if the job is heterogeneous; [`channel`] has inputs, outputs and volumes. [`state`] has the
 //! transitions, [`event`] and [`event_language`] the texts of events. [`worker`] and [`address`]
-//! have the names and addresses of workers, and [`view`] renders the job for the API.
+//! have the names and addresses of workers, and [`view`] and [`stages`] render the job for the API.
 
 pub(crate) mod address;
 pub(crate) mod channel;
@@ -12,6 +12,7 @@ pub(crate) mod event_language;
 pub(crate) mod request;
 mod request_reader;
 pub(crate) mod roles;
+pub(crate) mod stages;
 pub(crate) mod state;
 pub(crate) mod view;
 pub(crate) mod worker;

@@ -1,5 +1,7 @@
 //! Checks of a body against the table of fields.
 
+use std::fmt::Display;
+
 use serde_json::Value;
 
 use crate::{
@@ -7,74 +9,95 @@ use crate::{
     validation::{
         creation::fine_tuned_field,
         fields::{
+            CREATION,
             field_spec::{FieldSpec, Handling, Need, Type},
-            field_specs,
             ignored::is_empty,
         },
         names::is_name,
     },
 };
 
-/// Checks the type and the limits of every field.
+/// Checks the type and the limits of every field of a creation.
 pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
-    check_against(field_specs(), body)
+    check_against(&CREATION, body)
 }
 
-/// Checks every field of `body` against its line of the table `lines`.
-pub(crate) fn check_against<'l>(
-    lines: impl IntoIterator<Item = &'l FieldSpec>,
-    body: &Value,
-) -> Result<(), ApiError> {
+/// Checks every field of a body of this type.
+pub(crate) fn check_against(kind: &Type, body: &Value) -> Result<(), ApiError> {
     let root = JsonField::root(body);
     root.object()?;
-    for line in lines {
-        for (parent, name) in parents(&root, line.0)? {
-            check_field(&parent, name, line)?;
-        }
-    }
-    Ok(())
+    visit_below(kind, &[root], check_field)
 }
 
 /// Refuses, with 501, features and values of fields without which the job could not run.
 pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
-    let root = JsonField::root(body);
-    for (path, kind, _, handling) in field_specs() {
-        let known = match kind {
-            _ if *handling == Handling::Refused => &[][..],
-            Type::Known(values) => values,
-            _ => continue,
-        };
-        for (parent, name) in parents(&root, path)? {
-            let Some(field) = name.map(|name| parent.get(name)).transpose()?.flatten() else {
-                continue;
-            };
-            let value = field.value();
-            if is_empty(value) || known.iter().any(|known| value == known) {
-                continue;
+    visit_below(&CREATION, &[JsonField::root(body)], refuse_field)
+}
+
+type Visit = fn(&JsonField<'_>, &FieldSpec) -> Result<(), ApiError>;
+
+/// Visits the members and the elements of fields of one line. The errors of a line come before those
+/// of later lines, in all elements of a list.
+fn visit_below(kind: &Type, fields: &[JsonField<'_>], visit: Visit) -> Result<(), ApiError> {
+    for line in kind.members() {
+        let (names, need, _, kind) = line;
+        for name in *names {
+            let mut members = Vec::new();
+            for field in fields {
+                let member = match need {
+                    Need::Required => Some(field.required(name)?),
+                    Need::Optional => field.get(name)?,
+                };
+                if let Some(member) = member {
+                    visit(&member, line)?;
+                    members.push(member);
+                }
             }
-            return Err(ApiError::not_modelled(match *handling {
-                Handling::Refused => format!("the request field {field}"),
-                _ => format!("{value} as {field}"),
-            }));
+            visit_below(kind, &members, visit)?;
         }
     }
+    if let Some(kind) = kind.element() {
+        let line: FieldSpec = (&[], Need::Optional, Handling::Acted, *kind);
+        let mut elements = Vec::new();
+        for field in fields {
+            elements.extend(field.items()?);
+        }
+        for element in &elements {
+            visit(element, &line)?;
+        }
+        visit_below(kind, &elements, visit)?;
+    }
     Ok(())
+}
+
+fn refuse_field(field: &JsonField<'_>, line: &FieldSpec) -> Result<(), ApiError> {
+    let (_, _, handling, kind) = line;
+    let value = field.value();
+    let refused = match kind {
+        _ if is_empty(value) => return Ok(()),
+        _ if *handling == Handling::Refused => format!("the request field {field}"),
+        Type::Known(known) if !known.iter().any(|known| value == known) => {
+            format!("{value} as {field}")
+        }
+        _ => return Ok(()),
+    };
+    Err(ApiError::not_modelled(refused))
 }
 
 /// Refuses fine-tuning with 501: such a job names a model instead of code. A job with code of its
 /// own runs it.
 pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
-    let given = |pointer: &&str| body.pointer(pointer).is_some_and(|value| !is_empty(value));
     let code = [
-        "/algorithm/id",
-        "/algorithm/subscription_id",
-        "/algorithm/code_dir",
-        "/algorithm/boot_file",
-        "/algorithm/command",
-        "/algorithm/engine",
+        "id",
+        "subscription_id",
+        "code_dir",
+        "boot_file",
+        "command",
+        "engine",
     ];
+    let has_code = code.iter().any(|name| !is_empty(&body["algorithm"][*name]));
     match fine_tuned_field(body) {
-        Some(model) if !code.iter().any(given) => Err(ApiError::not_modelled(format!(
+        Some(model) if !has_code => Err(ApiError::not_modelled(format!(
             "fine-tuning ({} in a job without code, command or image to run)",
             model[1..].replace('/', ".")
         ))),
@@ -82,151 +105,93 @@ pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
     }
 }
 
-/// The parents of the last step of `path`, and that step: a name, or `None` for an element.
-fn parents<'a, 'p>(
-    root: &JsonField<'a>,
-    path: &'p str,
-) -> Result<Vec<(JsonField<'a>, Option<&'p str>)>, ApiError> {
-    let mut here = vec![root.clone()];
-    let mut steps = path.split('.').peekable();
-    while let Some(step) = steps.next() {
-        let (name, element) = match step.strip_suffix("[]") {
-            Some(name) => (name, true),
-            None => (step, false),
-        };
-        if steps.peek().is_none() && !element {
-            return Ok(here.into_iter().map(|field| (field, Some(name))).collect());
-        }
-        let mut below = Vec::new();
-        for field in here {
-            if let Some(field) = field.get(name)? {
-                if element {
-                    below.extend(field.items()?);
-                } else {
-                    below.push(field);
-                }
-            }
-        }
-        here = below;
-    }
-    Ok(here.into_iter().map(|field| (field, None)).collect())
+fn check_field(field: &JsonField<'_>, line: &FieldSpec) -> Result<(), ApiError> {
+    let limit = broken_limit(field, line)?;
+    limit.map_or(Ok(()), |limit| Err(field.must(limit)))
 }
 
-fn check_field(
-    parent: &JsonField<'_>,
-    name: Option<&str>,
-    line: &FieldSpec,
-) -> Result<(), ApiError> {
-    let (_, kind, need, _) = line;
-    let field = match (name, need) {
-        (None, _) => parent.clone(),
-        (Some(name), Need::Required) => parent.required(name)?,
-        (Some(name), Need::Optional) => match parent.get(name)? {
-            Some(field) => field,
-            None => return Ok(()),
-        },
-    };
-    match kind {
-        Type::Any => {}
+/// The limit that a field breaks. A required text is not empty; elements of lists may be.
+fn broken_limit(field: &JsonField<'_>, line: &FieldSpec) -> Result<Option<String>, ApiError> {
+    let (_, need, _, kind) = line;
+    let is_absent = |text: &str| text.is_empty() && *need == Need::Optional;
+    Ok(match kind {
+        Type::Any => None,
         Type::Text | Type::Open(_) | Type::Known(_) => {
-            let text = field.text()?;
-            if *need == Need::Required && text.is_empty() && name.is_some() {
+            if field.text()?.is_empty() && *need == Need::Required {
                 return Err(ApiError::invalid_parameter(format!("{field} is required")));
             }
+            None
         }
         Type::UpTo(most) => {
-            if field.text()?.chars().count() > *most {
-                return Err(field.must(format!("have at most {most} characters")));
-            }
+            field.text_up_to(*most)?;
+            None
         }
         Type::Between(least, most) => {
-            let length = field.text()?.chars().count();
-            let absent = length == 0 && *need == Need::Optional;
-            if !(absent || (*least..=*most).contains(&length)) {
-                return Err(field.must(format!("have {least} to {most} characters")));
-            }
+            let text = field.text()?;
+            let fits = is_absent(text) || (*least..=*most).contains(&text.chars().count());
+            (!fits).then(|| format!("have {least} to {most} characters"))
         }
         Type::Plain(most) => {
             let text = field.text()?;
             let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
-            if !(1..=*most).contains(&text.len()) || !text.bytes().all(plain) {
-                return Err(field.must(format!("be 1 to {most} letters, digits or -_./")));
-            }
+            let fits = (1..=*most).contains(&text.len()) && text.bytes().all(plain);
+            (!fits).then(|| format!("be 1 to {most} letters, digits or -_./"))
         }
         Type::Name => {
             let text = field.text()?;
-            let absent = text.is_empty() && *need == Need::Optional;
-            if !absent && !is_name(text) {
-                return Err(field.must("be 1 to 64 letters, digits, hyphens or underscores"));
-            }
+            let fits = is_absent(text) || is_name(text);
+            (!fits).then(|| "be 1 to 64 letters, digits, hyphens or underscores".to_owned())
         }
         Type::OneOf(values) => {
             let text = field.text()?;
-            if !(values.contains(&text) || text.is_empty() && *need == Need::Optional) {
-                return Err(field.must(format!("be {}", either(values))));
-            }
+            let fits = is_absent(text) || values.contains(&text);
+            (!fits).then(|| format!("be {}", either(values)))
         }
-        Type::Number(least, most) => {
-            let number = field.integer()?;
-            if !(*least..=*most).contains(&number) {
-                return Err(field.must(if *most == i64::MAX {
-                    format!("be {least} or more")
-                } else {
-                    format!("be between {least} and {most}")
-                }));
-            }
-        }
-        Type::Decimal(least, most) => {
-            if !(*least..=*most).contains(&number(&field)?) {
-                return Err(field.must(if *most == f64::MAX {
-                    format!("be {least} or more")
-                } else {
-                    format!("be between {least} and {most}")
-                }));
-            }
-        }
-        Type::Above(bound) => {
-            if number(&field)? <= *bound {
-                return Err(field.must(format!("be more than {bound}")));
-            }
-        }
-        Type::Bool => {
-            if !field.value().is_boolean() {
-                return Err(field.must("be true or false"));
-            }
-        }
-        Type::Object => {
+        Type::Number(least, most) => broken_range(field.integer()?, *least, *most, i64::MAX),
+        Type::Decimal(least, most) => broken_range(number(field)?, *least, *most, f64::MAX),
+        Type::Above(bound) => (number(field)? <= *bound).then(|| format!("be more than {bound}")),
+        Type::Bool => (!field.value().is_boolean()).then(|| "be true or false".to_owned()),
+        Type::Object(_) => {
             field.object()?;
+            None
         }
-        Type::List => {
+        Type::List(_) => {
             field.items()?;
+            None
         }
-        Type::AtMost(most) => {
-            if field.items()?.len() > *most {
-                return Err(field.must(format!("have at most {most} elements")));
-            }
+        Type::AtMost(most, _) => {
+            (field.items()?.len() > *most).then(|| format!("have at most {most} elements"))
         }
-        Type::Exactly(count) => {
-            if field.items()?.len() != *count {
-                return Err(field.must(format!("have {count} elements")));
-            }
+        Type::Exactly(count, _) => {
+            (field.items()?.len() != *count).then(|| format!("have {count} elements"))
         }
-        Type::Texts(pairs, key, value) => {
+        Type::Texts(pairs, key, value, _) => {
             let members = field.members()?;
             if members.len() > *pairs {
-                return Err(field.must(format!("have at most {pairs} pairs")));
+                return Ok(Some(format!("have at most {pairs} pairs")));
             }
             for (name, member) in members {
                 if name.chars().count() > *key {
-                    return Err(field.must(format!("have keys of at most {key} characters")));
+                    return Ok(Some(format!("have keys of at most {key} characters")));
                 }
-                if member.text()?.chars().count() > *value {
-                    return Err(member.must(format!("have at most {value} characters")));
-                }
+                member.text_up_to(*value)?;
             }
+            None
         }
-    }
-    Ok(())
+    })
+}
+
+fn broken_range<T: PartialOrd + Display>(
+    number: T,
+    least: T,
+    most: T,
+    highest: T,
+) -> Option<String> {
+    let fits = least <= number && number <= most;
+    (!fits).then(|| match most == highest {
+        true => format!("be {least} or more"),
+        false => format!("be between {least} and {most}"),
+    })
 }
 
 fn number(field: &JsonField<'_>) -> Result<f64, ApiError> {
@@ -237,8 +202,7 @@ fn number(field: &JsonField<'_>) -> Result<f64, ApiError> {
 /// `a`, `a or b`, `a, b or c`.
 fn either(values: &[&str]) -> String {
     match values {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+        [most @ .., last] if !most.is_empty() => format!("{} or {last}", most.join(", ")),
+        _ => values.concat(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     catalog::{cloud::Cloud, engines::Engine, flavors::Flavor, pools::Pool},
@@ -54,21 +54,23 @@ pub(crate) fn fine_tuned_field(body: &Value) -> Option<&'static str> {
 
 impl<'a> Creation<'a> {
     pub(crate) fn at(&self, pointer: &str) -> Option<&'a Value> {
-        self.body.pointer(pointer).filter(|value| !value.is_null())
+        given(self.body, pointer)
     }
 
     pub(crate) fn text(&self, pointer: &str) -> Option<&'a str> {
-        self.at(pointer)?.as_str().filter(|text| !text.is_empty())
+        text_of(self.body, pointer)
     }
 
-    pub(crate) fn has(&self, pointer: &str) -> bool {
+    pub(super) fn has(&self, pointer: &str) -> bool {
         self.text(pointer).is_some()
     }
 
-    pub(crate) fn list(&self, pointer: &str) -> &'a [Value] {
-        self.at(pointer)
-            .and_then(Value::as_array)
-            .map_or(&[], Vec::as_slice)
+    pub(super) fn list(&self, pointer: &str) -> &'a [Value] {
+        list_of(self.body, pointer)
+    }
+
+    pub(super) fn annotation(&self, key: &str) -> Option<&'a str> {
+        self.at("/metadata/annotations")?.get(key)?.as_str()
     }
 
     /// True for a fine-tuning job, whose code is that of the platform.
@@ -81,49 +83,50 @@ impl<'a> Creation<'a> {
         !self.list("/tasks").is_empty()
     }
 
-    pub(crate) fn annotation(&self, key: &str) -> Option<&'a str> {
-        self.annotations()?.get(key)?.as_str()
-    }
-
-    pub(crate) fn annotations(&self) -> Option<&'a Map<String, Value>> {
-        self.at("/metadata/annotations")?.as_object()
+    /// True for a job that names a stored algorithm.
+    pub(super) fn names_stored(&self) -> bool {
+        self.has("/algorithm/id") || self.has("/algorithm/subscription_id")
     }
 
     /// The preset engine, if the request names one that exists.
-    pub(crate) fn engine(&self) -> Option<&'static Engine> {
-        let engine = |name: &str| self.text(&format!("/algorithm/engine/{name}"));
-        match (
-            engine("engine_id"),
-            engine("engine_name"),
-            engine("engine_version"),
-        ) {
-            (Some(id), _, _) => Engine::by_id(id),
-            (None, Some(name), Some(version)) => Engine::by_name(name, version),
-            _ => None,
+    pub(super) fn engine(&self) -> Option<&'static Engine> {
+        match self.text("/algorithm/engine/engine_id") {
+            Some(id) => Engine::by_id(id),
+            None => Engine::by_name(
+                self.text("/algorithm/engine/engine_name")?,
+                self.text("/algorithm/engine/engine_version")?,
+            ),
         }
     }
 
-    pub(crate) fn pool(&self) -> Option<&'a Pool> {
+    pub(super) fn pool(&self) -> Option<&'a Pool> {
         let id = self.text("/spec/resource/pool_id")?;
         self.offer.pools.iter().find(|pool| pool.id == id)
     }
 
     /// True for a job in a dedicated pool, or in a federation of pools.
     pub(super) fn has_pool(&self) -> bool {
-        let fields = ["pool_id", "pool_group_id"];
-        let mut fields = fields.iter();
-        fields.any(|name| self.has(&format!("/spec/resource/{name}")))
+        self.has("/spec/resource/pool_id") || self.has("/spec/resource/pool_group_id")
     }
 
-    pub(crate) fn flavor(&self) -> Option<&'static Flavor> {
-        self.text("/spec/resource/flavor_id").and_then(Flavor::find)
+    pub(super) fn flavor(&self) -> Option<&'static Flavor> {
+        Flavor::find(self.text("/spec/resource/flavor_id")?)
     }
 }
 
-/// A text member of an element of a list.
+/// A part of a value; null counts as absent.
+pub(super) fn given<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
+    value.pointer(pointer).filter(|value| !value.is_null())
+}
+
+/// A text in a value; empty text counts as absent.
 pub(crate) fn text_of<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
-    value
-        .pointer(pointer)?
-        .as_str()
-        .filter(|text| !text.is_empty())
+    let text = value.pointer(pointer)?.as_str();
+    text.filter(|text| !text.is_empty())
+}
+
+/// A list in a value; empty if absent.
+pub(super) fn list_of<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    let list = value.pointer(pointer).and_then(Value::as_array);
+    list.map_or(&[], Vec::as_slice)
 }

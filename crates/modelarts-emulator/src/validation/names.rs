@@ -2,17 +2,13 @@
 
 /// 1 to 64 letters, digits, hyphens and underscores.
 pub(crate) fn is_name(text: &str) -> bool {
-    (1..=64).contains(&text.len())
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    (1..=64).contains(&text.len()) && text.bytes().all(fits)
 }
 
 /// Letters, digits and underscores, not starting with a digit.
 pub(super) fn is_variable(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    bytes
-        .next()
-        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
-        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let digit_first = name.bytes().next().is_none_or(|byte| byte.is_ascii_digit());
+    !digit_first && name.bytes().all(fits)
 }

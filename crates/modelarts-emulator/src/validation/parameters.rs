@@ -1,4 +1,4 @@
-//! Rules on hyper-parameters and their search, and on jobs from stored algorithms.
+//! Rules on environment variables, hyper-parameters and their search.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,129 @@ use serde_json::Value;
 
 use crate::{
     api::error::ApiError,
-    validation::creation::{Creation, text_of},
+    validation::{
+        creation::{Creation, given, list_of, text_of},
+        names::is_variable,
+        rule::{Rule, advice, broken, broken_if, must, refusal, refused_if},
+    },
 };
 
 const PARAMETERS: &str = "/algorithm/parameters";
 const SEARCH: &str = "/algorithm/policies/auto_search";
+const REWARDS: &str = "/algorithm/policies/auto_search/reward_attrs";
+const SEARCH_PARAMETERS: &str = "/algorithm/policies/auto_search/search_params";
+const SEARCH_ALGORITHMS: &str = "/algorithm/policies/auto_search/algo_configs";
+
+const TYPES: [&str; 4] = ["String", "Integer", "Float", "Boolean"];
+/// The search algorithms, in the order of the example (SOURCES X).
+const ALGORITHMS: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"];
+const ENGINES: [&str; 2] = ["pytorch_1.8.0", "tensorflow_2.1.0"];
+
+pub(super) const RULES: &[Rule] = &[
+    must("variable-names", |job| {
+        broken_if(
+            variables(job).any(|(name, _)| !is_variable(name)),
+            "algorithm.environments must have names of letters, digits and underscores that do not \
+             start with a digit",
+        )
+    }),
+    must("variable-references", |job| {
+        let (name, _) = variables(job).find(|(_, value)| value.contains('$'))?;
+        broken(format_args!(
+            "algorithm.environments.{name} must not refer to variables by $"
+        ))
+    }),
+    refusal("parameter-names-different", |job| {
+        let mut earlier = BTreeSet::new();
+        let mut parameters = job.list(PARAMETERS).iter();
+        refused_if(parameters.any(|one| !earlier.insert(name(one))), 2767)
+    }),
+    refusal("parameter-types", |job| {
+        let mut parameters = job.list(PARAMETERS).iter();
+        let unknown = parameters.find(|one| !TYPES.contains(&kind(one)))?;
+        Some(ApiError::of(2825, &[name(unknown)]))
+    }),
+    refusal("parameter-ranges", |job| {
+        refused_if(!job.list(PARAMETERS).iter().all(has_sound_range), 2770)
+    }),
+    // Does not apply to an algorithm that is being stored: its jobs set the value.
+    refusal("parameter-required", |job| {
+        let lacks = |one: &Value| {
+            given(one, "/constraint/required") == Some(&true.into()) && value(one).is_empty()
+        };
+        refused_if(
+            !job.is_algorithm && job.list(PARAMETERS).iter().any(lacks),
+            2766,
+        )
+    }),
+    refusal("parameter-typed", |job| {
+        refused_if(!job.list(PARAMETERS).iter().all(has_its_type), 2768)
+    }),
+    refusal("parameter-chosen", |job| {
+        let other = |one: &Value| {
+            let value = value(one);
+            valid_type(one) == Some("Choice") && !value.is_empty() && !range(one).contains(&value)
+        };
+        refused_if(job.list(PARAMETERS).iter().any(other), 2765)
+    }),
+    refusal("parameter-in-range", |job| {
+        refused_if(job.list(PARAMETERS).iter().any(is_out_of_range), 2769)
+    }),
+    // ---- hyper-parameter search ----
+    advice("search-rewards", |job| {
+        let searches = !job.at(SEARCH)?.as_object()?.is_empty();
+        broken_if(
+            searches && job.list(REWARDS).is_empty(),
+            "algorithm.policies.auto_search.reward_attrs is required",
+        )
+    }),
+    advice("search-algorithms", |job| {
+        let mut names = job.list(SEARCH_ALGORITHMS).iter().map(name);
+        let unknown = names.find(|name| !ALGORITHMS.contains(name))?;
+        broken(format_args!(
+            "algorithm.policies.auto_search.algo_configs: {unknown} must be one of [{}]",
+            ALGORITHMS.join(" ")
+        ))
+    }),
+    refusal("search-rewards-different", |job| {
+        let mut earlier = BTreeSet::new();
+        let mut rewards = job.list(REWARDS).iter();
+        refused_if(rewards.any(|one| !earlier.insert(name(one))), 2824)
+    }),
+    advice("search-engine", |job| {
+        let version = job.engine()?.version;
+        let able = ENGINES.iter().any(|able| version.starts_with(able));
+        broken_if(
+            !able && !job.list(SEARCH_PARAMETERS).is_empty(),
+            "algorithm.policies.auto_search must run on pytorch_1.8.0 or tensorflow_2.1.0",
+        )
+    }),
+    refusal("search-bounds", |job| {
+        let bounded = |one: &Value| {
+            let low = text_of(one, "/lower_bound").and_then(number);
+            let high = text_of(one, "/upper_bound").and_then(number);
+            low.zip(high).is_some_and(|(low, high)| low <= high)
+                || !list_of(one, "/discrete_values").is_empty()
+        };
+        refused_if(!job.list(SEARCH_PARAMETERS).iter().all(bounded), 2826)
+    }),
+    must("search-floats", |job| {
+        let other = |searched: &Value| {
+            let mut parameters = job.list(PARAMETERS).iter();
+            let declared = parameters.find(|one| name(one) == name(searched));
+            declared.is_some_and(|one| {
+                one.pointer("/constraint/type").is_some() && kind(one) != "Float"
+            })
+        };
+        refused_if(job.list(SEARCH_PARAMETERS).iter().any(other), 2826)
+    }),
+];
+
+fn variables<'a>(job: &Creation<'a>) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    let variables = job.at("/algorithm/environments").and_then(Value::as_object);
+    let variables = variables.into_iter().flatten();
+    variables.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+}
 
 fn name(parameter: &Value) -> &str {
     text_of(parameter, "/name").unwrap_or_default()
@@ -25,291 +143,51 @@ fn kind(parameter: &Value) -> &str {
     text_of(parameter, "/constraint/type").unwrap_or("String")
 }
 
+fn valid_type(parameter: &Value) -> Option<&str> {
+    text_of(parameter, "/constraint/valid_type")
+}
+
 fn range(parameter: &Value) -> Vec<&str> {
-    let range = parameter.pointer("/constraint/valid_range");
-    let range = range
-        .and_then(Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
-    range.iter().filter_map(Value::as_str).collect()
+    let range = list_of(parameter, "/constraint/valid_range").iter();
+    range.filter_map(Value::as_str).collect()
 }
 
 fn number(text: &str) -> Option<f64> {
-    text.trim()
-        .parse()
-        .ok()
-        .filter(|number: &f64| number.is_finite())
+    let number: f64 = text.trim().parse().ok()?;
+    number.is_finite().then_some(number)
 }
 
-pub(super) fn parameter_names_different(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let mut earlier = BTreeSet::new();
-    for parameter in creation.list(PARAMETERS) {
-        if !earlier.insert(name(parameter)) {
-            return Err(ApiError::of(2767, &[]));
+fn has_sound_range(parameter: &Value) -> bool {
+    match (valid_type(parameter), range(parameter).as_slice()) {
+        (Some("Choice"), range) => !range.is_empty(),
+        (Some("Range"), [low, high]) => {
+            let bounds = number(low).zip(number(high));
+            bounds.is_some_and(|(low, high)| low <= high)
         }
-    }
-    Ok(())
-}
-
-pub(super) fn parameter_types(creation: &Creation<'_>) -> Result<(), ApiError> {
-    for parameter in creation.list(PARAMETERS) {
-        if !["String", "Integer", "Float", "Boolean"].contains(&kind(parameter)) {
-            return Err(ApiError::of(2825, &[name(parameter)]));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn parameter_ranges(creation: &Creation<'_>) -> Result<(), ApiError> {
-    for parameter in creation.list(PARAMETERS) {
-        let range = range(parameter);
-        let sound = match text_of(parameter, "/constraint/valid_type") {
-            Some("Choice") => !range.is_empty(),
-            Some("Range") => match range.as_slice() {
-                [low, high] => number(low).zip(number(high)).is_some_and(|(l, h)| l <= h),
-                _ => false,
-            },
-            _ => true,
-        };
-        if !sound {
-            return Err(ApiError::of(2770, &[]));
-        }
-    }
-    Ok(())
-}
-
-/// A required parameter has a value. Does not apply to an algorithm that is being stored: its jobs
-/// set the value.
-pub(super) fn parameter_required(creation: &Creation<'_>) -> Result<(), ApiError> {
-    if creation.is_algorithm {
-        return Ok(());
-    }
-    for parameter in creation.list(PARAMETERS) {
-        let required = parameter.pointer("/constraint/required") == Some(&true.into());
-        if required && value(parameter).is_empty() {
-            return Err(ApiError::of(2766, &[]));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn parameter_typed(creation: &Creation<'_>) -> Result<(), ApiError> {
-    for parameter in creation.list(PARAMETERS) {
-        let value = value(parameter);
-        let fits = value.is_empty()
-            || match kind(parameter) {
-                "Integer" => value.trim().parse::<i64>().is_ok(),
-                "Float" => number(value).is_some(),
-                "Boolean" => {
-                    value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false")
-                }
-                _ => true,
-            };
-        if !fits {
-            return Err(ApiError::of(2768, &[]));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn parameter_chosen(creation: &Creation<'_>) -> Result<(), ApiError> {
-    for parameter in creation.list(PARAMETERS) {
-        let value = value(parameter);
-        if text_of(parameter, "/constraint/valid_type") == Some("Choice")
-            && !value.is_empty()
-            && !range(parameter).contains(&value)
-        {
-            return Err(ApiError::of(2765, &[]));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn parameter_in_range(creation: &Creation<'_>) -> Result<(), ApiError> {
-    for parameter in creation.list(PARAMETERS) {
-        if text_of(parameter, "/constraint/valid_type") != Some("Range") {
-            continue;
-        }
-        let bounds: Vec<f64> = range(parameter).into_iter().filter_map(number).collect();
-        if let (Some(value), [low, high]) = (number(value(parameter)), bounds.as_slice())
-            && !(*low..=*high).contains(&value)
-        {
-            return Err(ApiError::of(2769, &[]));
-        }
-    }
-    Ok(())
-}
-
-// ---- hyper-parameter search ----
-
-/// The search algorithms, in the order of the example (SOURCES X).
-pub(super) const SEARCHES: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"];
-
-pub(super) fn search_rewards(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let requested = creation.at(SEARCH).and_then(Value::as_object);
-    let requested = requested.is_some_and(|search| !search.is_empty());
-    if requested && creation.list(&format!("{SEARCH}/reward_attrs")).is_empty() {
-        return Err(ApiError::invalid_parameter(
-            "algorithm.policies.auto_search.reward_attrs is required",
-        ));
-    }
-    Ok(())
-}
-
-pub(super) fn search_algorithms(creation: &Creation<'_>) -> Result<(), ApiError> {
-    for algorithm in creation.list(&format!("{SEARCH}/algo_configs")) {
-        let name = text_of(algorithm, "/name").unwrap_or_default();
-        if !SEARCHES.contains(&name) {
-            return Err(ApiError::invalid_parameter(format!(
-                "algorithm.policies.auto_search.algo_configs: {name} must be one of [{}]",
-                SEARCHES.join(" ")
-            )));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn search_rewards_different(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let mut earlier = BTreeSet::new();
-    for reward in creation.list(&format!("{SEARCH}/reward_attrs")) {
-        if !earlier.insert(text_of(reward, "/name")) {
-            return Err(ApiError::of(2824, &[]));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn search_engine(creation: &Creation<'_>) -> Result<(), ApiError> {
-    if creation.list(&format!("{SEARCH}/search_params")).is_empty() {
-        return Ok(());
-    }
-    let able = creation.engine().is_none_or(|engine| {
-        ["pytorch_1.8.0", "tensorflow_2.1.0"]
-            .iter()
-            .any(|able| engine.version.starts_with(able))
-    });
-    if able {
-        Ok(())
-    } else {
-        Err(ApiError::invalid_parameter(
-            "algorithm.policies.auto_search must run on pytorch_1.8.0 or tensorflow_2.1.0",
-        ))
+        (Some("Range"), _) => false,
+        _ => true,
     }
 }
 
-fn search_parameters<'a>(creation: &Creation<'a>) -> &'a [Value] {
-    creation.list(&format!("{SEARCH}/search_params"))
-}
-
-pub(super) fn search_bounds(creation: &Creation<'_>) -> Result<(), ApiError> {
-    for search_parameters in search_parameters(creation) {
-        let discrete = search_parameters
-            .pointer("/discrete_values")
-            .and_then(Value::as_array)
-            .is_some_and(|values| !values.is_empty());
-        let bound = |which: &str| text_of(search_parameters, which).and_then(number);
-        let bounded = matches!(
-            (bound("/lower_bound"), bound("/upper_bound")),
-            (Some(low), Some(high)) if low <= high
-        );
-        if !(bounded || discrete) {
-            return Err(ApiError::of(2826, &[]));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn search_floats(creation: &Creation<'_>) -> Result<(), ApiError> {
-    for search_parameters in search_parameters(creation) {
-        let name = text_of(search_parameters, "/name").unwrap_or_default();
-        let declared = creation
-            .list(PARAMETERS)
-            .iter()
-            .find(|parameter| self::name(parameter) == name);
-        if declared.is_some_and(|parameter| {
-            parameter.pointer("/constraint/type").is_some() && kind(parameter) != "Float"
-        }) {
-            return Err(ApiError::of(2826, &[]));
-        }
-    }
-    Ok(())
-}
-
-// ---- jobs from stored algorithms ----
-
-fn config<'a>(stored: &'a Value, list: &str) -> &'a [Value] {
-    stored
-        .pointer(&format!("/job_config/{list}"))
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-/// Inputs have a kind of data that the algorithm accepts; no kinds accept any.
-pub(super) fn data_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let Some(stored) = creation.stored else {
-        return Ok(());
-    };
-    for input in creation.list("/algorithm/inputs") {
-        let known = config(stored, "inputs").iter();
-        let known = known.filter(|known| name(known) == name(input));
-        let kinds: Vec<&str> = known
-            .filter_map(|known| known.get("remote_constraints")?.as_array())
-            .flatten()
-            .filter_map(|constraint| text_of(constraint, "/data_type"))
-            .collect();
-        let remote = |kind: &str| {
-            let remote = input.pointer(&format!("/remote/{kind}"));
-            remote.is_some_and(|value| !value.is_null())
-        };
-        let kind = match remote("dataset") {
-            true => "modelarts_dataset",
-            false => "obs",
-        };
-        if !kinds.is_empty() && !kinds.contains(&kind) {
-            return Err(ApiError::of(2834, &[kind]));
-        }
-    }
-    Ok(())
-}
-
-/// Parameters, inputs and outputs of a job match its algorithm: further parameters need
-/// `parameters_customization`, and parameters that are not editable keep their value.
-pub(super) fn job_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let Some(stored) = creation.stored else {
-        return Ok(());
-    };
-    let config = |list: &str| config(stored, list);
-    let mismatch = |what: &str| Err(ApiError::of(2814, &[what]));
-    let open = stored.pointer("/job_config/parameters_customization") == Some(&true.into());
-    for parameter in creation.list(PARAMETERS) {
-        let known = config("parameters")
-            .iter()
-            .find(|known| name(known) == name(parameter));
-        match known {
-            None if !open => return mismatch(name(parameter)),
-            Some(known) => {
-                let fixed = known.pointer("/constraint/editable") == Some(&false.into());
-                if fixed && value(known) != value(parameter) {
-                    return mismatch(name(parameter));
-                }
-            }
-            None => {}
-        }
-    }
-    for list in ["inputs", "outputs"] {
-        let given = creation.list(&format!("/algorithm/{list}"));
-        for channel in given {
-            if !config(list)
+fn has_its_type(parameter: &Value) -> bool {
+    let value = value(parameter);
+    value.is_empty()
+        || match kind(parameter) {
+            "Integer" => value.trim().parse::<i64>().is_ok(),
+            "Float" => number(value).is_some(),
+            "Boolean" => ["true", "false"]
                 .iter()
-                .any(|known| name(known) == name(channel))
-            {
-                return mismatch(name(channel));
-            }
+                .any(|text| value.eq_ignore_ascii_case(text)),
+            _ => true,
         }
-        for known in config(list) {
-            if !given.iter().any(|channel| name(channel) == name(known)) {
-                return mismatch(name(known));
-            }
+}
+
+fn is_out_of_range(parameter: &Value) -> bool {
+    let bounds: Vec<f64> = range(parameter).into_iter().filter_map(number).collect();
+    match (number(value(parameter)), bounds.as_slice()) {
+        (Some(value), [low, high]) => {
+            valid_type(parameter) == Some("Range") && !(*low..=*high).contains(&value)
         }
+        _ => false,
     }
-    Ok(())
 }

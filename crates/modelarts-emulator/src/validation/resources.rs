@@ -5,256 +5,187 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     catalog::{flavors, pools::PoolKind},
-    validation::creation::{Creation, text_of},
+    validation::{
+        creation::{Creation, list_of, text_of},
+        rule::{Rule, advice, broken_if, must, refusal, refused_if},
+    },
 };
 
 const POOL: &str = "/spec/resource/pool_id";
 const FLAVOR: &str = "/spec/resource/flavor_id";
+const NODES: &str = "/spec/resource/node_count";
 const PRIORITY: &str = "/spec/schedule_policy/priority";
+const AFFINITY: &str = "/spec/schedule_policy/required_affinity";
 
-pub(super) fn flavor_or_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let placed = creation.has_tasks() || creation.has_pool() || creation.has(FLAVOR);
-    if creation.at("/spec").is_some() && !placed {
-        return Err(ApiError::invalid_parameter(
+pub(super) const RULES: &[Rule] = &[
+    must("flavor-or-pool", |job| {
+        let placed = job.has_tasks() || job.has_pool() || job.has(FLAVOR);
+        broken_if(
+            job.at("/spec").is_some() && !placed,
             "spec.resource.flavor_id is required where there is no spec.resource.pool_id",
-        ));
-    }
-    Ok(())
-}
-
-pub(super) fn pool_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
-    match creation.text(POOL) {
-        Some(id) if creation.pool().is_none() => Err(ApiError::of(2890, &[id])),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn pool_runs(creation: &Creation<'_>) -> Result<(), ApiError> {
-    match creation.pool() {
-        Some(pool) if !pool.running => Err(ApiError::of(2887, &[&pool.id])),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn pool_trains(creation: &Creation<'_>) -> Result<(), ApiError> {
-    match creation.pool() {
-        Some(pool) if !pool.trains => Err(ApiError::of(2886, &[&pool.id])),
-        _ => Ok(()),
-    }
-}
-
-/// GPU pools take flavors of pools only, CPU pools none.
-pub(super) fn flavor_of_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let Some(flavor) = creation.flavor() else {
-        return Ok(());
-    };
-    let fits = match creation.pool().map(|pool| pool.kind) {
-        Some(PoolKind::Cpu) => false,
-        Some(PoolKind::Gpu) => flavor.of_pools,
-        None => true,
-    };
-    match creation.text(FLAVOR) {
-        Some(id) if !fits => Err(ApiError::of(2781, &[id])),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn pool_flavor_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
-    if creation.flavor().is_some_and(|flavor| flavor.of_pools) && !creation.has_pool() {
-        return Err(ApiError::invalid_parameter(
+        )
+    }),
+    refusal("pool-exists", |job| {
+        let id = job.text(POOL)?;
+        job.pool().is_none().then(|| ApiError::of(2890, &[id]))
+    }),
+    refusal("pool-runs", |job| {
+        let pool = job.pool()?;
+        (!pool.running).then(|| ApiError::of(2887, &[&pool.id]))
+    }),
+    refusal("pool-trains", |job| {
+        let pool = job.pool()?;
+        (!pool.trains).then(|| ApiError::of(2886, &[&pool.id]))
+    }),
+    // GPU pools take flavors of pools only, CPU pools none.
+    refusal("flavor-of-pool", |job| {
+        let flavor = job.flavor()?;
+        let fits = match job.pool()?.kind {
+            PoolKind::Cpu => false,
+            PoolKind::Gpu => flavor.of_pools,
+        };
+        (!fits).then(|| ApiError::of(2781, &[flavor.id]))
+    }),
+    advice("pool-flavor-needs-pool", |job| {
+        broken_if(
+            job.flavor()?.of_pools && !job.has_pool(),
             "spec.resource.pool_id is required with a flavor of pools",
-        ));
-    }
-    Ok(())
-}
-
-pub(super) fn flavor_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
-    match creation.text(FLAVOR) {
-        Some(id) if creation.flavor().is_none() => Err(ApiError::of(2781, &[id])),
-        _ => Ok(()),
-    }
-}
+        )
+    }),
+    refusal("flavor-exists", |job| {
+        let id = job.text(FLAVOR)?;
+        job.flavor().is_none().then(|| ApiError::of(2781, &[id]))
+    }),
+    refusal("flavor-fits-algorithm", flavor_fits_algorithm),
+    refusal("flavor-fits-engine", |job| {
+        let unfit = !job.engine()?.runs_on(job.flavor()?.cards() > 0);
+        refused_if(unfit && !job.has("/algorithm/engine/image_url"), 2840)
+    }),
+    refusal("nodes-of-flavor", |job| {
+        let requested = job.at(NODES)?.as_i64()?;
+        let maximum = match job.pool() {
+            Some(pool) => pool.nodes,
+            None => flavors::max_nodes(job.flavor()),
+        };
+        (requested > i64::from(maximum)).then(|| ApiError::too_many_nodes(requested, maximum))
+    }),
+    must("user-id-number", |job| {
+        let error = || ApiError::of(2825, &["algorithm.engine.run_user"]);
+        user_id(job)?.is_none().then(error)
+    }),
+    must("user-id-most", |job| {
+        let error = || ApiError::of(2816, &["algorithm.engine.run_user", "65535"]);
+        (user_id(job)?? > 65_535).then(error)
+    }),
+    refusal("user-id-least", |job| {
+        let reserved = user_id(job)?? < 1000 && !job.has_pool();
+        reserved.then(|| ApiError::of(2855, &["1000"]))
+    }),
+    must("priority-most", |job| priority_above(job, 3)),
+    advice("priority-needs-pool", |job| {
+        priority_above(job, 1).filter(|_| !job.has_pool())
+    }),
+    must("priority-permission", |job| {
+        let refused = job.at(PRIORITY) == Some(&3.into()) && !job.may_prioritise;
+        refused.then(|| ApiError::no_permission("modelarts:trainJob:setHighPriority"))
+    }),
+    // On a pool of supernodes the service sets the size to 1 by default.
+    must("affinity-group-size", |job| {
+        let kind = job.text(&format!("{AFFINITY}/affinity_type"))?;
+        let grouped = ["hyperinstance", "networkTopology"].contains(&kind);
+        let sized = job.at(&format!("{AFFINITY}/affinity_group_size")).is_some();
+        let supernode = job.pool().is_some_and(|pool| pool.supernode);
+        broken_if(
+            grouped && !sized && !supernode,
+            format_args!(
+                "spec.schedule_policy.required_affinity.affinity_group_size is required with {kind}"
+            ),
+        )
+    }),
+    must("condition-values", |job| {
+        conditions(job).find_map(|condition| {
+            let values = list_of(condition, "/values");
+            let is_integer = |value: &Value| {
+                let text = value.as_str().unwrap_or_default();
+                text.parse::<i64>().is_ok()
+            };
+            let operator = text_of(condition, "/operator")?;
+            let (fits, rule) = match operator {
+                "In" | "NotIn" => (!values.is_empty(), "have values"),
+                "Exists" | "DoesNotExist" => (values.is_empty(), "have no values"),
+                "Gt" | "Lt" => (
+                    matches!(values, [one] if is_integer(one)),
+                    "have one value, an integer",
+                ),
+                _ => return None,
+            };
+            broken_if(
+                !fits,
+                format_args!(
+                    "spec.schedule_policy: a condition on nodes with {operator} must {rule}"
+                ),
+            )
+        })
+    }),
+];
 
 /// The flavor meets `resource_requirements` of a stored algorithm.
-pub(super) fn flavor_fits_algorithm(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let (Some(stored), Some(flavor)) = (creation.stored, creation.flavor()) else {
-        return Ok(());
-    };
-    let nodes = creation
-        .at("/spec/resource/node_count")
-        .and_then(Value::as_i64);
+fn flavor_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
+    let (stored, flavor) = (job.stored?, job.flavor()?);
+    let nodes = job.at(NODES).and_then(Value::as_i64).unwrap_or(1);
     let multiple = |more: bool| if more { "multiple" } else { "singular" };
-    let requirements = stored
-        .get("resource_requirements")
-        .and_then(Value::as_array);
-    for requirement in requirements.into_iter().flatten() {
-        let is = match requirement.get("key").and_then(Value::as_str) {
+    let unmet = |requirement: &Value| {
+        let is = match text_of(requirement, "/key") {
             Some("flavor_type") => flavor.kind(),
             Some("device_distributed_mode") => multiple(flavor.cards() > 1),
-            Some("host_distributed_mode") => multiple(nodes.unwrap_or(1) > 1),
-            _ => continue,
+            Some("host_distributed_mode") => multiple(nodes > 1),
+            _ => return false,
         };
         let values = requirement
             .get("values")
-            .or_else(|| requirement.get("value"))
-            .and_then(Value::as_array);
+            .or_else(|| requirement.get("value"));
+        let values = values
+            .and_then(Value::as_array)
+            .map_or(&[][..], Vec::as_slice);
         // A mode that allows several nodes allows one as well.
-        let allowed = values.is_none_or(|values| {
-            values.is_empty()
-                || values.iter().filter_map(Value::as_str).any(|value| {
-                    value.eq_ignore_ascii_case(is) || (is == "singular" && value == "multiple")
-                })
-        });
-        if !allowed {
-            return Err(ApiError::of(2763, &[]));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn flavor_fits_engine(creation: &Creation<'_>) -> Result<(), ApiError> {
-    match (creation.flavor(), creation.engine()) {
-        (Some(flavor), Some(engine))
-            if !creation.has("/algorithm/engine/image_url")
-                && !engine.runs_on(flavor.cards() > 0) =>
-        {
-            Err(ApiError::of(2840, &[]))
-        }
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn nodes_of_flavor(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let Some(asked) = creation
-        .at("/spec/resource/node_count")
-        .and_then(Value::as_i64)
-    else {
-        return Ok(());
+        let allows = |value: &str| {
+            value.eq_ignore_ascii_case(is) || (is == "singular" && value == "multiple")
+        };
+        !values.is_empty() && !values.iter().filter_map(Value::as_str).any(allows)
     };
-    let maximum = match creation.pool() {
-        Some(pool) => pool.nodes,
-        None => flavors::max_nodes(creation.flavor()),
-    };
-    if asked > i64::from(maximum) {
-        return Err(ApiError::too_many_nodes(asked, maximum));
-    }
-    Ok(())
+    refused_if(
+        list_of(stored, "/resource_requirements").iter().any(unmet),
+        2763,
+    )
 }
 
-/// `engine.run_user`: requests have no documented field for the user id (SOURCES O, S, F3);
-/// responses have this one.
-fn run_user(creation: &Creation<'_>) -> Option<Result<u64, String>> {
-    let value = creation.at("/algorithm/engine/run_user")?;
-    let text = match value {
-        Value::String(text) if text.is_empty() => return None,
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    Some(text.parse().map_err(|_| text))
-}
-
-pub(super) fn user_id_number(creation: &Creation<'_>) -> Result<(), ApiError> {
-    match run_user(creation) {
-        Some(Err(_)) => Err(ApiError::of(2825, &["algorithm.engine.run_user"])),
-        _ => Ok(()),
+/// The user id, and `Some(None)` if it is not a number. Requests have no documented field for it
+/// (SOURCES O, S, F3); responses have this one.
+fn user_id(job: &Creation<'_>) -> Option<Option<u64>> {
+    match job.at("/algorithm/engine/run_user")? {
+        Value::String(text) if text.is_empty() => None,
+        Value::String(text) => Some(text.parse().ok()),
+        other => Some(other.to_string().parse().ok()),
     }
 }
 
-pub(super) fn user_id_most(creation: &Creation<'_>) -> Result<(), ApiError> {
-    match run_user(creation) {
-        Some(Ok(id)) if id > 65_535 => {
-            Err(ApiError::of(2816, &["algorithm.engine.run_user", "65535"]))
-        }
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn user_id_least(creation: &Creation<'_>) -> Result<(), ApiError> {
-    match run_user(creation) {
-        Some(Ok(id)) if id < 1000 && !creation.has_pool() => Err(ApiError::of(2855, &["1000"])),
-        _ => Ok(()),
-    }
-}
-
-fn priority_at_most(creation: &Creation<'_>, highest: i64) -> Result<(), ApiError> {
-    match creation.at(PRIORITY).and_then(Value::as_i64) {
-        Some(asked) if asked > highest => Err(ApiError::of(
-            2816,
-            &["spec.schedule_policy.priority", &highest.to_string()],
-        )),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn priority_most(creation: &Creation<'_>) -> Result<(), ApiError> {
-    priority_at_most(creation, 3)
-}
-
-pub(super) fn priority_needs_pool(creation: &Creation<'_>) -> Result<(), ApiError> {
-    match creation.has_pool() {
-        true => Ok(()),
-        false => priority_at_most(creation, 1),
-    }
-}
-
-pub(super) fn priority_permission(creation: &Creation<'_>) -> Result<(), ApiError> {
-    if creation.at(PRIORITY) == Some(&3.into()) && !creation.may_prioritise {
-        return Err(ApiError::no_permission(
-            "modelarts:trainJob:setHighPriority",
-        ));
-    }
-    Ok(())
-}
-
-/// `affinity_group_size` is set where the affinity needs it. On a pool of supernodes the service
-/// sets it to 1 by default.
-pub(crate) fn affinity_group_size(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let affinity = "/spec/schedule_policy/required_affinity";
-    let kind = creation.text(&format!("{affinity}/affinity_type"));
-    let grouped = kind.filter(|kind| ["hyperinstance", "networkTopology"].contains(kind));
-    let size = creation.at(&format!("{affinity}/affinity_group_size"));
-    let supernode = creation.pool().is_some_and(|pool| pool.supernode);
-    match grouped {
-        Some(kind) if size.is_none() && !supernode => Err(ApiError::invalid_parameter(format!(
-            "spec.schedule_policy.required_affinity.affinity_group_size is required with {kind}"
-        ))),
-        _ => Ok(()),
-    }
+fn priority_above(job: &Creation<'_>, highest: i64) -> Option<ApiError> {
+    let more = job.at(PRIORITY)?.as_i64()? > highest;
+    let values = ["spec.schedule_policy.priority", &highest.to_string()];
+    more.then(|| ApiError::of(2816, &values))
 }
 
 /// The required and the preferred conditions on nodes.
-fn terms<'a>(creation: &Creation<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
-    let policy = "/spec/schedule_policy";
-    let required = format!("{policy}/required_affinity/node_affinity/nodeSelectorTerms");
-    let preferred = format!("{policy}/preferred_affinity/node_affinity");
-    let required = creation.list(&required).iter();
-    let preferred = creation.list(&preferred).iter();
-    required.chain(preferred.filter_map(|wish| wish.get("preference")))
-}
-
-pub(super) fn condition_values(creation: &Creation<'_>) -> Result<(), ApiError> {
-    let lists = terms(creation)
-        .flat_map(|term| ["matchExpressions", "matchFields"].map(|name| term.get(name)))
-        .flatten();
-    for condition in lists.filter_map(Value::as_array).flatten() {
-        let values = condition.get("values").and_then(Value::as_array);
-        let values = values.map_or(&[][..], Vec::as_slice);
-        let operator = text_of(condition, "/operator").unwrap_or_default();
-        let (fits, what) = match operator {
-            "In" | "NotIn" => (!values.is_empty(), "have values"),
-            "Exists" | "DoesNotExist" => (values.is_empty(), "have no values"),
-            "Gt" | "Lt" => {
-                let number = |value: &Value| value.as_str()?.parse::<i64>().ok();
-                let one = values.len() == 1 && values.iter().all(|value| number(value).is_some());
-                (one, "have one value, an integer")
-            }
-            _ => (true, ""),
-        };
-        if !fits {
-            return Err(ApiError::invalid_parameter(format!(
-                "spec.schedule_policy: a condition on nodes with {operator} must {what}"
-            )));
-        }
-    }
-    Ok(())
+fn conditions<'a>(job: &Creation<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
+    let required = job
+        .list(&format!("{AFFINITY}/node_affinity/nodeSelectorTerms"))
+        .iter();
+    let preferred = job
+        .list("/spec/schedule_policy/preferred_affinity/node_affinity")
+        .iter();
+    let terms = required.chain(preferred.filter_map(|wish| wish.get("preference")));
+    terms.flat_map(|term| {
+        let lists = ["/matchExpressions", "/matchFields"].into_iter();
+        lists.flat_map(move |list| list_of(term, list))
+    })
 }

@@ -1,159 +1,117 @@
 //! Rules on OBS paths, the code directory and inputs.
 
-use std::{io, path::Path};
+use std::{io, path::PathBuf};
 
-use serde_json::Value;
 use walkdir::WalkDir;
 
 use crate::{
     api::error::ApiError,
     files::obs_path::ObsPath,
-    validation::{creation::Creation, volumes::obs_sources},
+    validation::{
+        creation::Creation,
+        rule::{Rule, must, refusal, refused_if},
+        volumes::obs_sources,
+    },
 };
 
+const CODE_DIR: &str = "/algorithm/code_dir";
 const MAX_FILES: usize = 1000;
 const MAX_LEVELS: usize = 32;
 const MAX_GIGABYTES: u64 = 5;
 
+pub(super) const RULES: &[Rule] = &[
+    must("bucket-not-encrypted", |job| {
+        let encrypted = |text: &&str| {
+            ObsPath::parse(text).is_ok_and(|path| job.offer.encrypted.contains(path.bucket()))
+        };
+        let text = all_paths(job).into_iter().find(encrypted)?;
+        Some(ApiError::obs_path(text, "the bucket is encrypted"))
+    }),
+    refusal("code-dir-exists", |job| {
+        match find(job, job.text(CODE_DIR)?)? {
+            Ok(path) if path.is_dir() => None,
+            _ if job.is_algorithm => Some(ApiError::of(2773, &[])),
+            _ => Some(ApiError::of(2802, &[job.text(CODE_DIR)?])),
+        }
+    }),
+    refusal("code-dir-files", |job| {
+        let files = WalkDir::new(code_dir(job)?).into_iter().flatten();
+        let files = files.filter(|entry| !entry.file_type().is_dir());
+        let more = files.take(MAX_FILES + 1).count() > MAX_FILES;
+        more.then(|| ApiError::of(2759, &[&MAX_FILES.to_string()]))
+    }),
+    refusal("code-dir-depth", |job| {
+        let entries = WalkDir::new(code_dir(job)?)
+            .min_depth(MAX_LEVELS + 1)
+            .max_depth(MAX_LEVELS + 1);
+        let mut entries = entries.into_iter().flatten();
+        let deeper = entries.any(|entry| entry.file_type().is_dir());
+        deeper.then(|| ApiError::of(2760, &[&MAX_LEVELS.to_string()]))
+    }),
+    refusal("code-dir-size", |job| {
+        let files = WalkDir::new(code_dir(job)?).into_iter().flatten();
+        let files = files.filter(|entry| entry.file_type().is_file());
+        let sizes = files.filter_map(|entry| Some(entry.metadata().ok()?.len()));
+        let larger = sizes.sum::<u64>() > MAX_GIGABYTES << 30;
+        larger.then(|| ApiError::of(2761, &[&MAX_GIGABYTES.to_string()]))
+    }),
+    refusal("boot-file-exists", |job| {
+        let file = find(job, job.text("/algorithm/boot_file")?)?;
+        refused_if(!file.is_ok_and(|path| path.is_file()), 2758)
+    }),
+    // An input is an existing directory, not a file.
+    refusal("input-exists", |job| {
+        let mut paths = obs_urls(job, "inputs").filter_map(|text| ObsPath::parse(text).ok());
+        let path = paths.find(|path| {
+            let found = job.offer.obs.resolve(&path.relative());
+            !found.is_ok_and(|found| found.is_dir())
+        })?;
+        Some(ApiError::obs_path(&path.to_string(), "not a directory"))
+    }),
+];
+
+/// The OBS paths of inputs or outputs. Empty ones count: a channel without a location is an error.
+fn obs_urls<'a>(job: &Creation<'a>, list: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+    let channels = job.list(&format!("/algorithm/{list}")).iter();
+    channels.filter_map(|channel| channel.pointer("/remote/obs/obs_url")?.as_str())
+}
+
 /// Every OBS path of the request. Those of a search by files are not checked: the service accepts
 /// `/config/search.yaml` without such a bucket.
-fn all_paths<'a>(creation: &Creation<'a>) -> Vec<&'a str> {
-    let mut paths: Vec<&str> = [
-        "/algorithm/code_dir",
+fn all_paths<'a>(job: &Creation<'a>) -> Vec<&'a str> {
+    let fields = [
+        CODE_DIR,
         "/algorithm/boot_file",
         "/spec/log_export_path/obs_url",
         "/algorithm/summary/log_dir/pfs/pfs_path",
-    ]
-    .iter()
-    .filter_map(|pointer| creation.text(pointer))
-    .collect();
-    for list in ["/algorithm/inputs", "/algorithm/outputs"] {
-        // An empty path counts here: a channel without a location is an error.
-        paths.extend(creation.list(list).iter().filter_map(|channel| {
-            channel
-                .pointer("/remote/obs/obs_url")
-                .and_then(Value::as_str)
-        }));
-    }
-    paths.extend(obs_sources(creation));
-    paths.retain(|path| !path.starts_with("file://"));
-    paths
+    ];
+    let fields = fields.into_iter().filter_map(|pointer| job.text(pointer));
+    let channels = ["inputs", "outputs"]
+        .into_iter()
+        .flat_map(|list| obs_urls(job, list));
+    let paths = fields.chain(channels).chain(obs_sources(job));
+    paths.filter(|path| !path.starts_with("file://")).collect()
 }
 
-pub(super) fn obs_paths(creation: &Creation<'_>) -> Result<(), ApiError> {
-    for text in all_paths(creation) {
-        let path = ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))?;
-        // An output need not exist yet: its path is checked again before writing.
-        if let Err(error) = creation.offer.obs.resolve(&path.relative())
-            && error.kind() == io::ErrorKind::Other
-        {
-            return Err(ApiError::obs_path(&path.to_string(), error));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn bucket_not_encrypted(creation: &Creation<'_>) -> Result<(), ApiError> {
-    for text in all_paths(creation) {
-        let Ok(path) = ObsPath::parse(text) else {
-            continue;
+/// The error of the first OBS path that is not one, or leads out of the OBS root.
+pub(super) fn invalid_path(job: &Creation<'_>) -> Option<ApiError> {
+    all_paths(job).into_iter().find_map(|text| {
+        let path = match ObsPath::parse(text) {
+            Ok(path) => path,
+            Err(reason) => return Some(ApiError::obs_path(text, reason)),
         };
-        if creation.offer.encrypted.contains(path.bucket()) {
-            return Err(ApiError::obs_path(text, "the bucket is encrypted"));
-        }
-    }
-    Ok(())
+        // An output need not exist yet: its path is checked again before writing.
+        let error = job.offer.obs.resolve(&path.relative()).err()?;
+        (error.kind() == io::ErrorKind::Other).then(|| ApiError::obs_path(&path.to_string(), error))
+    })
 }
 
 /// The location of an OBS path of the request.
-fn find(creation: &Creation<'_>, pointer: &str) -> Option<io::Result<std::path::PathBuf>> {
-    let path = ObsPath::parse(creation.text(pointer)?).ok()?;
-    Some(creation.offer.obs.resolve(&path.relative()))
+fn find(job: &Creation<'_>, path: &str) -> Option<io::Result<PathBuf>> {
+    let path = ObsPath::parse(path).ok()?;
+    Some(job.offer.obs.resolve(&path.relative()))
 }
 
-pub(super) fn code_dir_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
-    match find(creation, "/algorithm/code_dir") {
-        Some(Ok(path)) if path.is_dir() => Ok(()),
-        None => Ok(()),
-        Some(_) if creation.is_algorithm => Err(ApiError::of(2773, &[])),
-        Some(_) => {
-            let path = creation.text("/algorithm/code_dir").unwrap_or_default();
-            Err(ApiError::of(2802, &[path]))
-        }
-    }
-}
-
-pub(super) fn boot_file_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
-    match find(creation, "/algorithm/boot_file") {
-        Some(Ok(path)) if path.is_file() => Ok(()),
-        None => Ok(()),
-        Some(_) => Err(ApiError::boot_file()),
-    }
-}
-
-fn code_dir<T>(
-    creation: &Creation<'_>,
-    look: impl FnOnce(&Path) -> Result<T, ApiError>,
-) -> Result<(), ApiError> {
-    match find(creation, "/algorithm/code_dir") {
-        Some(Ok(path)) => look(&path).map(|_| ()),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn code_dir_files(creation: &Creation<'_>) -> Result<(), ApiError> {
-    code_dir(creation, |path| {
-        let files = WalkDir::new(path).into_iter().flatten();
-        let files = files.filter(|entry| !entry.file_type().is_dir());
-        if files.take(MAX_FILES + 1).count() > MAX_FILES {
-            return Err(ApiError::of(2759, &[&MAX_FILES.to_string()]));
-        }
-        Ok(())
-    })
-}
-
-pub(super) fn code_dir_depth(creation: &Creation<'_>) -> Result<(), ApiError> {
-    code_dir(creation, |path| {
-        let deeper = WalkDir::new(path)
-            .min_depth(MAX_LEVELS + 1)
-            .max_depth(MAX_LEVELS + 1)
-            .into_iter()
-            .flatten()
-            .any(|entry| entry.file_type().is_dir());
-        if deeper {
-            return Err(ApiError::of(2760, &[&MAX_LEVELS.to_string()]));
-        }
-        Ok(())
-    })
-}
-
-pub(super) fn code_dir_size(creation: &Creation<'_>) -> Result<(), ApiError> {
-    code_dir(creation, |path| {
-        let bytes: u64 = WalkDir::new(path)
-            .into_iter()
-            .flatten()
-            .filter(|entry| entry.file_type().is_file())
-            .filter_map(|entry| entry.metadata().ok())
-            .map(|metadata| metadata.len())
-            .sum();
-        if bytes > MAX_GIGABYTES << 30 {
-            return Err(ApiError::of(2761, &[&MAX_GIGABYTES.to_string()]));
-        }
-        Ok(())
-    })
-}
-
-/// An input is an existing directory, not a file.
-pub(super) fn input_exists(creation: &Creation<'_>) -> Result<(), ApiError> {
-    for input in creation.list("/algorithm/inputs") {
-        let text = input.pointer("/remote/obs/obs_url").and_then(Value::as_str);
-        let Some(path) = text.and_then(|text| ObsPath::parse(text).ok()) else {
-            continue;
-        };
-        let found = creation.offer.obs.resolve(&path.relative());
-        if !found.is_ok_and(|found| found.is_dir()) {
-            return Err(ApiError::obs_path(&path.to_string(), "not a directory"));
-        }
-    }
-    Ok(())
+fn code_dir(job: &Creation<'_>) -> Option<PathBuf> {
+    find(job, job.text(CODE_DIR)?)?.ok()
 }

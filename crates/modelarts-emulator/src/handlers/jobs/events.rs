@@ -12,6 +12,7 @@ use crate::{
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 100;
 const MAX_PATTERN: usize = 256;
+const SOURCES: [&str; 3] = ["K8S", "Job", "Task"];
 
 /// A checked query. All errors in it have the same response.
 #[derive(Debug, Default)]
@@ -52,37 +53,28 @@ impl EventQuery {
                 continue;
             }
             match name {
-                "offset" => {
-                    let offset: i32 = value.parse().ok()?;
-                    read.offset = usize::try_from(offset).ok()?;
-                }
+                "offset" => read.offset = usize::try_from(value.parse::<i32>().ok()?).ok()?,
                 "limit" => {
-                    read.limit = value.parse().ok()?;
-                    if !(1..=MAX_LIMIT).contains(&read.limit) {
-                        return None;
-                    }
+                    let limit = value.parse().ok();
+                    read.limit = limit.filter(|limit| (1..=MAX_LIMIT).contains(limit))?;
                 }
-                "order" => {
-                    read.descending = match value.as_str() {
-                        "asc" => false,
-                        "desc" => true,
-                        _ => return None,
-                    }
+                "order" if ["asc", "desc"].contains(&value.as_str()) => {
+                    read.descending = value == "desc";
                 }
                 "start_time" => start = Some(Timestamp::parse_millis(&value)?.whole_second()),
                 "end_time" => end = Some(Timestamp::parse_millis(&value)?.whole_second()),
                 "level" if ["Info", "Warning", "Error"].contains(&value.as_str()) => {
-                    read.level = Some(value)
+                    read.level = Some(value);
                 }
                 "source"
-                    if ["K8S", "Job", "Task"]
+                    if SOURCES
                         .iter()
-                        .any(|s| s.eq_ignore_ascii_case(&value)) =>
+                        .any(|known| known.eq_ignore_ascii_case(&value)) =>
                 {
                     read.source = Some(value);
                 }
                 "pattern" if value.chars().count() <= MAX_PATTERN => read.pattern = Some(value),
-                "level" | "source" | "pattern" => return None,
+                "order" | "level" | "source" | "pattern" => return None,
                 _ => {}
             }
         }
@@ -97,10 +89,8 @@ impl EventQuery {
     /// The response for all events of a job, in the order in which they were written. Times are
     /// compared in whole seconds, as they are shown. `text` returns the text of an event.
     pub(crate) fn response(&self, events: &[Event], text: impl Fn(&Event) -> String) -> Value {
-        let mut matching: Vec<&Event> = events
-            .iter()
-            .filter(|event| self.matches(event, &text))
-            .collect();
+        let matching = events.iter().filter(|event| self.matches(event, &text));
+        let mut matching: Vec<&Event> = matching.collect();
         if self.descending {
             matching.reverse();
         }
@@ -122,19 +112,17 @@ impl EventQuery {
 
     fn matches(&self, event: &Event, text: impl Fn(&Event) -> String) -> bool {
         let time = event.time.whole_second();
+        let (level, source) = (event.kind.level().as_str(), event.kind.source());
         self.window
             .is_none_or(|(start, end)| start <= time && time <= end)
-            && self
-                .level
-                .as_deref()
-                .is_none_or(|level| level == event.kind.level().as_str())
+            && self.level.as_ref().is_none_or(|asked| asked == level)
             && self
                 .source
-                .as_deref()
-                .is_none_or(|source| source.eq_ignore_ascii_case(event.kind.source()))
+                .as_ref()
+                .is_none_or(|asked| asked.eq_ignore_ascii_case(source))
             && self
                 .pattern
-                .as_deref()
-                .is_none_or(|pattern| text(event).contains(pattern))
+                .as_ref()
+                .is_none_or(|part| text(event).contains(part))
     }
 }

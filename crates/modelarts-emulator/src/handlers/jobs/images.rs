@@ -18,67 +18,49 @@ use crate::{
 const MAX_NAME: usize = 512;
 const MAX_TAG: usize = 64;
 
-/// The progress of saving an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    Init,
-    Creating,
-    CreateFailed,
-    Active,
-}
+/// The status while the container is saved, which keeps others from being saved.
+const CREATING: &str = "CREATING";
 
-impl Status {
-    /// The status at `now`. The container must live until the image is saved. Running records have
-    /// whole seconds.
-    fn of(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> Self {
-        let done = image.created.plus(call.state.timing.saving_image);
-        let run = job.records.get(image.run);
-        let gone = run.and_then(|run| run.end.as_ref()).map(|end| end.at);
-        if gone.is_some_and(|gone| gone < done.whole_second()) {
-            Self::CreateFailed
-        } else if now < done {
-            Self::Creating
-        } else {
-            Self::Active
-        }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Init => "INIT",
-            Self::Creating => "CREATING",
-            Self::CreateFailed => "CREATE_FAILED",
-            Self::Active => "ACTIVE",
-        }
-    }
-
-    /// The text of `ACTIVE` is that of the service (SOURCES K); the others are not known.
-    const fn message(self) -> &'static str {
-        match self {
-            Self::Active => "BuildImage,True,Commit successfully|PushImage,True,Push successfully",
-            _ => "",
-        }
+/// The status at `now`. The container must live until the image is saved. Running records have
+/// whole seconds.
+fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> &'static str {
+    let done = image.created.plus(call.state.timing.saving_image);
+    let end = job.records.get(image.run).and_then(|run| run.end.as_ref());
+    if end.is_some_and(|end| end.at < done.whole_second()) {
+        "CREATE_FAILED"
+    } else if now < done {
+        CREATING
+    } else {
+        "ACTIVE"
     }
 }
 
-fn render(image: &SavedImage, status: Status) -> Value {
+fn render(image: &SavedImage, status: &str) -> Value {
+    // The text of `ACTIVE` is that of the service (SOURCES K); the others are not known.
+    let message = match status {
+        "ACTIVE" => "BuildImage,True,Commit successfully|PushImage,True,Push successfully",
+        _ => "",
+    };
     json!({
         "name": image.name,
         "namespace": image.namespace,
         "tag": image.tag,
         "description": image.description,
-        "status": status.as_str(),
-        "message": status.message(),
+        "status": status,
+        "message": message,
         "create_time": image.created.millis(),
     })
 }
+
+/// The name of a set of letters, and the set.
+type Letters = (&'static str, fn(&u8) -> bool);
 
 /// A member of 1 to `most` characters: `letters`, digits, hyphens, underscores and dots.
 fn read_word<'a>(
     body: &JsonField<'a>,
     name: &str,
     most: usize,
-    (letters, is_letter): (&str, fn(&u8) -> bool),
+    (letters, is_letter): Letters,
 ) -> Result<&'a str, ApiError> {
     let field = body.required(name)?;
     let text = field.text()?;
@@ -95,10 +77,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     call.read(|_| ())?;
     let body = call.json()?;
     let body = JsonField::root(&body);
-    let lower = (
-        "lower-case letters",
-        u8::is_ascii_lowercase as fn(&u8) -> bool,
-    );
+    let lower: Letters = ("lower-case letters", u8::is_ascii_lowercase);
     let name = read_word(&body, "name", MAX_NAME, lower)?;
     let namespace = body.required_text("namespace")?;
     let tag = read_word(&body, "tag", MAX_TAG, ("letters", u8::is_ascii_alphabetic))?;
@@ -115,7 +94,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
             return Err(ApiError::of(2883, &[]));
         }
         let last = job.images.get(&task);
-        if last.is_some_and(|last| Status::of(call, job, last, now) == Status::Creating) {
+        if last.is_some_and(|last| status(call, job, last, now) == CREATING) {
             return Err(ApiError::of(2880, &[]));
         }
         let image = SavedImage {
@@ -126,7 +105,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
             created: now,
             run: job.records.len().saturating_sub(1),
         };
-        let shown = render(&image, Status::Init);
+        let shown = render(&image, "INIT");
         job.images.insert(task, image);
         Ok(shown)
     })??;
@@ -138,7 +117,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
     let shown = call.read(|job| {
         let image = job.images.get(call.id("task_id"))?;
-        Some(render(image, Status::of(call, job, image, now)))
+        Some(render(image, status(call, job, image, now)))
     })?;
     ok(shown.ok_or_else(|| ApiError::of(2881, &[]))?)
 }

@@ -30,12 +30,13 @@ pub(super) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
 
 /// Refuses logs that are beyond their retention.
 fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> {
-    let ended = call.read(|job| job.ended)?;
     let exported = matches!(worker.request.log_export, LogExport::To(_));
-    if ended.is_some_and(|ended| call.now().since(ended) >= RETENTION) && !exported {
-        return Err(ApiError::of(2819, &[]));
+    match call.read(|job| job.ended)? {
+        Some(ended) if !exported && call.now().since(ended) >= RETENTION => {
+            Err(ApiError::of(2819, &[]))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// The end of the worker's log, within its retention.
@@ -84,12 +85,8 @@ pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
     }
     let name = format!("{}.log", worker.pod());
     let token = call.state.log_links.create(worker, call.now());
-    ok(json!({
-        "obs_url": format!(
-            "http://{}/_emulator/logs/{token}/{name}",
-            call.state.address
-        ),
-    }))
+    let address = call.state.address;
+    ok(json!({"obs_url": format!("http://{address}/_emulator/logs/{token}/{name}")}))
 }
 
 /// Lines of a log from a base line on, which is given by its number. The number of bytes has no
@@ -99,33 +96,30 @@ pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
     let count = call.number("lines", 1..=500, 50)?;
     let ascending = call.choice("order", &["asc", "desc"])? == Some("asc");
-    let base = match call.param("base_line")? {
-        None => None,
-        Some(text) => Some(text.parse::<usize>().map_err(|_| bad_param("base_line"))?),
-    };
+    let base = call.param("base_line")?.map(|text| text.parse::<usize>());
+    let base = base.transpose().map_err(|_| bad_param("base_line"))?;
     check_retention(call, &worker)?;
-    let wanted = LineQuery {
+    let query = LineQuery {
         count,
         ascending,
         base,
     };
-    let runner = &call.state.runner;
-    let part = |from, most| runner.log_part(worker.clone(), from, most);
+    let part = |from, most| call.state.runner.log_part(worker.clone(), from, most);
     let index = call.state.log_indexes.of(&worker.log_name());
-    let page = page(&index, wanted, MAX_PREVIEW, part).await;
-    let page = page.map_err(log_error)?;
+    let page = page(&index, query, MAX_PREVIEW, part)
+        .await
+        .map_err(log_error)?;
     if page.is_none() && part(0, 1).await.map_err(log_error)?.is_empty() {
         return not_ready();
     }
     let (first, last, lines, content) = match page {
-        None => {
-            let base = base.unwrap_or(0);
-            (base, base, 0, Vec::new())
-        }
-        Some(page) => {
-            let last = page.first + page.lines - 1;
-            (page.first, last, page.lines, page.content)
-        }
+        Some(page) => (
+            page.first,
+            page.first + page.lines - 1,
+            page.lines,
+            page.content,
+        ),
+        None => (base.unwrap_or(0), base.unwrap_or(0), 0, Vec::new()),
     };
     ok(json!({
         "start_line": first.to_string(),

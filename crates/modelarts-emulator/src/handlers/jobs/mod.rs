@@ -7,16 +7,15 @@ pub(crate) mod events;
 pub(crate) mod images;
 pub(crate) mod logs;
 pub(crate) mod reports;
-pub(crate) mod route_plan;
 pub(crate) mod search;
 pub(crate) mod tags;
 pub(crate) mod trial_table;
 pub(crate) mod trials;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use axum::http::StatusCode;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{
     api::{error::ApiError, json_field::JsonField, response::ApiResponse},
@@ -31,13 +30,18 @@ use crate::{
         Job,
         event::{Event, EventKind},
         request::JobRequest,
+        stages,
         state::{JobState, StopReason},
         view::{self, UserName},
     },
     validation::{
         body_shape,
         fields::{
-            field_spec::{FieldSpec, Handling, Need, Type},
+            field_spec::{
+                Handling::{Acted, Stored},
+                Need::{Optional, Required},
+                Type::{self, Bool, List, Number, Object, Text, Texts, UpTo},
+            },
             ignored,
         },
         names::is_name,
@@ -65,10 +69,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let shown = view::job(&job, UserName::NotYet, now);
     let quota = call.state.quotas.jobs(&call.user.project_id)?;
     lifecycle::submit(call.state, job, quota)?;
-    Ok(with_ignored_fields(
-        ApiResponse::json(StatusCode::CREATED, shown),
-        ignored,
-    ))
+    with_ignored_fields(StatusCode::CREATED, shown, ignored)
 }
 
 pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
@@ -85,30 +86,34 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
 
 /// The members of a job that can be changed.
 #[rustfmt::skip]
-const CHANGES: &[FieldSpec] = &[
-    ("description", Type::UpTo(256), Need::Optional, Handling::Acted),
-    ("spec", Type::Object, Need::Optional, Handling::Acted),
-    ("spec.notification", Type::Object, Need::Optional, Handling::Stored),
-    ("spec.notification.topic_urn", Type::Text, Need::Required, Handling::Stored),
-    ("spec.notification.events", Type::List, Need::Required, Handling::Stored),
-    ("spec.notification.events[]", Type::Text, Need::Required, Handling::Stored),
-    ("spec.schedule_policy", Type::Object, Need::Optional, Handling::Acted),
-    ("spec.schedule_policy.priority", Type::Number(1, 3), Need::Optional, Handling::Acted),
-    ("spec.schedule_policy.preemptible", Type::Bool, Need::Optional, Handling::Acted),
-    ("endpoints", Type::Object, Need::Optional, Handling::Stored),
-    ("endpoints.ssh", Type::Object, Need::Optional, Handling::Stored),
-    ("endpoints.ssh.key_pair_names", Type::List, Need::Required, Handling::Stored),
-    ("endpoints.ssh.key_pair_names[]", Type::Text, Need::Required, Handling::Stored),
-    ("metadata", Type::Object, Need::Optional, Handling::Acted),
-    ("metadata.annotation", Type::Texts(usize::MAX, usize::MAX, usize::MAX), Need::Optional, Handling::Stored),
-];
+const CHANGES: Type = Object(&[
+    (&["description"], Optional, Acted, UpTo(256)),
+    (&["spec"], Optional, Acted, Object(&[
+        (&["notification"], Optional, Stored, Object(&[
+            (&["topic_urn"], Required, Stored, Text),
+            (&["events"], Required, Stored, List(&Text)),
+        ])),
+        (&["schedule_policy"], Optional, Acted, Object(&[
+            (&["priority"], Optional, Acted, Number(1, 3)),
+            (&["preemptible"], Optional, Acted, Bool),
+        ])),
+    ])),
+    (&["endpoints"], Optional, Stored, Object(&[
+        (&["ssh"], Optional, Stored, Object(&[
+            (&["key_pair_names"], Required, Stored, List(&Text)),
+        ])),
+    ])),
+    (&["metadata"], Optional, Acted, Object(&[
+        (&["annotation"], Optional, Stored, Texts(usize::MAX, usize::MAX, usize::MAX, &[])),
+    ])),
+]);
 
 /// Changes the description at any time, the priority while the job waits. The other members are
 /// stored and shown only.
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    body_shape::check_against(CHANGES, &body)?;
-    let ignored = ignored::ignored_header_of(CHANGES, &body, call.state.offer.strict)?;
+    body_shape::check_against(&CHANGES, &body)?;
+    let ignored = ignored::ignored_header_of(&CHANGES, &body, call.state.offer.strict)?;
     let description = body["description"].as_str();
     let policy = &body["spec"]["schedule_policy"];
     let priority = policy["priority"].as_i64();
@@ -118,29 +123,17 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
             "modelarts:trainJob:setHighPriority",
         ));
     }
-    let mut changed = Value::Object(Map::new());
-    for (place, value) in [
-        (&["spec", "notification"][..], &body["spec"]["notification"]),
-        (
-            &["spec", "schedule_policy", "priority"],
-            &policy["priority"],
-        ),
-        (
-            &["spec", "schedule_policy", "preemptible"],
-            &policy["preemptible"],
-        ),
-        (&["endpoints"], &body["endpoints"]),
-        (
-            &["metadata", "annotations"],
-            &body["metadata"]["annotation"],
-        ),
-    ] {
-        if !value.is_null() {
-            *place.iter().fold(&mut changed, |at, name| &mut at[*name]) = value.clone();
-        }
-    }
+    let changed = json!({
+        "spec": {
+            "notification": body["spec"]["notification"],
+            "schedule_policy": {"priority": priority, "preemptible": preemptible},
+        },
+        "endpoints": body["endpoints"],
+        "metadata": {"annotations": body["metadata"]["annotation"]},
+    });
+    let rescheduled = priority.is_some() || preemptible.is_some();
     let moved = call.update(|job| {
-        if (priority.is_some() || preemptible.is_some()) && job.state != JobState::Queuing {
+        if rescheduled && job.state != JobState::Queuing {
             let why = "the priority can be changed only while the job is pending";
             return Err(ApiError::of(2858, &[why]));
         }
@@ -158,15 +151,11 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
         job.preemptible = preemptible.unwrap_or(job.preemptible);
         Ok(job.priority)
     })??;
-    if priority.is_some() || preemptible.is_some() {
-        call.state
-            .scheduler
-            .set_priority(call.job_id(), moved, preemptible);
+    if rescheduled {
+        let scheduler = &call.state.scheduler;
+        scheduler.set_priority(call.job_id(), moved, preemptible);
     }
-    Ok(with_ignored_fields(
-        ApiResponse::json(StatusCode::OK, Value::Null),
-        ignored,
-    ))
+    with_ignored_fields(StatusCode::OK, Value::Null, ignored)
 }
 
 /// Deletes a job asynchronously. An active job is stopped first (SOURCES D-156).
@@ -184,20 +173,19 @@ pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
 fn delete_job(call: &ApiCall<'_>, id: &str) {
     let now = call.now();
     let first = call.state.store.update(id, |job| {
-        let first = !job.deleted;
-        if first {
-            job.deleted = true;
-            job.note(EventKind::Deleted, now);
-            job.advance(JobState::Terminating, now);
-            job.ask_to_stop(StopReason::Deleted);
+        if job.deleted {
+            return false;
         }
-        first
+        job.deleted = true;
+        job.note(EventKind::Deleted, now);
+        job.advance(JobState::Terminating, now);
+        job.ask_to_stop(StopReason::Deleted);
+        true
     });
     if first == Some(true) {
-        call.state.spawn(finish::remove_deleted(
-            Arc::clone(call.state),
-            id.to_owned(),
-        ));
+        let state = Arc::clone(call.state);
+        call.state
+            .spawn(finish::remove_deleted(state, id.to_owned()));
     }
 }
 
@@ -211,66 +199,53 @@ pub(crate) fn batch_delete(call: &ApiCall<'_>) -> ApiResult {
         return Err(jobs.must(format!("have 1 to {MAX_BATCH} elements")));
     }
     let mut ids = Vec::new();
-    let mut workspace: Option<String> = None;
+    let mut workspaces = BTreeSet::new();
     for item in items {
         item.required("kind")?.text()?;
-        let id = item
-            .required("metadata")?
-            .required("id")?
-            .text()?
-            .to_owned();
-        let found = call.state.store.read(&id, |job| {
-            let own = job.project == call.user.project_id;
-            own.then(|| job.request.workspace_id.clone())
-        });
-        let found = found
-            .flatten()
-            .ok_or_else(|| ApiError::job_not_found(&id))?;
-        if workspace
-            .as_ref()
-            .is_some_and(|workspace| *workspace != found)
-        {
+        let id = item.required("metadata")?.required("id")?.text()?;
+        workspaces.insert(call.read_job(id, |job| job.request.workspace_id.clone())?);
+        if workspaces.len() > 1 {
             return Err(jobs.must("be of one workspace"));
         }
-        workspace = Some(found);
         ids.push(id);
     }
     for id in ids {
-        delete_job(call, &id);
+        delete_job(call, id);
     }
     Ok(ApiResponse::empty(StatusCode::ACCEPTED))
 }
 
 pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    let body = JsonField::root(&body);
-    let action = body.required("action_type")?.text()?;
+    let action = JsonField::root(&body).required("action_type")?.text()?;
     call.read(|_| ())?;
-    if action == "restart" {
-        return Err(ApiError::not_modelled(
-            "the action restart, which no document describes",
-        ));
-    }
-    if action != "terminate" {
-        return Err(match call.state.quirks.unknown_action {
-            UnknownAction::Documented => ApiError::action_type(action),
-            // The text is that of the service (SOURCES K 15).
-            UnknownAction::Seen => {
-                ApiError::invalid_parameter("action_type must be one of [terminate restart]")
-            }
-        });
+    match action {
+        "terminate" => {}
+        "restart" => {
+            return Err(ApiError::not_modelled(
+                "the action restart, which no document describes",
+            ));
+        }
+        _ => {
+            return Err(match call.state.quirks.unknown_action {
+                UnknownAction::Documented => ApiError::of(2812, &[action]),
+                // The text is that of the service (SOURCES K 15).
+                UnknownAction::Seen => {
+                    ApiError::invalid_parameter("action_type must be one of [terminate restart]")
+                }
+            });
+        }
     }
     let now = call.now();
     let accepts_again = call.state.quirks.stop_again == RepeatedStop::Accepts;
     let shown = call.update(|job| {
-        if accepts_again && job.state == JobState::Terminating {
-            return Ok(view::job(job, UserName::Known(&job.user_name), now));
+        if !(accepts_again && job.state == JobState::Terminating) {
+            if !job.state.may_be_terminated() {
+                return Err(ApiError::of(2796, &[]));
+            }
+            job.advance(JobState::Terminating, now);
+            job.ask_to_stop(StopReason::ByUser);
         }
-        if !job.state.may_be_terminated() {
-            return Err(ApiError::not_terminable());
-        }
-        job.advance(JobState::Terminating, now);
-        job.ask_to_stop(StopReason::ByUser);
         Ok(view::job(job, UserName::Known(&job.user_name), now))
     })??;
     Ok(ApiResponse::json(StatusCode::ACCEPTED, shown))
@@ -297,54 +272,25 @@ pub(crate) fn tasks(call: &ApiCall<'_>) -> ApiResult {
     ok(Value::Array(rows))
 }
 
-/// The stages, derived from events: the steps between the queue and the end, once for each
-/// scheduling.
-pub(crate) fn stages(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn list_stages(call: &ApiCall<'_>) -> ApiResult {
     let id = call.job_id();
     call.read(|_| ())?;
-    let mut records: Vec<Vec<(&str, (&str, &str), _)>> = Vec::new();
-    for event in call.state.store.events(id)? {
-        let (name, message) = match &event.kind {
-            EventKind::Queuing => ("scheduling", ("Waiting for resources", "等待资源")),
-            EventKind::PodStarted { .. } => {
-                ("preparing", ("Preparing the environment", "准备环境"))
-            }
-            EventKind::Running => ("running", ("Running", "运行中")),
-            kind if kind.is_final() => ("end", ("Ended", "已结束")),
-            _ => continue,
-        };
-        if name == "scheduling" || records.is_empty() {
-            records.push(Vec::new());
-        }
-        if let Some(record) = records.last_mut()
-            && record.last().is_none_or(|(last, ..)| *last != name)
-        {
-            record.push((name, message, event.time));
-        }
-    }
-    let orders = ["scheduling", "preparing", "running", "end"];
-    let records: Vec<Value> = records
-        .iter()
-        .enumerate()
-        .map(|(at, stages)| {
-            let shown = stages.iter().enumerate().map(|(at, (name, (english, chinese), start))| {
-                let end = stages.get(at + 1).map(|(_, _, next)| next);
-                let end = end.or((*name == "end").then_some(start));
-                json!({
-                    "job_id": id,
-                    "name": name,
-                    "en_message": english,
-                    "zh_message": chinese,
-                    "start_time": start.rfc3339(),
-                    "end_time": end.map(|end| end.rfc3339()).unwrap_or_default(),
-                    "stage_order": orders.iter().position(|order| order == name).unwrap_or(0) + 1,
-                    "sub_stages": [],
-                })
-            });
-            json!({"record_order": at + 1, "stages": shown.collect::<Vec<_>>()})
-        })
-        .collect();
-    ok(json!({"total_count": records.len(), "running_records": records}))
+    ok(stages::render(id, &call.state.store.events(id)?))
+}
+
+/// The plan of the ranks of the workers in the network. Ranks are planned only in pools of Ascend
+/// 910 nodes, which the emulator does not have: for all other jobs planning has failed, and ranks
+/// are in the default order.
+pub(crate) fn route_plan(call: &ApiCall<'_>) -> ApiResult {
+    let ranks: Vec<String> = call.read(|job| {
+        let workers = job.tasks().zip(0..);
+        workers.map(|(_, rank)| format!("{rank}-{rank}")).collect()
+    })?;
+    ok(json!({
+        "job_id": call.job_id(),
+        "status": "failed",
+        "rank_mapping": ranks.join(","),
+    }))
 }
 
 pub(crate) fn check_name(call: &ApiCall<'_>) -> ApiResult {

@@ -27,22 +27,18 @@ pub(crate) fn add(call: &ApiCall<'_>) -> ApiResult {
         )));
     }
     let body = call.json()?;
-    let event = match JsonField::root(&body).get("type")? {
-        Some(field) => field.text_up_to(MAX_TYPE_LENGTH)?,
-        None => "",
-    };
-    let event = if event.is_empty() { kind } else { event };
+    let event = JsonField::root(&body).get("type")?;
+    let event = event
+        .map(|field| field.text_up_to(MAX_TYPE_LENGTH))
+        .transpose()?;
+    let event = event.filter(|event| !event.is_empty()).unwrap_or(kind);
     let task = logs::worker(call)?.task();
     let now = call.now();
-    call.update(|job| {
-        job.note(
-            EventKind::Given {
-                message: format!("[{task}] {event}"),
-                level: Level::Info,
-                source: Source::Task,
-            },
-            now,
-        );
-    })?;
+    let reported = EventKind::Given {
+        message: format!("[{task}] {event}"),
+        level: Level::Info,
+        source: Source::Task,
+    };
+    call.update(|job| job.note(reported, now))?;
     Ok(ApiResponse::empty(StatusCode::OK))
 }

@@ -36,7 +36,7 @@ fn read_tags<'a, T>(
     Ok(read)
 }
 
-fn render_tags(tags: &BTreeMap<String, String>) -> Vec<Value> {
+fn render_tags(tags: &BTreeMap<String, String>) -> Value {
     let tags = tags.iter();
     tags.map(|(key, value)| json!({"key": key, "value": value}))
         .collect()
@@ -81,15 +81,12 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
 pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
-    let found = call
-        .state
-        .store
-        .tag_keys(&call.user.project_id, offset, limit)?;
-    let rows: Vec<Value> = found
+    let store = &call.state.store;
+    let found = store.tag_keys(&call.user.project_id, offset, limit)?;
+    let rows = found
         .iter()
-        .map(|(key, values)| json!({"key": key, "values": values}))
-        .collect();
-    ok(json!({"tags": rows}))
+        .map(|(key, values)| json!({"key": key, "values": values}));
+    ok(json!({"tags": rows.collect::<Value>()}))
 }
 
 /// Reads `tags` of a search.
@@ -114,9 +111,8 @@ pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
     let root = JsonField::root(&body);
     let wanted = tag_filters(&root)?;
     let workspace = root.text_of("workspace_id")?;
-    let untagged = root
-        .get("without_any_tag")?
-        .is_some_and(|field| *field.value() == Value::Bool(true));
+    let untagged = root.get("without_any_tag")?;
+    let untagged = untagged.is_some_and(|field| *field.value() == true);
     let mut name = None;
     for item in root.items_of("matches")? {
         let key = item.required("key")?;
@@ -131,25 +127,19 @@ pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
         workspace,
         name,
     };
-    let (total, found) =
-        call.state
-            .store
-            .jobs_with_tags(&call.user.project_id, &wanted, offset, limit)?;
-    let rows: Vec<Value> = found
-        .iter()
-        .map(|job| {
-            json!({
-                "resource_detail": {},
-                "workspace_id": job.workspace,
-                "resource_id": job.id,
-                "resource_name": job.name,
-                "tags": render_tags(&job.tags),
-            })
+    let store = &call.state.store;
+    let (total, found) = store.jobs_with_tags(&call.user.project_id, &wanted, offset, limit)?;
+    if !with_jobs {
+        return ok(json!({"total_count": total}));
+    }
+    let rows = found.iter().map(|job| {
+        json!({
+            "resource_detail": {},
+            "workspace_id": job.workspace,
+            "resource_id": job.id,
+            "resource_name": job.name,
+            "tags": render_tags(&job.tags),
         })
-        .collect();
-    ok(if with_jobs {
-        json!({"resources": rows, "total_count": total})
-    } else {
-        json!({"total_count": total})
-    })
+    });
+    ok(json!({"resources": rows.collect::<Value>(), "total_count": total}))
 }

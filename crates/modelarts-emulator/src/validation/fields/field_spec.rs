@@ -27,14 +27,17 @@ pub(crate) enum Type {
     /// A number above this one.
     Above(f64),
     Bool,
-    Object,
-    List,
+    /// An object with these members.
+    Object(&'static [FieldSpec]),
+    /// A list with elements of this type.
+    List(&'static Type),
     /// A list of at most this many elements.
-    AtMost(usize),
+    AtMost(usize, &'static Type),
     /// A list of exactly this many elements.
-    Exactly(usize),
-    /// An object of texts: the most members, and the most characters of names and of values.
-    Texts(usize, usize, usize),
+    Exactly(usize, &'static Type),
+    /// An object of texts: the most members, the most characters of names and of values, and the
+    /// members that are in the table.
+    Texts(usize, usize, usize, &'static [FieldSpec]),
     /// Any JSON.
     Any,
 }
@@ -66,5 +69,43 @@ pub(crate) enum Handling {
     Refused,
 }
 
-/// A line of the table: path, type, need, handling. `[]` stands for each element of a list.
-pub(crate) type FieldSpec = (&'static str, Type, Need, Handling);
+impl Handling {
+    /// True if responses have such fields.
+    pub(super) const fn is_shown(self) -> bool {
+        matches!(self, Self::Acted | Self::Echoed | Self::Stored)
+    }
+}
+
+/// A line of the table: the names of one or more members, their need, handling and type.
+pub(crate) type FieldSpec = (&'static [&'static str], Need, Handling, Type);
+
+impl Type {
+    /// The members in the table.
+    pub(crate) const fn members(&self) -> &'static [FieldSpec] {
+        match self {
+            Self::Object(members) | Self::Texts(_, _, _, members) => members,
+            _ => &[],
+        }
+    }
+
+    /// The handling and the type of a member.
+    pub(super) fn member(&self, name: &str) -> Option<(Handling, &'static Self)> {
+        let line = self.members().iter().find(|line| line.0.contains(&name))?;
+        Some((line.2, &line.3))
+    }
+
+    /// The type of the elements of a list.
+    pub(crate) const fn element(&self) -> Option<&'static Self> {
+        match self {
+            Self::List(element) | Self::AtMost(_, element) | Self::Exactly(_, element) => {
+                Some(element)
+            }
+            _ => None,
+        }
+    }
+
+    /// True if members that are not in the table are part of the value.
+    pub(super) const fn is_free(&self) -> bool {
+        matches!(self, Self::Any | Self::Texts(..))
+    }
+}

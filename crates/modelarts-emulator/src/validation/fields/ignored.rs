@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     validation::fields::{
-        field_spec::{FieldSpec, Handling},
-        field_tree::{CREATION, Node},
+        CREATION,
+        field_spec::{Handling, Type},
     },
 };
 
@@ -24,28 +24,28 @@ const ELLIPSIS: &str = "...";
 /// Bytes of a path that are encoded in the header's list.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%');
 
-/// The paths of fields whose values would have an effect on the service and have none here:
-/// documented fields, and fields that no document has in a creation.
+/// The paths of fields whose values would have an effect on the service and have none here, each
+/// with `true` if it is documented. Undocumented ones are those that no document has in a request.
+type IgnoredPaths = BTreeMap<String, bool>;
+
+/// The ignored paths of a creation.
 pub(crate) fn ignored_paths(body: &Value) -> BTreeSet<String> {
-    paths(body).into_keys().collect()
+    paths_of_creation(body).into_keys().collect()
 }
 
-/// The header with these paths.
+/// The header with the ignored paths of a creation.
 pub(crate) fn ignored_header(body: &Value) -> Option<HeaderValue> {
     header(&ignored_paths(body))
 }
 
-/// The header for another body, whose table is `lines`. A strict emulator refuses documented
-/// fields.
+/// The header for another body. A strict emulator refuses documented fields.
 pub(crate) fn ignored_header_of(
-    lines: &'static [FieldSpec],
+    kind: &Type,
     body: &Value,
     strict: bool,
 ) -> Result<Option<HeaderValue>, ApiError> {
-    let mut paths = BTreeMap::new();
-    visit_ignored(&Node::of(lines), body, "", &mut |path, documented| {
-        paths.insert(path, documented);
-    });
+    let mut paths = IgnoredPaths::new();
+    add_ignored(kind, body, "", &mut paths);
     if strict {
         refuse_documented(&paths)?;
     }
@@ -55,16 +55,13 @@ pub(crate) fn ignored_header_of(
 /// Fields of `spec` without an effect beside `tasks`, whose elements have their own.
 const REPLACED_BY_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log_export_path"];
 
-/// The path of each ignored field, with `true` if it is documented.
-fn paths(body: &Value) -> BTreeMap<String, bool> {
-    let mut paths = BTreeMap::new();
-    visit_ignored(&CREATION, body, "", &mut |path, documented| {
-        paths.insert(path, documented);
-    });
-    if body.get("tasks").is_some_and(|tasks| !is_empty(tasks)) {
+fn paths_of_creation(body: &Value) -> IgnoredPaths {
+    let mut paths = IgnoredPaths::new();
+    add_ignored(&CREATION, body, "", &mut paths);
+    let asks = |pointer: &str| body.pointer(pointer).is_some_and(|value| !is_empty(value));
+    if asks("/tasks") {
         for field in REPLACED_BY_TASKS {
-            let given = body.pointer(&format!("/{}", field.replace('.', "/")));
-            if given.is_some_and(|value| !is_empty(value)) {
+            if asks(&format!("/{}", field.replace('.', "/"))) {
                 paths.retain(|path, _| !path.starts_with(field));
                 paths.insert(field.to_owned(), true);
             }
@@ -87,10 +84,10 @@ pub(crate) fn unused_entry(body: &Value) -> Option<&'static str> {
 
 /// Refuses documented fields without an effect, with 501.
 pub(crate) fn refuse_ignored(body: &Value) -> Result<(), ApiError> {
-    refuse_documented(&paths(body))
+    refuse_documented(&paths_of_creation(body))
 }
 
-fn refuse_documented(paths: &BTreeMap<String, bool>) -> Result<(), ApiError> {
+fn refuse_documented(paths: &IgnoredPaths) -> Result<(), ApiError> {
     let documented = paths.iter().filter(|(_, documented)| **documented);
     let paths: Vec<&str> = documented.map(|(path, _)| path.as_str()).collect();
     if paths.is_empty() {
@@ -102,43 +99,57 @@ fn refuse_documented(paths: &BTreeMap<String, bool>) -> Result<(), ApiError> {
     )))
 }
 
-/// Reports the path of each ignored field, with `true` if it is documented.
-fn visit_ignored(node: &Node, value: &Value, path: &str, report: &mut impl FnMut(String, bool)) {
-    let mut visit = |name: &str, path: String, value: &Value| {
-        let below = node.below.get(name);
-        if is_empty(value) || below.is_none() && node.is_free() {
-            return;
-        }
-        match below.map(|node| (node, node.handling())) {
-            None => report(path, false),
-            Some((node, _)) if node.has_no_effect(value) => report(path, true),
-            Some((node, Handling::Stored | Handling::Unshown)) => {
-                if node.line.is_none_or(|line| asks_for_more(line, value)) {
-                    report(path, true);
-                }
-            }
-            Some((node, Handling::Acted | Handling::Echoed)) => {
-                visit_ignored(node, value, &path, report)
-            }
-            Some((_, Handling::Silent | Handling::ReadOnly | Handling::Refused)) => {}
-        }
-    };
+/// Adds the ignored paths of a value of this type, which is at `path`.
+fn add_ignored(kind: &Type, value: &Value, path: &str, paths: &mut IgnoredPaths) {
     match value {
         Value::Object(members) => {
-            for (name, member) in members {
+            for (name, value) in members.iter().filter(|(_, value)| !is_empty(value)) {
                 let path = match path {
                     "" => name.clone(),
                     path => format!("{path}.{name}"),
                 };
-                visit(name, path, member);
+                match kind.member(name) {
+                    None if kind.is_free() => {}
+                    None => {
+                        paths.insert(path, false);
+                    }
+                    Some((handling, kind)) if is_ignored(handling, kind, &path, value) => {
+                        paths.insert(path, true);
+                    }
+                    Some((Handling::Acted | Handling::Echoed, kind)) => {
+                        add_ignored(kind, value, &path, paths);
+                    }
+                    Some(_) => {}
+                }
             }
         }
         Value::Array(items) => {
-            for item in items {
-                visit("[]", format!("{path}[]"), item);
+            let path = format!("{path}[]");
+            for item in items.iter().filter(|item| !is_empty(item)) {
+                match kind.element() {
+                    Some(element) => add_ignored(element, item, &path, paths),
+                    None if kind.is_free() => {}
+                    None => {
+                        paths.insert(path.clone(), false);
+                    }
+                }
             }
         }
         _ => {}
+    }
+}
+
+/// True unless the value has its effect, or is the documented default, which needs none.
+fn is_ignored(handling: Handling, kind: &Type, path: &str, value: &Value) -> bool {
+    match (handling, kind) {
+        (_, Type::Open(known)) if !known.iter().any(|known| value == known) => true,
+        (Handling::Stored | Handling::Unshown, _) => match (path, value.as_str()) {
+            ("spec.runtime_type", Some(text)) => text != "production",
+            ("metadata.annotations.job_template", Some(text)) => text != "Template DL",
+            (path, Some(text)) if path.starts_with("metadata.annotations.") => text != "false",
+            _ => *value != false,
+        },
+        _ => false,
     }
 }
 
@@ -153,16 +164,6 @@ pub(crate) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// True unless the value is the documented default, which needs no effect.
-fn asks_for_more(line: &FieldSpec, value: &Value) -> bool {
-    match (line.0, value.as_str()) {
-        ("spec.runtime_type", Some(text)) => text != "production",
-        ("metadata.annotations.job_template", Some(text)) => text != "Template DL",
-        (path, Some(text)) if path.starts_with("metadata.annotations.") => text != "false",
-        _ => *value != false,
-    }
-}
-
 /// The paths for the header, separated by commas. If they are too long, the last is `...`.
 pub(super) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
     let mut list = String::new();
@@ -170,14 +171,12 @@ pub(super) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
         let path = utf8_percent_encode(path, ENCODED).to_string();
         let comma = if list.is_empty() { "" } else { "," };
         if list.len() + 1 + path.len() + 1 + ELLIPSIS.len() > MAX_HEADER_LENGTH {
-            list.push_str(comma);
-            list.push_str(ELLIPSIS);
+            list = list + comma + ELLIPSIS;
             break;
         }
-        list.push_str(comma);
-        list.push_str(&path);
+        list = list + comma + &path;
     }
-    (!list.is_empty())
-        .then(|| HeaderValue::try_from(list).ok())
-        .flatten()
+    HeaderValue::try_from(list)
+        .ok()
+        .filter(|list| !list.is_empty())
 }

@@ -1,264 +1,367 @@
-//! Table of the fields of CreateTrainingJob, with types, limits and handling. Those of `tasks` and
-//! of models are in [`tasks_and_models`], the form of a line is in [`field_spec`], [`ignored`]
-//! names the fields without an effect, and [`visible`] those that responses return; both read the
-//! table as a [`field_tree`].
+//! Table of the fields of CreateTrainingJob, with types, limits and handling. The form of a line is
+//! in [`field_spec`], [`ignored`] names the fields without an effect, and [`visible`] those that
+//! responses return.
 //!
 //! A field that breaks its line is refused with `ModelArts.2788` and its name. A test compares the
 //! table with the description: it has all fields, and refuses no value that the description allows,
-//! except in the lines named in that test. FIELDS.md is generated from the last column.
+//! except in the lines named in that test. FIELDS.md is generated from the third column.
 
 pub(crate) mod field_spec;
-mod field_tree;
 pub(crate) mod ignored;
-mod tasks_and_models;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 pub(crate) mod visible;
 
-use crate::validation::fields::{
-    field_spec::{
-        FieldSpec,
-        Handling::{Acted, Echoed, ReadOnly, Refused, Silent, Stored, Unshown},
-        Need::{Optional, Required},
-        Type::{
-            self, Above, Any, Between, Bool, Decimal, Exactly, Known, List, Name, Number, Object,
-            OneOf, Open, Plain, Text, Texts, UpTo,
-        },
+use crate::validation::fields::field_spec::{
+    Handling::{Acted, Echoed, ReadOnly, Refused, Silent, Stored, Unshown},
+    Need::{Optional, Required},
+    Type::{
+        self, Above, Any, AtMost, Between, Bool, Decimal, Exactly, Known, List, Name, Number,
+        Object, OneOf, Open, Plain, Text, Texts, UpTo,
     },
-    tasks_and_models::TASKS_AND_MODELS,
 };
 
 const MANY: usize = usize::MAX;
 /// Any 32-bit number, the type in the description.
 const INTEGER: Type = Number(i32::MIN as i64, i32::MAX as i64);
-/// Comparisons in a condition on nodes.
-const OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
+const PARAMETER_TYPES: &[&str] = &["String", "Integer", "Float", "Boolean"];
+const OBS_URL: Type = Object(&[(&["obs_url"], Required, Acted, Text)]);
 
-/// All lines of the table.
-pub(crate) fn field_specs() -> impl Iterator<Item = &'static FieldSpec> {
-    FIELDS.iter().chain(TASKS_AND_MODELS)
-}
+const OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
+/// A condition on nodes, with a list of comparisons in each member.
+#[rustfmt::skip]
+const TERM: Type = Object(&[
+    (&["matchExpressions", "matchFields"], Optional, Stored, List(&Object(&[
+        (&["key"], Required, Stored, Text),
+        (&["operator"], Required, Stored, OneOf(OPERATORS)),
+        (&["values"], Optional, Stored, List(&Text)),
+    ]))),
+]);
 
 #[rustfmt::skip]
-const FIELDS: &[FieldSpec] = &[
-    ("kind", Text, Required, Acted),
-    ("metadata", Object, Required, Acted),
-    ("metadata.name", Name, Required, Acted),
-    ("metadata.description", UpTo(256), Optional, Echoed),
-    ("metadata.workspace_id", Text, Optional, Acted),
-    ("metadata.annotations", Texts(MANY, MANY, MANY), Optional, Acted),
-    ("metadata.annotations.fault-tolerance/pod-retry-num", Text, Optional, Stored),
-    ("metadata.annotations.fault-tolerance/hccl_op_retry", Text, Optional, Stored),
-    ("metadata.annotations.job_template", Text, Optional, Stored),
-    ("metadata.annotations.jupyter-lab/enable", Text, Optional, Stored),
-    ("metadata.annotations.mindstudio-insight/enable", Text, Optional, Stored),
-    ("metadata.annotations.performance_diagnosis_enabled", Text, Optional, Stored),
-    ("metadata.annotations.record/code-dir", Text, Optional, Stored),
-    ("metadata.annotations.tensorboard/enable", Text, Optional, Stored),
-    ("metadata.training_experiment_reference", Object, Optional, Echoed),
-    ("metadata.training_experiment_reference.id", Text, Optional, Acted),
-    ("metadata.training_experiment_reference.name", UpTo(64), Optional, Echoed),
-    ("metadata.training_experiment_reference.description", UpTo(256), Optional, Silent),
-    ("metadata.id", Any, Optional, ReadOnly),
-    ("metadata.create_time", Any, Optional, ReadOnly),
-    ("metadata.user_name", Any, Optional, ReadOnly),
-    ("status", Any, Optional, ReadOnly),
+const TASK_DATASET: Type = Object(&[
+    (&["id"], Required, Refused, Text),
+    (&["version_id", "obs_url", "service_type", "name"], Optional, Refused, Text),
+    (&["dataset_proportion"], Optional, Refused, Number(1, 100)),
+]);
 
-    ("algorithm", Object, Optional, Acted),
-    ("algorithm.id", Text, Optional, Acted),
-    ("algorithm.name", Text, Optional, Echoed),
-    ("algorithm.subscription_id", Text, Optional, Acted),
-    ("algorithm.item_version_id", Text, Optional, Acted),
-    ("algorithm.code_dir", Text, Optional, Acted),
-    ("algorithm.boot_file", Text, Optional, Acted),
-    ("algorithm.command", Text, Optional, Acted),
-    ("algorithm.local_code_dir", Text, Optional, Acted),
-    ("algorithm.working_dir", Text, Optional, Acted),
-    ("algorithm.autosearch_config_path", Text, Optional, Stored),
-    ("algorithm.autosearch_framework_path", Text, Optional, Stored),
-    ("algorithm.engine", Object, Optional, Acted),
-    ("algorithm.engine.engine_id", Text, Optional, Acted),
-    ("algorithm.engine.engine_name", Text, Optional, Acted),
-    ("algorithm.engine.engine_version", Text, Optional, Acted),
-    ("algorithm.engine.image_url", Text, Optional, Acted),
-    ("algorithm.engine.image_repo_id", Text, Optional, Stored),
-    ("algorithm.engine.install_sys_packages", Bool, Optional, Stored),
-    ("algorithm.engine.run_user", Any, Optional, Stored),
-    ("algorithm.parameters", List, Optional, Acted),
-    ("algorithm.parameters[]", Object, Required, Acted),
-    ("algorithm.parameters[].name", Name, Required, Acted),
-    ("algorithm.parameters[].value", Text, Optional, Acted),
-    ("algorithm.parameters[].description", Text, Optional, Echoed),
-    ("algorithm.parameters[].constraint", Object, Optional, Acted),
-    ("algorithm.parameters[].constraint.type", Text, Optional, Acted),
-    ("algorithm.parameters[].constraint.editable", Bool, Optional, Echoed),
-    ("algorithm.parameters[].constraint.required", Bool, Optional, Acted),
-    ("algorithm.parameters[].constraint.sensitive", Bool, Optional, Echoed),
-    ("algorithm.parameters[].constraint.valid_type", Open(&["Choice", "Range", "None"]), Optional, Acted),
-    ("algorithm.parameters[].constraint.valid_range", List, Optional, Acted),
-    ("algorithm.parameters[].constraint.valid_range[]", Text, Required, Acted),
-    ("algorithm.parameters[].i18n_description", Object, Optional, Echoed),
-    ("algorithm.parameters[].i18n_description.language", OneOf(&["zh-cn", "en-us"]), Optional, Echoed),
-    ("algorithm.parameters[].i18n_description.description", Text, Optional, Echoed),
-    ("algorithm.policies", Object, Optional, Acted),
-    ("algorithm.policies.auto_search", Object, Optional, Acted),
-    ("algorithm.policies.auto_search.skip_search_params", Text, Optional, Acted),
-    ("algorithm.policies.auto_search.reward_attrs", List, Optional, Acted),
-    ("algorithm.policies.auto_search.reward_attrs[]", Object, Required, Acted),
-    ("algorithm.policies.auto_search.reward_attrs[].name", Text, Optional, Acted),
-    ("algorithm.policies.auto_search.reward_attrs[].mode", Known(&["max", "min"]), Optional, Acted),
-    ("algorithm.policies.auto_search.reward_attrs[].regex", Text, Optional, Acted),
-    ("algorithm.policies.auto_search.search_params", List, Optional, Acted),
-    ("algorithm.policies.auto_search.search_params[]", Object, Required, Acted),
-    ("algorithm.policies.auto_search.search_params[].name", Name, Required, Acted),
-    ("algorithm.policies.auto_search.search_params[].param_type", Known(&["continuous", "discrete"]), Optional, Acted),
-    ("algorithm.policies.auto_search.search_params[].lower_bound", Text, Optional, Acted),
-    ("algorithm.policies.auto_search.search_params[].upper_bound", Text, Optional, Acted),
-    ("algorithm.policies.auto_search.search_params[].discrete_points_num", Text, Optional, Acted),
-    ("algorithm.policies.auto_search.search_params[].discrete_values", List, Optional, Acted),
-    ("algorithm.policies.auto_search.search_params[].discrete_values[]", Text, Required, Acted),
-    ("algorithm.policies.auto_search.algo_configs", List, Optional, Acted),
-    ("algorithm.policies.auto_search.algo_configs[]", Object, Required, Acted),
-    ("algorithm.policies.auto_search.algo_configs[].name", Text, Required, Acted),
-    ("algorithm.policies.auto_search.algo_configs[].params", List, Optional, Acted),
-    ("algorithm.policies.auto_search.algo_configs[].params[]", Object, Required, Acted),
-    ("algorithm.policies.auto_search.algo_configs[].params[].key", Text, Optional, Acted),
-    ("algorithm.policies.auto_search.algo_configs[].params[].value", Text, Optional, Acted),
-    ("algorithm.policies.auto_search.algo_configs[].params[].type", Text, Optional, Acted),
-    ("algorithm.inputs", List, Optional, Acted),
-    ("algorithm.inputs[]", Object, Required, Acted),
-    ("algorithm.inputs[].name", Name, Optional, Acted),
-    ("algorithm.inputs[].description", Text, Optional, Echoed),
-    ("algorithm.inputs[].local_dir", Text, Optional, Acted),
-    ("algorithm.inputs[].access_method", Open(&["parameter", "env"]), Optional, Acted),
-    ("algorithm.inputs[].remote", Object, Required, Acted),
-    ("algorithm.inputs[].remote.obs", Object, Optional, Acted),
-    ("algorithm.inputs[].remote.obs.obs_url", Text, Required, Acted),
-    ("algorithm.inputs[].remote.dataset", Object, Optional, Acted),
-    ("algorithm.inputs[].remote.dataset.id", Text, Required, Acted),
-    ("algorithm.inputs[].remote.dataset.version_id", Text, Optional, Acted),
-    ("algorithm.inputs[].remote.dataset.service_type", Text, Optional, Acted),
-    ("algorithm.inputs[].remote.dataset.name", Text, Optional, Echoed),
-    ("algorithm.inputs[].remote.dataset.dataset_proportion", Number(1, 100), Optional, Unshown),
-    ("algorithm.inputs[].remote.dataset.obs_url", Any, Optional, ReadOnly),
-    ("algorithm.inputs[].remote_constraint", List, Optional, Stored),
-    ("algorithm.inputs[].remote_constraint[]", Object, Required, Stored),
-    ("algorithm.inputs[].remote_constraint[].data_type", Text, Optional, Stored),
-    ("algorithm.inputs[].remote_constraint[].attributes", Any, Optional, Stored),
-    ("algorithm.outputs", List, Optional, Acted),
-    ("algorithm.outputs[]", Object, Required, Acted),
-    ("algorithm.outputs[].name", Name, Required, Acted),
-    ("algorithm.outputs[].description", Text, Optional, Echoed),
-    ("algorithm.outputs[].local_dir", Text, Optional, Acted),
-    ("algorithm.outputs[].access_method", Open(&["parameter", "env"]), Optional, Acted),
-    ("algorithm.outputs[].prefetch_to_local", Bool, Optional, Acted),
-    ("algorithm.outputs[].mode", Open(&["upload_periodically"]), Optional, Acted),
-    ("algorithm.outputs[].period", Any, Optional, Acted),
-    ("algorithm.outputs[].remote", Object, Required, Acted),
-    ("algorithm.outputs[].remote.obs", Object, Optional, Acted),
-    ("algorithm.outputs[].remote.obs.obs_url", Text, Required, Acted),
-    ("algorithm.outputs[].remote.modelarts_hosted", Any, Optional, Refused),
-    ("algorithm.environments", Texts(100, 8192, 4096), Optional, Acted),
-    ("algorithm.summary", Object, Optional, Stored),
-    ("algorithm.summary.log_type", Text, Optional, Stored),
-    ("algorithm.summary.log_dir", Object, Optional, Stored),
-    ("algorithm.summary.log_dir.pfs", Object, Required, Stored),
-    ("algorithm.summary.log_dir.pfs.pfs_path", Text, Required, Stored),
-    ("algorithm.summary.data_sources", List, Optional, Stored),
-    ("algorithm.summary.data_sources[]", Object, Required, Stored),
-    ("algorithm.summary.data_sources[].job", Object, Required, Stored),
-    ("algorithm.summary.data_sources[].job.job_id", Text, Required, Stored),
-    ("algorithm.summary.data_sources[].nfs", Object, Optional, Unshown),
-    ("algorithm.summary.data_sources[].nfs.nfs_path", Text, Required, Unshown),
+#[rustfmt::skip]
+const TASK_ENGINE: Type = Object(&[
+    (&["engine_id", "engine_name", "engine_version", "image_url"], Optional, Acted, Text),
+    (&["run_user"], Optional, Stored, Text),
+]);
 
-    ("spec", Object, Optional, Acted),
-    ("spec.resource", Object, Optional, Acted),
-    ("spec.resource.flavor_id", Text, Optional, Acted),
-    ("spec.resource.pool_id", Text, Optional, Acted),
-    ("spec.resource.node_count", Number(1, i64::MAX), Optional, Acted),
-    ("spec.resource.pool_group_id", Text, Optional, Stored),
-    ("spec.resource.main_container_customized_flavor", Object, Optional, Stored),
-    ("spec.resource.main_container_customized_flavor.cpu_core_num", Above(0.0), Optional, Stored),
-    ("spec.resource.main_container_customized_flavor.mem_size", Above(0.0), Optional, Stored),
-    ("spec.resource.main_container_customized_flavor.accelerator_num", Decimal(0.0, f64::MAX), Optional, Stored),
-    ("spec.resource.flavor_name", Any, Optional, ReadOnly),
-    ("spec.resource.flavor_detail", Any, Optional, ReadOnly),
-    ("spec.volumes", List, Optional, Acted),
-    ("spec.volumes[]", Object, Required, Acted),
-    ("spec.volumes[].nfs", Object, Optional, Acted),
-    ("spec.volumes[].nfs.nfs_server_path", Text, Optional, Acted),
-    ("spec.volumes[].nfs.local_path", Text, Optional, Acted),
-    ("spec.volumes[].nfs.read_only", Bool, Optional, Stored),
-    ("spec.volumes[].pfs", Object, Optional, Acted),
-    ("spec.volumes[].pfs.pfs_path", Text, Optional, Acted),
-    ("spec.volumes[].pfs.local_path", Text, Optional, Acted),
-    ("spec.volumes[].obs", Object, Optional, Acted),
-    ("spec.volumes[].obs.obs_path", Text, Optional, Acted),
-    ("spec.volumes[].obs.local_path", Text, Optional, Acted),
-    ("spec.log_export_path", Object, Optional, Acted),
-    ("spec.log_export_path.obs_url", Text, Optional, Acted),
-    ("spec.log_export_path.host_path", Text, Optional, Stored),
-    ("spec.auto_stop", Object, Optional, Acted),
-    ("spec.auto_stop.time_unit", Known(&["HOURS"]), Required, Acted),
-    ("spec.auto_stop.duration", Number(1, 72), Required, Acted),
-    ("spec.schedule_policy", Object, Optional, Acted),
-    ("spec.schedule_policy.priority", Number(0, i64::MAX), Optional, Acted),
-    ("spec.schedule_policy.preemptible", Bool, Optional, Acted),
-    ("spec.schedule_policy.required_affinity", Object, Optional, Stored),
-    ("spec.schedule_policy.required_affinity.affinity_type", Text, Optional, Stored),
-    ("spec.schedule_policy.required_affinity.affinity_group_size", Number(1, i64::MAX), Optional, Stored),
-    ("spec.schedule_policy.required_affinity.affinity_group_level", Text, Optional, Stored),
-    ("spec.schedule_policy.required_affinity.job_level", Text, Optional, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity", Object, Optional, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms", List, Required, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[]", Object, Required, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchExpressions", List, Optional, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchExpressions[]", Object, Required, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchExpressions[].key", Text, Required, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchExpressions[].operator", OneOf(OPERATORS), Required, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchExpressions[].values", List, Optional, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchExpressions[].values[]", Text, Required, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchFields", List, Optional, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchFields[]", Object, Required, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchFields[].key", Text, Required, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchFields[].operator", OneOf(OPERATORS), Required, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchFields[].values", List, Optional, Stored),
-    ("spec.schedule_policy.required_affinity.node_affinity.nodeSelectorTerms[].matchFields[].values[]", Text, Required, Stored),
-    ("spec.schedule_policy.preferred_affinity", Object, Optional, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity", List, Optional, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[]", Object, Required, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].weight", Number(0, 100), Optional, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference", Object, Optional, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchExpressions", List, Optional, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchExpressions[]", Object, Required, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchExpressions[].key", Text, Required, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchExpressions[].operator", OneOf(OPERATORS), Required, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchExpressions[].values", List, Optional, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchExpressions[].values[]", Text, Required, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchFields", List, Optional, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchFields[]", Object, Required, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchFields[].key", Text, Required, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchFields[].operator", OneOf(OPERATORS), Required, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchFields[].values", List, Optional, Stored),
-    ("spec.schedule_policy.preferred_affinity.node_affinity[].preference.matchFields[].values[]", Text, Required, Stored),
-    ("spec.notification", Object, Optional, Stored),
-    ("spec.notification.topic_urn", Text, Optional, Stored),
-    ("spec.notification.events", List, Optional, Stored),
-    ("spec.notification.events[]", Text, Required, Stored),
-    ("spec.custom_metrics", List, Optional, Stored),
-    ("spec.custom_metrics[]", Object, Required, Stored),
-    ("spec.custom_metrics[].metrics_url", Text, Optional, Stored),
-    ("spec.custom_metrics[].metrics_port", INTEGER, Optional, Stored),
-    ("spec.custom_metrics[].exec", Object, Optional, Stored),
-    ("spec.custom_metrics[].exec.command", Exactly(2), Optional, Stored),
-    ("spec.custom_metrics[].exec.command[]", Plain(256), Required, Stored),
-    ("spec.custom_metrics[].http_get", Object, Optional, Stored),
-    ("spec.custom_metrics[].http_get.path", Between(2, 128), Optional, Stored),
-    ("spec.custom_metrics[].http_get.port", Number(10_001, 20_000), Optional, Stored),
-    ("spec.runtime_type", Text, Optional, Stored),
-
-    ("endpoints", Object, Optional, Stored),
-    ("endpoints.ssh", Object, Optional, Stored),
-    ("endpoints.ssh.key_pair_names", List, Optional, Stored),
-    ("endpoints.ssh.key_pair_names[]", Text, Required, Stored),
-];
+/// The body of a creation.
+#[rustfmt::skip]
+pub(crate) static CREATION: Type = Object(&[
+    (&["kind"], Required, Acted, Text),
+    (&["metadata"], Required, Acted, Object(&[
+        (&["name"], Required, Acted, Name),
+        (&["description"], Optional, Echoed, UpTo(256)),
+        (&["workspace_id"], Optional, Acted, Text),
+        (&["annotations"], Optional, Acted, Texts(MANY, MANY, MANY, &[
+            (&[
+                "fault-tolerance/pod-retry-num", "fault-tolerance/hccl_op_retry", "job_template",
+                "jupyter-lab/enable", "mindstudio-insight/enable",
+                "performance_diagnosis_enabled", "record/code-dir", "tensorboard/enable",
+            ], Optional, Stored, Text),
+        ])),
+        (&["training_experiment_reference"], Optional, Echoed, Object(&[
+            (&["id"], Optional, Acted, Text),
+            (&["name"], Optional, Echoed, UpTo(64)),
+            (&["description"], Optional, Silent, UpTo(256)),
+        ])),
+        (&["id", "create_time", "user_name"], Optional, ReadOnly, Any),
+    ])),
+    (&["status"], Optional, ReadOnly, Any),
+    (&["algorithm"], Optional, Acted, Object(&[
+        (&["id"], Optional, Acted, Text),
+        (&["name"], Optional, Echoed, Text),
+        (&[
+            "subscription_id", "item_version_id", "code_dir", "boot_file", "command",
+            "local_code_dir", "working_dir",
+        ], Optional, Acted, Text),
+        (&["autosearch_config_path", "autosearch_framework_path"], Optional, Stored, Text),
+        (&["engine"], Optional, Acted, Object(&[
+            (&["engine_id", "engine_name", "engine_version", "image_url"], Optional, Acted, Text),
+            (&["image_repo_id"], Optional, Stored, Text),
+            (&["install_sys_packages"], Optional, Stored, Bool),
+            (&["run_user"], Optional, Stored, Any),
+        ])),
+        (&["parameters"], Optional, Acted, List(&Object(&[
+            (&["name"], Required, Acted, Name),
+            (&["value"], Optional, Acted, Text),
+            (&["description"], Optional, Echoed, Text),
+            (&["constraint"], Optional, Acted, Object(&[
+                (&["type"], Optional, Acted, Text),
+                (&["editable"], Optional, Echoed, Bool),
+                (&["required"], Optional, Acted, Bool),
+                (&["sensitive"], Optional, Echoed, Bool),
+                (&["valid_type"], Optional, Acted, Open(&["Choice", "Range", "None"])),
+                (&["valid_range"], Optional, Acted, List(&Text)),
+            ])),
+            (&["i18n_description"], Optional, Echoed, Object(&[
+                (&["language"], Optional, Echoed, OneOf(&["zh-cn", "en-us"])),
+                (&["description"], Optional, Echoed, Text),
+            ])),
+        ]))),
+        (&["policies"], Optional, Acted, Object(&[
+            (&["auto_search"], Optional, Acted, Object(&[
+                (&["skip_search_params"], Optional, Acted, Text),
+                (&["reward_attrs"], Optional, Acted, List(&Object(&[
+                    (&["name"], Optional, Acted, Text),
+                    (&["mode"], Optional, Acted, Known(&["max", "min"])),
+                    (&["regex"], Optional, Acted, Text),
+                ]))),
+                (&["search_params"], Optional, Acted, List(&Object(&[
+                    (&["name"], Required, Acted, Name),
+                    (&["param_type"], Optional, Acted, Known(&["continuous", "discrete"])),
+                    (&[
+                        "lower_bound", "upper_bound", "discrete_points_num",
+                    ], Optional, Acted, Text),
+                    (&["discrete_values"], Optional, Acted, List(&Text)),
+                ]))),
+                (&["algo_configs"], Optional, Acted, List(&Object(&[
+                    (&["name"], Required, Acted, Text),
+                    (&["params"], Optional, Acted, List(&Object(&[
+                        (&["key", "value", "type"], Optional, Acted, Text),
+                    ]))),
+                ]))),
+            ])),
+        ])),
+        (&["inputs"], Optional, Acted, List(&Object(&[
+            (&["name"], Optional, Acted, Name),
+            (&["description"], Optional, Echoed, Text),
+            (&["local_dir"], Optional, Acted, Text),
+            (&["access_method"], Optional, Acted, Open(&["parameter", "env"])),
+            (&["remote"], Required, Acted, Object(&[
+                (&["obs"], Optional, Acted, OBS_URL),
+                (&["dataset"], Optional, Acted, Object(&[
+                    (&["id"], Required, Acted, Text),
+                    (&["version_id", "service_type"], Optional, Acted, Text),
+                    (&["name"], Optional, Echoed, Text),
+                    (&["dataset_proportion"], Optional, Unshown, Number(1, 100)),
+                    (&["obs_url"], Optional, ReadOnly, Any),
+                ])),
+            ])),
+            (&["remote_constraint"], Optional, Stored, List(&Object(&[
+                (&["data_type"], Optional, Stored, Text),
+                (&["attributes"], Optional, Stored, Any),
+            ]))),
+        ]))),
+        (&["outputs"], Optional, Acted, List(&Object(&[
+            (&["name"], Required, Acted, Name),
+            (&["description"], Optional, Echoed, Text),
+            (&["local_dir"], Optional, Acted, Text),
+            (&["access_method"], Optional, Acted, Open(&["parameter", "env"])),
+            (&["prefetch_to_local"], Optional, Acted, Bool),
+            (&["mode"], Optional, Acted, Open(&["upload_periodically"])),
+            (&["period"], Optional, Acted, Any),
+            (&["remote"], Required, Acted, Object(&[
+                (&["obs"], Optional, Acted, OBS_URL),
+                (&["modelarts_hosted"], Optional, Refused, Any),
+            ])),
+        ]))),
+        (&["environments"], Optional, Acted, Texts(100, 8192, 4096, &[])),
+        (&["summary"], Optional, Stored, Object(&[
+            (&["log_type"], Optional, Stored, Text),
+            (&["log_dir"], Optional, Stored, Object(&[
+                (&["pfs"], Required, Stored, Object(&[(&["pfs_path"], Required, Stored, Text)])),
+            ])),
+            (&["data_sources"], Optional, Stored, List(&Object(&[
+                (&["job"], Required, Stored, Object(&[(&["job_id"], Required, Stored, Text)])),
+                (&["nfs"], Optional, Unshown, Object(&[(&["nfs_path"], Required, Unshown, Text)])),
+            ]))),
+        ])),
+    ])),
+    (&["spec"], Optional, Acted, Object(&[
+        (&["resource"], Optional, Acted, Object(&[
+            (&["flavor_id", "pool_id"], Optional, Acted, Text),
+            (&["node_count"], Optional, Acted, Number(1, i64::MAX)),
+            (&["pool_group_id"], Optional, Stored, Text),
+            (&["main_container_customized_flavor"], Optional, Stored, Object(&[
+                (&["cpu_core_num", "mem_size"], Optional, Stored, Above(0.0)),
+                (&["accelerator_num"], Optional, Stored, Decimal(0.0, f64::MAX)),
+            ])),
+            (&["flavor_name", "flavor_detail"], Optional, ReadOnly, Any),
+        ])),
+        (&["volumes"], Optional, Acted, List(&Object(&[
+            (&["nfs"], Optional, Acted, Object(&[
+                (&["nfs_server_path", "local_path"], Optional, Acted, Text),
+                (&["read_only"], Optional, Stored, Bool),
+            ])),
+            (&["pfs"], Optional, Acted, Object(&[
+                (&["pfs_path", "local_path"], Optional, Acted, Text),
+            ])),
+            (&["obs"], Optional, Acted, Object(&[
+                (&["obs_path", "local_path"], Optional, Acted, Text),
+            ])),
+        ]))),
+        (&["log_export_path"], Optional, Acted, Object(&[
+            (&["obs_url"], Optional, Acted, Text),
+            (&["host_path"], Optional, Stored, Text),
+        ])),
+        (&["auto_stop"], Optional, Acted, Object(&[
+            (&["time_unit"], Required, Acted, Known(&["HOURS"])),
+            (&["duration"], Required, Acted, Number(1, 72)),
+        ])),
+        (&["schedule_policy"], Optional, Acted, Object(&[
+            (&["priority"], Optional, Acted, Number(0, i64::MAX)),
+            (&["preemptible"], Optional, Acted, Bool),
+            (&["required_affinity"], Optional, Stored, Object(&[
+                (&["affinity_type"], Optional, Stored, Text),
+                (&["affinity_group_size"], Optional, Stored, Number(1, i64::MAX)),
+                (&["affinity_group_level", "job_level"], Optional, Stored, Text),
+                (&["node_affinity"], Optional, Stored, Object(&[
+                    (&["nodeSelectorTerms"], Required, Stored, List(&TERM)),
+                ])),
+            ])),
+            (&["preferred_affinity"], Optional, Stored, Object(&[
+                (&["node_affinity"], Optional, Stored, List(&Object(&[
+                    (&["weight"], Optional, Stored, Number(0, 100)),
+                    (&["preference"], Optional, Stored, TERM),
+                ]))),
+            ])),
+        ])),
+        (&["notification"], Optional, Stored, Object(&[
+            (&["topic_urn"], Optional, Stored, Text),
+            (&["events"], Optional, Stored, List(&Text)),
+        ])),
+        (&["custom_metrics"], Optional, Stored, List(&Object(&[
+            (&["metrics_url"], Optional, Stored, Text),
+            (&["metrics_port"], Optional, Stored, INTEGER),
+            (&["exec"], Optional, Stored, Object(&[
+                (&["command"], Optional, Stored, Exactly(2, &Plain(256))),
+            ])),
+            (&["http_get"], Optional, Stored, Object(&[
+                (&["path"], Optional, Stored, Between(2, 128)),
+                (&["port"], Optional, Stored, Number(10_001, 20_000)),
+            ])),
+        ]))),
+        (&["runtime_type"], Optional, Stored, Text),
+        (&["retention"], Optional, Unshown, Object(&[
+            (&["policy"], Optional, Unshown, OneOf(&["enabled", "disabled"])),
+        ])),
+        (&["log_export_config"], Optional, Stored, Object(&[
+            (&["version"], Optional, Stored, Text),
+            (&["rotation_enabled"], Optional, Stored, Bool),
+        ])),
+        (&["output_model"], Optional, Stored, Object(&[
+            (&["obs"], Optional, Stored, Object(&[
+                (&["obs_path"], Required, Stored, Text),
+                (&["local_path"], Optional, Stored, Text),
+            ])),
+        ])),
+        (&["asset_model"], Optional, Stored, Object(&[
+            (&["name"], Required, Stored, Text),
+            (&["code"], Optional, Stored, Text),
+            (&["version"], Required, Stored, Text),
+            (&["desc", "series"], Optional, Stored, Text),
+            (&["type"], Required, Stored, Text),
+            (&["model_desc", "parent_asset_id"], Optional, Unshown, Text),
+        ])),
+        (&["asset_id"], Optional, Unshown, Between(1, 100)),
+        (&["reserved_time"], Optional, Unshown, Object(&[
+            (&["time_unit"], Required, Unshown, Text),
+            (&["duration"], Required, Unshown, Number(1, i64::MAX)),
+        ])),
+    ])),
+    (&["endpoints"], Optional, Stored, Object(&[
+        (&["ssh"], Optional, Stored, Object(&[
+            (&["key_pair_names"], Optional, Stored, List(&Text)),
+        ])),
+    ])),
+    (&["tasks"], Optional, Acted, List(&Object(&[
+        (&["role"], Optional, Acted, Name),
+        (&["algorithm"], Optional, Acted, Object(&[
+            (&["job_config"], Optional, Acted, Object(&[
+                (&["parameters"], Optional, Acted, List(&Object(&[
+                    (&["name", "value"], Optional, Acted, Text),
+                    (&["description"], Optional, Silent, Text),
+                    (&["constraint"], Optional, Acted, Object(&[
+                        (&["type"], Optional, Acted, OneOf(PARAMETER_TYPES)),
+                        (&["editable"], Optional, Silent, Bool),
+                        (&["required"], Optional, Acted, Bool),
+                        (&["sensitive"], Optional, Silent, Bool),
+                        (&["valid_type"], Optional, Acted, Open(&["Choice", "Range", "None"])),
+                        (&["valid_range"], Optional, Acted, List(&Text)),
+                    ])),
+                    (&["i18n_description"], Optional, Silent, Object(&[
+                        (&["language"], Optional, Silent, OneOf(&["zh-cn", "en-us"])),
+                        (&["description"], Optional, Silent, Text),
+                    ])),
+                ]))),
+                (&["inputs"], Optional, Acted, List(&Object(&[
+                    (&["name"], Optional, Acted, Text),
+                    (&["description"], Optional, Silent, Text),
+                    (&["local_dir"], Optional, Acted, Text),
+                    (&["access_method"], Optional, Acted, Open(&["parameter", "env"])),
+                    (&["remote"], Required, Acted, Object(&[
+                        (&["dataset"], Optional, Refused, TASK_DATASET),
+                        (&["obs"], Optional, Acted, OBS_URL),
+                    ])),
+                    (&["remote_constraint"], Optional, Unshown, List(&Object(&[
+                        (&["data_type", "attributes"], Optional, Unshown, Text),
+                    ]))),
+                ]))),
+                (&["outputs"], Optional, Acted, List(&Object(&[
+                    (&["name"], Required, Acted, Text),
+                    (&["description"], Optional, Silent, Text),
+                    (&["local_dir"], Optional, Acted, Text),
+                    (&["access_method"], Optional, Acted, Open(&["parameter", "env"])),
+                    (&["remote"], Required, Acted, Object(&[
+                        (&["obs"], Required, Acted, OBS_URL),
+                    ])),
+                    (&["prefetch_to_local"], Optional, Acted, Bool),
+                ]))),
+                (&["engine"], Optional, Acted, TASK_ENGINE),
+            ])),
+            (&["code_dir", "boot_file", "command"], Optional, Acted, Text),
+            (&["engine"], Optional, Acted, TASK_ENGINE),
+            (&["inputs"], Optional, Acted, List(&Object(&[
+                (&["name"], Required, Acted, Text),
+                (&["description"], Optional, Silent, Text),
+                (&["local_dir"], Optional, Acted, Text),
+                (&["remote"], Required, Acted, Object(&[
+                    (&["dataset"], Optional, Refused, TASK_DATASET),
+                    (&["obs"], Optional, Acted, OBS_URL),
+                ])),
+            ]))),
+            (&["outputs"], Optional, Acted, List(&Object(&[
+                (&["name"], Required, Acted, Text),
+                (&["description"], Optional, Silent, Text),
+                (&["local_dir"], Optional, Acted, Text),
+                (&["remote"], Required, Acted, Object(&[(&["obs"], Required, Acted, OBS_URL)])),
+            ]))),
+            (&["local_code_dir", "working_dir"], Optional, Acted, Text),
+            (&["environments"], Optional, Acted, Texts(MANY, MANY, MANY, &[])),
+        ])),
+        (&["task_resource"], Optional, Acted, Object(&[
+            (&["flavor_id"], Optional, Acted, Text),
+            (&["node_count"], Required, Acted, Number(1, i64::MAX)),
+            (&["pool_id"], Optional, Acted, Text),
+        ])),
+        (&["log_export_path"], Optional, Acted, Object(&[(&["obs_url"], Optional, Acted, Text)])),
+    ]))),
+    (&["train_type"], Optional, Unshown, Text),
+    (&["ftjob_config"], Optional, Stored, Object(&[
+        (&["ft_job_uuid", "ft_train_type", "model_type"], Optional, Stored, UpTo(100)),
+        (&["train_output_path"], Optional, Stored, UpTo(36)),
+        (&["train_process"], Optional, Stored, Decimal(0.0, 1.0)),
+        (&["checkpoint_id"], Optional, Stored, UpTo(100)),
+        (&["task_env"], Optional, Stored, Object(&[
+            (&["envs"], Optional, Stored, AtMost(1000, &Object(&[
+                (&["label"], Optional, Stored, UpTo(1000)),
+                (&["des"], Optional, Stored, Text),
+                (&["env_name", "env_type", "value"], Optional, Stored, UpTo(1000)),
+                (&["modifiable", "displayable"], Optional, Stored, Bool),
+                (&["used_steps"], Optional, Stored, AtMost(100, &UpTo(100))),
+            ]))),
+        ])),
+        (&["checkpoint_config"], Optional, Stored, Object(&[
+            (&["checkpoint_id"], Optional, Stored, UpTo(100)),
+            (&["save_checkpoints_max"], Optional, Stored, Number(-1, 2147483647)),
+            (&["skipped_steps", "restore_training"], Optional, Stored, Number(0, 2147483647)),
+        ])),
+    ])),
+]);

@@ -4,14 +4,46 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
     path::Path,
+    sync::LazyLock,
 };
 
 use serde_json::{Value, json};
 
 use crate::validation::fields::{
-    field_spec::{FieldSpec, Handling, Need, Type},
-    field_specs, ignored, visible,
+    CREATION,
+    field_spec::{Handling, Need, Type},
+    ignored, visible,
 };
+
+/// A line of the table for one field: path, type, need, handling. `[]` stands for each element of a
+/// list.
+type Line = (String, Type, Need, Handling);
+
+/// All lines of the table, for each field alone.
+pub(in crate::validation) fn field_specs() -> impl Iterator<Item = &'static Line> {
+    static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
+        let mut lines = Vec::new();
+        add_lines(&CREATION, "", Handling::Acted, &mut lines);
+        lines
+    });
+    LINES.iter()
+}
+
+fn add_lines(kind: &Type, path: &str, handling: Handling, lines: &mut Vec<Line>) {
+    for (names, need, handling, kind) in kind.members() {
+        for name in *names {
+            let dot = if path.is_empty() { "" } else { "." };
+            let path = format!("{path}{dot}{name}");
+            lines.push((path.clone(), *kind, *need, *handling));
+            add_lines(kind, &path, *handling, lines);
+        }
+    }
+    if let Some(element) = kind.element() {
+        let path = format!("{path}[]");
+        lines.push((path.clone(), *element, Need::Required, handling));
+        add_lines(element, &path, handling, lines);
+    }
+}
 
 /// Lines that are stricter than the description, each with its reason.
 #[rustfmt::skip]
@@ -105,7 +137,7 @@ impl Described {
     }
 
     /// True if a line accepts everything that the description allows.
-    fn is_admitted_by(&self, (_, kind, need, _): &FieldSpec) -> bool {
+    fn is_admitted_by(&self, (_, kind, need, _): &Line) -> bool {
         let is = |name: &str| self.types.contains(name);
         let pattern = |text: &str| self.limits.get("pattern") == Some(&json!(text));
         let values = || self.values.iter().map(String::as_str);
@@ -138,13 +170,13 @@ impl Described {
                     && self.limits.get("exclusiveMinimum") == Some(&json!(true))
             }
             Type::Bool => is("boolean"),
-            Type::Object => is("object"),
-            Type::List => is("array"),
-            Type::AtMost(most) => self.at_most(*most as f64, "maxItems"),
-            Type::Exactly(count) => {
+            Type::Object(_) => is("object"),
+            Type::List(_) => is("array"),
+            Type::AtMost(most, _) => self.at_most(*most as f64, "maxItems"),
+            Type::Exactly(count, _) => {
                 self.at_least(*count as f64, "minItems") && self.at_most(*count as f64, "maxItems")
             }
-            Type::Texts(pairs, name, value) => {
+            Type::Texts(pairs, name, value, _) => {
                 let longest = &self.others.as_ref().unwrap()["maxLength"];
                 (*pairs == usize::MAX || self.at_most(*pairs as f64, "maxProperties"))
                     && *name == usize::MAX
@@ -191,7 +223,7 @@ fn the_table_has_all_fields_and_refuses_no_more_than_the_description() {
     assert!(described.len() > 300, "{}", described.len());
     let mut stricter = BTreeSet::new();
     for (path, described) in &described {
-        let line = field_specs().find(|line| line.0 == path);
+        let line = field_specs().find(|line| line.0 == *path);
         let line = line.unwrap_or_else(|| panic!("validation/fields/ has no line for {path}"));
         // A job with one of these fields is refused in any case.
         if line.3 != Handling::Refused && !described.is_admitted_by(line) {
@@ -208,10 +240,10 @@ fn only_fields_of_answers_are_given_back() {
         .into_iter()
         .map(|it| it.0)
         .collect();
-    let hidden = |line: &&FieldSpec| matches!(line.3, Handling::Unshown | Handling::Silent);
+    let hidden = |line: &&Line| matches!(line.3, Handling::Unshown | Handling::Silent);
     for (path, _, _, handling) in field_specs().filter(hidden) {
         assert!(
-            !shown.contains(*path),
+            !shown.contains(path),
             "{path} is in answers: it is not {handling:?} but Stored"
         );
     }
@@ -250,7 +282,7 @@ A test of the emulator writes this page: `UPDATE=1 cargo test -p modelarts-emula
         .into_iter()
         .map(|(path, _)| path)
         .collect();
-    let row = |page: &mut String, line: &FieldSpec| {
+    let row = |page: &mut String, line: &Line| {
         let usage = match line.3 {
             Handling::Acted => "acted on",
             Handling::Echoed => "record",
@@ -265,14 +297,14 @@ A test of the emulator writes this page: `UPDATE=1 cargo test -p modelarts-emula
     for path in &described {
         row(
             &mut page,
-            field_specs().find(|line| line.0 == path).unwrap(),
+            field_specs().find(|line| line.0 == *path).unwrap(),
         );
     }
     page.push_str(
         "\nFields of other documents, of answers, and documented annotations:\n\n\
          | field | use |\n|---|---|\n",
     );
-    for line in field_specs().filter(|line| !described.iter().any(|path| path == line.0)) {
+    for line in field_specs().filter(|line| !described.contains(&line.0)) {
         row(&mut page, line);
     }
     page

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::validation::fields::{
-    field_spec::{FieldSpec, Handling},
-    field_tree::{CREATION, Node},
+    CREATION,
+    field_spec::{Handling, Type},
 };
 
 /// Adds to a rendered job the fields of its creation that are returned unchanged.
@@ -12,29 +12,26 @@ pub(crate) fn give_back(shown: &mut Value, given: &Value) {
     merge(&CREATION, shown, given);
 }
 
-fn merge(node: &Node, shown: &mut Value, given: &Value) {
+fn merge(kind: &Type, shown: &mut Value, given: &Value) {
     match (shown, given) {
         (Value::Object(shown), Value::Object(given)) => {
             for (name, given) in given.iter().filter(|(_, given)| !given.is_null()) {
-                let Some(node) = node.below.get(name.as_str()) else {
+                let Some((handling, kind)) = kind.member(name) else {
                     continue;
                 };
-                let there = shown.get_mut(name).filter(|shown| !shown.is_null());
-                match (node.handling(), there) {
-                    (Handling::Acted | Handling::Echoed | Handling::Stored, Some(shown)) => {
-                        merge(node, shown, given);
-                    }
-                    (Handling::Echoed | Handling::Stored, None) => {
-                        shown.insert(name.clone(), filtered(node, given, is_shown));
+                match shown.get_mut(name).filter(|shown| !shown.is_null()) {
+                    Some(shown) if handling.is_shown() => merge(kind, shown, given),
+                    None if matches!(handling, Handling::Echoed | Handling::Stored) => {
+                        shown.insert(name.clone(), filtered(kind, given, Handling::is_shown));
                     }
                     _ => {}
                 }
             }
         }
         (Value::Array(shown), Value::Array(given)) => {
-            if let Some(node) = node.below.get("[]") {
+            if let Some(element) = kind.element() {
                 for (shown, given) in shown.iter_mut().zip(given) {
-                    merge(node, shown, given);
+                    merge(element, shown, given);
                 }
             }
         }
@@ -42,22 +39,14 @@ fn merge(node: &Node, shown: &mut Value, given: &Value) {
     }
 }
 
-/// True if responses have such fields.
-fn is_shown(handling: Handling) -> bool {
-    matches!(
-        handling,
-        Handling::Acted | Handling::Echoed | Handling::Stored
-    )
-}
-
 /// The body of a creation without the members that no response has.
 pub(crate) fn visible_part(body: &Value) -> Value {
-    filtered(&CREATION, body, is_shown)
+    visible_part_of(&CREATION, body)
 }
 
-/// The visible part of another body, whose table is `lines`.
-pub(crate) fn visible_part_of(lines: &'static [FieldSpec], body: &Value) -> Value {
-    filtered(&Node::of(lines), body, is_shown)
+/// A body of this type without the members that no response has.
+pub(crate) fn visible_part_of(kind: &Type, body: &Value) -> Value {
+    filtered(kind, body, Handling::is_shown)
 }
 
 /// The body of a creation without the members that are not in the table.
@@ -66,22 +55,19 @@ pub(crate) fn known_part(body: &Value) -> Value {
 }
 
 /// A value without the members that are not in the table, or that `keep` rejects.
-fn filtered(node: &Node, given: &Value, keep: fn(Handling) -> bool) -> Value {
-    match given {
-        Value::Object(members) if !node.is_free() => members
+fn filtered(kind: &Type, given: &Value, keep: fn(Handling) -> bool) -> Value {
+    match (given, kind.element()) {
+        (Value::Object(members), _) if !kind.is_free() => members
             .iter()
             .filter_map(|(name, value)| {
-                let node = node.below.get(name.as_str())?;
-                keep(node.handling()).then(|| (name.clone(), filtered(node, value, keep)))
+                let (handling, kind) = kind.member(name)?;
+                keep(handling).then(|| (name.clone(), filtered(kind, value, keep)))
             })
             .collect(),
-        Value::Array(items) => match node.below.get("[]") {
-            Some(node) => items
-                .iter()
-                .map(|item| filtered(node, item, keep))
-                .collect(),
-            None => given.clone(),
-        },
+        (Value::Array(items), Some(element)) => items
+            .iter()
+            .map(|item| filtered(element, item, keep))
+            .collect(),
         _ => given.clone(),
     }
 }
