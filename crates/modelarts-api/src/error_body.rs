@@ -17,13 +17,22 @@ pub(crate) fn normalise(body: &mut Bytes) {
     }
 }
 
+/// Finds the code and the message of an error body, in any shape that the service, its gateway and
+/// IAM use. A body that is not a JSON object is the message itself, or its excerpt.
+#[must_use]
+pub fn find(body: &[u8]) -> (Option<String>, Option<String>) {
+    let error = match serde_json::from_slice(body) {
+        Ok(Value::Object(object)) => find_error(&object).unwrap_or_default(),
+        _ => text_error(body),
+    };
+    let text = |name: &str| error.get(name)?.as_str().map(str::to_owned);
+    (text("error_code"), text("error_msg"))
+}
+
 /// Returns the body as an `ApiError`; `None` when it already is one.
 fn to_api_error(body: &[u8]) -> Option<Value> {
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
-        let text = String::from_utf8_lossy(body);
-        let message = page_title(&text).unwrap_or_else(|| text.trim().to_owned());
-        let excerpt: String = message.chars().take(EXCERPT).collect();
-        return Some(json!({ "error_msg": excerpt }));
+        return Some(text_error(body));
     };
     let has = |key: &str| object.get(key).is_some_and(Value::is_string);
     if has("error_code") || has("error_msg") {
@@ -34,6 +43,14 @@ fn to_api_error(body: &[u8]) -> Option<Value> {
         let excerpt: String = text.chars().take(EXCERPT).collect();
         json!({ "error_msg": excerpt })
     }))
+}
+
+/// Returns the error of a body that is text.
+fn text_error(body: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(body);
+    let message = page_title(&text).unwrap_or_else(|| text.trim().to_owned());
+    let excerpt: String = message.chars().take(EXCERPT).collect();
+    json!({ "error_msg": excerpt })
 }
 
 /// Returns the title of an HTML page as a message.
@@ -87,7 +104,7 @@ fn find_error(object: &Map<String, Value>) -> Option<Value> {
         .values()
         .find_map(|value| value.as_object().and_then(find_error))
         .or_else(|| {
-            let message = ["error_message", "message", "errorMsg"]
+            let message = ["error_msg", "error_message", "message", "errorMsg"]
                 .into_iter()
                 .find_map(text)?;
             Some(json!({ "error_msg": message }))
@@ -125,6 +142,26 @@ mod tests {
             converted(r#"{"error_message":"only this"}"#),
             json!({"error_msg":"only this"})
         );
+    }
+
+    #[test]
+    fn code_and_message_are_found_in_any_shape() {
+        let found = |body: &str| {
+            let (code, message) = find(body.as_bytes());
+            (code.unwrap_or_default(), message.unwrap_or_default())
+        };
+        let pair = |code: &str, message: &str| (code.to_owned(), message.to_owned());
+        assert_eq!(
+            found(r#"{"error":{"code":401,"message":"no"}}"#),
+            pair("401", "no")
+        );
+        assert_eq!(
+            found(r#"{"error_code":"X.1","error_msg":"m"}"#),
+            pair("X.1", "m")
+        );
+        assert_eq!(found(r#"{"error_msg":"m"}"#), pair("", "m"));
+        assert_eq!(found("upstream down\n"), pair("", "upstream down"));
+        assert_eq!(find(b"{}"), (None, None));
     }
 
     #[test]

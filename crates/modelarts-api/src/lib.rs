@@ -25,7 +25,8 @@
 
 pub mod decode;
 mod error;
-mod error_body;
+#[doc(hidden)]
+pub mod error_body;
 mod error_code;
 mod generated;
 mod identifier;
