@@ -3,7 +3,8 @@
 
 use quote::ToTokens;
 use syn::{
-    Expr, ExprCall, ExprMethodCall, ExprPath, File, ImplItemFn, Pat, Stmt, Token, parse_quote,
+    Expr, ExprCall, ExprMethodCall, ExprPath, File, Ident, ImplItemFn, Item, Pat, Stmt, Token,
+    parse_quote,
     punctuated::Punctuated,
     visit_mut::{self, VisitMut},
 };
@@ -16,9 +17,41 @@ const HEADERS: &str = "header_map";
 /// Rewrites all calls of a file.
 pub fn rewrite(file: &mut File) -> Result<(), Error> {
     RewriteCalls.visit_file_mut(file);
+    file.items.retain(|item| !is_import(item));
+    file.items.splice(
+        0..0,
+        [
+            parse_quote!(
+                pub use progenitor_client::{ByteStream, ClientInfo};
+            ),
+            parse_quote!(
+                use crate::{Error, Response};
+            ),
+        ],
+    );
+    RenameTypes.visit_file_mut(file);
     let mut check = CheckTransport(None);
     check.visit_file_mut(file);
     check.0.map_or(Ok(()), Err)
+}
+
+/// Returns whether an item imports progenitor's types of errors and responses.
+fn is_import(item: &Item) -> bool {
+    matches!(item, Item::Use(_)) && item.to_token_stream().to_string().contains("ResponseValue")
+}
+
+/// Replaces progenitor's names of errors and responses by those of this crate.
+struct RenameTypes;
+
+impl VisitMut for RenameTypes {
+    fn visit_ident_mut(&mut self, ident: &mut Ident) {
+        let name = match ident.to_string().as_str() {
+            "ResponseValue" => "Response",
+            "InvalidRequest" => "Invalid",
+            _ => return,
+        };
+        *ident = Ident::new(name, ident.span());
+    }
 }
 
 fn is_send(function: &ImplItemFn) -> bool {
@@ -96,26 +129,33 @@ fn declares(statement: &Stmt, name: &str) -> bool {
         if matches!(&local.pat, Pat::Ident(pattern) if pattern.ident == name))
 }
 
-/// Replaces parts of paths, and expressions that handle the answer, whose body is complete already.
+/// Replaces `match response.status().as_u16() { .. }`, which decodes the response: `crate::send`
+/// returns only successes, the first arm.
+fn decode_success(expr: &Expr) -> Option<Expr> {
+    let Expr::Match(outcome) = expr else {
+        return None;
+    };
+    if outcome.expr.to_token_stream().to_string() != "response . status () . as_u16 ()" {
+        return None;
+    }
+    let success = outcome.arms.first()?.to_token_stream().to_string();
+    if !success.starts_with('2') {
+        return None;
+    }
+    Some(match success.contains("ResponseValue :: empty") {
+        true => parse_quote!(Ok(crate::empty_response(response))),
+        false => parse_quote!(crate::decode_response(client, response)),
+    })
+}
+
+/// Replaces parts of paths, and the decoding of the response.
 struct ReplaceExpressions;
 
 impl VisitMut for ReplaceExpressions {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         visit_mut::visit_expr_mut(self, expr);
-        let text = expr.to_token_stream().to_string();
-        match text.as_str() {
-            "response . status ()" => *expr = parse_quote!(response.status),
-            "ResponseValue :: from_response (response) . await"
-            | "ResponseValue :: from_response :: < types :: ApiError > (response) . await" => {
-                *expr = parse_quote!(crate::decode::response(response));
-            }
-            "ResponseValue :: empty (response)" => {
-                *expr = parse_quote!(crate::decode::empty_response(response));
-            }
-            "Error :: UnexpectedResponse (response)" => {
-                *expr = parse_quote!(Error::UnexpectedResponse(response.into()));
-            }
-            _ => {}
+        if let Some(decoded) = decode_success(expr) {
+            *expr = decoded;
         }
         if let Expr::MethodCall(call) = expr {
             name_invalid_parameter(call);
