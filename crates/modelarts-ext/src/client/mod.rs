@@ -22,7 +22,7 @@
 //! let flavors = client
 //!     .call(|api| api.show_training_job_flavors().project_id(client.project_id()).send())
 //!     .await?;
-//! println!("{} flavors, request {:?}", flavors.flavors.len(), flavors.request_id());
+//! println!("{} flavors, request {:?}", flavors.flavors.len(), flavors.call().request_id());
 //! # emulator.shutdown().await;
 //! # Ok(()) }
 //! ```
@@ -64,32 +64,32 @@
 //! alone `reqwest::Client::new()` panics.
 
 // `builder` has the settings of a client; `resolve` completes them from the environment and creates
-// the client. `response` has the result of a call; `response_match` rejects responses that belong
-// to another request.
+// the client. `response` has the result of a call.
 
 mod builder;
 mod resolve;
 pub(crate) mod response;
-mod response_match;
 
 pub use builder::ClientBuilder;
 pub use response::Response;
 
+pub use crate::transport::call::CallInfo;
+
 use std::{
     fmt,
     future::Future,
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::{Duration, SystemTime},
 };
 
-use modelarts_api::{Context, ResponseValue, types};
+use modelarts_api::{Context, types};
 
 use crate::{
     clock::Clock,
     config::cloud::Cloud,
-    error::{Error, ErrorKind},
+    error::{Error, call_summary::CallSummary},
     pagination::offset::DetectedOffsets,
-    transport::{HttpTransport, call::Record, deadline::Deadline, retry::RetryPolicy},
+    transport::{HttpTransport, deadline::Deadline, retry::RetryPolicy},
 };
 
 /// A client for the training management of one project. Clones share its connections and
@@ -143,8 +143,18 @@ impl Client {
     /// Returns the client with another time limit for each call.
     #[must_use]
     pub fn with_timeout(&self, timeout: Duration) -> Self {
+        self.with_transport(|transport| transport.timeout = timeout)
+    }
+
+    /// Returns the client with a slot for the facts about a call in progress, which stay there if
+    /// the call is dropped.
+    pub(crate) fn with_progress(&self, progress: Arc<Mutex<CallSummary>>) -> Self {
+        self.with_transport(|transport| transport.progress = Some(progress))
+    }
+
+    fn with_transport(&self, change: impl FnOnce(&mut HttpTransport)) -> Self {
         let mut transport = self.0.transport.clone();
-        transport.timeout = timeout;
+        change(&mut transport);
         Self::assemble(
             self.0.http.clone(),
             transport,
@@ -167,7 +177,7 @@ impl Client {
     ///             .send()
     ///     })
     ///     .await?;
-    /// println!("{:?} {:?}", job.request_id(), job.kind);
+    /// println!("{:?} {:?}", job.call().request_id(), job.kind);
     /// # Ok(()) }
     /// ```
     ///
@@ -178,40 +188,10 @@ impl Client {
         operation: impl FnOnce(&'a modelarts_api::Client) -> F,
     ) -> Result<Response<T>, Error>
     where
-        F: Future<Output = Result<ResponseValue<T>, modelarts_api::Error<types::ApiError>>>,
+        F: Future<Output = Result<modelarts_api::Response<T>, modelarts_api::Error>>,
     {
-        self.call_on_record(&Arc::default(), operation).await
-    }
-
-    /// Like [`call`](Self::call), with a record that keeps the facts collected so far if the call
-    /// is dropped.
-    pub(crate) async fn call_on_record<'a, T, F>(
-        &'a self,
-        record: &Arc<Record>,
-        operation: impl FnOnce(&'a modelarts_api::Client) -> F,
-    ) -> Result<Response<T>, Error>
-    where
-        F: Future<Output = Result<ResponseValue<T>, modelarts_api::Error<types::ApiError>>>,
-    {
-        let result = record.scope(|| operation(&self.0.api)).await;
-        let mut call = record.take();
-        match result {
-            // 204 is the response only if there is nothing to decode.
-            Ok(_) if call.status == Some(204) && call.body.is_some() => {
-                Err(Error::new(ErrorKind::NotReady, "not ready yet")
-                    .with_status(204)
-                    .with_call(call.summary()))
-            }
-            Ok(value) => {
-                // Needed only by errors.
-                call.canonical_request = None;
-                Ok(Response {
-                    value: Box::new(value.into_inner()),
-                    call: Arc::new(call),
-                })
-            }
-            Err(error) => Err(Error::from_api(error, &call)),
-        }
+        let result = operation(&self.0.api).await;
+        Response::new(result.map_err(Error::from_api)?)
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {

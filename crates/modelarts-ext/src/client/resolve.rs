@@ -219,6 +219,7 @@ impl ClientBuilder {
                 retry: self.retry,
                 timeout: self.timeout,
                 overall_timeout: self.overall_timeout,
+                progress: None,
                 language: self.language,
             },
             http,

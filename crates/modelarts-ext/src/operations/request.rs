@@ -1,7 +1,6 @@
 //! Request of a call by name: checks the parameters and places them.
 
-use modelarts_api::{Parameter, ParameterLocation, Shape, path_segment::PathSegment};
-use progenitor_client::ClientInfo;
+use modelarts_api::{ClientInfo, Parameter, ParameterLocation, Shape, path_segment::PathSegment};
 use reqwest::{
     Method, Request, Url,
     header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue},

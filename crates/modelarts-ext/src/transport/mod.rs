@@ -2,8 +2,9 @@
 //! safe and useful.
 //!
 //! [`HttpTransport`] has the retry loop. Each attempt goes through a [`connector`] and is read by
-//! `attempt`; `retry` decides about the next one, and `retry_budget` limits them. `call` passes the
-//! facts about a call to the caller. `deadline` limits several calls that serve one purpose.
+//! `attempt`; `retry` decides about the next one, and `retry_budget` limits them. `call` has the
+//! facts about a call, which the response carries. `deadline` limits several calls that serve one
+//! purpose.
 
 mod attempt;
 pub(crate) mod call;
@@ -16,14 +17,17 @@ use std::{
     fmt,
     pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
     time::{Duration, SystemTime},
 };
 
 use futures::future::{Either, select};
-use modelarts_api::{BoxFuture, Operation, Response, Transport, TransportError, types::Language};
+use http::Extensions;
+use modelarts_api::{
+    BoxFuture, Operation, RawResponse, Transport, TransportError, types::Language,
+};
 use reqwest::{
     Request, StatusCode, Url,
     header::{AUTHORIZATION, HeaderName, HeaderValue},
@@ -38,22 +42,19 @@ use crate::{
         rejection::{self, Rejection},
         secrets::Secrets,
     },
-    error::{Error, ErrorKind},
+    error::{Error, ErrorKind, call_summary::CallSummary},
     http::{headers, signing::SigningScheme},
     transport::{
         attempt::{AttemptError, read_response},
-        call::{DecodeObserver, Record},
+        call::CallInfo,
         connector::HttpConnector,
         deadline::Deadline,
-        retry::{AttemptResult, RetryPolicy},
+        retry::{AttemptResult, RetryPolicy, may_retry},
         retry_budget::RetryBudget,
     },
 };
 
 static LANGUAGE: HeaderName = HeaderName::from_static("x-language");
-
-/// The minimum time for decoding a response, however late it arrived.
-const MIN_DECODE_TIME: Duration = Duration::from_secs(1);
 
 /// The transport of a client. Clones share the state in [`Shared`].
 #[derive(Clone)]
@@ -73,6 +74,8 @@ pub(crate) struct HttpTransport {
     /// The language of messages; `None` for the default of the service.
     pub(crate) language: Option<Language>,
     pub(crate) shared: Arc<Shared>,
+    /// Receives the facts about each call while it is in progress, for a caller that may drop it.
+    pub(crate) progress: Option<Arc<Mutex<CallSummary>>>,
 }
 
 /// The state that the calls of one client share.
@@ -85,7 +88,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(policy: &RetryPolicy, now: SystemTime) -> Self {
         Self {
-            budget: policy.make_budget(now),
+            budget: RetryBudget::new(policy.budget_per_second, policy.budget_share, now),
             skew: AtomicI64::new(0),
         }
     }
@@ -105,7 +108,7 @@ impl Transport for HttpTransport {
         _: &'a reqwest::Client,
         request: Request,
         operation: &'static Operation,
-    ) -> BoxFuture<'a, Result<Response, TransportError>> {
+    ) -> BoxFuture<'a, Result<RawResponse, TransportError>> {
         let span = tracing::info_span!(
             "modelarts",
             operation = operation.id,
@@ -124,6 +127,15 @@ impl Transport for HttpTransport {
             .instrument(span),
         )
     }
+
+    fn is_late(&self, call: &Extensions) -> bool {
+        let call = call.get::<CallInfo>();
+        call.is_some_and(|call| call.is_late(&*self.clock))
+    }
+
+    fn mask(&self, call: &Extensions, text: &str) -> Option<String> {
+        call.get::<CallInfo>()?.mask().document(text)
+    }
 }
 
 impl HttpTransport {
@@ -132,50 +144,57 @@ impl HttpTransport {
         request: &Request,
         operation: &'static Operation,
         span: &Span,
-    ) -> Result<Response, Error> {
-        let record = Record::current();
-        record.update(|call| call.operation = Some(operation.id));
+    ) -> Result<RawResponse, Error> {
         let started = self.clock.now();
-        let result = self
-            .send_with_retries(request, operation, &record, started)
-            .await;
-        let elapsed = since(&*self.clock, started);
-        record.update(|call| {
-            call.elapsed = elapsed;
-            span.record("attempts", call.attempts);
-            span.record("status", call.status);
-            span.record("request_id", call.request_id.as_deref());
-            span.record(
-                "elapsed_ms",
-                u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-            );
-        });
-        let mut response = result?;
-        response.observer = Some(Arc::new(DecodeObserver {
-            record,
-            clock: Arc::clone(&self.clock),
-            started: self.clock.now(),
-            left: self.timeout.saturating_sub(elapsed).max(MIN_DECODE_TIME),
+        let mut call = CallInfo {
             timeout: self.timeout,
-        }));
-        Ok(response)
+            ..CallInfo::default()
+        };
+        call.summary.operation = Some(operation.id);
+        self.report(&call);
+        let result = self
+            .send_with_retries(request, operation, &mut call, started)
+            .await;
+        call.summary.elapsed = since(&*self.clock, started);
+        span.record("attempts", call.attempts());
+        span.record("status", call.status);
+        span.record("request_id", call.request_id());
+        span.record(
+            "elapsed_ms",
+            u64::try_from(call.elapsed().as_millis()).unwrap_or(u64::MAX),
+        );
+        match result {
+            Ok(mut response) => {
+                call.answered_at = Some(self.clock.now());
+                response.extensions.insert(call);
+                Ok(response)
+            }
+            Err(error) => Err(error.with_call(call.summary)),
+        }
+    }
+
+    /// Reports the progress of a call.
+    fn report(&self, call: &CallInfo) {
+        if let Some(progress) = &self.progress {
+            // The facts are replaced as a whole, so a panic elsewhere leaves them consistent.
+            *progress.lock().unwrap_or_else(PoisonError::into_inner) = call.summary.clone();
+        }
     }
 
     async fn send_with_retries(
         &self,
         request: &Request,
         operation: &'static Operation,
-        record: &Record,
+        call: &mut CallInfo,
         started: SystemTime,
-    ) -> Result<Response, Error> {
+    ) -> Result<RawResponse, Error> {
         let mut retries = 0;
         let mut fixes = Fixes::default();
         self.shared.budget.deposit();
         let mut left = self.timeout;
         loop {
             let mut sent = None;
-            // Of the earlier attempts.
-            let mut uncertain = false;
+            let was_uncertain = call.summary.uncertain;
             let mut response = {
                 let attempt = pin!(async {
                     let credentials = match self.credentials.cached() {
@@ -187,21 +206,22 @@ impl HttpTransport {
                     };
                     // Read once: concurrent calls may change it.
                     let skew = self.shared.skew.load(Ordering::Relaxed);
-                    let outgoing = self.authenticate(request, &credentials, skew, record);
+                    let outgoing = self.authenticate(request, &credentials, skew, call);
                     // Built here, so that the copy is not kept while the response is pending.
                     let outgoing = outgoing.map_err(not_sent)?;
                     let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
                     let response = self.connector.send(outgoing);
-                    let secrets = Secrets {
-                        credentials,
-                        authorization,
-                    };
-                    let Sent { secrets, .. } = sent.insert(Sent { secrets, skew });
-                    record.update(|call| {
-                        call.secrets.push(secrets.clone());
-                        call.attempts += 1;
-                        uncertain = std::mem::replace(&mut call.uncertain, true);
+                    let Sent { secrets, .. } = sent.insert(Sent {
+                        secrets: Secrets {
+                            credentials,
+                            authorization,
+                        },
+                        skew,
                     });
+                    call.secrets.push(secrets.clone());
+                    call.summary.attempts += 1;
+                    call.summary.uncertain = true;
+                    self.report(call);
                     read_response(response, secrets, &self.endpoint).await
                 });
                 match select(attempt, self.clock.sleep(left)).await {
@@ -222,25 +242,22 @@ impl HttpTransport {
                 // IAM may answer with `Retry-After` as well.
                 Err(failed) => (failed.result, failed.error.retry_after(), failed.permanent),
             };
-            record.update(|call| {
-                if sent.is_some() {
-                    call.uncertain = uncertain || is_uncertain(result);
+            call.summary.retry_after = wait;
+            (call.status, call.summary.request_id) = match (&response, &sent) {
+                (Ok(answer), Some(sent)) => (
+                    Some(answer.status.as_u16()),
+                    headers::request_id(&answer.headers).map(|id| sent.secrets.mask_id(id)),
+                ),
+                // A redirect, or a response that is too long.
+                (Err(AttemptError { error, .. }), Some(_)) => {
+                    (error.status(), error.request_id().map(str::to_owned))
                 }
-                call.retry_after = wait;
-                (call.status, call.request_id) = match &response {
-                    Ok(answer) => (
-                        Some(answer.status.as_u16()),
-                        sent.as_ref().and_then(|Sent { secrets, .. }| {
-                            headers::request_id(&answer.headers).map(|id| secrets.mask_id(id))
-                        }),
-                    ),
-                    // A redirect, or a response that is too long.
-                    Err(AttemptError { error, .. }) if sent.is_some() => {
-                        (error.status(), error.request_id().map(str::to_owned))
-                    }
-                    Err(_) => (None, None),
-                };
-            });
+                (_, None) => (None, None),
+            };
+            if sent.is_some() {
+                call.summary.uncertain = was_uncertain || is_uncertain(result);
+            }
+            self.report(call);
             if let AttemptResult::Response(status) = result
                 && status.is_success()
             {
@@ -252,11 +269,8 @@ impl HttpTransport {
                 left = self.left(started);
                 continue;
             }
-            let delay = (!permanent)
-                .then(|| {
-                    self.retry
-                        .delay_after(result, operation.effect, retries, wait)
-                })
+            let delay = (!permanent && may_retry(operation.effect, result))
+                .then(|| self.retry.delay(retries, wait))
                 .flatten()
                 .filter(|delay| {
                     let after = since(&*self.clock, started).saturating_add(*delay);
@@ -280,7 +294,7 @@ impl HttpTransport {
         request: &Request,
         credentials: &Credentials,
         skew: i64,
-        record: &Record,
+        call: &mut CallInfo,
     ) -> Result<Request, Error> {
         let authentication = Authentication {
             signing: &self.signing,
@@ -289,9 +303,7 @@ impl HttpTransport {
         let now = add_seconds(self.clock.now(), skew);
         let (mut outgoing, canonical) =
             authentication.authenticated_copy(request, credentials, now)?;
-        if let Some(canonical) = canonical {
-            record.update(|call| call.canonical_request = Some(canonical));
-        }
+        call.canonical_request = canonical.or(call.canonical_request.take());
         if let Some(language) = self.language {
             let value = HeaderValue::from_maybe_shared(bytes::Bytes::from(language.to_string()))
                 .map_err(|_| Error::config("the language cannot be sent as a header"))?;
@@ -323,7 +335,7 @@ impl HttpTransport {
     /// Fixes a rejection of the credentials by newer credentials or the time of the gateway;
     /// `false` if neither is possible. Each fix is tried once in a call, because a gateway that
     /// rejects five consecutive signatures locks the key for five minutes.
-    fn fix_rejection(&self, answer: &Response, sent: &Sent, fixes: &mut Fixes) -> bool {
+    fn fix_rejection(&self, answer: &RawResponse, sent: &Sent, fixes: &mut Fixes) -> bool {
         let Some(rejection) = rejection::parse(answer.status, &answer.body) else {
             return false;
         };

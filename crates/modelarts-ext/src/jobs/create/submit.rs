@@ -5,26 +5,25 @@
 //! creates arrive, the service rejects the second one because of its name.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
 
 use futures::TryStreamExt;
-use modelarts_api::{Error as Generated, Operation, decode, types::TrainingJob};
-use progenitor_client::ClientInfo;
+use modelarts_api::{ClientInfo, Operation, types::TrainingJob};
 use reqwest::header::ACCEPT;
 use serde_json::Value;
 
 use crate::{
     client::{Client, response::Response},
     clock::since,
-    error::Error,
+    error::{Error, call_summary::CallSummary},
     jobs::{
         create::{CreateJob, look_up::LOOKING_UP},
         filter::Filter,
         job::Job,
     },
-    transport::{call::Record, deadline::Deadline},
+    transport::deadline::Deadline,
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
@@ -89,15 +88,16 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
     let name = text(body, "metadata.name");
     let mut lost_error: Option<Error> = None;
     for attempt in 1.. {
-        let record = Arc::default();
-        let error = match deadline.run(clock, send(client, body, &record)).await {
+        let progress = Arc::<Mutex<CallSummary>>::default();
+        let sent = send(client, body, &progress);
+        let error = match deadline.run(clock, sent).await {
             Some(Ok(job)) => return Ok(job),
             Some(Err(error)) => error,
             None => {
-                let call = record.take().summary();
+                let call = progress.lock().unwrap_or_else(PoisonError::into_inner);
                 let error = deadline
                     .timeout_error("the job was being sent")
-                    .with_call(call);
+                    .with_call(call.clone());
                 return Err(match lost_error {
                     Some(lost) => uncertain_error(error.after_uncertain(lost), name),
                     None if error.is_uncertain() => uncertain_error(error, name),
@@ -167,16 +167,20 @@ fn text<'a>(body: &'a Value, path: &str) -> &'a str {
     Located::root(body).at(path).text().unwrap_or_default()
 }
 
-async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job, Error> {
-    let answer = post(client, body, record).await?;
+async fn send(
+    client: &Client,
+    body: &Value,
+    progress: &Arc<Mutex<CallSummary>>,
+) -> Result<Job, Error> {
+    let answer = post(&client.with_progress(Arc::clone(progress)), body).await?;
     let answer = match text(body, "metadata.name") {
         "" => answer,
         name => answer.require_match(client, "metadata.name", name, |job| {
             job.metadata.as_ref()?.name.as_deref()
         })?,
     };
-    let call = answer.call();
-    Job::from_details(client.clone(), answer.into_boxed(), call).ok_or_else(Error::missing_id)
+    let (details, call) = answer.into_parts();
+    Job::from_details(client.clone(), details, call).ok_or_else(Error::missing_id)
 }
 
 /// Sends the body as it is.
@@ -184,11 +188,7 @@ async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job
 /// The type of the generated operation has only the documented fields. A job may have others, such
 /// as one copied from a newer service, and [`CreateJob::body`] must equal the request. The request
 /// is signed, retried and decoded by the same code as that of the generated operation.
-async fn post(
-    client: &Client,
-    body: &Value,
-    record: &Arc<Record>,
-) -> Result<Response<TrainingJob>, Error> {
+async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Error> {
     let path = OPERATION.path.replace("{project_id}", client.project_id());
     let call = async |api: &modelarts_api::Client| {
         let request = api
@@ -198,13 +198,9 @@ async fn post(
             .json(body)
             .build()?;
         let response = modelarts_api::send(api, request, OPERATION).await?;
-        match response.status.as_u16() {
-            200..=299 => decode::response(response),
-            400..=599 => Err(Generated::ErrorResponse(decode::response(response)?)),
-            _ => Err(Generated::UnexpectedResponse(response.into())),
-        }
+        modelarts_api::decode_response(api, response)
     };
-    client.call_on_record(record, call).await
+    client.call(call).await
 }
 
 fn uncertain_error(error: Error, name: &str) -> Error {
