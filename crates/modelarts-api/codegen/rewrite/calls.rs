@@ -78,7 +78,7 @@ struct RewriteCalls;
 impl VisitMut for RewriteCalls {
     fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
         let statements = &mut function.block.stmts;
-        statements.retain(|statement| !appends_version(statement) && !is_hook(statement));
+        statements.retain(|statement| !appends_version(statement));
         if is_send(function) {
             send_through_transport(&mut function.block.stmts);
             ReplaceExpressions.visit_block_mut(&mut function.block);
@@ -94,33 +94,46 @@ impl VisitMut for RewriteCalls {
     }
 }
 
-/// Merges `let info = OperationInfo { .. }; let result = client.exec(request, &info).await;` and
-/// `let response = result?;` into one call.
+/// Replaces the statements after the one that builds the request (progenitor's hooks, sending and
+/// decoding) by `crate::send`, which returns only successes, and the decoding of those.
 fn send_through_transport(statements: &mut Vec<Stmt>) {
-    let mut method = None;
-    for statement in statements.iter() {
-        if let Stmt::Local(local) = statement
-            && declares(statement, "info")
-            && let Some(init) = &local.init
-            && let Expr::Struct(info) = &*init.expr
-        {
-            method = info.fields.first().map(|field| field.expr.clone());
-        }
+    let Some(built) = statements.iter().position(|item| declares(item, "request")) else {
+        return;
+    };
+    let rest = statements.split_off(built + 1);
+    let Some(method) = rest.iter().find_map(method_name) else {
+        return;
+    };
+    let has_body = !rest.iter().any(|item| {
+        item.to_token_stream()
+            .to_string()
+            .contains("ResponseValue :: empty")
+    });
+    statements.push(parse_quote! {
+        let response = crate::send(
+            client,
+            request,
+            const { crate::Operation::find(#method).expect("an operation has this method") },
+        )
+        .await?;
+    });
+    let decoded: Expr = match has_body {
+        true => parse_quote!(crate::decode_response(client, response)),
+        false => parse_quote!(Ok(crate::empty_response(response))),
+    };
+    statements.push(Stmt::Expr(decoded, None));
+}
+
+/// Returns the name of the method in `let info = OperationInfo { operation_id: .. }`.
+fn method_name(statement: &Stmt) -> Option<Expr> {
+    if let Stmt::Local(local) = statement
+        && declares(statement, "info")
+        && let Some(init) = &local.init
+        && let Expr::Struct(info) = &*init.expr
+    {
+        return Some(info.fields.first()?.expr.clone());
     }
-    let Some(method) = method else { return };
-    statements.retain(|statement| !declares(statement, "info") && !declares(statement, "result"));
-    for statement in statements {
-        if declares(statement, "response") {
-            *statement = parse_quote! {
-                let response = crate::send(
-                    client,
-                    request,
-                    const { crate::Operation::find(#method).expect("an operation has this method") },
-                )
-                .await?;
-            };
-        }
-    }
+    None
 }
 
 /// Returns whether this is `let name = …` or `let mut name = …`.
@@ -129,34 +142,12 @@ fn declares(statement: &Stmt, name: &str) -> bool {
         if matches!(&local.pat, Pat::Ident(pattern) if pattern.ident == name))
 }
 
-/// Replaces `match response.status().as_u16() { .. }`, which decodes the response: `crate::send`
-/// returns only successes, the first arm.
-fn decode_success(expr: &Expr) -> Option<Expr> {
-    let Expr::Match(outcome) = expr else {
-        return None;
-    };
-    if outcome.expr.to_token_stream().to_string() != "response . status () . as_u16 ()" {
-        return None;
-    }
-    let success = outcome.arms.first()?.to_token_stream().to_string();
-    if !success.starts_with('2') {
-        return None;
-    }
-    Some(match success.contains("ResponseValue :: empty") {
-        true => parse_quote!(Ok(crate::empty_response(response))),
-        false => parse_quote!(crate::decode_response(client, response)),
-    })
-}
-
-/// Replaces parts of paths, and the decoding of the response.
+/// Replaces the encoding of parts of paths, and names the parameter in errors.
 struct ReplaceExpressions;
 
 impl VisitMut for ReplaceExpressions {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         visit_mut::visit_expr_mut(self, expr);
-        if let Some(decoded) = decode_success(expr) {
-            *expr = decoded;
-        }
         if let Expr::MethodCall(call) = expr {
             name_invalid_parameter(call);
         }
@@ -214,14 +205,6 @@ impl VisitMut for EmptyMessages {
         }
         visit_mut::visit_expr_mut(self, expr);
     }
-}
-
-/// Returns whether this is `client.pre(…).await?` or `client.post(…).await?`.
-fn is_hook(statement: &Stmt) -> bool {
-    let text = statement.to_token_stream().to_string();
-    ["client . pre (", "client . post ("]
-        .iter()
-        .any(|hook| text.starts_with(hook))
 }
 
 /// Returns whether a statement adds a header, also under a condition.

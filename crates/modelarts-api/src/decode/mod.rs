@@ -70,13 +70,13 @@ fn fill_value(
             (&*copy, copy.capacity())
         }
     };
-    let pass = Pass::for_body(body.len(), copied, is_late);
+    let pass = Pass::for_body(body.len(), copied, is_late, false);
     match read_strictly(SlotVisitor::new(value.slot(), &pass), text) {
         Ok(()) => return Ok(pass.finish()),
         Err(error) if pass.is_stopped() => return Err(error),
         Err(_) => value.slot().clear(),
     }
-    let pass = Pass::for_body(body.len(), copied, is_late).with_salvage();
+    let pass = Pass::for_body(body.len(), copied, is_late, true);
     read_with_path(SlotVisitor::new(value.slot(), &pass), text)?;
     Ok(pass.finish())
 }

@@ -35,37 +35,34 @@ pub(super) struct Pass<'a> {
 /// A pass without limits, which fails on elements that cannot be decoded.
 impl Default for Pass<'_> {
     fn default() -> Self {
-        Self {
-            salvage: false,
-            depth: Cell::default(),
-            skipped: RefCell::default(),
-            memory_left: Cell::new(usize::MAX),
-            values_until_check: Cell::new(CHECK_INTERVAL),
-            is_late: &|| false,
-            stop_reason: Cell::default(),
-        }
+        Self::new(usize::MAX, &|| false, false)
     }
 }
 
 impl<'a> Pass<'a> {
-    /// Creates a pass over a body of `length` bytes, with a copy of `copied` bytes.
-    pub(super) fn for_body(length: usize, copied: usize, is_late: &'a dyn Fn() -> bool) -> Self {
-        let memory = length
-            .saturating_mul(MEMORY_FACTOR - 1)
-            .saturating_add(MEMORY_FLOOR);
+    fn new(memory_left: usize, is_late: &'a dyn Fn() -> bool, salvage: bool) -> Self {
         Self {
-            memory_left: Cell::new(memory.saturating_sub(copied)),
+            salvage,
+            depth: Cell::default(),
+            skipped: RefCell::default(),
+            memory_left: Cell::new(memory_left),
+            values_until_check: Cell::new(CHECK_INTERVAL),
             is_late,
-            ..Self::default()
+            stop_reason: Cell::default(),
         }
     }
 
-    /// Skips the elements of lists that cannot be decoded.
-    pub(super) fn with_salvage(self) -> Self {
-        Self {
-            salvage: true,
-            ..self
-        }
+    /// Creates a pass over a body of `length` bytes, with a copy of `copied` bytes.
+    pub(super) fn for_body(
+        length: usize,
+        copied: usize,
+        is_late: &'a dyn Fn() -> bool,
+        salvage: bool,
+    ) -> Self {
+        let memory = length
+            .saturating_mul(MEMORY_FACTOR - 1)
+            .saturating_add(MEMORY_FLOOR);
+        Self::new(memory.saturating_sub(copied), is_late, salvage)
     }
 
     /// Subtracts bytes from the memory that the body may use.

@@ -79,17 +79,17 @@ use std::{
     fmt,
     future::Future,
     sync::{Arc, Mutex},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
-use modelarts_api::{Context, types};
+use modelarts_api::{ClientInfo, Context, types};
 
 use crate::{
     clock::Clock,
     config::cloud::Cloud,
     error::{Error, call_summary::CallSummary},
     pagination::offset::DetectedOffsets,
-    transport::{HttpTransport, deadline::Deadline, retry::RetryPolicy},
+    transport::{HttpTransport, deadline::Deadline},
 };
 
 /// A client for the training management of one project. Clones share its connections and
@@ -99,7 +99,6 @@ pub struct Client(Arc<Shared>);
 
 struct Shared {
     api: modelarts_api::Client,
-    http: reqwest::Client,
     transport: HttpTransport,
     project_id: types::ProjectId,
     cloud: Cloud,
@@ -156,7 +155,7 @@ impl Client {
         let mut transport = self.0.transport.clone();
         change(&mut transport);
         Self::assemble(
-            self.0.http.clone(),
+            self.0.api.client().clone(),
             transport,
             self.0.project_id.clone(),
             self.0.cloud,
@@ -214,23 +213,8 @@ impl Client {
         &self.0.offsets
     }
 
-    /// The time of the service at this local time.
-    pub(crate) fn service_time(&self, local: SystemTime) -> SystemTime {
-        self.0.transport.service_time(local)
-    }
-
-    /// Closes the idle connections.
-    pub(crate) fn reset_connections(&self) {
-        self.0.transport.connector.reset();
-    }
-
-    /// Takes one retry from the budget; `false` if it is empty.
-    pub(crate) fn take_retry(&self) -> bool {
-        self.0.transport.take_retry()
-    }
-
-    pub(crate) fn retry_policy(&self) -> &RetryPolicy {
-        &self.0.transport.retry
+    pub(crate) fn transport(&self) -> &HttpTransport {
+        &self.0.transport
     }
 
     /// Creates a client from its parts.
@@ -244,8 +228,7 @@ impl Client {
         let base = transport.endpoint.as_str().trim_end_matches('/').to_owned();
         let context = Context::new(Arc::new(transport.clone()));
         Self(Arc::new(Shared {
-            api: modelarts_api::Client::new_with_client(&base, http.clone(), context),
-            http,
+            api: modelarts_api::Client::new_with_client(&base, http, context),
             transport,
             project_id,
             cloud,

@@ -82,7 +82,7 @@ impl<T> Response<T> {
         };
         let masked = self.call.mask().text(other);
         let other = masked.as_deref().unwrap_or(other);
-        client.reset_connections();
+        client.transport().connector.reset();
         let message = format!(
             "the answer is to another request: its {field} is {other:?}, and must be {asked:?}"
         );

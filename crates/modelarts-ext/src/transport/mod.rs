@@ -14,7 +14,6 @@ pub mod retry;
 mod retry_budget;
 
 use std::{
-    fmt,
     pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
@@ -94,14 +93,6 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for HttpTransport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpTransport")
-            .field("endpoint", &self.endpoint.as_str())
-            .finish_non_exhaustive()
-    }
-}
-
 impl Transport for HttpTransport {
     fn execute<'a>(
         &'a self,
@@ -117,15 +108,11 @@ impl Transport for HttpTransport {
             request_id = tracing::field::Empty,
             elapsed_ms = tracing::field::Empty,
         );
-        let recorder = span.clone();
-        Box::pin(
-            async move {
-                self.send(&request, operation, &recorder)
-                    .await
-                    .map_err(|error| TransportError::Other(Box::new(error)))
-            }
-            .instrument(span),
-        )
+        let sent = async move {
+            let sent = self.send(&request, operation).await;
+            sent.map_err(|error| TransportError::Other(error.into()))
+        };
+        Box::pin(sent.instrument(span))
     }
 
     fn is_late(&self, call: &Extensions) -> bool {
@@ -143,7 +130,6 @@ impl HttpTransport {
         &self,
         request: &Request,
         operation: &'static Operation,
-        span: &Span,
     ) -> Result<RawResponse, Error> {
         let started = self.clock.now();
         let mut call = CallInfo {
@@ -156,6 +142,7 @@ impl HttpTransport {
             .send_with_retries(request, operation, &mut call, started)
             .await;
         call.summary.elapsed = since(&*self.clock, started);
+        let span = Span::current();
         span.record("attempts", call.attempts());
         span.record("status", call.status);
         span.record("request_id", call.request_id());
@@ -195,7 +182,7 @@ impl HttpTransport {
         loop {
             let mut sent = None;
             let was_uncertain = call.summary.uncertain;
-            let mut response = {
+            let response = {
                 let attempt = pin!(async {
                     let credentials = match self.credentials.cached() {
                         Some(credentials) => credentials,
@@ -225,14 +212,22 @@ impl HttpTransport {
                     read_response(response, secrets, &self.endpoint).await
                 });
                 match select(attempt, self.clock.sleep(left)).await {
-                    Either::Left((outcome, _)) => outcome,
-                    Either::Right(((), _)) => Err(self.timeout_error()),
+                    Either::Left((outcome, _)) => Some(outcome),
+                    Either::Right(((), _)) => None,
                 }
             };
-            if let (Err(error), None) = (&mut response, &sent) {
-                // The limit passed before there were credentials.
-                error.result = AttemptResult::NotSent;
-            }
+            let response = response.unwrap_or_else(|| {
+                let message = format!("no answer within {:?}", self.timeout);
+                Err(AttemptError {
+                    result: match sent {
+                        Some(_) => AttemptResult::Lost,
+                        // The limit passed before there were credentials.
+                        None => AttemptResult::NotSent,
+                    },
+                    error: Error::new(ErrorKind::Timeout, message),
+                    permanent: true,
+                })
+            });
             let (result, wait, permanent) = match &response {
                 Ok(answer) => (
                     AttemptResult::Response(answer.status),
@@ -270,12 +265,12 @@ impl HttpTransport {
                 continue;
             }
             let delay = (!permanent && may_retry(operation.effect, result))
-                .then(|| self.retry.delay(retries, wait))
-                .flatten()
-                .filter(|delay| {
-                    let after = since(&*self.clock, started).saturating_add(*delay);
-                    after < self.retry.max_elapsed && after < self.timeout
+                .then(|| {
+                    self.retry
+                        .delay(retries, wait, since(&*self.clock, started))
                 })
+                .flatten()
+                .filter(|delay| *delay < self.left(started))
                 .filter(|_| self.take_retry());
             let Some(delay) = delay else {
                 return response.map_err(|failed| failed.error);
@@ -358,18 +353,6 @@ impl HttpTransport {
                 // shared one.
                 !std::mem::replace(&mut fixes.clock, true) && sent.skew != ahead
             }
-        }
-    }
-
-    /// The error of an attempt that took the remaining time of the call.
-    fn timeout_error(&self) -> AttemptError {
-        AttemptError {
-            result: AttemptResult::Lost,
-            error: Error::new(
-                ErrorKind::Timeout,
-                format!("no answer within {:?}", self.timeout),
-            ),
-            permanent: true,
         }
     }
 }

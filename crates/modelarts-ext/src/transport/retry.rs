@@ -114,13 +114,20 @@ impl RetryPolicy {
         self
     }
 
-    /// The delay before the next attempt after this many retries: that of the service, else a
-    /// random one. `None`: no attempt is left. A `Retry-After` of 0, or a date in the past, is
+    /// The delay before the next attempt, after this many retries and this time: that of the
+    /// service, else a random one up to the ceiling, so that clients that failed together do not
+    /// retry together. `None`: no attempt is left. A `Retry-After` of 0, or a date in the past, is
     /// ignored.
-    pub(crate) fn delay(&self, retries: usize, retry_after: Option<Duration>) -> Option<Duration> {
+    pub(crate) fn delay(
+        &self,
+        retries: usize,
+        retry_after: Option<Duration>,
+        elapsed: Duration,
+    ) -> Option<Duration> {
         let ceiling = self.ceilings().nth(retries)?;
         let wait = retry_after.filter(|wait| !wait.is_zero());
-        Some(wait.unwrap_or_else(|| jitter(ceiling)))
+        let wait = wait.unwrap_or_else(|| ceiling.mul_f64(fastrand::f64()));
+        Some(wait).filter(|wait| elapsed.saturating_add(*wait) < self.max_elapsed)
     }
 
     /// The maxima of the pauses, one for each retry.
@@ -132,12 +139,6 @@ impl RetryPolicy {
             .with_max_times(self.max_attempts.saturating_sub(1) as usize)
             .build()
     }
-}
-
-/// Full jitter: a random pause up to the ceiling, so that clients that failed together do not retry
-/// together.
-fn jitter(ceiling: Duration) -> Duration {
-    ceiling.mul_f64(fastrand::f64())
 }
 
 /// The result of one attempt, as far as retries depend on it.

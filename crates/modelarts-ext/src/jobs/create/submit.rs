@@ -84,7 +84,7 @@ impl CreateJob {
 async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Result<Job, Error> {
     let clock = &**client.clock();
     let started = clock.now();
-    let policy = client.retry_policy();
+    let policy = &client.transport().retry;
     let name = text(body, "metadata.name");
     let mut lost_error: Option<Error> = None;
     for attempt in 1.. {
@@ -143,7 +143,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
             && attempt < policy.max_attempts
             && since(clock, started).saturating_add(pause) < policy.max_elapsed
             && deadline.left(clock).is_none_or(|left| pause < left)
-            && client.take_retry();
+            && client.transport().take_retry();
         if !send_again {
             let times = match attempt {
                 1 => "once".to_owned(),
@@ -250,7 +250,7 @@ async fn find_lost_job(
         }
         let mut jobs = list.stream();
         // By the clock of the service, whose skew may be known only now.
-        let started = client.service_time(started);
+        let started = client.transport().service_time(started);
         while let Some(job) = jobs.try_next().await? {
             // Yields, so that the deadline is checked even if every response is ready at once.
             tokio::task::yield_now().await;
