@@ -22,7 +22,7 @@ pub(crate) fn normalise(body: &mut Bytes) {
 #[must_use]
 pub fn find(body: &[u8]) -> (Option<String>, Option<String>) {
     let error = match serde_json::from_slice(body) {
-        Ok(Value::Object(object)) => find_error(&object).unwrap_or_default(),
+        Ok(Value::Object(object)) => find_error(&object).unwrap_or(Value::Object(object)),
         _ => text_error(body),
     };
     let text = |name: &str| error.get(name)?.as_str().map(str::to_owned);
@@ -75,12 +75,13 @@ fn page_title(text: &str) -> Option<String> {
 /// Finds the first pair of code and message, in the order of the official SDK, at the top or in a
 /// nested object (IAM answers `{"error": {"code", "message", "title"}}`).
 fn find_error(object: &Map<String, Value>) -> Option<Value> {
-    const PAIRS: [(&str, &str); 5] = [
+    const PAIRS: [(&str, &str); 6] = [
         ("error_code", "error_msg"),
         ("errorCode", "errorMsg"),
         ("error_code", "error_message"),
         ("code", "message"),
         ("error_code", "message"),
+        ("code", "title"),
     ];
     let text = |key: &str| match object.get(key) {
         Some(Value::String(text)) => Some(text.clone()),
@@ -160,6 +161,11 @@ mod tests {
             pair("X.1", "m")
         );
         assert_eq!(found(r#"{"error_msg":"m"}"#), pair("", "m"));
+        assert_eq!(found(r#"{"error_code":"X.1"}"#), pair("X.1", ""));
+        assert_eq!(
+            found(r#"{"error":{"code":500,"title":"Internal"}}"#),
+            pair("500", "Internal")
+        );
         assert_eq!(found("upstream down\n"), pair("", "upstream down"));
         assert_eq!(find(b"{}"), (None, None));
     }

@@ -151,8 +151,7 @@ impl Error {
                     let masked = call.mask().text(ours);
                     signature_mismatch::explain(message, masked.as_deref().unwrap_or(ours))
                 });
-                let error = error.with_solution(solution).without_token();
-                error.with_call(call.summary)
+                error.with_solution(solution).with_call(call.summary)
             }
             Generated::Decode {
                 mut response,

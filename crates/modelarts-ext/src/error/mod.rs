@@ -222,21 +222,6 @@ impl Error {
         self
     }
 
-    /// Masks the security token in the canonical request that the gateway returns.
-    pub(crate) fn without_token(mut self) -> Self {
-        const NAME: &str = "x-security-token:";
-        if let Some(message) = &mut self.0.service_message
-            && let Some(at) = message.find(NAME)
-        {
-            let start = at + NAME.len();
-            let end = message[start..]
-                .find('|')
-                .map_or(message.len(), |end| start + end);
-            message.replace_range(start..end, "***");
-        }
-        self
-    }
-
     pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.0.call.retry_after = wait;
         self
