@@ -24,6 +24,7 @@ use std::{
 
 use futures::future::{Either, select};
 use http::Extensions;
+use jiff::SignedDuration;
 use modelarts_api::{
     BoxFuture, Operation, RawResponse, Transport, TransportError, types::Language,
 };
@@ -180,6 +181,7 @@ impl HttpTransport {
         self.shared.budget.deposit();
         let mut left = self.timeout;
         loop {
+            // The skew that the signature assumed, once the request is sent.
             let mut sent = None;
             let was_uncertain = call.summary.uncertain;
             let response = {
@@ -198,18 +200,16 @@ impl HttpTransport {
                     let outgoing = outgoing.map_err(not_sent)?;
                     let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
                     let response = self.connector.send(outgoing);
-                    let Sent { secrets, .. } = sent.insert(Sent {
-                        secrets: Secrets {
-                            credentials,
-                            authorization,
-                        },
-                        skew,
-                    });
+                    let secrets = Secrets {
+                        credentials,
+                        authorization,
+                    };
                     call.secrets.push(secrets.clone());
                     call.summary.attempts += 1;
                     call.summary.uncertain = true;
+                    sent = Some(skew);
                     self.report(call);
-                    read_response(response, secrets, &self.endpoint).await
+                    read_response(response, &secrets, &self.endpoint).await
                 });
                 match select(attempt, self.clock.sleep(left)).await {
                     Either::Left((outcome, _)) => Some(outcome),
@@ -238,10 +238,11 @@ impl HttpTransport {
                 Err(failed) => (failed.result, failed.error.retry_after(), failed.permanent),
             };
             call.summary.retry_after = wait;
-            (call.status, call.summary.request_id) = match (&response, &sent) {
-                (Ok(answer), Some(sent)) => (
+            let secrets = sent.and(call.secrets.last());
+            (call.status, call.summary.request_id) = match (&response, secrets) {
+                (Ok(answer), Some(secrets)) => (
                     Some(answer.status.as_u16()),
-                    headers::request_id(&answer.headers).map(|id| sent.secrets.mask_id(id)),
+                    headers::request_id(&answer.headers).map(|id| secrets.mask_id(id)),
                 ),
                 // A redirect, or a response that is too long.
                 (Err(AttemptError { error, .. }), Some(_)) => {
@@ -258,8 +259,8 @@ impl HttpTransport {
             {
                 return response.map_err(|failed| failed.error);
             }
-            if let (Ok(answer), Some(sent)) = (&response, &sent)
-                && self.fix_rejection(answer, sent, &mut fixes)
+            if let (Ok(answer), Some(skew), Some(secrets)) = (&response, sent, call.secrets.last())
+                && self.fix_rejection(answer, &secrets.credentials, skew, &mut fixes)
             {
                 left = self.left(started);
                 continue;
@@ -300,7 +301,7 @@ impl HttpTransport {
             authentication.authenticated_copy(request, credentials, now)?;
         call.canonical_request = canonical.or(call.canonical_request.take());
         if let Some(language) = self.language {
-            let value = HeaderValue::from_maybe_shared(bytes::Bytes::from(language.to_string()))
+            let value = HeaderValue::try_from(language.to_string())
                 .map_err(|_| Error::config("the language cannot be sent as a header"))?;
             outgoing.headers_mut().entry(&LANGUAGE).or_insert(value);
         }
@@ -330,20 +331,23 @@ impl HttpTransport {
     /// Fixes a rejection of the credentials by newer credentials or the time of the gateway;
     /// `false` if neither is possible. Each fix is tried once in a call, because a gateway that
     /// rejects five consecutive signatures locks the key for five minutes.
-    fn fix_rejection(&self, answer: &RawResponse, sent: &Sent, fixes: &mut Fixes) -> bool {
+    fn fix_rejection(
+        &self,
+        answer: &RawResponse,
+        credentials: &Credentials,
+        skew: i64,
+        fixes: &mut Fixes,
+    ) -> bool {
         let Some(rejection) = rejection::parse(answer.status, &answer.body) else {
             return false;
         };
         match rejection {
             Rejection::Expired => {
-                !std::mem::replace(&mut fixes.renewed, true)
-                    && self.credentials.renew(&sent.secrets.credentials)
+                !std::mem::replace(&mut fixes.renewed, true) && self.credentials.renew(credentials)
             }
             Rejection::Clock { server } => {
-                let ahead = match server.duration_since(self.clock.now()) {
-                    Ok(ahead) => i64::try_from(ahead.as_secs()).unwrap_or_default(),
-                    Err(behind) => -i64::try_from(behind.duration().as_secs()).unwrap_or_default(),
-                };
+                let ahead = SignedDuration::system_until(self.clock.now(), server);
+                let ahead = ahead.map_or(0, |ahead| ahead.as_secs());
                 self.shared.skew.store(ahead, Ordering::Relaxed);
                 tracing::warn!(
                     seconds = ahead,
@@ -351,17 +355,10 @@ impl HttpTransport {
                 );
                 // Compared with the skew of this attempt: concurrent calls may have changed the
                 // shared one.
-                !std::mem::replace(&mut fixes.clock, true) && sent.skew != ahead
+                !std::mem::replace(&mut fixes.clock, true) && skew != ahead
             }
         }
     }
-}
-
-/// The secrets and the clock of an attempt that was sent.
-struct Sent {
-    secrets: Secrets,
-    /// The offset in seconds of the gateway's clock that the signature assumed.
-    skew: i64,
 }
 
 /// The fixes of a rejection that a call has tried.
@@ -387,13 +384,13 @@ fn is_uncertain(result: AttemptResult) -> bool {
     match result {
         AttemptResult::NotSent => false,
         AttemptResult::Lost => true,
-        AttemptResult::Response(status) => match status {
-            StatusCode::REQUEST_TIMEOUT => true,
-            StatusCode::NOT_IMPLEMENTED => false,
-            // For a success or a rejection, the body decides; see `Error::is_uncertain`. All others
-            // may have come too late, or from a gateway in between.
-            status => !status.is_success() && !status.is_client_error(),
-        },
+        // For a success or a rejection, the body decides; see `Error::is_uncertain`. All others may
+        // have come too late, or from a gateway in between.
+        AttemptResult::Response(status) => {
+            let is_decided = status.is_success() || status.is_client_error();
+            status == StatusCode::REQUEST_TIMEOUT
+                || status != StatusCode::NOT_IMPLEMENTED && !is_decided
+        }
     }
 }
 
