@@ -5,6 +5,7 @@ use std::fmt;
 use reqwest::{StatusCode, header::InvalidHeaderValue};
 
 use crate::{
+    decode::skipped::strip_quoted_text,
     generated::types::ApiError,
     response::{RawResponse, Response},
 };
@@ -54,7 +55,10 @@ impl<E: fmt::Debug> fmt::Display for Error<E> {
             Self::Invalid(message) => f.write_str(message),
             Self::Transport(error) => error.fmt(f),
             Self::Service(response) => write!(f, "HTTP {}: {response:?}", response.status()),
-            Self::Decode { error, .. } => write!(f, "the answer is not understood: {error}"),
+            Self::Decode { error, .. } => {
+                let error = strip_quoted_text(&error.to_string());
+                write!(f, "the answer is not understood: {error}")
+            }
             Self::Unexpected(response) => {
                 write!(f, "HTTP {}, which no document describes", response.status)
             }

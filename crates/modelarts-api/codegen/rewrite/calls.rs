@@ -16,7 +16,8 @@ const HEADERS: &str = "header_map";
 
 /// Rewrites all calls of a file.
 pub fn rewrite(file: &mut File) -> Result<(), Error> {
-    RewriteCalls.visit_file_mut(file);
+    let mut calls = RewriteCalls(None);
+    calls.visit_file_mut(file);
     file.items.retain(|item| !is_import(item));
     file.items.splice(
         0..0,
@@ -30,9 +31,7 @@ pub fn rewrite(file: &mut File) -> Result<(), Error> {
         ],
     );
     RenameTypes.visit_file_mut(file);
-    let mut check = CheckTransport(None);
-    check.visit_file_mut(file);
-    check.0.map_or(Ok(()), Err)
+    calls.0.map_or(Ok(()), Err)
 }
 
 /// Returns whether an item imports progenitor's types of errors and responses.
@@ -58,29 +57,20 @@ fn is_send(function: &ImplItemFn) -> bool {
     function.sig.ident == "send" && function.sig.asyncness.is_some()
 }
 
-/// Finds calls that bypass the transport, which would be sent unsigned.
-struct CheckTransport(Option<Error>);
-
-impl VisitMut for CheckTransport {
-    fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
-        let text = function.to_token_stream().to_string();
-        let sent = text.matches("crate :: send (").count();
-        if is_send(function) && sent != 1 {
-            self.0 = Some(Error(format!(
-                "a call is not of the form that codegen/rewrite/calls.rs knows: {text}"
-            )));
-        }
-    }
-}
-
-struct RewriteCalls;
+/// Rewrites each call, and notes one that it cannot rewrite, which would be sent unsigned.
+struct RewriteCalls(Option<Error>);
 
 impl VisitMut for RewriteCalls {
     fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
         let statements = &mut function.block.stmts;
         statements.retain(|statement| !appends_version(statement));
         if is_send(function) {
-            send_through_transport(&mut function.block.stmts);
+            if send_through_transport(&mut function.block.stmts).is_none() {
+                let text = function.to_token_stream();
+                self.0 = Some(Error(format!(
+                    "a call is not of the form that codegen/rewrite/calls.rs knows: {text}"
+                )));
+            }
             ReplaceExpressions.visit_block_mut(&mut function.block);
         } else if function.sig.ident == "new" {
             EmptyMessages.visit_block_mut(&mut function.block);
@@ -96,14 +86,13 @@ impl VisitMut for RewriteCalls {
 
 /// Replaces the statements after the one that builds the request (progenitor's hooks, sending and
 /// decoding) by `crate::send`, which returns only successes, and the decoding of those.
-fn send_through_transport(statements: &mut Vec<Stmt>) {
-    let Some(built) = statements.iter().position(|item| declares(item, "request")) else {
-        return;
-    };
+/// `None` if there are no such statements.
+fn send_through_transport(statements: &mut Vec<Stmt>) -> Option<()> {
+    let built = statements
+        .iter()
+        .position(|item| declares(item, "request"))?;
     let rest = statements.split_off(built + 1);
-    let Some(method) = rest.iter().find_map(method_name) else {
-        return;
-    };
+    let method = rest.iter().find_map(method_name)?;
     let has_body = !rest.iter().any(|item| {
         item.to_token_stream()
             .to_string()
@@ -122,6 +111,7 @@ fn send_through_transport(statements: &mut Vec<Stmt>) {
         false => parse_quote!(Ok(crate::empty_response(response))),
     };
     statements.push(Stmt::Expr(decoded, None));
+    Some(())
 }
 
 /// Returns the name of the method in `let info = OperationInfo { operation_id: .. }`.

@@ -242,7 +242,7 @@ impl<'a> Visitor<'_> for FieldName<'a> {
 /// Decodes all fields of an object.
 fn read_fields<'de, A: MapAccess<'de>>(
     object: &mut dyn Object,
-    pass: &Pass<'_>,
+    pass: &Pass,
     mut map: A,
 ) -> Result<(), A::Error> {
     while let Some(field) = map.next_key_seed(FieldName(object))? {
@@ -257,7 +257,7 @@ fn read_fields<'de, A: MapAccess<'de>>(
 /// Decodes an object into its slot.
 pub(super) fn read_object<'de, A: MapAccess<'de>>(
     slot: &mut dyn ObjectSlot,
-    pass: &Pass<'_>,
+    pass: &Pass,
     map: A,
 ) -> Result<(), A::Error> {
     pass.count_value()?;
@@ -280,7 +280,7 @@ pub(super) fn read_object<'de, A: MapAccess<'de>>(
 /// Decodes the elements of a list.
 fn read_list<'de, A: SeqAccess<'de>>(
     list: &mut dyn List,
-    pass: &Pass<'_>,
+    pass: &Pass,
     mut seq: A,
 ) -> Result<(), A::Error> {
     let depth = pass.enter_list();
@@ -323,7 +323,7 @@ fn read_list<'de, A: SeqAccess<'de>>(
 /// Decodes the elements of a list of any JSON.
 fn read_any_list<'de, A: SeqAccess<'de>>(
     items: &mut Vec<Value>,
-    pass: &Pass<'_>,
+    pass: &Pass,
     mut seq: A,
 ) -> Result<(), A::Error> {
     loop {
@@ -338,7 +338,7 @@ fn read_any_list<'de, A: SeqAccess<'de>>(
 }
 
 /// Reserves memory for one more element.
-fn reserve<E: Error>(list: &mut dyn List, pass: &Pass<'_>) -> Result<(), E> {
+fn reserve<E: Error>(list: &mut dyn List, pass: &Pass) -> Result<(), E> {
     pass.count_value()?;
     let (needed, freed) = list.growth();
     if needed > 0 {
@@ -352,7 +352,7 @@ fn reserve<E: Error>(list: &mut dyn List, pass: &Pass<'_>) -> Result<(), E> {
 /// Decodes the only element of a list, which is sent without the list.
 fn read_only_element<E>(
     list: &mut dyn List,
-    pass: &Pass<'_>,
+    pass: &Pass,
     read: impl FnOnce(SlotVisitor<'_, '_>) -> Result<(), E>,
 ) -> Result<(), E> {
     list.begin();
@@ -370,7 +370,7 @@ fn read_only_element<E>(
 /// Decodes an object that is sent in place of a list of one object.
 fn read_object_as_list<'de, A: MapAccess<'de>>(
     list: &mut dyn List,
-    pass: &Pass<'_>,
+    pass: &Pass,
     map: A,
 ) -> Result<(), A::Error> {
     let depth = pass.enter_list();
@@ -388,7 +388,7 @@ fn read_object_as_list<'de, A: MapAccess<'de>>(
 /// decoded is skipped.
 fn salvage_element<E: Error>(
     list: &mut dyn List,
-    pass: &Pass<'_>,
+    pass: &Pass,
     depth: &ListDepth<'_>,
     element: Value,
 ) -> Result<bool, E> {
@@ -410,7 +410,7 @@ fn salvage_element<E: Error>(
 /// Decodes the entries of a map.
 fn read_entries<'de, A: MapAccess<'de>>(
     map: &mut dyn Map,
-    pass: &Pass<'_>,
+    pass: &Pass,
     mut entries: A,
 ) -> Result<(), A::Error> {
     while let Some(name) = entries.next_key::<String>()? {
@@ -429,7 +429,7 @@ fn read_entries<'de, A: MapAccess<'de>>(
 /// Decodes a list of maps into one map.
 fn read_maps<'de, A: SeqAccess<'de>>(
     map: &mut dyn Map,
-    pass: &Pass<'_>,
+    pass: &Pass,
     mut seq: A,
 ) -> Result<(), A::Error> {
     map.begin();

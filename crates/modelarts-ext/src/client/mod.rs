@@ -133,7 +133,7 @@ impl Client {
     }
 
     /// The generated client, with every operation of the description. Its calls are signed and
-    /// retried, too.
+    /// retried, too; the extensions of their responses have the [`CallInfo`].
     #[must_use]
     pub fn api(&self) -> &modelarts_api::Client {
         &self.0.api

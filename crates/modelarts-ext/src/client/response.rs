@@ -151,7 +151,8 @@ impl Error {
                     let masked = call.mask().text(ours);
                     signature_mismatch::explain(message, masked.as_deref().unwrap_or(ours))
                 });
-                error.with_solution(solution).with_call(call.summary)
+                let error = error.with_solution(solution).without_token();
+                error.with_call(call.summary)
             }
             Generated::Decode {
                 mut response,

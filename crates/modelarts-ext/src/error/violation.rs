@@ -17,7 +17,7 @@ pub struct Violation {
 }
 
 /// The content of the field.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(crate) enum Actual {
     Missing,
     Value(Value),
@@ -105,5 +105,11 @@ impl fmt::Display for Actual {
                 }
             }
         }
+    }
+}
+
+impl fmt::Debug for Actual {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.to_string().trim_start())
     }
 }

@@ -7,7 +7,7 @@ use reqwest::{StatusCode, Url, header::LOCATION};
 
 use crate::{
     credentials::secrets::Secrets,
-    error::{Error, ErrorKind},
+    error::{Error, ErrorKind, call_summary::CallSummary},
     http::{body, headers},
     transport::{connector::ConnectorError, retry::AttemptResult},
 };
@@ -57,11 +57,13 @@ pub(super) async fn read_response(
         }
     }
     let unexpected = |message| {
-        let id = headers::request_id(&headers).map(|id| secrets.mask_id(id));
         let error = Error::new(ErrorKind::Unexpected, message).with_status(status.as_u16());
         AttemptError {
             result: AttemptResult::Response(status),
-            error: error.with_request_id(id),
+            error: error.with_call(CallSummary {
+                request_id: headers::request_id(&headers).map(|id| secrets.mask_id(id)),
+                ..CallSummary::default()
+            }),
             permanent: true,
         }
     };

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     client::{Client, response::Response},
     clock::since,
-    error::{Error, call_summary::CallSummary},
+    error::{Error, ErrorKind, call_summary::CallSummary},
     jobs::{
         create::{CreateJob, look_up::LOOKING_UP},
         filter::Filter,
@@ -180,7 +180,10 @@ async fn send(
         })?,
     };
     let (details, call) = answer.into_parts();
-    Job::from_details(client.clone(), details, call).ok_or_else(Error::missing_id)
+    Job::from_details(client.clone(), details, call).ok_or_else(|| {
+        let message = "the service made a job and did not say its id";
+        Error::new(ErrorKind::Decode, message)
+    })
 }
 
 /// Sends the body as it is.
