@@ -8,7 +8,6 @@ use modelarts_api::{
 };
 
 use crate::{
-    client::Client,
     error::{Error, ErrorKind},
     http::signature_mismatch,
     transport::call::CallInfo,
@@ -17,8 +16,8 @@ use crate::{
 /// The response of an operation, and the facts about the call.
 pub struct Response<T> {
     // Boxed: a job takes some kilobytes, which would be moved.
-    value: Box<T>,
-    call: Arc<CallInfo>,
+    pub(super) value: Box<T>,
+    pub(super) call: Arc<CallInfo>,
 }
 
 impl<T> Response<T> {
@@ -63,36 +62,6 @@ impl<T> Response<T> {
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
         &self.call.skipped
-    }
-
-    /// Rejects a response that belongs to another request, mixed up by a faulty proxy: one whose
-    /// `field` differs from the requested value `asked`. The idle connections are closed then.
-    /// `found` reads the field; a response without it is accepted.
-    pub(crate) fn require_match(
-        self,
-        client: &Client,
-        field: &str,
-        asked: &str,
-        found: impl FnOnce(&T) -> Option<&str>,
-    ) -> Result<Self, Error> {
-        let other = match found(&self.value) {
-            // Case is ignored: not every part of the service distinguishes it in ids and names.
-            Some(other) if !other.eq_ignore_ascii_case(asked) => other,
-            _ => return Ok(self),
-        };
-        let masked = self.call.mask().text(other);
-        let other = masked.as_deref().unwrap_or(other);
-        client.transport().connector.reset();
-        let message = format!(
-            "the answer is to another request: its {field} is {other:?}, and must be {asked:?}"
-        );
-        let solution = "something on the way mixes up answers, so the connections were replaced; \
-                        try again";
-        Err(Error::new(ErrorKind::Unexpected, message)
-            .with_status(self.status())
-            .with_solution(Some(solution.to_owned()))
-            .with_call(self.call.summary.clone())
-            .with_retryable(true))
     }
 }
 
