@@ -23,6 +23,7 @@
 //! no source says whether the service distinguishes the two (`openapi/SOURCES.md`, "Without a
 //! number").
 
+mod call;
 pub mod decode;
 mod error;
 #[doc(hidden)]
@@ -34,18 +35,23 @@ mod operation;
 mod parameter;
 #[doc(hidden)]
 pub mod path_segment;
+mod response;
 mod schema;
 mod secret;
 mod transport;
 
-pub use error::{BoxError, Failure, TransportError};
+pub use call::send;
+#[doc(hidden)]
+pub use call::{decode_response, empty_response};
+pub use error::{BoxError, Error, TransportError};
 pub use error_code::{ErrorCode, Retry};
 pub use generated::*;
 pub use operation::{Cursor, Effect, Offset, Operation, Pagination, ParameterLocation};
 pub use parameter::Parameter;
+pub use response::{RawResponse, Response};
 pub use schema::{Field, Limit, Rule, Shape};
 pub use secret::Secret;
-pub use transport::{BoxFuture, Context, Response, Transport, send};
+pub use transport::{BoxFuture, Context, Transport};
 
 /// The OpenAPI description that this crate was generated from, as YAML.
 pub const DESCRIPTION: &str = include_str!("../modelarts.yaml");

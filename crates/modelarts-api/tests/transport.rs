@@ -7,19 +7,17 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use bytes::Bytes;
+use http::Extensions;
 use modelarts_api::{
-    BoxFuture, Client, Context, Effect, Error, Failure, OPERATIONS, Operation, Response, Transport,
-    TransportError,
-    decode::{Observer, Skipped},
-    types,
+    BoxFuture, Client, Context, Effect, Error, OPERATIONS, Operation, RawResponse, Response,
+    Transport, TransportError, types,
 };
 use reqwest::{Request, StatusCode, header::HeaderMap};
 use serde_json::json;
 
 /// A transport that answers all requests alike, and records them.
 struct Fake {
-    answer: Box<dyn Fn() -> Result<Response, TransportError> + Send + Sync>,
+    answer: Box<dyn Fn() -> Result<RawResponse, TransportError> + Send + Sync>,
     seen: Mutex<Vec<(Request, &'static Operation)>>,
 }
 
@@ -29,7 +27,7 @@ impl Transport for Fake {
         _: &'a reqwest::Client,
         request: Request,
         operation: &'static Operation,
-    ) -> BoxFuture<'a, Result<Response, TransportError>> {
+    ) -> BoxFuture<'a, Result<RawResponse, TransportError>> {
         self.seen.lock().unwrap().push((request, operation));
         Box::pin(async { (self.answer)() })
     }
@@ -37,7 +35,7 @@ impl Transport for Fake {
 
 impl Fake {
     fn new(
-        answer: impl Fn() -> Result<Response, TransportError> + Send + Sync + 'static,
+        answer: impl Fn() -> Result<RawResponse, TransportError> + Send + Sync + 'static,
     ) -> (Client, Arc<Self>) {
         let fake = Arc::new(Self {
             answer: Box::new(answer),
@@ -64,10 +62,10 @@ impl Fake {
     }
 }
 
-fn response(status: u16, body: &'static str) -> Response {
+fn response(status: u16, body: &'static str) -> RawResponse {
     let mut headers = HeaderMap::new();
     headers.insert("x-request-id", "r-1".parse().unwrap());
-    Response::new(StatusCode::from_u16(status).unwrap(), headers, body.into())
+    RawResponse::new(StatusCode::from_u16(status).unwrap(), headers, body.into())
 }
 
 /// Creates a client that never connects. `reqwest::Client::new()` panics where a feature enables
@@ -164,13 +162,11 @@ async fn errors_of_the_transport_reach_the_caller() {
 
     let (client, _) = Fake::new(|| Err(TransportError::Other(Box::new(NoCredentials))));
     let error = show(&client, "job-1").await.unwrap_err();
-    let Error::UnexpectedResponse(response) = error else {
+    assert_eq!(error.to_string(), "no credentials");
+    let Error::Transport(TransportError::Other(error)) = error else {
         panic!("{error:?}");
     };
-    let error = Failure::from_response(&response).unwrap();
     assert!(error.downcast::<NoCredentials>().is_ok());
-    // The error can be taken once.
-    assert!(Failure::from_response(&response).is_none());
 }
 
 #[tokio::test]
@@ -180,13 +176,13 @@ async fn an_error_of_the_http_client_stays_what_it_is() {
         Err(TransportError::Http(error))
     });
     let error = show(&client, "job-1").await.unwrap_err();
-    assert!(matches!(error, Error::CommunicationError(_)), "{error:?}");
+    assert!(
+        matches!(error, Error::Transport(TransportError::Http(_))),
+        "{error:?}"
+    );
 }
 
-async fn show(
-    client: &Client,
-    id: &str,
-) -> Result<modelarts_api::ResponseValue<types::TrainingJob>, Error<types::ApiError>> {
+async fn show(client: &Client, id: &str) -> Result<Response<types::TrainingJob>, Error> {
     client
         .show_training_job_details()
         .project_id("p")
@@ -198,7 +194,7 @@ async fn show(
 async fn refused(status: u16, body: &'static str) -> types::ApiError {
     let (client, _) = Fake::answering(status, body);
     match show(&client, "job-1").await.unwrap_err() {
-        Error::ErrorResponse(answer) => {
+        Error::Service(answer) => {
             assert_eq!(answer.status().as_u16(), status);
             assert_eq!(answer.headers().get("x-request-id").unwrap(), "r-1");
             answer.into_inner()
@@ -239,8 +235,12 @@ async fn refusals_keep_status_and_headers_whatever_their_body_is() {
 async fn an_answer_that_cannot_be_read_is_given_back_as_it_came() {
     let (client, _) = Fake::answering(200, "<html>maintenance</html>");
     match show(&client, "job-1").await.unwrap_err() {
-        Error::InvalidResponsePayload(body, error) => {
-            assert_eq!(body, "<html>maintenance</html>");
+        Error::Decode {
+            response,
+            error,
+            timed_out: false,
+        } => {
+            assert_eq!(response.body, "<html>maintenance</html>");
             assert_eq!(error.to_string(), "expected value at line 1 column 1");
         }
         other => panic!("{other:?}"),
@@ -282,10 +282,7 @@ async fn an_identifier_that_would_change_the_path_is_never_sent() {
     for id in ["", ".", "..", "a/b", "a?b", "a b", "a%2Fb", "job\n", "ä"] {
         let (client, fake) = Fake::answering(200, "{}");
         let error = show(&client, id).await.unwrap_err();
-        assert!(
-            matches!(error, Error::InvalidRequest(_)),
-            "{id:?}: {error:?}"
-        );
+        assert!(matches!(error, Error::Invalid(_)), "{id:?}: {error:?}");
         let error = client
             .delete_training_job()
             .project_id(id)
@@ -293,10 +290,7 @@ async fn an_identifier_that_would_change_the_path_is_never_sent() {
             .send()
             .await
             .unwrap_err();
-        assert!(
-            matches!(error, Error::InvalidRequest(_)),
-            "{id:?}: {error:?}"
-        );
+        assert!(matches!(error, Error::Invalid(_)), "{id:?}: {error:?}");
         let error = client
             .show_training_job_logs_preview()
             .project_id("p")
@@ -305,10 +299,7 @@ async fn an_identifier_that_would_change_the_path_is_never_sent() {
             .send()
             .await
             .unwrap_err();
-        assert!(
-            matches!(error, Error::InvalidRequest(_)),
-            "{id:?}: {error:?}"
-        );
+        assert!(matches!(error, Error::Invalid(_)), "{id:?}: {error:?}");
         assert_eq!(fake.requests(), 0, "{id:?}");
     }
     let (client, fake) = Fake::answering(200, "{}");
@@ -318,7 +309,7 @@ async fn an_identifier_that_would_change_the_path_is_never_sent() {
         .send()
         .await;
     match error {
-        Err(Error::InvalidRequest(message)) => {
+        Err(Error::Invalid(message)) => {
             assert_eq!(message, "training_job_id was not initialized");
         }
         other => panic!("{other:?}"),
@@ -349,23 +340,9 @@ async fn a_name_in_a_path_stays_in_its_segment() {
 }
 
 #[tokio::test]
-async fn the_observer_receives_the_skipped_elements() {
-    #[derive(Default)]
-    struct Notes(Mutex<Vec<(Bytes, Skipped)>>);
-    impl Observer for Notes {
-        fn on_decoded(&self, body: &Bytes, skipped: &Skipped) {
-            self.0.lock().unwrap().push((body.clone(), skipped.clone()));
-        }
-    }
-
+async fn a_response_has_its_body_and_counts_skipped_elements() {
     const BODY: &str = r#"{"items":[null,"......",{"status":{"tasks":["a",null]}}]}"#;
-    let notes = Arc::new(Notes::default());
-    let observer = notes.clone();
-    let (client, _) = Fake::new(move || {
-        let mut response = response(200, BODY);
-        response.observer = Some(observer.clone());
-        Ok(response)
-    });
+    let (client, _) = Fake::answering(200, BODY);
     let page = client
         .list_training_jobs()
         .project_id("p")
@@ -374,44 +351,112 @@ async fn the_observer_receives_the_skipped_elements() {
         .await
         .unwrap();
     assert_eq!(page.items.len(), 1);
-    let notes = notes.0.lock().unwrap();
-    let [(body, skipped)] = notes.as_slice() else {
-        panic!("{} notes", notes.len());
-    };
-    assert_eq!(body, BODY);
-    assert_eq!((skipped.rows, skipped.nested), (2, 1));
+    assert_eq!(page.raw().body, BODY);
+    assert_eq!((page.skipped().rows, page.skipped().nested), (2, 1));
+}
+
+/// The number of a call, which its transport passes to the caller.
+#[derive(Clone, Debug, PartialEq)]
+struct CallNumber(u32);
+
+#[tokio::test]
+async fn the_transport_passes_facts_to_the_caller_of_any_response() {
+    for (status, body) in [(200, "{}"), (200, "no JSON"), (400, "{}"), (302, "")] {
+        let (client, _) = Fake::new(move || {
+            let mut response = response(status, body);
+            response.extensions.insert(CallNumber(7));
+            Ok(response)
+        });
+        let facts = match show(&client, "job-1").await {
+            Ok(response) => response.raw().extensions.clone(),
+            Err(Error::Service(response)) => response.raw().extensions.clone(),
+            Err(Error::Decode { response, .. } | Error::Unexpected(response)) => {
+                response.extensions
+            }
+            Err(error) => panic!("{error:?}"),
+        };
+        assert_eq!(facts.get(), Some(&CallNumber(7)), "{status} {body}");
+    }
+}
+
+/// A transport that masks the word "secret", and whose deadline may have passed.
+struct Masking {
+    answer: RawResponse,
+    is_late: bool,
+    masked: Mutex<Vec<String>>,
+}
+
+impl Transport for Masking {
+    fn execute<'a>(
+        &'a self,
+        _: &'a reqwest::Client,
+        _: Request,
+        _: &'static Operation,
+    ) -> BoxFuture<'a, Result<RawResponse, TransportError>> {
+        Box::pin(async { Ok(self.answer.clone()) })
+    }
+
+    fn is_late(&self, call: &Extensions) -> bool {
+        assert_eq!(call.get(), Some(&CallNumber(7)));
+        self.is_late
+    }
+
+    fn mask(&self, call: &Extensions, text: &str) -> Option<String> {
+        assert_eq!(call.get(), Some(&CallNumber(7)));
+        self.masked.lock().unwrap().push(text.to_owned());
+        text.contains("secret")
+            .then(|| text.replace("secret", "***"))
+    }
+}
+
+fn masking(is_late: bool, body: &'static str) -> (Client, Arc<Masking>) {
+    let mut answer = response(200, body);
+    answer.extensions.insert(CallNumber(7));
+    let transport = Arc::new(Masking {
+        answer,
+        is_late,
+        masked: Mutex::default(),
+    });
+    let context = Context::new(transport.clone());
+    let client = Client::new_with_client("http://service.example", http(), context);
+    (client, transport)
 }
 
 #[tokio::test]
 async fn an_answer_that_is_too_late_is_not_masked() {
-    /// An observer whose deadline has passed when decoding fails.
-    #[derive(Default)]
-    struct Late(Mutex<Vec<String>>);
-    impl Observer for Late {
-        fn on_decoded(&self, _: &Bytes, _: &Skipped) {}
-        fn mask(&self, text: &str) -> Option<String> {
-            self.0.lock().unwrap().push(text.to_owned());
-            None
-        }
-        fn is_late(&self) -> bool {
-            true
-        }
-    }
-
-    let late = Arc::new(Late::default());
-    let observer = late.clone();
-    let (client, _) = Fake::new(move || {
-        let mut response = response(200, r#"{"metadata":"not an object"}"#);
-        response.observer = Some(observer.clone());
-        Ok(response)
-    });
+    // Its deadline has passed when decoding fails.
+    let (client, late) = masking(true, r#"{"metadata":"not an object"}"#);
     let error = show(&client, "job-1").await.unwrap_err();
-    let Error::InvalidResponsePayload(body, error) = error else {
+    let Error::Decode {
+        response,
+        error,
+        timed_out: true,
+    } = error
+    else {
         panic!("{error:?}");
     };
-    assert_eq!(body, "");
+    assert_eq!(response.body, "");
     assert_eq!(error.to_string(), "time ran out while it was decoded");
-    assert_eq!(*late.0.lock().unwrap(), [""; 0]);
+    assert_eq!(*late.masked.lock().unwrap(), [""; 0]);
+}
+
+#[tokio::test]
+async fn errors_of_decoding_are_masked() {
+    let (client, _) = masking(false, r#"{"metadata":"secret"}"#);
+    let Error::Decode {
+        response, error, ..
+    } = show(&client, "job-1").await.unwrap_err()
+    else {
+        panic!("decoded");
+    };
+    assert_eq!(response.body, r#"{"metadata":"***"}"#);
+    assert!(error.to_string().contains("string \"***\""), "{error}");
+    // A part that is skipped is not quoted, but its path may name a secret.
+    let (client, masking) = masking(false, r#"{"items":["secret"]}"#);
+    let jobs = client.list_training_jobs().project_id("p");
+    let page = jobs.body_map(|body| body).send().await.unwrap();
+    let error = page.skipped().first_error.clone().unwrap();
+    assert_eq!(*masking.masked.lock().unwrap(), [error]);
 }
 
 #[test]
@@ -441,10 +486,10 @@ async fn no_answer_of_the_service_is_a_failure_of_the_transport() {
     for status in [100, 101, 304, 600, 999] {
         let (client, _) = Fake::answering(status, "odd");
         let error = show(&client, "job-1").await.unwrap_err();
-        let Error::UnexpectedResponse(response) = error else {
+        assert_eq!(error.status().map(|status| status.as_u16()), Some(status));
+        let Error::Unexpected(response) = error else {
             panic!("{status}: {error:?}");
         };
-        assert_eq!(response.status().as_u16(), status);
-        assert!(Failure::from_response(&response).is_none());
+        assert_eq!(response.status.as_u16(), status);
     }
 }

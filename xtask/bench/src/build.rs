@@ -29,7 +29,7 @@ async fn main() {
 
 /// The generated client with a minimal transport.
 const API: &str = r#"
-use modelarts_api::{BoxFuture, Client, Context, Operation, Response, Transport, TransportError};
+use modelarts_api::{BoxFuture, Client, Context, Operation, RawResponse, Transport, TransportError};
 
 struct Plain;
 
@@ -39,10 +39,10 @@ impl Transport for Plain {
         http: &'a reqwest::Client,
         request: reqwest::Request,
         _: &'static Operation,
-    ) -> BoxFuture<'a, Result<Response, TransportError>> {
+    ) -> BoxFuture<'a, Result<RawResponse, TransportError>> {
         Box::pin(async {
             let response = http.execute(request).await.map_err(TransportError::Http)?;
-            Response::read(response).await.map_err(TransportError::Http)
+            RawResponse::read(response).await.map_err(TransportError::Http)
         })
     }
 }

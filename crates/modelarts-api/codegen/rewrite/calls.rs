@@ -3,7 +3,8 @@
 
 use quote::ToTokens;
 use syn::{
-    Expr, ExprCall, ExprMethodCall, ExprPath, File, ImplItemFn, Pat, Stmt, Token, parse_quote,
+    Expr, ExprCall, ExprMethodCall, ExprPath, File, Ident, ImplItemFn, Item, Pat, Stmt, Token,
+    parse_quote,
     punctuated::Punctuated,
     visit_mut::{self, VisitMut},
 };
@@ -15,39 +16,61 @@ const HEADERS: &str = "header_map";
 
 /// Rewrites all calls of a file.
 pub fn rewrite(file: &mut File) -> Result<(), Error> {
-    RewriteCalls.visit_file_mut(file);
-    let mut check = CheckTransport(None);
-    check.visit_file_mut(file);
-    check.0.map_or(Ok(()), Err)
+    let mut calls = RewriteCalls(None);
+    calls.visit_file_mut(file);
+    file.items.retain(|item| !is_import(item));
+    file.items.splice(
+        0..0,
+        [
+            parse_quote!(
+                pub use progenitor_client::{ByteStream, ClientInfo};
+            ),
+            parse_quote!(
+                use crate::{Error, Response};
+            ),
+        ],
+    );
+    RenameTypes.visit_file_mut(file);
+    calls.0.map_or(Ok(()), Err)
+}
+
+/// Returns whether an item imports progenitor's types of errors and responses.
+fn is_import(item: &Item) -> bool {
+    matches!(item, Item::Use(_)) && item.to_token_stream().to_string().contains("ResponseValue")
+}
+
+/// Replaces progenitor's names of errors and responses by those of this crate.
+struct RenameTypes;
+
+impl VisitMut for RenameTypes {
+    fn visit_ident_mut(&mut self, ident: &mut Ident) {
+        let name = match ident.to_string().as_str() {
+            "ResponseValue" => "Response",
+            "InvalidRequest" => "Invalid",
+            _ => return,
+        };
+        *ident = Ident::new(name, ident.span());
+    }
 }
 
 fn is_send(function: &ImplItemFn) -> bool {
     function.sig.ident == "send" && function.sig.asyncness.is_some()
 }
 
-/// Finds calls that bypass the transport, which would be sent unsigned.
-struct CheckTransport(Option<Error>);
-
-impl VisitMut for CheckTransport {
-    fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
-        let text = function.to_token_stream().to_string();
-        let sent = text.matches("crate :: send (").count();
-        if is_send(function) && sent != 1 {
-            self.0 = Some(Error(format!(
-                "a call is not of the form that codegen/rewrite/calls.rs knows: {text}"
-            )));
-        }
-    }
-}
-
-struct RewriteCalls;
+/// Rewrites each call, and notes one that it cannot rewrite, which would be sent unsigned.
+struct RewriteCalls(Option<Error>);
 
 impl VisitMut for RewriteCalls {
     fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
         let statements = &mut function.block.stmts;
-        statements.retain(|statement| !appends_version(statement) && !is_hook(statement));
+        statements.retain(|statement| !appends_version(statement));
         if is_send(function) {
-            send_through_transport(&mut function.block.stmts);
+            if send_through_transport(&mut function.block.stmts).is_none() {
+                let text = function.to_token_stream();
+                self.0 = Some(Error(format!(
+                    "a call is not of the form that codegen/rewrite/calls.rs knows: {text}"
+                )));
+            }
             ReplaceExpressions.visit_block_mut(&mut function.block);
         } else if function.sig.ident == "new" {
             EmptyMessages.visit_block_mut(&mut function.block);
@@ -61,33 +84,46 @@ impl VisitMut for RewriteCalls {
     }
 }
 
-/// Merges `let info = OperationInfo { .. }; let result = client.exec(request, &info).await;` and
-/// `let response = result?;` into one call.
-fn send_through_transport(statements: &mut Vec<Stmt>) {
-    let mut method = None;
-    for statement in statements.iter() {
-        if let Stmt::Local(local) = statement
-            && declares(statement, "info")
-            && let Some(init) = &local.init
-            && let Expr::Struct(info) = &*init.expr
-        {
-            method = info.fields.first().map(|field| field.expr.clone());
-        }
+/// Replaces the statements after the one that builds the request (progenitor's hooks, sending and
+/// decoding) by `crate::send`, which returns only successes, and the decoding of those.
+/// `None` if there are no such statements.
+fn send_through_transport(statements: &mut Vec<Stmt>) -> Option<()> {
+    let built = statements
+        .iter()
+        .position(|item| declares(item, "request"))?;
+    let rest = statements.split_off(built + 1);
+    let method = rest.iter().find_map(method_name)?;
+    let has_body = !rest.iter().any(|item| {
+        item.to_token_stream()
+            .to_string()
+            .contains("ResponseValue :: empty")
+    });
+    statements.push(parse_quote! {
+        let response = crate::send(
+            client,
+            request,
+            const { crate::Operation::find(#method).expect("an operation has this method") },
+        )
+        .await?;
+    });
+    let decoded: Expr = match has_body {
+        true => parse_quote!(crate::decode_response(client, response)),
+        false => parse_quote!(Ok(crate::empty_response(response))),
+    };
+    statements.push(Stmt::Expr(decoded, None));
+    Some(())
+}
+
+/// Returns the name of the method in `let info = OperationInfo { operation_id: .. }`.
+fn method_name(statement: &Stmt) -> Option<Expr> {
+    if let Stmt::Local(local) = statement
+        && declares(statement, "info")
+        && let Some(init) = &local.init
+        && let Expr::Struct(info) = &*init.expr
+    {
+        return Some(info.fields.first()?.expr.clone());
     }
-    let Some(method) = method else { return };
-    statements.retain(|statement| !declares(statement, "info") && !declares(statement, "result"));
-    for statement in statements {
-        if declares(statement, "response") {
-            *statement = parse_quote! {
-                let response = crate::send(
-                    client,
-                    request,
-                    const { crate::Operation::find(#method).expect("an operation has this method") },
-                )
-                .await?;
-            };
-        }
-    }
+    None
 }
 
 /// Returns whether this is `let name = …` or `let mut name = …`.
@@ -96,27 +132,12 @@ fn declares(statement: &Stmt, name: &str) -> bool {
         if matches!(&local.pat, Pat::Ident(pattern) if pattern.ident == name))
 }
 
-/// Replaces parts of paths, and expressions that handle the answer, whose body is complete already.
+/// Replaces the encoding of parts of paths, and names the parameter in errors.
 struct ReplaceExpressions;
 
 impl VisitMut for ReplaceExpressions {
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         visit_mut::visit_expr_mut(self, expr);
-        let text = expr.to_token_stream().to_string();
-        match text.as_str() {
-            "response . status ()" => *expr = parse_quote!(response.status),
-            "ResponseValue :: from_response (response) . await"
-            | "ResponseValue :: from_response :: < types :: ApiError > (response) . await" => {
-                *expr = parse_quote!(crate::decode::response(response));
-            }
-            "ResponseValue :: empty (response)" => {
-                *expr = parse_quote!(crate::decode::empty_response(response));
-            }
-            "Error :: UnexpectedResponse (response)" => {
-                *expr = parse_quote!(Error::UnexpectedResponse(response.into()));
-            }
-            _ => {}
-        }
         if let Expr::MethodCall(call) = expr {
             name_invalid_parameter(call);
         }
@@ -174,14 +195,6 @@ impl VisitMut for EmptyMessages {
         }
         visit_mut::visit_expr_mut(self, expr);
     }
-}
-
-/// Returns whether this is `client.pre(…).await?` or `client.post(…).await?`.
-fn is_hook(statement: &Stmt) -> bool {
-    let text = statement.to_token_stream().to_string();
-    ["client . pre (", "client . post ("]
-        .iter()
-        .any(|hook| text.starts_with(hook))
 }
 
 /// Returns whether a statement adds a header, also under a condition.

@@ -20,18 +20,12 @@ pub(crate) mod slot;
 mod types;
 mod visitor;
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-use progenitor_client::{Error, ResponseValue};
-use reqwest::StatusCode;
 use serde::de::{DeserializeSeed, Deserializer, Error as _};
 
+pub(crate) use self::pass::TOO_LATE;
 use self::{pass::Pass, slot::FieldValue, visitor::SlotVisitor};
-use crate::transport::Response;
-
 pub use self::{
-    skipped::{Observer, Skipped, strip_quoted_text},
+    skipped::{Skipped, strip_quoted_text},
     slot::{Decode, Slot},
 };
 
@@ -45,26 +39,26 @@ pub use self::{
 /// Returned when a value outside of lists cannot be decoded. The message begins with the path of
 /// the value, such as `status.duration: invalid type …`.
 pub fn body<T: Decode>(body: &[u8]) -> Result<(T, Skipped), serde_json::Error> {
-    observed_body(body, None)
+    body_in_time(body, &|| false)
 }
 
-/// Like [`body`]; the observer may end it early.
-fn observed_body<T: Decode>(
+/// Like [`body`], and fails once `is_late` returns `true`, which is called every 1024 values.
+pub(crate) fn body_in_time<T: Decode>(
     body: &[u8],
-    observer: Option<&Arc<dyn Observer>>,
+    is_late: &dyn Fn() -> bool,
 ) -> Result<(T, Skipped), serde_json::Error> {
     let mut value = None;
-    let skipped = fill_value(&mut value, body, observer)?;
+    let skipped = fill_value(&mut value, body, is_late)?;
     value
         .map(|value| (value, skipped))
         .ok_or_else(|| serde_json::Error::custom("the body has no value"))
 }
 
-/// Like [`body`], without a type parameter, so that it is compiled once.
+/// Like [`body_in_time`], without a type parameter, so that it is compiled once.
 fn fill_value(
     value: &mut dyn FieldValue,
     body: &[u8],
-    observer: Option<&Arc<dyn Observer>>,
+    is_late: &dyn Fn() -> bool,
 ) -> Result<Skipped, serde_json::Error> {
     // Checking the whole text once is faster than checking each name. Bytes that are not UTF-8
     // become U+FFFD: they may be in a field that the program does not read.
@@ -76,13 +70,13 @@ fn fill_value(
             (&*copy, copy.capacity())
         }
     };
-    let pass = Pass::for_body(body.len(), copied, observer.cloned());
+    let pass = Pass::for_body(body.len(), copied, is_late, false);
     match read_strictly(SlotVisitor::new(value.slot(), &pass), text) {
         Ok(()) => return Ok(pass.finish()),
         Err(error) if pass.is_stopped() => return Err(error),
         Err(_) => value.slot().clear(),
     }
-    let pass = Pass::for_body(body.len(), copied, observer.cloned()).with_salvage();
+    let pass = Pass::for_body(body.len(), copied, is_late, true);
     read_with_path(SlotVisitor::new(value.slot(), &pass), text)?;
     Ok(pass.finish())
 }
@@ -138,55 +132,4 @@ pub fn read<'de, T: Decode, D: Deserializer<'de>>(deserializer: D) -> Result<Opt
     let pass = Pass::default();
     SlotVisitor::new(T::slot(&mut value), &pass).deserialize(deserializer)?;
     Ok(value)
-}
-
-/// Decodes the body of a response. Generated calls use it instead of progenitor's decoding.
-///
-/// # Errors
-/// Returned when the body cannot be decoded.
-#[doc(hidden)]
-// `progenitor_client::Error` is large; its size is not ours to change.
-#[allow(clippy::result_large_err)]
-pub fn response<T: Decode, E>(response: Response) -> Result<ResponseValue<T>, Error<E>> {
-    let Response {
-        status,
-        headers,
-        body: full,
-        observer,
-    } = response;
-    // 204 means "not ready" and has no body.
-    let text: &[u8] = if status == StatusCode::NO_CONTENT && full.is_empty() {
-        b"{}"
-    } else {
-        &full
-    };
-    match observed_body(text, observer.as_ref()) {
-        Ok((value, skipped)) => {
-            if let Some(observer) = observer {
-                observer.on_decoded(&full, &skipped);
-            }
-            Ok(ResponseValue::new(value, status, headers))
-        }
-        Err(_) if observer.as_ref().is_some_and(|observer| observer.is_late()) => {
-            // Masking a long answer takes time as well, and an unmasked answer must not be shown.
-            let error = serde_json::Error::custom("time ran out while it was decoded");
-            Err(Error::InvalidResponsePayload(Bytes::new(), error))
-        }
-        Err(error) => {
-            let masked = |text: &str| observer.as_ref()?.mask(text);
-            let body = masked(&String::from_utf8_lossy(&full)).map_or(full, Bytes::from);
-            let error = match masked(&error.to_string()) {
-                Some(text) => serde_json::Error::custom(text),
-                None => error,
-            };
-            Err(Error::InvalidResponsePayload(body, error))
-        }
-    }
-}
-
-/// Like [`response`], for operations whose answers have no body.
-#[doc(hidden)]
-#[must_use]
-pub fn empty_response(response: Response) -> ResponseValue<()> {
-    ResponseValue::new((), response.status, response.headers)
 }

@@ -1,13 +1,10 @@
 //! One decoding pass over a body: its limits on memory and time, and the count of skipped elements.
 
-use std::{
-    cell::{Cell, RefCell},
-    sync::Arc,
-};
+use std::cell::{Cell, RefCell};
 
 use serde::de::Error;
 
-use super::skipped::{Observer, Skipped, strip_quoted_text};
+use super::skipped::{Skipped, strip_quoted_text};
 
 /// Memory that an answer may take per byte of its body, the body included.
 const MEMORY_FACTOR: usize = 4;
@@ -15,9 +12,11 @@ const MEMORY_FACTOR: usize = 4;
 const MEMORY_FLOOR: usize = 8 << 20;
 /// Number of values that are decoded between two checks of the time.
 const CHECK_INTERVAL: u32 = 1024;
+/// The reason why a pass ends when time runs out.
+pub(crate) const TOO_LATE: &str = "time ran out while it was decoded";
 
 /// One decoding pass over a body.
-pub(super) struct Pass {
+pub(super) struct Pass<'a> {
     /// Skips list elements that cannot be decoded, instead of failing.
     salvage: bool,
     /// Number of lists around the current value.
@@ -27,49 +26,43 @@ pub(super) struct Pass {
     memory_left: Cell<usize>,
     /// Values until the next check of the time.
     values_until_check: Cell<u32>,
-    observer: Option<Arc<dyn Observer>>,
+    /// Returns `true` once time has run out.
+    is_late: &'a dyn Fn() -> bool,
     /// The reason why the pass ended early.
     stop_reason: Cell<Option<&'static str>>,
 }
 
 /// A pass without limits, which fails on elements that cannot be decoded.
-impl Default for Pass {
+impl Default for Pass<'_> {
     fn default() -> Self {
-        Self {
-            salvage: false,
-            depth: Cell::default(),
-            skipped: RefCell::default(),
-            memory_left: Cell::new(usize::MAX),
-            values_until_check: Cell::new(CHECK_INTERVAL),
-            observer: None,
-            stop_reason: Cell::default(),
-        }
+        Self::new(usize::MAX, &|| false, false)
     }
 }
 
-impl Pass {
+impl<'a> Pass<'a> {
+    fn new(memory_left: usize, is_late: &'a dyn Fn() -> bool, salvage: bool) -> Self {
+        Self {
+            salvage,
+            depth: Cell::default(),
+            skipped: RefCell::default(),
+            memory_left: Cell::new(memory_left),
+            values_until_check: Cell::new(CHECK_INTERVAL),
+            is_late,
+            stop_reason: Cell::default(),
+        }
+    }
+
     /// Creates a pass over a body of `length` bytes, with a copy of `copied` bytes.
     pub(super) fn for_body(
         length: usize,
         copied: usize,
-        observer: Option<Arc<dyn Observer>>,
+        is_late: &'a dyn Fn() -> bool,
+        salvage: bool,
     ) -> Self {
         let memory = length
             .saturating_mul(MEMORY_FACTOR - 1)
             .saturating_add(MEMORY_FLOOR);
-        Self {
-            memory_left: Cell::new(memory.saturating_sub(copied)),
-            observer,
-            ..Self::default()
-        }
-    }
-
-    /// Skips the elements of lists that cannot be decoded.
-    pub(super) fn with_salvage(self) -> Self {
-        Self {
-            salvage: true,
-            ..self
-        }
+        Self::new(memory.saturating_sub(copied), is_late, salvage)
     }
 
     /// Subtracts bytes from the memory that the body may use.
@@ -107,11 +100,9 @@ impl Pass {
             return Ok(());
         }
         self.values_until_check.set(CHECK_INTERVAL);
-        match &self.observer {
-            Some(observer) if observer.is_late() => {
-                Err(self.stop("time ran out while it was decoded"))
-            }
-            _ => Ok(()),
+        match (self.is_late)() {
+            true => Err(self.stop(TOO_LATE)),
+            false => Ok(()),
         }
     }
 
@@ -150,7 +141,7 @@ impl Pass {
 }
 
 /// The current list of a pass; leaves it when dropped.
-pub(super) struct ListDepth<'a>(&'a Pass);
+pub(super) struct ListDepth<'a>(&'a Pass<'a>);
 
 impl ListDepth<'_> {
     /// Counts a skipped element: one with an error, or `null`.

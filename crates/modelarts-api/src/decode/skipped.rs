@@ -1,6 +1,4 @@
-//! The count of list elements that decoding skips, and the trait that observes decoding.
-
-use bytes::Bytes;
+//! The count of list elements that decoding skips.
 
 /// The list elements that decoding skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,25 +18,6 @@ impl Skipped {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows == 0 && self.nested == 0
-    }
-}
-
-/// An observer of decoding, which a transport may set in its [`Response`](crate::Response).
-pub trait Observer: Send + Sync {
-    /// Called after `body` was decoded, with the elements that were skipped.
-    fn on_decoded(&self, body: &Bytes, skipped: &Skipped);
-
-    /// Removes the secrets of the client, which a server may echo, from a text of an answer before
-    /// it becomes part of an error; `None` when the text contains none.
-    fn mask(&self, text: &str) -> Option<String> {
-        let _ = text;
-        None
-    }
-
-    /// Returns whether the deadline of the call has passed, in which case decoding ends with an
-    /// error. Called periodically during decoding, and once when an answer cannot be decoded.
-    fn is_late(&self) -> bool {
-        false
     }
 }
 

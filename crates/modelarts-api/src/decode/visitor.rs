@@ -21,11 +21,11 @@ use super::{
 /// Decodes a value into a slot.
 pub(super) struct SlotVisitor<'a, 'p> {
     slot: Slot<'a>,
-    pass: &'p Pass,
+    pass: &'p Pass<'p>,
 }
 
 impl<'a, 'p> SlotVisitor<'a, 'p> {
-    pub(super) fn new(slot: Slot<'a>, pass: &'p Pass) -> Self {
+    pub(super) fn new(slot: Slot<'a>, pass: &'p Pass<'p>) -> Self {
         Self { slot, pass }
     }
 
@@ -440,7 +440,7 @@ fn read_maps<'de, A: SeqAccess<'de>>(
 /// Decodes a map and adds its entries to those of another.
 struct MoreEntries<'a> {
     map: &'a mut dyn Map,
-    pass: &'a Pass,
+    pass: &'a Pass<'a>,
 }
 
 impl<'de> DeserializeSeed<'de> for MoreEntries<'_> {

@@ -17,7 +17,7 @@ macro_rules! calls {
                         $(.$argument(recorded.take::<$kind>(stringify!($argument))))*
                         .send()
                         .await;
-                    if let Err(modelarts_api::Error::InvalidRequest(why)) = answer {
+                    if let Err(modelarts_api::Error::Invalid(why)) = answer {
                         panic!("{operation}: {why}");
                     }
                 })*

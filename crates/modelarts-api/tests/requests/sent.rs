@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use modelarts_api::{BoxFuture, Client, Context, Operation, Response, Transport, TransportError};
+use modelarts_api::{
+    BoxFuture, Client, Context, Operation, RawResponse, Transport, TransportError,
+};
 use reqwest::{Request, StatusCode, header::HeaderMap};
 use serde_json::{Value, json};
 
@@ -16,9 +18,9 @@ impl Transport for Recorder {
         _: &'a reqwest::Client,
         request: Request,
         _: &'static Operation,
-    ) -> BoxFuture<'a, Result<Response, TransportError>> {
+    ) -> BoxFuture<'a, Result<RawResponse, TransportError>> {
         self.0.lock().unwrap().push(as_recorded(&request));
-        let answer = Response::new(StatusCode::OK, HeaderMap::new(), "{}".into());
+        let answer = RawResponse::new(StatusCode::OK, HeaderMap::new(), "{}".into());
         Box::pin(async { Ok(answer) })
     }
 }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use modelarts_api::{BoxFuture, Offset, types};
-use progenitor_client::ResponseValue;
+use modelarts_api::{BoxFuture, Offset};
 use serde::Serialize;
 
 use crate::{
@@ -16,7 +15,7 @@ use crate::{
 };
 
 /// The call of an operation.
-type Call<'a, R> = BoxFuture<'a, Result<ResponseValue<R>, modelarts_api::Error<types::ApiError>>>;
+type Call<'a, R> = BoxFuture<'a, Result<modelarts_api::Response<R>, modelarts_api::Error>>;
 
 /// Requests the rows of one window, by offset and limit.
 type Fetch<T> = dyn Fn(i64, u32) -> BoxFuture<'static, Result<RawPage<T>, Error>> + Send + Sync;
@@ -76,16 +75,14 @@ impl<T: Send + 'static> RowSource<T> {
                 let (client, call) = (client.clone(), Arc::clone(&call));
                 Box::pin(async move {
                     let call = client.call(|api| call(&client, api, offset, i64::from(limit)));
-                    let answer = call.await?;
-                    let skipped = answer.skipped().rows;
-                    let call = answer.call();
-                    let rows = rows(answer.into_inner());
+                    let (answer, call) = call.await?.into_parts();
+                    let rows = rows(*answer);
                     Ok(RawPage {
                         items: rows.items,
                         total: rows.total,
                         count: rows.count,
                         limit: rows.limit,
-                        skipped,
+                        skipped: call.skipped.rows,
                         call,
                     })
                 })

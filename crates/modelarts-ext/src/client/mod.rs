@@ -22,7 +22,7 @@
 //! let flavors = client
 //!     .call(|api| api.show_training_job_flavors().project_id(client.project_id()).send())
 //!     .await?;
-//! println!("{} flavors, request {:?}", flavors.flavors.len(), flavors.request_id());
+//! println!("{} flavors, request {:?}", flavors.flavors.len(), flavors.call().request_id());
 //! # emulator.shutdown().await;
 //! # Ok(()) }
 //! ```
@@ -64,32 +64,32 @@
 //! alone `reqwest::Client::new()` panics.
 
 // `builder` has the settings of a client; `resolve` completes them from the environment and creates
-// the client. `response` has the result of a call; `response_match` rejects responses that belong
-// to another request.
+// the client. `response` has the result of a call.
 
 mod builder;
 mod resolve;
 pub(crate) mod response;
-mod response_match;
 
 pub use builder::ClientBuilder;
 pub use response::Response;
 
+pub use crate::transport::call::CallInfo;
+
 use std::{
     fmt,
     future::Future,
-    sync::Arc,
-    time::{Duration, SystemTime},
+    sync::{Arc, Mutex},
+    time::Duration,
 };
 
-use modelarts_api::{Context, ResponseValue, types};
+use modelarts_api::{ClientInfo, Context, types};
 
 use crate::{
     clock::Clock,
     config::cloud::Cloud,
-    error::{Error, ErrorKind},
+    error::{Error, ErrorKind, call_summary::CallSummary},
     pagination::offset::DetectedOffsets,
-    transport::{HttpTransport, call::Record, deadline::Deadline, retry::RetryPolicy},
+    transport::{HttpTransport, deadline::Deadline},
 };
 
 /// A client for the training management of one project. Clones share its connections and
@@ -99,7 +99,6 @@ pub struct Client(Arc<Shared>);
 
 struct Shared {
     api: modelarts_api::Client,
-    http: reqwest::Client,
     transport: HttpTransport,
     project_id: types::ProjectId,
     cloud: Cloud,
@@ -134,7 +133,7 @@ impl Client {
     }
 
     /// The generated client, with every operation of the description. Its calls are signed and
-    /// retried, too.
+    /// retried, too; the extensions of their responses have the [`CallInfo`].
     #[must_use]
     pub fn api(&self) -> &modelarts_api::Client {
         &self.0.api
@@ -143,10 +142,20 @@ impl Client {
     /// Returns the client with another time limit for each call.
     #[must_use]
     pub fn with_timeout(&self, timeout: Duration) -> Self {
+        self.with_transport(|transport| transport.timeout = timeout)
+    }
+
+    /// Returns the client with a slot for the facts about a call in progress, which stay there if
+    /// the call is dropped.
+    pub(crate) fn with_progress(&self, progress: Arc<Mutex<CallSummary>>) -> Self {
+        self.with_transport(|transport| transport.progress = Some(progress))
+    }
+
+    fn with_transport(&self, change: impl FnOnce(&mut HttpTransport)) -> Self {
         let mut transport = self.0.transport.clone();
-        transport.timeout = timeout;
+        change(&mut transport);
         Self::assemble(
-            self.0.http.clone(),
+            self.0.api.client().clone(),
             transport,
             self.0.project_id.clone(),
             self.0.cloud,
@@ -167,7 +176,7 @@ impl Client {
     ///             .send()
     ///     })
     ///     .await?;
-    /// println!("{:?} {:?}", job.request_id(), job.kind);
+    /// println!("{:?} {:?}", job.call().request_id(), job.kind);
     /// # Ok(()) }
     /// ```
     ///
@@ -178,40 +187,10 @@ impl Client {
         operation: impl FnOnce(&'a modelarts_api::Client) -> F,
     ) -> Result<Response<T>, Error>
     where
-        F: Future<Output = Result<ResponseValue<T>, modelarts_api::Error<types::ApiError>>>,
+        F: Future<Output = Result<modelarts_api::Response<T>, modelarts_api::Error>>,
     {
-        self.call_on_record(&Arc::default(), operation).await
-    }
-
-    /// Like [`call`](Self::call), with a record that keeps the facts collected so far if the call
-    /// is dropped.
-    pub(crate) async fn call_on_record<'a, T, F>(
-        &'a self,
-        record: &Arc<Record>,
-        operation: impl FnOnce(&'a modelarts_api::Client) -> F,
-    ) -> Result<Response<T>, Error>
-    where
-        F: Future<Output = Result<ResponseValue<T>, modelarts_api::Error<types::ApiError>>>,
-    {
-        let result = record.scope(|| operation(&self.0.api)).await;
-        let mut call = record.take();
-        match result {
-            // 204 is the response only if there is nothing to decode.
-            Ok(_) if call.status == Some(204) && call.body.is_some() => {
-                Err(Error::new(ErrorKind::NotReady, "not ready yet")
-                    .with_status(204)
-                    .with_call(call.summary()))
-            }
-            Ok(value) => {
-                // Needed only by errors.
-                call.canonical_request = None;
-                Ok(Response {
-                    value: Box::new(value.into_inner()),
-                    call: Arc::new(call),
-                })
-            }
-            Err(error) => Err(Error::from_api(error, &call)),
-        }
+        let result = operation(&self.0.api).await;
+        Response::new(result.map_err(Error::from_api)?)
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
@@ -234,23 +213,8 @@ impl Client {
         &self.0.offsets
     }
 
-    /// The time of the service at this local time.
-    pub(crate) fn service_time(&self, local: SystemTime) -> SystemTime {
-        self.0.transport.service_time(local)
-    }
-
-    /// Closes the idle connections.
-    pub(crate) fn reset_connections(&self) {
-        self.0.transport.connector.reset();
-    }
-
-    /// Takes one retry from the budget; `false` if it is empty.
-    pub(crate) fn take_retry(&self) -> bool {
-        self.0.transport.take_retry()
-    }
-
-    pub(crate) fn retry_policy(&self) -> &RetryPolicy {
-        &self.0.transport.retry
+    pub(crate) fn transport(&self) -> &HttpTransport {
+        &self.0.transport
     }
 
     /// Creates a client from its parts.
@@ -264,12 +228,43 @@ impl Client {
         let base = transport.endpoint.as_str().trim_end_matches('/').to_owned();
         let context = Context::new(Arc::new(transport.clone()));
         Self(Arc::new(Shared {
-            api: modelarts_api::Client::new_with_client(&base, http.clone(), context),
-            http,
+            api: modelarts_api::Client::new_with_client(&base, http, context),
             transport,
             project_id,
             cloud,
             offsets,
         }))
+    }
+}
+
+impl<T> Response<T> {
+    /// Rejects a response that belongs to another request, mixed up by a faulty proxy: one whose
+    /// `field` differs from the requested value `asked`. The idle connections are closed then.
+    /// `found` reads the field; a response without it is accepted.
+    pub(crate) fn require_match(
+        self,
+        client: &Client,
+        field: &str,
+        asked: &str,
+        found: impl FnOnce(&T) -> Option<&str>,
+    ) -> Result<Self, Error> {
+        let other = match found(&self.value) {
+            // Case is ignored: not every part of the service distinguishes it in ids and names.
+            Some(other) if !other.eq_ignore_ascii_case(asked) => other,
+            _ => return Ok(self),
+        };
+        let masked = self.call.mask().text(other);
+        let other = masked.as_deref().unwrap_or(other);
+        client.transport().connector.reset();
+        let message = format!(
+            "the answer is to another request: its {field} is {other:?}, and must be {asked:?}"
+        );
+        let solution = "something on the way mixes up answers, so the connections were replaced; \
+                        try again";
+        Err(Error::new(ErrorKind::Unexpected, message)
+            .with_status(self.status())
+            .with_solution(Some(solution.to_owned()))
+            .with_call(self.call.summary.clone())
+            .with_retryable(true))
     }
 }

@@ -188,6 +188,7 @@ impl ClientBuilder {
                 retry: self.retry,
                 timeout: self.timeout,
                 overall_timeout: self.overall_timeout,
+                progress: None,
                 language: self.language,
             },
             http,
@@ -287,12 +288,8 @@ impl ResolvedConfig {
                 Ok(id) => return Ok(id),
                 Err(error) => error,
             };
-            let wait = error
-                .is_retryable()
-                .then(|| policy.delay(retries, error.retry_after()))
-                .flatten()
-                .filter(|wait| since(clock, started).saturating_add(*wait) < policy.max_elapsed);
-            let Some(wait) = wait else {
+            let wait = policy.delay(retries, error.retry_after(), since(clock, started));
+            let Some(wait) = wait.filter(|_| error.is_retryable()) else {
                 return Err(error);
             };
             tracing::debug!(%error, ?wait, "looking up the project again");

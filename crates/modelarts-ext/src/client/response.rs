@@ -1,11 +1,10 @@
 //! Result of a call: a response or an error, with the facts about the call.
 
-use std::{fmt, ops::Deref, sync::Arc, time::Duration};
+use std::{fmt, ops::Deref, sync::Arc};
 
 use modelarts_api::{
-    Failure,
+    RawResponse, TransportError,
     decode::{self, Skipped},
-    types,
 };
 
 use crate::{
@@ -22,19 +21,29 @@ pub struct Response<T> {
 }
 
 impl<T> Response<T> {
+    pub(super) fn new(response: modelarts_api::Response<T>) -> Result<Self, Error> {
+        let (value, raw, skipped) = response.into_parts();
+        let call = completed_call(raw, skipped)?;
+        Ok(Self {
+            value: Box::new(value),
+            call: Arc::new(call),
+        })
+    }
+
     /// The decoded body.
     pub fn into_inner(self) -> T {
         *self.value
     }
 
-    /// Like [`into_inner`](Self::into_inner), without unboxing.
-    pub(crate) fn into_boxed(self) -> Box<T> {
-        self.value
+    /// The decoded body without unboxing, and the facts about the call.
+    pub(crate) fn into_parts(self) -> (Box<T>, Arc<CallInfo>) {
+        (self.value, self.call)
     }
 
-    /// The facts about the call.
-    pub(crate) fn call(&self) -> Arc<CallInfo> {
-        Arc::clone(&self.call)
+    /// The facts about the call: request id, attempts, duration.
+    #[must_use]
+    pub fn call(&self) -> &CallInfo {
+        &self.call
     }
 
     /// The HTTP status.
@@ -43,28 +52,10 @@ impl<T> Response<T> {
         self.call.status.unwrap_or_default()
     }
 
-    /// The id of the request, for the support of the service.
-    #[must_use]
-    pub fn request_id(&self) -> Option<&str> {
-        self.call.request_id.as_deref()
-    }
-
-    /// The number of attempts.
-    #[must_use]
-    pub fn attempts(&self) -> u32 {
-        self.call.attempts
-    }
-
-    /// The duration of the call, including all attempts.
-    #[must_use]
-    pub fn elapsed(&self) -> Duration {
-        self.call.elapsed
-    }
-
     /// The body as received; empty if the response has none.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
-        self.call.raw()
+        &self.call.body
     }
 
     /// The items of lists that could not be decoded and were left out.
@@ -88,70 +79,77 @@ impl<T: fmt::Debug> fmt::Debug for Response<T> {
     }
 }
 
+/// The facts about a call with this response.
+fn completed_call(mut response: RawResponse, skipped: Skipped) -> Result<CallInfo, Error> {
+    let mut call = CallInfo::take_from(&mut response);
+    // 204 is the response only if there is nothing to decode.
+    if response.status.as_u16() == 204 && !response.body.is_empty() {
+        return Err(Error::new(ErrorKind::NotReady, "not ready yet")
+            .with_status(204)
+            .with_call(call.summary));
+    }
+    call.status = Some(response.status.as_u16());
+    call.body = response.body;
+    call.skipped = skipped;
+    // Needed only by errors.
+    call.canonical_request = None;
+    Ok(call)
+}
+
 impl Error {
-    /// Converts the error of a generated operation, and adds the facts about the call, which
-    /// generated code does not pass on.
-    pub(super) fn from_api(error: modelarts_api::Error<types::ApiError>, call: &CallInfo) -> Self {
+    /// Converts the error of a generated operation, whose response has the facts about the call.
+    pub(super) fn from_api(error: modelarts_api::Error) -> Self {
         use modelarts_api::Error as Generated;
 
-        let converted = match error {
-            Generated::ErrorResponse(response) => {
-                let status = response.status().as_u16();
-                let error = Error::service(status, &response.into_inner());
+        match error {
+            Generated::Invalid(message) => Self::invalid(message),
+            Generated::Transport(TransportError::Other(error)) => match error.downcast::<Self>() {
+                Ok(error) => *error,
+                Err(other) => Self::new(ErrorKind::Connection, other.to_string()),
+            },
+            Generated::Transport(TransportError::Http(error)) => {
+                Self::new(ErrorKind::Connection, error.to_string()).with_source(error)
+            }
+            Generated::Service(response) => {
+                let (body, mut response, _) = response.into_parts();
+                let call = CallInfo::take_from(&mut response);
+                let error = Self::service(response.status.as_u16(), &body);
                 let solution = error.message().and_then(|message| {
                     // The secrets in the message are masked already.
                     let ours = call.canonical_request.as_deref()?;
                     let masked = call.mask().text(ours);
                     signature_mismatch::explain(message, masked.as_deref().unwrap_or(ours))
                 });
-                error.with_solution(solution).without_token()
+                let error = error.with_solution(solution).without_token();
+                error.with_call(call.summary)
             }
-            Generated::InvalidRequest(message) => Error::invalid(message),
-            Generated::UnexpectedResponse(response) => match Failure::from_response(&response) {
-                Some(failure) => match failure.downcast::<Error>() {
-                    Ok(error) => *error,
-                    Err(other) => Error::new(ErrorKind::Connection, other.to_string()),
-                },
-                None => {
-                    let status = response.status().as_u16();
-                    Error::new(
-                        ErrorKind::Unexpected,
-                        "an answer that no document describes",
-                    )
-                    .with_status(status)
-                }
-            },
-            Generated::InvalidResponsePayload(..) if call.decode_timeout.is_some() => {
-                let limit = call.decode_timeout.unwrap_or_default();
-                let message = format!("the answer came, and was not decoded within {limit:?}");
-                let error = Error::new(ErrorKind::Timeout, message);
-                match call.status {
-                    Some(status) => error.with_status(status),
-                    None => error,
-                }
+            Generated::Decode {
+                mut response,
+                error,
+                timed_out,
+            } => {
+                let call = CallInfo::take_from(&mut response);
+                let converted = if timed_out {
+                    let limit = call.timeout;
+                    let message = format!("the answer came, and was not decoded within {limit:?}");
+                    Self::new(ErrorKind::Timeout, message)
+                } else {
+                    let reason = decode::strip_quoted_text(&error.to_string());
+                    let message = format!("the answer is not understood: {reason}");
+                    let body = String::from_utf8_lossy(&response.body).into_owned();
+                    Self::new(ErrorKind::Decode, message).with_body(body)
+                };
+                let status = response.status.as_u16();
+                converted.with_status(status).with_call(call.summary)
             }
-            Generated::InvalidResponsePayload(body, error) => {
-                let text = String::from_utf8_lossy(&body).into_owned();
-                let mut converted = Error::new(
-                    ErrorKind::Decode,
-                    format!(
-                        "the answer is not understood: {}",
-                        decode::strip_quoted_text(&error.to_string())
-                    ),
-                )
-                .with_body(text);
-                if let Some(status) = call.status {
-                    converted = converted.with_status(status);
-                }
-                converted
+            Generated::Unexpected(mut response) => {
+                let call = CallInfo::take_from(&mut response);
+                let message = "an answer that no document describes";
+                Self::new(ErrorKind::Unexpected, message)
+                    .with_status(response.status.as_u16())
+                    .with_call(call.summary)
             }
-            Generated::Custom(message) => Error::new(ErrorKind::Unexpected, message),
-            Generated::CommunicationError(error)
-            | Generated::InvalidUpgrade(error)
-            | Generated::ResponseBodyError(error) => {
-                Error::new(ErrorKind::Connection, error.to_string()).with_source(error)
-            }
-        };
-        converted.with_call(call.summary())
+            other => Self::new(ErrorKind::Unexpected, other.to_string()),
+        }
     }
 }

@@ -78,43 +78,32 @@ impl Mask {
 
     /// Masks the secrets in a value. Returns `true` if there were any.
     fn mask_value(&self, value: &mut Value) -> bool {
-        match value {
-            Value::String(text) => match self.text(text) {
-                Some(masked) => {
-                    *text = masked;
-                    true
-                }
-                None => false,
-            },
+        let masked = match value {
+            Value::String(text) => self.text(text),
+            Value::Number(number) => self.text(&number.to_string()),
             Value::Array(items) => {
-                let mut found = false;
-                for item in items {
-                    found |= self.mask_value(item);
-                }
-                found
+                let found = items.iter_mut().map(|item| self.mask_value(item));
+                return found.fold(false, |any, found| any | found);
             }
             Value::Object(members) => {
                 let mut found = false;
                 *members = std::mem::take(members)
                     .into_iter()
                     .map(|(name, mut member)| {
-                        found |= self.mask_value(&mut member);
                         let masked = self.text(&name);
-                        found |= masked.is_some();
+                        found |= self.mask_value(&mut member) | masked.is_some();
                         (masked.unwrap_or(name), member)
                     })
                     .collect();
-                found
+                return found;
             }
-            Value::Number(number) => match self.text(&number.to_string()) {
-                Some(masked) => {
-                    *value = masked.into();
-                    true
-                }
-                None => false,
-            },
-            Value::Null | Value::Bool(_) => false,
+            Value::Null | Value::Bool(_) => None,
+        };
+        let found = masked.is_some();
+        if let Some(masked) = masked {
+            *value = masked.into();
         }
+        found
     }
 
     /// Masks the secrets in a body.
@@ -139,19 +128,13 @@ impl Mask {
 
 /// Converts escapes to lower case, such as `%2F` to `%2f`.
 fn lower_case_escapes(text: &str) -> String {
-    let mut escape = 0;
-    let lower = |c: char| {
-        if c == '%' {
-            escape = 3;
-        }
-        escape = i32::max(escape - 1, -1);
-        if escape >= 0 {
-            c.to_ascii_lowercase()
-        } else {
-            c
-        }
-    };
-    text.chars().map(lower).collect()
+    let mut parts = text.split('%');
+    let mut lower = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2).unwrap_or((part, ""));
+        lower.extend(["%", &digits.to_ascii_lowercase(), rest]);
+    }
+    lower
 }
 
 #[cfg(test)]

@@ -147,14 +147,6 @@ impl Error {
         error
     }
 
-    /// The response to a create has no id, so the new job is not known.
-    pub(crate) fn missing_id() -> Self {
-        Self::new(
-            ErrorKind::Decode,
-            "the service made a job and did not say its id",
-        )
-    }
-
     /// An error response of the service.
     pub(crate) fn service(status: u16, body: &ApiError) -> Self {
         let mut error = Self::new(ErrorKind::Service, "");
@@ -217,22 +209,16 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_request_id(mut self, id: Option<String>) -> Self {
-        self.0.call.request_id = id;
-        self
-    }
-
-    /// Masks the security token in the canonical request that the gateway returns.
+    /// Masks the security token in the canonical request that the gateway returns. The mask of the
+    /// call does not find a token that belongs to another request.
     pub(crate) fn without_token(mut self) -> Self {
         const NAME: &str = "x-security-token:";
         if let Some(message) = &mut self.0.service_message
             && let Some(at) = message.find(NAME)
         {
             let start = at + NAME.len();
-            let end = message[start..]
-                .find('|')
-                .map_or(message.len(), |end| start + end);
-            message.replace_range(start..end, "***");
+            let end = message[start..].find('|');
+            message.replace_range(start..end.map_or(message.len(), |end| start + end), "***");
         }
         self
     }

@@ -12,7 +12,7 @@ use crate::{
     client::{Client, response::Response},
     clock::from_epoch_millis,
     error::Error,
-    transport::call::{CallInfo, call_accessors},
+    transport::call::CallInfo,
 };
 
 /// The codes with which the service rejects the stop of a job whose phase does not admit it, or
@@ -46,8 +46,8 @@ struct Snapshot {
 
 impl Snapshot {
     fn new(answer: Response<TrainingJob>) -> Arc<Self> {
-        let call = answer.call();
-        Self::of(Arc::from(answer.into_boxed()), call)
+        let (details, call) = answer.into_parts();
+        Self::of(Arc::from(details), call)
     }
 
     fn of(details: Arc<TrainingJob>, call: Arc<CallInfo>) -> Arc<Self> {
@@ -180,13 +180,18 @@ impl Job {
         &self.newest_snapshot().details
     }
 
-    call_accessors!(newest_snapshot().call);
+    /// The facts about the call that returned the [`details`](Self::details): request id, attempts,
+    /// duration.
+    #[must_use]
+    pub fn call(&self) -> &CallInfo {
+        &self.newest_snapshot().call
+    }
 
     /// The body of the response with the [`details`](Self::details). Empty for jobs of a list; use
     /// [`Page::raw`](crate::pagination::Page::raw) for those.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
-        self.newest_snapshot().call.raw()
+        &self.call().body
     }
 
     /// The output channels: names and OBS paths.

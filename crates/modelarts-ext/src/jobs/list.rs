@@ -253,10 +253,9 @@ impl Source for JobPages {
                         .send()
                 })
                 .await?;
-            let mut skipped = answer.skipped().rows;
-            let call = answer.call();
+            let (answer, call) = answer.into_parts();
+            let mut skipped = call.skipped.rows;
             let row_call = Arc::new(call.without_body());
-            let answer = answer.into_inner();
             let row_count = answer.items.len();
             let items: Vec<Job> = answer
                 .items

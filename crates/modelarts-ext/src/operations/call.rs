@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use modelarts_api::{Effect, Operation, ResponseValue, decode, types::ApiError};
+use modelarts_api::{Effect, Operation};
 use serde_json::Value;
 
 use crate::{
@@ -85,30 +85,15 @@ impl OperationCall {
     pub async fn send(self) -> Result<Response<Value>, Error> {
         let request = self.request()?;
         let operation = self.operation;
-        self.client
-            .call(|api| execute(api, request, operation))
-            .await
-    }
-}
-
-/// Sends a request, and decodes the response as generated calls do.
-// The error type of generated calls is this large.
-#[allow(clippy::result_large_err)]
-async fn execute(
-    api: &modelarts_api::Client,
-    request: reqwest::Request,
-    operation: &'static Operation,
-) -> Result<ResponseValue<Value>, modelarts_api::Error<ApiError>> {
-    let response = modelarts_api::send(api, request, operation).await?;
-    let is_empty = response.body.is_empty();
-    // A read that is answered with 204 is not ready yet, as in `Client::call`.
-    let is_ready = response.status.as_u16() != 204 || operation.effect != Effect::Read;
-    match response.status.as_u16() {
-        200..=299 if is_empty && is_ready => decode::empty_response(response).map(|()| Value::Null),
-        200..=299 => decode::response(response),
-        400..=599 => Err(modelarts_api::Error::ErrorResponse(decode::response(
-            response,
-        )?)),
-        _ => Err(modelarts_api::Error::UnexpectedResponse(response.into())),
+        let call = async |api: &modelarts_api::Client| {
+            let response = modelarts_api::send(api, request, operation).await?;
+            // A read that is answered with 204 is not ready yet, as in `Client::call`.
+            let is_ready = response.status.as_u16() != 204 || operation.effect != Effect::Read;
+            match response.body.is_empty() && is_ready {
+                true => Ok(modelarts_api::empty_response(response).map(|()| Value::Null)),
+                false => modelarts_api::decode_response(api, response),
+            }
+        };
+        self.client.call(call).await
     }
 }

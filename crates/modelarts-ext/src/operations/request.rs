@@ -1,10 +1,9 @@
 //! Request of a call by name: checks the parameters and places them.
 
-use modelarts_api::{Parameter, ParameterLocation, Shape, path_segment::PathSegment};
-use progenitor_client::ClientInfo;
+use modelarts_api::{ClientInfo, Parameter, ParameterLocation, Shape, path_segment::PathSegment};
 use reqwest::{
-    Method, Request, Url,
-    header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue},
+    Method, Request,
+    header::{ACCEPT, HeaderMap, HeaderName, HeaderValue},
 };
 use serde_json::Value;
 
@@ -23,7 +22,8 @@ impl OperationCall {
         self.check_names()?;
         let mut path = self.operation.path.to_owned();
         let mut query = Vec::new();
-        let mut headers = Vec::new();
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let mut body = None;
         for parameter in self.operation.parameters() {
             let name = parameter.name;
@@ -44,58 +44,47 @@ impl OperationCall {
                 ParameterLocation::Path => {
                     path = path.replace(&format!("{{{name}}}"), &PathSegment(&value).to_string());
                 }
-                ParameterLocation::Header => headers.push((name, value)),
+                ParameterLocation::Header => {
+                    let header = name.parse::<HeaderName>().ok().zip(value.parse().ok());
+                    let (header, value) = header.ok_or_else(|| {
+                        self.invalid(format_args!("{name} must be text that a header can hold"))
+                    })?;
+                    headers.insert(header, value);
+                }
                 _ => query.push((name, value)),
             }
         }
-        let url = format!("{}{path}", self.client.api().baseurl());
-        let mut url = Url::parse(&url).map_err(|error| self.invalid(format_args!("{error}")))?;
-        if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
-        }
         let method = self.operation.method.parse::<Method>();
         let method = method.map_err(|error| self.invalid(format_args!("{error}")))?;
-        let mut request = Request::new(method, url);
-        let json = HeaderValue::from_static("application/json");
-        request.headers_mut().insert(ACCEPT, json.clone());
-        for (name, value) in headers {
-            let header = name.parse::<HeaderName>().ok().zip(value.parse().ok());
-            let (header, value) = header.ok_or_else(|| {
-                self.invalid(format_args!("{name} must be text that a header can hold"))
-            })?;
-            request.headers_mut().insert(header, value);
-        }
+        let api = self.client.api();
+        let url = format!("{}{path}", api.baseurl());
+        let mut request = api.client().request(method, url).headers(headers);
+        request = request.query(&query);
         if let Some(body) = body {
-            request.headers_mut().insert(CONTENT_TYPE, json);
-            *request.body_mut() = Some(body.to_string().into());
+            request = request.json(body);
         }
-        Ok(request)
+        let request = request.build();
+        request.map_err(|error| self.invalid(format_args!("{error}")))
     }
 
     /// Rejects values for parameters that the operation does not have.
     fn check_names(&self) -> Result<(), Error> {
-        let known = || {
-            let parameters = self.operation.parameters();
-            parameters.filter(|parameter| parameter.location != ParameterLocation::Body)
-        };
-        for name in self.values.keys() {
-            if known().any(|parameter| parameter.name == name) {
+        let (body, others): (Vec<&Parameter>, Vec<&Parameter>) = self
+            .operation
+            .parameters()
+            .partition(|parameter| parameter.location == ParameterLocation::Body);
+        let known: Vec<_> = others.iter().map(|parameter| parameter.name).collect();
+        for name in self.values.keys().map(String::as_str) {
+            if known.contains(&name) {
                 continue;
             }
-            let hint = match nearest(name, known().map(|parameter| parameter.name)) {
+            let hint = match nearest(name, known.iter().copied()) {
                 Some(nearest) => format!("did you mean {nearest}?"),
-                None => {
-                    let names: Vec<_> = known().map(|parameter| parameter.name).collect();
-                    format!("it must be {}", limits::one_of(&names))
-                }
+                None => format!("it must be {}", limits::one_of(&known)),
             };
             return Err(self.invalid(format_args!("no parameter is called {name}; {hint}")));
         }
-        let has_body = self
-            .operation
-            .parameters()
-            .any(|parameter| parameter.location == ParameterLocation::Body);
-        if self.body.is_some() && !has_body {
+        if self.body.is_some() && body.is_empty() {
             return Err(self.invalid(format_args!("it must have no body")));
         }
         Ok(())

@@ -86,18 +86,16 @@ impl Source for OperationRows {
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Value>, Error>> {
         Box::pin(async move {
             let answer = self.page(offset, limit).send().await?;
-            let skipped = answer.skipped().rows;
-            let call = answer.call();
-            let mut answer = answer.into_inner();
+            let (mut answer, call) = answer.into_parts();
             let total = self.pagination.total;
             let total = total.and_then(|path| field(&mut answer, path)?.as_i64());
             let items = self.items(&mut answer);
             Ok(RawPage {
-                items: items.map_err(|error| error.with_call(call.summary()))?,
+                items: items.map_err(|error| error.with_call(call.summary.clone()))?,
                 total,
                 count: None,
                 limit: None,
-                skipped,
+                skipped: call.skipped.rows,
                 call,
             })
         })

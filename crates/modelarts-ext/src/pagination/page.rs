@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use futures::stream::BoxStream;
 
-use crate::{
-    error::Error,
-    pagination::position::Position,
-    transport::call::{CallInfo, call_accessors},
-};
+use crate::{error::Error, pagination::position::Position, transport::call::CallInfo};
 
 /// A stream of results. It is `Unpin`, so it needs no pinning before it is polled.
 pub type PageStream<T> = BoxStream<'static, Result<T, Error>>;
@@ -31,11 +27,15 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    call_accessors!(call);
+    /// The facts about the call that returned the page: request id, attempts, duration.
+    #[must_use]
+    pub fn call(&self) -> &CallInfo {
+        &self.call
+    }
 
     /// The body of the response as received, including rows of earlier pages and rows left out.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
-        self.call.raw()
+        &self.call.body
     }
 }

@@ -1,14 +1,13 @@
 //! Attempt: one request of a call, up to the end of its response or its error.
 
-use modelarts_api::{BoxError, Response};
-use reqwest::{
-    StatusCode, Url,
-    header::{HeaderMap, LOCATION},
-};
+use std::{error::Error as StdError, io, iter};
+
+use modelarts_api::{BoxError, RawResponse};
+use reqwest::{StatusCode, Url, header::LOCATION};
 
 use crate::{
     credentials::secrets::Secrets,
-    error::{Error, ErrorKind},
+    error::{Error, ErrorKind, call_summary::CallSummary},
     http::{body, headers},
     transport::{connector::ConnectorError, retry::AttemptResult},
 };
@@ -32,35 +31,22 @@ pub(super) async fn read_response(
     response: impl Future<Output = Result<reqwest::Response, ConnectorError>>,
     secrets: &Secrets,
     endpoint: &Url,
-) -> Result<Response, AttemptError> {
+) -> Result<RawResponse, AttemptError> {
     let attempt_error = |error| {
         let mut error = connection_error(error, endpoint);
         error.error = error.error.with_mask(&secrets.mask());
         error
     };
-    let request_id =
-        |headers: &HeaderMap| headers::request_id(headers).map(|id| secrets.mask_id(id));
     let mut response = response.await.map_err(attempt_error)?;
     let status = response.status();
     let failed = status.as_u16() >= 300;
     let cap = if failed { ERROR_BODY_CAP } else { BODY_CAP };
     let body = body::read(&mut response, cap).await;
-    let body = body.map_err(|error| attempt_error(error.into()))?;
-    if body.is_cut && !failed {
-        return Err(AttemptError {
-            result: AttemptResult::Response(status),
-            error: Error::new(
-                ErrorKind::Unexpected,
-                format!("the answer is longer than {} MiB", BODY_CAP >> 20),
-            )
-            .with_status(status.as_u16())
-            .with_request_id(request_id(response.headers())),
-            permanent: true,
-        });
-    }
+    let body::Body {
+        bytes: mut body,
+        is_cut,
+    } = body.map_err(|error| attempt_error(error.into()))?;
     let mut headers = std::mem::take(response.headers_mut());
-    let is_cut = body.is_cut;
-    let mut body = body.bytes;
     if !status.is_success() {
         let mask = secrets.mask();
         mask.mask_headers(&mut headers);
@@ -70,78 +56,73 @@ pub(super) async fn read_response(
             body.truncate(body.len().saturating_sub(mask.longest_form()));
         }
     }
+    let unexpected = |message| {
+        let error = Error::new(ErrorKind::Unexpected, message).with_status(status.as_u16());
+        AttemptError {
+            result: AttemptResult::Response(status),
+            error: error.with_call(CallSummary {
+                request_id: headers::request_id(&headers).map(|id| secrets.mask_id(id)),
+                ..CallSummary::default()
+            }),
+            permanent: true,
+        }
+    };
+    if is_cut && !failed {
+        let message = format!("the answer is longer than {} MiB", BODY_CAP >> 20);
+        return Err(unexpected(message));
+    }
     if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
         // Following a redirect would forward the credentials.
         let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
-        return Err(AttemptError {
-            result: AttemptResult::Response(status),
-            error: Error::new(
-                ErrorKind::Unexpected,
-                format!(
-                    "the service redirects to {}, which is not followed; check the endpoint",
-                    target.and_then(origin).unwrap_or("an unknown place".into()),
-                ),
-            )
-            .with_status(status.as_u16())
-            .with_request_id(request_id(&headers))
-            .with_retryable(false),
-            permanent: true,
-        });
+        let mut redirect = unexpected(format!(
+            "the service redirects to {}, which is not followed; check the endpoint",
+            target.and_then(origin).unwrap_or("an unknown place".into()),
+        ));
+        redirect.error = redirect.error.with_retryable(false);
+        return Err(redirect);
     }
-    Ok(Response::new(status, headers, body))
+    Ok(RawResponse::new(status, headers, body))
 }
 
 #[cold]
 fn connection_error(error: ConnectorError, endpoint: &Url) -> AttemptError {
-    let place = endpoint.as_str().trim_end_matches('/');
-    let unreachable = |cause| format!("cannot connect to {place}: {cause}");
-    let lost = |cause| format!("the connection to {place} broke: {cause}");
-    let (result, kind, message, source): (_, _, _, BoxError) = match error {
-        ConnectorError::NotSent(error) => {
-            let message = unreachable(root_cause(&*error));
-            (
-                AttemptResult::NotSent,
-                ErrorKind::Connection,
-                message,
-                error,
-            )
-        }
-        ConnectorError::Lost(error) => {
-            let message = lost(root_cause(&*error));
-            (AttemptResult::Lost, ErrorKind::Connection, message, error)
-        }
+    let (result, kind, source): (_, _, BoxError) = match error {
+        ConnectorError::NotSent(error) => (AttemptResult::NotSent, ErrorKind::Connection, error),
+        ConnectorError::Lost(error) => (AttemptResult::Lost, ErrorKind::Connection, error),
         ConnectorError::Http(error) => {
-            // The operation names the URL already.
-            let error = error.without_url();
-            let (result, kind, message) = if error.is_connect() && error.is_timeout() {
-                let message = format!("no connection to {place} in time");
-                (AttemptResult::NotSent, ErrorKind::Timeout, message)
-            } else if error.is_connect() {
-                let message = unreachable(root_cause(&error));
-                (AttemptResult::NotSent, ErrorKind::Connection, message)
-            } else if error.is_timeout() {
-                let message = format!("{place} stopped answering");
-                (AttemptResult::Lost, ErrorKind::Timeout, message)
-            } else if error.is_builder() {
-                let message = format!("the request cannot be sent: {}", root_cause(&error));
-                (AttemptResult::NotSent, ErrorKind::Invalid, message)
-            } else {
-                let message = lost(root_cause(&error));
-                (AttemptResult::Lost, ErrorKind::Connection, message)
+            let result = match error.is_connect() || error.is_builder() {
+                true => AttemptResult::NotSent,
+                false => AttemptResult::Lost,
             };
-            (result, kind, message, error.into())
+            let kind = match (error.is_timeout(), error.is_builder()) {
+                (true, _) => ErrorKind::Timeout,
+                (false, true) => ErrorKind::Invalid,
+                (false, false) => ErrorKind::Connection,
+            };
+            // The operation names the URL already.
+            (result, kind, error.without_url().into())
         }
     };
-    let permanent = kind == ErrorKind::Invalid || is_tls_error(&*source);
-    let error = Error::new(kind, message).with_source(source);
+    let place = endpoint.as_str().trim_end_matches('/');
+    // The outer causes only say "client error".
+    let cause = causes(&*source).last().map(ToString::to_string);
+    let cause = cause.unwrap_or_default();
+    let message = match (kind, result) {
+        (ErrorKind::Invalid, _) => format!("the request cannot be sent: {cause}"),
+        (ErrorKind::Timeout, AttemptResult::NotSent) => format!("no connection to {place} in time"),
+        (ErrorKind::Timeout, _) => format!("{place} stopped answering"),
+        (_, AttemptResult::NotSent) => format!("cannot connect to {place}: {cause}"),
+        _ => format!("the connection to {place} broke: {cause}"),
+    };
+    let permanent = kind == ErrorKind::Invalid || causes(&*source).any(is_tls_error);
+    let mut error = Error::new(kind, message).with_source(source);
+    if permanent {
+        error = error.with_retryable(false);
+    }
     AttemptError {
         result,
+        error,
         permanent,
-        error: if permanent {
-            error.with_retryable(false)
-        } else {
-            error
-        },
     }
 }
 
@@ -152,35 +133,29 @@ fn origin(location: &str) -> Option<String> {
     Some(url.origin().ascii_serialization())
 }
 
-/// The message of the innermost cause; the outer ones only say "client error".
-fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
+/// An error and its sources. `source` of an I/O error skips the error that it wraps, which is
+/// included here.
+fn causes<'a>(
+    error: &'a (dyn StdError + 'static),
+) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    iter::successors(Some(error), |error| {
+        let error: &'a (dyn StdError + 'static) = *error;
+        let wrapped = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        match wrapped {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        }
+    })
 }
 
 #[cfg(feature = "rustls")]
-fn is_tls_error(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if error.is::<rustls::Error>() {
-            return true;
-        }
-        // `source` of an io::Error skips the error that it wraps; and io errors may be nested.
-        let wrapped = error
-            .downcast_ref::<std::io::Error>()
-            .and_then(std::io::Error::get_ref);
-        next = match wrapped {
-            Some(wrapped) => Some(wrapped),
-            None => error.source(),
-        };
-    }
-    false
+fn is_tls_error(error: &(dyn StdError + 'static)) -> bool {
+    error.is::<rustls::Error>()
 }
 
 #[cfg(not(feature = "rustls"))]
-fn is_tls_error(_: &(dyn std::error::Error + 'static)) -> bool {
+fn is_tls_error(_: &(dyn StdError + 'static)) -> bool {
     false
 }

@@ -2,8 +2,9 @@
 //! safe and useful.
 //!
 //! [`HttpTransport`] has the retry loop. Each attempt goes through a [`connector`] and is read by
-//! `attempt`; `retry` decides about the next one, and `retry_budget` limits them. `call` passes the
-//! facts about a call to the caller. `deadline` limits several calls that serve one purpose.
+//! `attempt`; `retry` decides about the next one, and `retry_budget` limits them. `call` has the
+//! facts about a call, which the response carries. `deadline` limits several calls that serve one
+//! purpose.
 
 mod attempt;
 pub(crate) mod call;
@@ -13,17 +14,20 @@ pub mod retry;
 mod retry_budget;
 
 use std::{
-    fmt,
     pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
     time::{Duration, SystemTime},
 };
 
 use futures::future::{Either, select};
-use modelarts_api::{BoxFuture, Operation, Response, Transport, TransportError, types::Language};
+use http::Extensions;
+use jiff::SignedDuration;
+use modelarts_api::{
+    BoxFuture, Operation, RawResponse, Transport, TransportError, types::Language,
+};
 use reqwest::{
     Request, StatusCode, Url,
     header::{AUTHORIZATION, HeaderName, HeaderValue},
@@ -38,22 +42,19 @@ use crate::{
         rejection::{self, Rejection},
         secrets::Secrets,
     },
-    error::{Error, ErrorKind},
+    error::{Error, ErrorKind, call_summary::CallSummary},
     http::{headers, signing::SigningScheme},
     transport::{
         attempt::{AttemptError, read_response},
-        call::{DecodeObserver, Record},
+        call::CallInfo,
         connector::HttpConnector,
         deadline::Deadline,
-        retry::{AttemptResult, RetryPolicy},
+        retry::{AttemptResult, RetryPolicy, may_retry},
         retry_budget::RetryBudget,
     },
 };
 
 static LANGUAGE: HeaderName = HeaderName::from_static("x-language");
-
-/// The minimum time for decoding a response, however late it arrived.
-const MIN_DECODE_TIME: Duration = Duration::from_secs(1);
 
 /// The transport of a client. Clones share the state in [`Shared`].
 #[derive(Clone)]
@@ -73,6 +74,8 @@ pub(crate) struct HttpTransport {
     /// The language of messages; `None` for the default of the service.
     pub(crate) language: Option<Language>,
     pub(crate) shared: Arc<Shared>,
+    /// Receives the facts about each call while it is in progress, for a caller that may drop it.
+    pub(crate) progress: Option<Arc<Mutex<CallSummary>>>,
 }
 
 /// The state that the calls of one client share.
@@ -85,17 +88,9 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(policy: &RetryPolicy, now: SystemTime) -> Self {
         Self {
-            budget: policy.make_budget(now),
+            budget: RetryBudget::new(policy.budget_per_second, policy.budget_share, now),
             skew: AtomicI64::new(0),
         }
-    }
-}
-
-impl fmt::Debug for HttpTransport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpTransport")
-            .field("endpoint", &self.endpoint.as_str())
-            .finish_non_exhaustive()
     }
 }
 
@@ -105,7 +100,7 @@ impl Transport for HttpTransport {
         _: &'a reqwest::Client,
         request: Request,
         operation: &'static Operation,
-    ) -> BoxFuture<'a, Result<Response, TransportError>> {
+    ) -> BoxFuture<'a, Result<RawResponse, TransportError>> {
         let span = tracing::info_span!(
             "modelarts",
             operation = operation.id,
@@ -114,15 +109,20 @@ impl Transport for HttpTransport {
             request_id = tracing::field::Empty,
             elapsed_ms = tracing::field::Empty,
         );
-        let recorder = span.clone();
-        Box::pin(
-            async move {
-                self.send(&request, operation, &recorder)
-                    .await
-                    .map_err(|error| TransportError::Other(Box::new(error)))
-            }
-            .instrument(span),
-        )
+        let sent = async move {
+            let sent = self.send(&request, operation).await;
+            sent.map_err(|error| TransportError::Other(error.into()))
+        };
+        Box::pin(sent.instrument(span))
+    }
+
+    fn is_late(&self, call: &Extensions) -> bool {
+        let call = call.get::<CallInfo>();
+        call.is_some_and(|call| call.is_late(&*self.clock))
+    }
+
+    fn mask(&self, call: &Extensions, text: &str) -> Option<String> {
+        call.get::<CallInfo>()?.mask().document(text)
     }
 }
 
@@ -131,52 +131,60 @@ impl HttpTransport {
         &self,
         request: &Request,
         operation: &'static Operation,
-        span: &Span,
-    ) -> Result<Response, Error> {
-        let record = Record::current();
-        record.update(|call| call.operation = Some(operation.id));
+    ) -> Result<RawResponse, Error> {
         let started = self.clock.now();
-        let result = self
-            .send_with_retries(request, operation, &record, started)
-            .await;
-        let elapsed = since(&*self.clock, started);
-        record.update(|call| {
-            call.elapsed = elapsed;
-            span.record("attempts", call.attempts);
-            span.record("status", call.status);
-            span.record("request_id", call.request_id.as_deref());
-            span.record(
-                "elapsed_ms",
-                u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-            );
-        });
-        let mut response = result?;
-        response.observer = Some(Arc::new(DecodeObserver {
-            record,
-            clock: Arc::clone(&self.clock),
-            started: self.clock.now(),
-            left: self.timeout.saturating_sub(elapsed).max(MIN_DECODE_TIME),
+        let mut call = CallInfo {
             timeout: self.timeout,
-        }));
-        Ok(response)
+            ..CallInfo::default()
+        };
+        call.summary.operation = Some(operation.id);
+        self.report(&call);
+        let result = self
+            .send_with_retries(request, operation, &mut call, started)
+            .await;
+        call.summary.elapsed = since(&*self.clock, started);
+        let span = Span::current();
+        span.record("attempts", call.attempts());
+        span.record("status", call.status);
+        span.record("request_id", call.request_id());
+        span.record(
+            "elapsed_ms",
+            u64::try_from(call.elapsed().as_millis()).unwrap_or(u64::MAX),
+        );
+        match result {
+            Ok(mut response) => {
+                call.answered_at = Some(self.clock.now());
+                response.extensions.insert(call);
+                Ok(response)
+            }
+            Err(error) => Err(error.with_call(call.summary)),
+        }
+    }
+
+    /// Reports the progress of a call.
+    fn report(&self, call: &CallInfo) {
+        if let Some(progress) = &self.progress {
+            // The facts are replaced as a whole, so a panic elsewhere leaves them consistent.
+            *progress.lock().unwrap_or_else(PoisonError::into_inner) = call.summary.clone();
+        }
     }
 
     async fn send_with_retries(
         &self,
         request: &Request,
         operation: &'static Operation,
-        record: &Record,
+        call: &mut CallInfo,
         started: SystemTime,
-    ) -> Result<Response, Error> {
+    ) -> Result<RawResponse, Error> {
         let mut retries = 0;
         let mut fixes = Fixes::default();
         self.shared.budget.deposit();
         let mut left = self.timeout;
         loop {
+            // The skew that the signature assumed, once the request is sent.
             let mut sent = None;
-            // Of the earlier attempts.
-            let mut uncertain = false;
-            let mut response = {
+            let was_uncertain = call.summary.uncertain;
+            let response = {
                 let attempt = pin!(async {
                     let credentials = match self.credentials.cached() {
                         Some(credentials) => credentials,
@@ -187,7 +195,7 @@ impl HttpTransport {
                     };
                     // Read once: concurrent calls may change it.
                     let skew = self.shared.skew.load(Ordering::Relaxed);
-                    let outgoing = self.authenticate(request, &credentials, skew, record);
+                    let outgoing = self.authenticate(request, &credentials, skew, call);
                     // Built here, so that the copy is not kept while the response is pending.
                     let outgoing = outgoing.map_err(not_sent)?;
                     let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
@@ -196,23 +204,30 @@ impl HttpTransport {
                         credentials,
                         authorization,
                     };
-                    let Sent { secrets, .. } = sent.insert(Sent { secrets, skew });
-                    record.update(|call| {
-                        call.secrets.push(secrets.clone());
-                        call.attempts += 1;
-                        uncertain = std::mem::replace(&mut call.uncertain, true);
-                    });
-                    read_response(response, secrets, &self.endpoint).await
+                    call.secrets.push(secrets.clone());
+                    call.summary.attempts += 1;
+                    call.summary.uncertain = true;
+                    sent = Some(skew);
+                    self.report(call);
+                    read_response(response, &secrets, &self.endpoint).await
                 });
                 match select(attempt, self.clock.sleep(left)).await {
-                    Either::Left((outcome, _)) => outcome,
-                    Either::Right(((), _)) => Err(self.timeout_error()),
+                    Either::Left((outcome, _)) => Some(outcome),
+                    Either::Right(((), _)) => None,
                 }
             };
-            if let (Err(error), None) = (&mut response, &sent) {
-                // The limit passed before there were credentials.
-                error.result = AttemptResult::NotSent;
-            }
+            let response = response.unwrap_or_else(|| {
+                let message = format!("no answer within {:?}", self.timeout);
+                Err(AttemptError {
+                    result: match sent {
+                        Some(_) => AttemptResult::Lost,
+                        // The limit passed before there were credentials.
+                        None => AttemptResult::NotSent,
+                    },
+                    error: Error::new(ErrorKind::Timeout, message),
+                    permanent: true,
+                })
+            });
             let (result, wait, permanent) = match &response {
                 Ok(answer) => (
                     AttemptResult::Response(answer.status),
@@ -222,46 +237,41 @@ impl HttpTransport {
                 // IAM may answer with `Retry-After` as well.
                 Err(failed) => (failed.result, failed.error.retry_after(), failed.permanent),
             };
-            record.update(|call| {
-                if sent.is_some() {
-                    call.uncertain = uncertain || is_uncertain(result);
+            call.summary.retry_after = wait;
+            let secrets = sent.and(call.secrets.last());
+            (call.status, call.summary.request_id) = match (&response, secrets) {
+                (Ok(answer), Some(secrets)) => (
+                    Some(answer.status.as_u16()),
+                    headers::request_id(&answer.headers).map(|id| secrets.mask_id(id)),
+                ),
+                // A redirect, or a response that is too long.
+                (Err(AttemptError { error, .. }), Some(_)) => {
+                    (error.status(), error.request_id().map(str::to_owned))
                 }
-                call.retry_after = wait;
-                (call.status, call.request_id) = match &response {
-                    Ok(answer) => (
-                        Some(answer.status.as_u16()),
-                        sent.as_ref().and_then(|Sent { secrets, .. }| {
-                            headers::request_id(&answer.headers).map(|id| secrets.mask_id(id))
-                        }),
-                    ),
-                    // A redirect, or a response that is too long.
-                    Err(AttemptError { error, .. }) if sent.is_some() => {
-                        (error.status(), error.request_id().map(str::to_owned))
-                    }
-                    Err(_) => (None, None),
-                };
-            });
+                (_, None) => (None, None),
+            };
+            if sent.is_some() {
+                call.summary.uncertain = was_uncertain || is_uncertain(result);
+            }
+            self.report(call);
             if let AttemptResult::Response(status) = result
                 && status.is_success()
             {
                 return response.map_err(|failed| failed.error);
             }
-            if let (Ok(answer), Some(sent)) = (&response, &sent)
-                && self.fix_rejection(answer, sent, &mut fixes)
+            if let (Ok(answer), Some(skew), Some(secrets)) = (&response, sent, call.secrets.last())
+                && self.fix_rejection(answer, &secrets.credentials, skew, &mut fixes)
             {
                 left = self.left(started);
                 continue;
             }
-            let delay = (!permanent)
+            let delay = (!permanent && may_retry(operation.effect, result))
                 .then(|| {
                     self.retry
-                        .delay_after(result, operation.effect, retries, wait)
+                        .delay(retries, wait, since(&*self.clock, started))
                 })
                 .flatten()
-                .filter(|delay| {
-                    let after = since(&*self.clock, started).saturating_add(*delay);
-                    after < self.retry.max_elapsed && after < self.timeout
-                })
+                .filter(|delay| *delay < self.left(started))
                 .filter(|_| self.take_retry());
             let Some(delay) = delay else {
                 return response.map_err(|failed| failed.error);
@@ -280,17 +290,15 @@ impl HttpTransport {
         request: &Request,
         credentials: &Credentials,
         skew: i64,
-        record: &Record,
+        call: &mut CallInfo,
     ) -> Result<Request, Error> {
         let now = add_seconds(self.clock.now(), skew);
         let (signing, project_id) = (&self.signing, Some(&self.project_id));
         let mut outgoing = copy_without_auth(request)?;
         let canonical = authenticate(&mut outgoing, credentials, signing, project_id, now)?;
-        if let Some(canonical) = canonical {
-            record.update(|call| call.canonical_request = Some(canonical));
-        }
+        call.canonical_request = canonical.or(call.canonical_request.take());
         if let Some(language) = self.language {
-            let value = HeaderValue::from_maybe_shared(bytes::Bytes::from(language.to_string()))
+            let value = HeaderValue::try_from(language.to_string())
                 .map_err(|_| Error::config("the language cannot be sent as a header"))?;
             outgoing.headers_mut().entry(&LANGUAGE).or_insert(value);
         }
@@ -320,20 +328,23 @@ impl HttpTransport {
     /// Fixes a rejection of the credentials by newer credentials or the time of the gateway;
     /// `false` if neither is possible. Each fix is tried once in a call, because a gateway that
     /// rejects five consecutive signatures locks the key for five minutes.
-    fn fix_rejection(&self, answer: &Response, sent: &Sent, fixes: &mut Fixes) -> bool {
+    fn fix_rejection(
+        &self,
+        answer: &RawResponse,
+        credentials: &Credentials,
+        skew: i64,
+        fixes: &mut Fixes,
+    ) -> bool {
         let Some(rejection) = rejection::parse(answer.status, &answer.body) else {
             return false;
         };
         match rejection {
             Rejection::Expired => {
-                !std::mem::replace(&mut fixes.renewed, true)
-                    && self.credentials.renew(&sent.secrets.credentials)
+                !std::mem::replace(&mut fixes.renewed, true) && self.credentials.renew(credentials)
             }
             Rejection::Clock { server } => {
-                let ahead = match server.duration_since(self.clock.now()) {
-                    Ok(ahead) => i64::try_from(ahead.as_secs()).unwrap_or_default(),
-                    Err(behind) => -i64::try_from(behind.duration().as_secs()).unwrap_or_default(),
-                };
+                let ahead = SignedDuration::system_until(self.clock.now(), server);
+                let ahead = ahead.map_or(0, |ahead| ahead.as_secs());
                 self.shared.skew.store(ahead, Ordering::Relaxed);
                 tracing::warn!(
                     seconds = ahead,
@@ -341,29 +352,10 @@ impl HttpTransport {
                 );
                 // Compared with the skew of this attempt: concurrent calls may have changed the
                 // shared one.
-                !std::mem::replace(&mut fixes.clock, true) && sent.skew != ahead
+                !std::mem::replace(&mut fixes.clock, true) && skew != ahead
             }
         }
     }
-
-    /// The error of an attempt that took the remaining time of the call.
-    fn timeout_error(&self) -> AttemptError {
-        AttemptError {
-            result: AttemptResult::Lost,
-            error: Error::new(
-                ErrorKind::Timeout,
-                format!("no answer within {:?}", self.timeout),
-            ),
-            permanent: true,
-        }
-    }
-}
-
-/// The secrets and the clock of an attempt that was sent.
-struct Sent {
-    secrets: Secrets,
-    /// The offset in seconds of the gateway's clock that the signature assumed.
-    skew: i64,
 }
 
 /// The fixes of a rejection that a call has tried.
@@ -389,13 +381,13 @@ fn is_uncertain(result: AttemptResult) -> bool {
     match result {
         AttemptResult::NotSent => false,
         AttemptResult::Lost => true,
-        AttemptResult::Response(status) => match status {
-            StatusCode::REQUEST_TIMEOUT => true,
-            StatusCode::NOT_IMPLEMENTED => false,
-            // For a success or a rejection, the body decides; see `Error::is_uncertain`. All others
-            // may have come too late, or from a gateway in between.
-            status => !status.is_success() && !status.is_client_error(),
-        },
+        // For a success or a rejection, the body decides; see `Error::is_uncertain`. All others may
+        // have come too late, or from a gateway in between.
+        AttemptResult::Response(status) => {
+            let is_decided = status.is_success() || status.is_client_error();
+            status == StatusCode::REQUEST_TIMEOUT
+                || status != StatusCode::NOT_IMPLEMENTED && !is_decided
+        }
     }
 }
 

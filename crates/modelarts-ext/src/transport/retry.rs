@@ -34,13 +34,11 @@
 //! The time limit of a call is that of the [client](crate::client#time-limits) and includes all
 //! attempts.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use modelarts_api::Effect;
 use reqwest::StatusCode;
-
-use crate::transport::retry_budget::RetryBudget;
 
 /// The retry policy of a client.
 #[derive(Clone, Debug)]
@@ -116,32 +114,20 @@ impl RetryPolicy {
         self
     }
 
-    /// The budget that the calls of one client share.
-    pub(super) fn make_budget(&self, now: SystemTime) -> RetryBudget {
-        RetryBudget::new(self.budget_per_second, self.budget_share, now)
-    }
-
-    /// The delay before the next attempt after this many retries: that of the service, else a
-    /// random one. `None`: no attempt is left. A `Retry-After` of 0, or a date in the past, is
+    /// The delay before the next attempt, after this many retries and this time: that of the
+    /// service, else a random one up to the ceiling, so that clients that failed together do not
+    /// retry together. `None`: no attempt is left. A `Retry-After` of 0, or a date in the past, is
     /// ignored.
-    pub(crate) fn delay(&self, retries: usize, retry_after: Option<Duration>) -> Option<Duration> {
-        let ceiling = self.ceilings().nth(retries)?;
-        let wait = retry_after.filter(|wait| !wait.is_zero());
-        Some(wait.unwrap_or_else(|| jitter(ceiling)))
-    }
-
-    /// The delay after an attempt with this result; `None` also if a request with this effect must
-    /// not be repeated then.
-    pub(super) fn delay_after(
+    pub(crate) fn delay(
         &self,
-        result: AttemptResult,
-        effect: Effect,
         retries: usize,
         retry_after: Option<Duration>,
+        elapsed: Duration,
     ) -> Option<Duration> {
-        may_retry(effect, result)
-            .then(|| self.delay(retries, retry_after))
-            .flatten()
+        let ceiling = self.ceilings().nth(retries)?;
+        let wait = retry_after.filter(|wait| !wait.is_zero());
+        let wait = wait.unwrap_or_else(|| ceiling.mul_f64(fastrand::f64()));
+        Some(wait).filter(|wait| elapsed.saturating_add(*wait) < self.max_elapsed)
     }
 
     /// The maxima of the pauses, one for each retry.
@@ -153,12 +139,6 @@ impl RetryPolicy {
             .with_max_times(self.max_attempts.saturating_sub(1) as usize)
             .build()
     }
-}
-
-/// Full jitter: a random pause up to the ceiling, so that clients that failed together do not retry
-/// together.
-fn jitter(ceiling: Duration) -> Duration {
-    ceiling.mul_f64(fastrand::f64())
 }
 
 /// The result of one attempt, as far as retries depend on it.
@@ -173,7 +153,7 @@ pub(super) enum AttemptResult {
 }
 
 /// Returns `true` if a request with this effect may be repeated after this result.
-fn may_retry(effect: Effect, result: AttemptResult) -> bool {
+pub(super) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
     let is_repeatable = effect != Effect::Create;
     match result {
         AttemptResult::NotSent => true,

@@ -5,26 +5,25 @@
 //! creates arrive, the service rejects the second one because of its name.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
 
 use futures::TryStreamExt;
-use modelarts_api::{Error as Generated, Operation, decode, types::TrainingJob};
-use progenitor_client::ClientInfo;
+use modelarts_api::{ClientInfo, Operation, types::TrainingJob};
 use reqwest::header::ACCEPT;
 use serde_json::Value;
 
 use crate::{
     client::{Client, response::Response},
     clock::since,
-    error::Error,
+    error::{Error, ErrorKind, call_summary::CallSummary},
     jobs::{
         create::{CreateJob, look_up::LOOKING_UP},
         filter::Filter,
         job::Job,
     },
-    transport::{call::Record, deadline::Deadline},
+    transport::deadline::Deadline,
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
@@ -85,19 +84,20 @@ impl CreateJob {
 async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Result<Job, Error> {
     let clock = &**client.clock();
     let started = clock.now();
-    let policy = client.retry_policy();
+    let policy = &client.transport().retry;
     let name = text(body, "metadata.name");
     let mut lost_error: Option<Error> = None;
     for attempt in 1.. {
-        let record = Arc::default();
-        let error = match deadline.run(clock, send(client, body, &record)).await {
+        let progress = Arc::<Mutex<CallSummary>>::default();
+        let sent = send(client, body, &progress);
+        let error = match deadline.run(clock, sent).await {
             Some(Ok(job)) => return Ok(job),
             Some(Err(error)) => error,
             None => {
-                let call = record.take().summary();
+                let call = progress.lock().unwrap_or_else(PoisonError::into_inner);
                 let error = deadline
                     .timeout_error("the job was being sent")
-                    .with_call(call);
+                    .with_call(call.clone());
                 return Err(match lost_error {
                     Some(lost) => uncertain_error(error.after_uncertain(lost), name),
                     None if error.is_uncertain() => uncertain_error(error, name),
@@ -143,7 +143,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
             && attempt < policy.max_attempts
             && since(clock, started).saturating_add(pause) < policy.max_elapsed
             && deadline.left(clock).is_none_or(|left| pause < left)
-            && client.take_retry();
+            && client.transport().take_retry();
         if !send_again {
             let times = match attempt {
                 1 => "once".to_owned(),
@@ -167,16 +167,23 @@ fn text<'a>(body: &'a Value, path: &str) -> &'a str {
     Located::root(body).at(path).text().unwrap_or_default()
 }
 
-async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job, Error> {
-    let answer = post(client, body, record).await?;
+async fn send(
+    client: &Client,
+    body: &Value,
+    progress: &Arc<Mutex<CallSummary>>,
+) -> Result<Job, Error> {
+    let answer = post(&client.with_progress(Arc::clone(progress)), body).await?;
     let answer = match text(body, "metadata.name") {
         "" => answer,
         name => answer.require_match(client, "metadata.name", name, |job| {
             job.metadata.as_ref()?.name.as_deref()
         })?,
     };
-    let call = answer.call();
-    Job::from_details(client.clone(), answer.into_boxed(), call).ok_or_else(Error::missing_id)
+    let (details, call) = answer.into_parts();
+    Job::from_details(client.clone(), details, call).ok_or_else(|| {
+        let message = "the service made a job and did not say its id";
+        Error::new(ErrorKind::Decode, message)
+    })
 }
 
 /// Sends the body as it is.
@@ -184,11 +191,7 @@ async fn send(client: &Client, body: &Value, record: &Arc<Record>) -> Result<Job
 /// The type of the generated operation has only the documented fields. A job may have others, such
 /// as one copied from a newer service, and [`CreateJob::body`] must equal the request. The request
 /// is signed, retried and decoded by the same code as that of the generated operation.
-async fn post(
-    client: &Client,
-    body: &Value,
-    record: &Arc<Record>,
-) -> Result<Response<TrainingJob>, Error> {
+async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Error> {
     let path = OPERATION.path.replace("{project_id}", client.project_id());
     let call = async |api: &modelarts_api::Client| {
         let request = api
@@ -198,13 +201,9 @@ async fn post(
             .json(body)
             .build()?;
         let response = modelarts_api::send(api, request, OPERATION).await?;
-        match response.status.as_u16() {
-            200..=299 => decode::response(response),
-            400..=599 => Err(Generated::ErrorResponse(decode::response(response)?)),
-            _ => Err(Generated::UnexpectedResponse(response.into())),
-        }
+        modelarts_api::decode_response(api, response)
     };
-    client.call_on_record(record, call).await
+    client.call(call).await
 }
 
 fn uncertain_error(error: Error, name: &str) -> Error {
@@ -254,7 +253,7 @@ async fn find_lost_job(
         }
         let mut jobs = list.stream();
         // By the clock of the service, whose skew may be known only now.
-        let started = client.service_time(started);
+        let started = client.transport().service_time(started);
         while let Some(job) = jobs.try_next().await? {
             // Yields, so that the deadline is checked even if every response is ready at once.
             tokio::task::yield_now().await;

@@ -278,15 +278,13 @@ impl Source for Events {
                     call.send()
                 })
                 .await?;
-            let skipped = answer.skipped().rows;
-            let call = answer.call();
-            let answer = answer.into_inner();
+            let (answer, call) = answer.into_parts();
             Ok(RawPage {
                 items: answer.events.into_iter().map(Event::new).collect(),
                 total: answer.total,
                 count: None,
                 limit: answer.limit,
-                skipped,
+                skipped: call.skipped.rows,
                 call,
             })
         })

@@ -149,7 +149,7 @@ async fn a_clock_that_is_off_is_corrected_once() {
         })
         .await
         .unwrap();
-    assert_eq!(answer.attempts(), 2);
+    assert_eq!(answer.call().attempts(), 2);
     // The skew is known from then on.
     client.training_jobs().list().collect(1).await.unwrap();
     assert_eq!(site.count(LIST), (2, 2));

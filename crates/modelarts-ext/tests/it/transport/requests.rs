@@ -55,7 +55,8 @@ async fn own_request(client: &Client) {
             request = request.header(name, "mine");
         }
         let request = request.header("x-other", "mine").build()?;
-        api::decode::response::<TrainingJob, _>(api::send(api, request, operation).await?)
+        let response = api::send(api, request, operation).await?;
+        api::decode_response::<TrainingJob>(api, response)
     };
     client.call(call).await.unwrap();
 }
@@ -139,7 +140,7 @@ async fn requests_go_through_the_connector() {
         answer(JOB),
     ]);
     let job = client.training_jobs().get("j").await.unwrap();
-    assert_eq!((job.name(), job.attempts()), ("n", 3));
+    assert_eq!((job.name(), job.call().attempts()), ("n", 3));
     let requests = std::mem::take(&mut *connector.0.requests.lock().unwrap());
     assert_eq!(requests, [&*get; 3]);
 
@@ -159,7 +160,7 @@ async fn requests_go_through_the_connector() {
         Err(ConnectorError::NotSent("no route".into())),
         answer(JOB),
     ]);
-    assert_eq!(create().await.unwrap().attempts(), 2);
+    assert_eq!(create().await.unwrap().call().attempts(), 2);
     script(vec![Err(ConnectorError::Lost("cut".into()))]);
     let error = refused(create().await);
     assert_eq!(

@@ -1,0 +1,104 @@
+//! Calls of generated operations: sends the request, and decodes the response.
+
+use bytes::Bytes;
+use progenitor_client::ClientInfo;
+use reqwest::{Request, StatusCode};
+use serde::de::Error as _;
+
+use crate::{
+    decode::{self, skipped::Skipped, slot::Decode},
+    error::Error,
+    error_body,
+    generated::{Client, types::ApiError},
+    operation::Operation,
+    response::{RawResponse, Response},
+};
+
+/// Sends a request with the transport of the client, and returns the response if its status is that
+/// of a success. Generated calls send their requests with it instead of with an HTTP client
+/// (`codegen/rewrite/calls.rs`).
+///
+/// # Errors
+/// Returned when there is no response, or one with another status. The body of an error is
+/// converted to [`ApiError`], whatever its shape is.
+pub async fn send(
+    client: &Client,
+    request: Request,
+    operation: &'static Operation,
+) -> Result<RawResponse, Error> {
+    let transport = client.inner().transport();
+    let sent = transport.execute(client.client(), request, operation);
+    let mut response = sent.await.map_err(Error::Transport)?;
+    match response.status.as_u16() {
+        200..=299 => Ok(response),
+        400..=599 => {
+            error_body::normalise(&mut response.body);
+            Err(Error::Service(decode_response::<ApiError>(
+                client, response,
+            )?))
+        }
+        _ => Err(Error::Unexpected(response)),
+    }
+}
+
+/// Decodes a response of [`send`], as generated calls do.
+///
+/// # Errors
+/// Returned when the body cannot be decoded.
+#[doc(hidden)]
+// The error is as large as the response that it contains.
+#[allow(clippy::result_large_err)]
+pub fn decode_response<T: Decode>(
+    client: &Client,
+    mut response: RawResponse,
+) -> Result<Response<T>, Error> {
+    // 204 means "not ready" and has no body.
+    if response.status == StatusCode::NO_CONTENT && response.body.is_empty() {
+        response.body = Bytes::from_static(b"{}");
+    }
+    let transport = client.inner().transport();
+    let decoded = decode::body_in_time(&response.body, &|| transport.is_late(&response.extensions));
+    match decoded {
+        Ok((value, mut skipped)) => {
+            if let Some(error) = &mut skipped.first_error
+                && let Some(masked) = transport.mask(&response.extensions, error)
+            {
+                *error = masked;
+            }
+            Ok(Response::new(value, response, skipped))
+        }
+        Err(error) => Err(decode_error(client, response, error)),
+    }
+}
+
+/// The error of a response that cannot be decoded, masked.
+#[cold]
+fn decode_error(client: &Client, mut response: RawResponse, mut error: serde_json::Error) -> Error {
+    let transport = client.inner().transport();
+    let timed_out = transport.is_late(&response.extensions);
+    if timed_out {
+        response.body.clear();
+        error = serde_json::Error::custom(decode::TOO_LATE);
+    } else {
+        let mask = |text: &str| transport.mask(&response.extensions, text);
+        if let Some(text) = mask(&error.to_string()) {
+            error = serde_json::Error::custom(text);
+        }
+        if let Some(body) = mask(&String::from_utf8_lossy(&response.body)) {
+            response.body = body.into();
+        }
+    }
+    Error::Decode {
+        response,
+        error,
+        timed_out,
+    }
+}
+
+/// Like [`decode_response`], for operations whose responses have no body.
+#[doc(hidden)]
+#[must_use]
+pub fn empty_response(mut response: RawResponse) -> Response<()> {
+    response.body.clear();
+    Response::new((), response, Skipped::default())
+}
