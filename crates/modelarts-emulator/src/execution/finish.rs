@@ -99,10 +99,8 @@ impl Driver {
     /// wait.
     pub(super) async fn wait_unless_hurried(&self, duration: Duration) {
         let sleep = self.state.clock.sleep(duration);
-        let mut requests = self.stop.clone();
-        let hurry = requests.wait_for(|stop| stop.is_some_and(StopReason::is_urgent));
         tokio::select! {
-            _ = hurry => {}
+            _ = self.stop_request_that(StopReason::is_urgent) => {}
             () = sleep => {}
         }
     }

@@ -2,15 +2,12 @@
 
 use std::io;
 
-use futures::{
-    FutureExt,
-    future::{BoxFuture, Shared},
-};
+use futures::{FutureExt, future::Shared};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::system::Sleep,
-    execution::driver::{Driver, Ending, GraceEnd, stop_request},
+    execution::driver::{Driver, Ending, SharedLimit},
 };
 
 /// Completes when the preparation of a job has taken too long.
@@ -37,24 +34,21 @@ async fn copy_until<T, E>(
 impl Driver {
     /// Runs a copy or an installation before the start of the code. It ends with any request to
     /// stop, and at the time limit of the preparation.
-    pub(super) async fn copy_in_time<'a>(
+    pub(super) async fn copy_in_time<F: Future<Output = io::Result<()>>>(
         &self,
         limit: &PrepareLimit,
-        copy: impl FnOnce(CancellationToken) -> BoxFuture<'a, io::Result<()>>,
+        copy: impl FnOnce(CancellationToken) -> F,
     ) -> Result<io::Result<()>, Ending> {
         let interrupt = self.state.copy_cancellation.child_token();
         let copy = copy(interrupt.clone());
-        copy_until(self.wait_for_interruption(limit), &interrupt, copy).await
-    }
-
-    /// Completes when the preparation of the job is to be interrupted.
-    pub(super) async fn wait_for_interruption(&self, limit: &PrepareLimit) -> Ending {
-        let mut requests = self.stop.clone();
-        tokio::select! {
-            biased;
-            stop = stop_request(&mut requests) => stop.into(),
-            () = limit.clone() => Ending::PrepareTimedOut,
-        }
+        let end = async {
+            tokio::select! {
+                biased;
+                stop = self.stop_request() => stop.into(),
+                () = limit.clone() => Ending::PrepareTimedOut,
+            }
+        };
+        copy_until(end, &interrupt, copy).await
     }
 
     /// Runs a copy after the end of the code. A request to stop leaves it the grace period, so that
@@ -62,7 +56,7 @@ impl Driver {
     /// copy was interrupted or the grace period is over.
     pub(super) async fn within_grace(
         &self,
-        end: &GraceEnd,
+        end: &SharedLimit,
         interrupt: &CancellationToken,
         copy: impl Future<Output = ()>,
     ) -> bool {
@@ -71,12 +65,10 @@ impl Driver {
         {
             return false;
         }
-        let mut requests = self.stop.clone();
         let grace = async {
-            stop_request(&mut requests).await;
-            end.get_or_init(|| self.grace_period().shared())
-                .clone()
-                .await;
+            self.stop_request().await;
+            let end = end.get_or_init(|| self.grace_period().shared());
+            end.clone().await;
         };
         let copied = copy_until(grace, interrupt, copy).await;
         // The end of the emulator interrupts the copy as well.

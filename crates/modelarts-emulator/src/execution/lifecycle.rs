@@ -1,12 +1,14 @@
 //! The life cycle of a job: from Creating through the queue and its runs to the end.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
+
+use futures::FutureExt;
 
 use crate::{
     api::error::ApiError,
     catalog::quirks::PreemptionPhase,
     execution::{
-        driver::{Driver, Ending, stop_request},
+        driver::{Driver, Ending},
         finish::record_end,
     },
     job::{
@@ -124,8 +126,8 @@ pub(crate) async fn hold(state: Arc<EmulatorState>, id: String) {
     let Some(mut driver) = state.store.read(&id, look) else {
         return;
     };
-    let why = stop_request(&mut driver.stop.clone()).await;
-    driver.finish(Ending::Stopped(why, None)).await;
+    let why = driver.stop_request().await;
+    driver.finish(why.into()).await;
     state.store.update(&id, |job| job.settled = true);
 }
 
@@ -151,17 +153,15 @@ impl Driver {
         }
         self.pause(timing.starting).await?;
         self.advance(JobState::Running, EventKind::Running)?;
-        if !self.limit_is_set
-            && let Some(limit) = self.request.auto_stop()
-        {
-            self.limit_is_set = true;
-            // The limit counts from the first Running, also on a clock that is moved in steps.
-            let ran = if round.requeued {
-                self.time_since_start()
-            } else {
-                Duration::ZERO
-            };
-            *self.time_limit.lock() = self.state.clock.sleep(limit.saturating_sub(ran));
+        if let Some(limit) = self.request.auto_stop() {
+            self.time_limit.get_or_init(|| {
+                // A job that an earlier process started has used up a part of the limit.
+                let started = self.state.store.read(&self.id, |job| job.started).flatten();
+                let ran = started.filter(|_| round.requeued);
+                let ran = ran.map(|started| self.now().since(started));
+                let rest = limit.saturating_sub(ran.unwrap_or_default());
+                self.state.clock.sleep(rest).shared()
+            });
         }
         self.pause(timing.first_step).await?;
         Ok(match &self.request.tuning {
@@ -175,12 +175,6 @@ impl Driver {
         for worker in &mut self.workers {
             worker.run = run;
         }
-    }
-
-    /// Time since the job first ran.
-    fn time_since_start(&self) -> Duration {
-        let started = self.state.store.read(&self.id, |job| job.started).flatten();
-        started.map_or(Duration::ZERO, |started| self.now().since(started))
     }
 
     /// Waits for the nodes. Returns `false` if a job that runs again has waited too long, or its
@@ -199,21 +193,21 @@ impl Driver {
             let request = request.ok_or(StopReason::Deleted)?;
             self.slot = Some(self.state.scheduler.enqueue(request));
         }
-        let mut requests = self.stop.clone();
+        let stop = self.stop_request();
+        let limit = if requeued {
+            self.state.clock.sleep(self.state.timing.requeue)
+        } else {
+            Box::pin(std::future::pending())
+        };
         let Some(slot) = &mut self.slot else {
             return Ok(true);
         };
         if slot.has_nodes() {
             return Ok(true);
         }
-        let limit = if requeued {
-            self.state.clock.sleep(self.state.timing.requeue)
-        } else {
-            Box::pin(std::future::pending())
-        };
         tokio::select! {
             biased;
-            stop = stop_request(&mut requests) => Err(stop),
+            stop = stop => Err(stop),
             () = slot.wait_for_nodes() => Ok(true),
             () = limit => Ok(false),
         }

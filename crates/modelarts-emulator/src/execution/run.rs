@@ -6,9 +6,9 @@ use futures::{FutureExt, StreamExt, future::FusedFuture, stream::FuturesUnordere
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    catalog::quirks::AutoStopPhase,
+    catalog::{flavors, quirks::AutoStopPhase},
     clock::{system::Sleep, timestamp::Timestamp},
-    execution::driver::{Driver, Ending, stop_request},
+    execution::driver::{Driver, Ending},
     job::{
         RecordEnd, RunningRecord, TaskFailure,
         event::EventKind,
@@ -23,17 +23,6 @@ use crate::{
 const LOG_PERIOD: Duration = Duration::from_secs(5);
 /// Maximum number of consecutive restarts in place of a job that hangs.
 const HANG_RESTARTS: u32 = 3;
-
-/// The end of a run of the workers.
-enum RunExit {
-    /// All workers have ended, or one has failed.
-    Ended,
-    Stopped(StopReason),
-    Preempted,
-    Hung,
-    /// The node of this task died.
-    NodeFault(String),
-}
 
 /// State of the supervision of a run.
 pub(super) struct RunProgress {
@@ -65,13 +54,10 @@ impl Driver {
                 self.note(EventKind::TaskStarted { task: task.clone() });
                 runs.push((task, self.state.runner.start(worker).await));
             }
-            let (exit, failure) = self.supervise(&mut runs, hangs).await;
-            match exit {
-                RunExit::Ended => return Ending::Exited(failure),
-                RunExit::Stopped(why) => return Ending::Stopped(why, failure),
-                RunExit::Preempted => return Ending::Preempted,
-                RunExit::NodeFault(task) => return Ending::NodeFault(task),
-                RunExit::Hung => {
+            let (ending, failure) = self.supervise(&mut runs, hangs).await;
+            match ending {
+                Some(ending) => return ending.with_failure(failure),
+                None => {
                     hangs += 1;
                     self.note_restart_in_place(failure);
                 }
@@ -101,11 +87,12 @@ impl Driver {
     }
 
     /// Waits for the workers. The first failure ends the others, as does any other end of the wait.
+    /// The ending is `None` if the job hangs and is to be restarted.
     async fn supervise(
         &self,
         runs: &mut [(String, Box<dyn Run>)],
         hangs: u32,
-    ) -> (RunExit, Option<TaskFailure>) {
+    ) -> (Option<Ending>, Option<TaskFailure>) {
         let mut ended = vec![false; runs.len()];
         let mut failure: Option<TaskFailure> = None;
         let interrupt = self.state.copy_cancellation.child_token();
@@ -113,54 +100,41 @@ impl Driver {
         let monitor = self.monitor(&mut progress, hangs < HANG_RESTARTS, &interrupt);
         let monitor = monitor.fuse();
         tokio::pin!(monitor);
-        let exit = {
+        let interruption = self.interruption();
+        tokio::pin!(interruption);
+        let ending = {
             let mut waiting: FuturesUnordered<_> = runs
                 .iter_mut()
                 .enumerate()
                 .map(|(index, (task, run))| async move { (index, task.clone(), run.wait().await) })
                 .collect();
-            let mut requests = self.stop.clone();
-            let preempted = self.slot.as_ref().map(|slot| slot.preemption());
-            let preempted = async {
-                match preempted {
-                    Some(preempted) => preempted.await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::pin!(preempted);
-            let time_limit =
-                std::future::poll_fn(|context| self.time_limit.lock().as_mut().poll(context));
-            tokio::pin!(time_limit);
             loop {
                 tokio::select! {
                     // An exit takes precedence over requests to stop.
                     biased;
                     exited = waiting.next() => {
-                        let Some((index, task, exit)) = exited else { break RunExit::Ended };
+                        let Some((index, task, exit)) = exited else {
+                            break Some(Ending::Exited(None));
+                        };
                         ended[index] = true;
                         let exit_code = match exit {
                             Exit::Code(exit_code) => exit_code,
                             // No worker is left to report an exit code.
-                            Exit::NodeFault => break RunExit::NodeFault(task),
+                            Exit::NodeFault => break Some(Ending::NodeFault(task)),
                         };
                         self.note(EventKind::TaskFinished { task: task.clone(), exit_code });
                         if exit_code != 0 {
                             failure = Some(TaskFailure { task, exit_code });
-                            break RunExit::Ended;
+                            break Some(Ending::Exited(None));
                         }
                     }
-                    why = stop_request(&mut requests) => break RunExit::Stopped(why),
-                    () = &mut time_limit => {
-                        let hours = self.request.auto_stop_hours.unwrap_or_default();
-                        break RunExit::Stopped(StopReason::AfterHours(hours));
-                    }
-                    () = &mut preempted => break RunExit::Preempted,
-                    true = &mut monitor => break RunExit::Hung,
+                    ending = &mut interruption => break Some(ending),
+                    true = &mut monitor => break None,
                 }
             }
         };
         interrupt.cancel();
-        if let RunExit::Stopped(why) = exit {
+        if let Some(Ending::Stopped(why, _)) = ending {
             self.begin_stop(why);
         }
         let rest = runs
@@ -183,7 +157,7 @@ impl Driver {
         if !monitor.is_terminated() {
             monitor.await;
         }
-        (exit, failure)
+        (ending, failure)
     }
 
     /// Records that the code is being ended early.
@@ -307,8 +281,7 @@ impl Driver {
     /// time. The emulator has no cards, so that logs and processor time count as activity.
     async fn is_hanging(&self, progress: &mut RunProgress, now: Timestamp) -> bool {
         let requests = self.workers.iter().map(|worker| &worker.request);
-        let with_cards =
-            requests.filter(|request| crate::catalog::flavors::gpus(request.flavor()) > 0);
+        let with_cards = requests.filter(|request| flavors::gpus(request.flavor()) > 0);
         let Some(limit) = with_cards.map(|request| request.hang_time()).max() else {
             return false;
         };
@@ -324,15 +297,12 @@ impl Driver {
             let used = usage.map_or(0, |usage| usage.cpu_millis);
             activity.push((log, used));
         }
+        let budget = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) / 20;
+        let mut changes = progress.activity.iter().zip(&activity);
         let still = progress.activity.len() == activity.len()
-            && progress
-                .activity
-                .iter()
-                .zip(&activity)
-                .all(|(before, after)| {
-                    let budget = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) / 20;
-                    before.0 == after.0 && after.1.saturating_sub(before.1) < budget
-                });
+            && changes.all(|(before, after)| {
+                before.0 == after.0 && after.1.saturating_sub(before.1) < budget
+            });
         progress.activity = activity;
         progress.activity_since = now;
         if !still {

@@ -1,6 +1,6 @@
 //! Uploads of results: outputs after the code has ended, logs also while it runs.
 
-use std::{io, sync::Arc};
+use std::io;
 
 use tokio_util::sync::CancellationToken;
 
@@ -14,51 +14,42 @@ impl Driver {
     /// they say which outputs are incomplete. Returns `false` if the upload was interrupted.
     pub(crate) async fn upload(&self) -> bool {
         let interrupt = self.state.copy_cancellation.child_token();
-        let outputs = self
-            .within_grace(
-                &self.upload_end,
-                &interrupt,
-                self.upload_outputs(&interrupt),
-            )
-            .await;
+        let copy = self.upload_outputs(&interrupt);
+        let outputs = self.within_grace(&self.upload_end, &interrupt, copy).await;
         let interrupt = self.state.copy_cancellation.child_token();
-        let logs = self
-            .within_grace(&self.export_end, &interrupt, self.export_logs(&interrupt))
-            .await;
+        let copy = self.export_logs(&interrupt);
+        let logs = self.within_grace(&self.export_end, &interrupt, copy).await;
         outputs && logs
     }
 
     async fn upload_outputs(&self, interrupt: &CancellationToken) {
-        let runner = Arc::clone(&self.state.runner);
+        let runner = &self.state.runner;
         for worker in &self.workers {
-            let task = worker.task();
             for (index, output) in worker.request.outputs.iter().enumerate() {
-                let (parameter, task) = (output.name.clone(), task.clone());
+                let (task, parameter) = (worker.task(), output.name.clone());
                 self.note(EventKind::OutputUploading {
                     task: task.clone(),
                     parameter: parameter.clone(),
                 });
                 let begin = self.now();
                 let upload = runner.upload_output(worker.clone(), index, interrupt.clone());
-                let result = upload.await;
-                let seconds = self.now().seconds_since(begin);
-                match result {
-                    Ok(()) => self.note(EventKind::OutputUploaded {
+                let Err(error) = upload.await else {
+                    let seconds = self.now().seconds_since(begin);
+                    self.note(EventKind::OutputUploaded {
                         task,
                         seconds,
                         parameter,
-                    }),
-                    // The catalogue of events has no text for this.
-                    Err(error) => {
-                        tracing::warn!(job = self.id, output = parameter, %error, "an output cannot be uploaded");
-                        if interrupt.is_cancelled() {
-                            let line = format!(
-                                "[ModelArts Service Log] output {parameter}: incomplete, because the job was stopped and the upload took longer than the grace period\n"
-                            );
-                            // Reported above.
-                            let _ = runner.write_log(worker.clone(), line).await;
-                        }
-                    }
+                    });
+                    continue;
+                };
+                // The catalogue of events has no text for this.
+                tracing::warn!(job = self.id, output = parameter, %error, "an output cannot be uploaded");
+                if interrupt.is_cancelled() {
+                    let line = format!(
+                        "[ModelArts Service Log] output {parameter}: incomplete, because the job was stopped and the upload took longer than the grace period\n"
+                    );
+                    // The failure has been reported above.
+                    let _ = runner.write_log(worker.clone(), line).await;
                 }
             }
         }

@@ -1,36 +1,29 @@
 //! `algorithm.policies.auto_search`, read.
 
-use std::fmt;
+use std::ops::RangeInclusive;
 
 use fancy_regex::Regex;
 use serde_json::{Value, json};
 
 use crate::{
     api::{error::ApiError, json_field::JsonField},
-    tuning::{
-        anneal::Anneal,
-        bayes::{Acquisition, Bayes},
-        search::Searcher,
-        space::Space,
-        tpe::Tpe,
-    },
+    tuning::space::Space,
 };
 
-/// The search of a job: rewards, space and algorithm.
+/// The search of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {
     pub(crate) rewards: Vec<Reward>,
     pub(crate) space: Space,
-    algorithm: Algorithm,
     /// The number of trials.
     pub(crate) samples: usize,
-    /// How many run at a time.
+    /// The number of trials that run at a time.
     pub(crate) concurrent: usize,
     pub(crate) seed: u64,
 }
 
 /// A metric that is found in the log.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reward {
     pub(crate) name: String,
     /// `max`, and not `min`.
@@ -38,36 +31,40 @@ pub(crate) struct Reward {
     pub(crate) regex: Regex,
 }
 
-impl fmt::Debug for Reward {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?}", self.name, self.regex.as_str())
-    }
-}
+/// Maximum number of trials of a search, as many as jobs of a project.
+const MAX_SAMPLES: f64 = 10_000.0;
+/// Maximum number of trials at a time: they are processes of this machine.
+const MAX_CONCURRENT: f64 = 64.0;
 
-#[derive(Clone, Debug)]
-enum Algorithm {
-    Bayes {
-        kind: Acquisition,
-        kappa: f64,
-        xi: f64,
-    },
-    Tpe {
-        gamma: f64,
-        first: usize,
-    },
-    Anneal {
-        best: f64,
-        shrink: f64,
-    },
-}
+/// A setting: key, default and type.
+type Setting = (&'static str, &'static str, &'static str);
 
-/// The most trials of a search, as many as jobs of a project.
-const MAX_SAMPLES: usize = 10_000;
-/// The most trials at a time: they are processes of this machine.
-const MAX_CONCURRENT: usize = 64;
+/// The documented algorithms with their own settings and a description (SOURCES X).
+#[rustfmt::skip]
+const ALGORITHMS: [(&str, &[Setting], &str); 3] = [
+    (
+        "bayes_opt_search",
+        &[("kind", "ucb", "String"), ("kappa", "2.5", "Float"), ("xi", "0.0", "Float")],
+        "Hyperparameter search using Gaussian process.",
+    ),
+    (
+        "tpe_search",
+        &[("gamma", "0.25", "Float"), ("n_initial_points", "20", "Integer")],
+        "Hyperparameter search using the tree-structured Parzen estimator algorithm.",
+    ),
+    (
+        "anneal_search",
+        &[("avg_best_idx", "2.0", "Float"), ("shrink_coef", "0.1", "Float")],
+        "Hyperparameter search using simulated annealing algorithm.",
+    ),
+];
+/// The settings of all algorithms.
+const COMMON: [Setting; 2] = [("num_samples", "20", "Integer"), ("seed", "1", "Integer")];
+/// Values of `kind`, the acquisition function.
+const KINDS: [&str; 3] = ["ucb", "ei", "poi"];
 
 impl Tuning {
-    /// From the body of a creation that the rules have passed; none if nothing is searched.
+    /// From the body of a creation that the rules have passed; `None` if nothing is searched.
     pub(crate) fn read(algorithm: &JsonField<'_>) -> Result<Option<Self>, ApiError> {
         let Some(policies) = algorithm.get("policies")? else {
             return Ok(None);
@@ -76,76 +73,39 @@ impl Tuning {
         let Some(search) = search.filter(|search| !search.is_empty_object()) else {
             return Ok(None);
         };
-        let given = search.items_of("reward_attrs")?;
-        if given.is_empty() {
+        let rewards = search.items_of("reward_attrs")?;
+        if rewards.is_empty() {
             return Err(ApiError::not_modelled("a search without reward_attrs"));
         }
-        let mut rewards = Vec::new();
-        for item in given {
-            let [name, mode, regex] = [
-                required_text(&item, "name")?,
-                required_text(&item, "mode")?,
-                required_text(&item, "regex")?,
-            ];
-            rewards.push(Reward {
-                name: name.text()?.to_owned(),
-                more_is_better: mode.text()? == "max",
-                regex: Regex::new(regex.text()?)
-                    .map_err(|error| regex.must(format!("be a regular expression: {error}")))?,
-            });
-        }
-        let space = Space::read(&search)?;
+        let rewards: Result<_, _> = rewards.iter().map(Reward::read).collect();
+        let (rewards, space) = (rewards?, Space::read(&search)?);
         let configs = search.items_of("algo_configs")?;
         let (name, given) = match configs.as_slice() {
             [] => ("bayes_opt_search", Vec::new()),
             [config] => (config.required("name")?.text()?, config.items_of("params")?),
             _ => return Err(ApiError::not_modelled("a search by several algorithms")),
         };
-        let settings = Settings(given);
-        let samples = settings.number("num_samples", 20.0, 1.0..=MAX_SAMPLES as f64)? as usize;
-        let algorithm = match name {
-            "tpe_search" => Algorithm::Tpe {
-                gamma: settings.number("gamma", 0.25, 0.0..=f64::MAX)?,
-                first: settings.number("n_initial_points", 20.0, 0.0..=1e6)? as usize,
-            },
-            "anneal_search" => Algorithm::Anneal {
-                best: settings.number("avg_best_idx", 2.0, 0.0..=f64::MAX)?,
-                shrink: settings.number("shrink_coef", 0.1, 0.0..=f64::MAX)?,
-            },
-            "bayes_opt_search" => Algorithm::Bayes {
-                kind: settings.kind()?,
-                kappa: settings.number("kappa", 2.5, 0.0..=f64::MAX)?,
-                xi: settings.number("xi", 0.0, 0.0..=f64::MAX)?,
-            },
-            other => {
-                return Err(ApiError::not_modelled(format!(
-                    "the search algorithm {other:?}"
-                )));
-            }
+        let Some((_, own, _)) = ALGORITHMS.iter().find(|(known, ..)| *known == name) else {
+            let algorithm = format!("the search algorithm {name:?}");
+            return Err(ApiError::not_modelled(algorithm));
         };
-        let most = MAX_CONCURRENT as f64;
+        let settings = Settings(given);
+        // Settings of the algorithms are checked only: points are random with any of them.
+        for (key, _, kind) in *own {
+            match *kind {
+                "String" => settings.check_kind(key)?,
+                "Integer" => drop(settings.number(key, 0.0, 0.0..=1e6)?),
+                _ => drop(settings.number(key, 0.0, 0.0..=f64::MAX)?),
+            }
+        }
+        let number = |key, default, range| settings.number(key, default, range);
         Ok(Some(Self {
             rewards,
             space,
-            algorithm,
-            samples,
-            concurrent: settings.number("max_concurrent", 4.0, 1.0..=most)? as usize,
-            seed: settings.number("seed", 1.0, 0.0..=f64::from(u32::MAX))? as u64,
+            samples: number("num_samples", 20.0, 1.0..=MAX_SAMPLES)? as usize,
+            concurrent: number("max_concurrent", 4.0, 1.0..=MAX_CONCURRENT)? as usize,
+            seed: number("seed", 1.0, 0.0..=f64::from(u32::MAX))? as u64,
         }))
-    }
-
-    pub(crate) fn searcher(&self) -> Box<dyn Searcher> {
-        match self.algorithm {
-            // The number of random points is a setting of TPE only (SOURCES X).
-            Algorithm::Bayes { kind, kappa, xi } => Box::new(Bayes {
-                kind,
-                kappa,
-                xi,
-                first: (self.samples / 4).max(2),
-            }),
-            Algorithm::Tpe { gamma, first } => Box::new(Tpe { gamma, first }),
-            Algorithm::Anneal { best, shrink } => Box::new(Anneal { best, shrink }),
-        }
     }
 
     pub(crate) fn leading_reward(&self) -> &Reward {
@@ -154,15 +114,24 @@ impl Tuning {
     }
 }
 
-/// A member of a metric, which a search here cannot do without.
-fn required_text<'a>(metric: &JsonField<'a>, name: &str) -> Result<JsonField<'a>, ApiError> {
-    match metric.get(name)? {
-        Some(field) if !field.text()?.is_empty() => Ok(field),
-        _ => Err(ApiError::not_modelled(format!("a metric without {name}"))),
+impl Reward {
+    /// Reads an element of `reward_attrs`. All members are required here.
+    fn read(metric: &JsonField<'_>) -> Result<Self, ApiError> {
+        let member = |name| match metric.get(name)? {
+            Some(field) if !field.text()?.is_empty() => Ok(field),
+            _ => Err(ApiError::not_modelled(format!("a metric without {name}"))),
+        };
+        let (name, mode, regex) = (member("name")?, member("mode")?, member("regex")?);
+        Ok(Self {
+            name: name.text()?.to_owned(),
+            more_is_better: mode.text()? == "max",
+            regex: Regex::new(regex.text()?)
+                .map_err(|error| regex.must(format!("be a regular expression: {error}")))?,
+        })
     }
 }
 
-/// `algo_configs[].params`: texts, whatever their type.
+/// `algo_configs[].params`: values are texts, whatever their type.
 struct Settings<'a>(Vec<JsonField<'a>>);
 
 impl Settings<'_> {
@@ -175,12 +144,7 @@ impl Settings<'_> {
         Ok(None)
     }
 
-    fn number(
-        &self,
-        key: &str,
-        default: f64,
-        range: std::ops::RangeInclusive<f64>,
-    ) -> Result<f64, ApiError> {
+    fn number(&self, key: &str, default: f64, range: RangeInclusive<f64>) -> Result<f64, ApiError> {
         let Some(text) = self.find(key)? else {
             return Ok(default);
         };
@@ -195,56 +159,25 @@ impl Settings<'_> {
             })
     }
 
-    fn kind(&self) -> Result<Acquisition, ApiError> {
-        match self.find("kind")? {
-            None | Some("ucb") => Ok(Acquisition::Ucb),
-            Some("ei") => Ok(Acquisition::Ei),
-            Some("poi") => Ok(Acquisition::Poi),
-            Some(_) => Err(ApiError::invalid_parameter(
-                "algo_configs.params.kind must be one of [ucb ei poi]",
-            )),
+    fn check_kind(&self, key: &str) -> Result<(), ApiError> {
+        match self.find(key)? {
+            Some(kind) if !KINDS.contains(&kind) => Err(ApiError::invalid_parameter(format!(
+                "algo_configs.params.{key} must be one of [{}]",
+                KINDS.join(" ")
+            ))),
+            _ => Ok(()),
         }
     }
 }
 
 /// The algorithms with their settings and defaults, as ShowSearchAlgorithms lists them.
 pub(crate) fn documented_algorithms() -> Vec<Value> {
-    let param =
-        |(key, value, kind): &(&str, &str, &str)| json!({"key": key, "value": value, "type": kind});
-    let common = [("num_samples", "20", "Integer"), ("seed", "1", "Integer")];
-    [
-        (
-            "bayes_opt_search",
-            vec![
-                ("kind", "ucb", "String"),
-                ("kappa", "2.5", "Float"),
-                ("xi", "0.0", "Float"),
-            ],
-            "Hyperparameter search using Gaussian process.",
-        ),
-        (
-            "tpe_search",
-            vec![
-                ("gamma", "0.25", "Float"),
-                ("n_initial_points", "20", "Integer"),
-            ],
-            "Hyperparameter search using the tree-structured Parzen estimator algorithm.",
-        ),
-        (
-            "anneal_search",
-            vec![
-                ("avg_best_idx", "2.0", "Float"),
-                ("shrink_coef", "0.1", "Float"),
-            ],
-            "Hyperparameter search using simulated annealing algorithm.",
-        ),
-    ]
-    .iter()
-    .map(|(name, params, description)| {
-        let params: Vec<Value> = params.iter().chain(&common).map(param).collect();
+    let param = |(key, value, kind): &Setting| json!({"key": key, "value": value, "type": kind});
+    let algorithm = |(name, own, description): &(_, &[Setting], _)| {
+        let params: Vec<Value> = own.iter().chain(&COMMON).map(param).collect();
         json!({"name": name, "params": params, "description": description})
-    })
-    .collect()
+    };
+    ALGORITHMS.iter().map(algorithm).collect()
 }
 
 #[cfg(test)]
