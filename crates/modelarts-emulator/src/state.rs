@@ -23,7 +23,6 @@ use crate::{
 };
 
 /// The state of an emulator, without its socket.
-#[derive(Debug)]
 pub(crate) struct EmulatorState {
     pub(crate) accounts: Accounts,
     /// The address of the emulator: its own origin, and the host of its links.

@@ -147,14 +147,6 @@ pub(crate) struct Accounts {
     database: Arc<Database>,
 }
 
-impl std::fmt::Debug for Accounts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Accounts")
-            .field("users", &self.users)
-            .finish_non_exhaustive()
-    }
-}
-
 /// The secret and the user of an access key.
 pub(crate) struct KnownKey {
     pub(crate) secret: String,
@@ -254,10 +246,7 @@ impl Accounts {
         })?;
         match found.flatten() {
             None => Err(ApiError::not_authenticated("decrypt token fail")),
-            Some((_, expires)) if expires <= now => Err(ApiError::not_authenticated(format!(
-                "token expires, expires_at:{}",
-                expires.utc_micros()
-            ))),
+            Some((_, expires)) if expires <= now => Err(expired(expires)),
             Some((user, _)) => Ok(user),
         }
     }
@@ -296,12 +285,8 @@ impl Accounts {
     }
 
     pub(crate) fn key(&self, access_key: &str) -> rusqlite::Result<Option<KnownKey>> {
-        if let Some(at) = self
-            .users
-            .iter()
-            .position(|user| user.access_key == access_key)
-        {
-            let user = &self.users[at];
+        let mut users = self.users.iter().zip(0..);
+        if let Some((user, at)) = users.find(|(user, _)| user.access_key == access_key) {
             return Ok(Some(KnownKey {
                 secret: user.secret_key.clone(),
                 security_token: user.security_token.clone(),
@@ -357,6 +342,12 @@ impl Accounts {
         *count += 1;
         *last = now;
     }
+}
+
+/// The refusal of a token or a temporary key after its end.
+fn expired(expires: Timestamp) -> ApiError {
+    let expires = expires.utc_micros();
+    ApiError::not_authenticated(format!("token expires, expires_at:{expires}"))
 }
 
 /// A temporary key pair with its security token.

@@ -81,10 +81,14 @@ pub(super) struct Driver {
 impl Driver {
     /// Creates the driver of a job.
     pub(super) fn new(state: &Arc<EmulatorState>, job: &Job, slot: Option<QueueSlot>) -> Self {
+        let workers = Worker::all(&job.id, &job.request).map(|worker| Worker {
+            run: job.records.len(),
+            ..worker
+        });
         Self {
             state: Arc::clone(state),
             id: job.id.clone(),
-            workers: Worker::all(&job.id, &job.request).collect(),
+            workers: workers.collect(),
             request: Arc::clone(&job.request),
             stop: job.stop_requests(),
             slot,

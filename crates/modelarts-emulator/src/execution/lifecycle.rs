@@ -12,43 +12,17 @@ use crate::{
         finish::record_end,
     },
     job::{
-        Job, RecordEnd,
+        Job,
         event::EventKind,
-        request::JobRequest,
         state::{JobState, RestartOn, StopReason},
     },
     scheduler::{NodeRequest, QueueSlot},
     state::EmulatorState,
 };
 
-/// The restarts that a job has left.
-#[derive(Clone, Copy, Debug)]
-struct Restarts {
-    left: u32,
-    /// Failures of the code count as well, not only node faults.
-    on_exit: bool,
-}
-
-impl Restarts {
-    /// Restarts without a condition are limited to three in a row (SOURCES D-158); on one machine
-    /// all restarts are in a row.
-    const UNCONDITIONAL: u32 = 3;
-
-    /// Restarts that the request allows, less `used` ones.
-    fn of(request: &JobRequest, on: RestartOn, used: u32) -> Self {
-        let retry = request.retry;
-        let allowed = match (retry.unconditional, retry.times) {
-            (true, 0) => Self::UNCONDITIONAL,
-            (true, times) => times.min(Self::UNCONDITIONAL),
-            (false, times) => times,
-        };
-        let on_exit = retry.unconditional || on == RestartOn::AnyFailure;
-        Self {
-            left: allowed.saturating_sub(used),
-            on_exit,
-        }
-    }
-}
+/// Restarts without a condition are limited to three in a row (SOURCES D-158); on one machine all
+/// restarts are in a row.
+const UNCONDITIONAL_RESTARTS: u32 = 3;
 
 /// The way of a job to its nodes and to the start of its code.
 #[derive(Clone, Copy, Debug)]
@@ -91,33 +65,26 @@ pub(super) fn start(state: &Arc<EmulatorState>, request: NodeRequest) {
 async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
     // An earlier process may have left the job in the queue, before its first run or after it.
     let look = |job: &Job| {
-        let mut driver = Driver::new(&state, job, Some(slot));
-        driver.set_run(job.records.len());
-        let restarts = Restarts::of(&job.request, state.restart_on, job.restarts);
         let round = Round {
             first: job.state == JobState::Creating,
             requeued: job.started.is_some(),
         };
-        (driver, restarts, round)
+        (Driver::new(&state, job, Some(slot)), round)
     };
-    let Some((mut driver, mut restarts, mut round)) = state.store.read(&id, look) else {
+    let Some((mut driver, mut round)) = state.store.read(&id, look) else {
         return;
     };
     let ending = loop {
-        let ending = match driver.run_round(round).await {
-            Ok(ending) => ending,
-            Err(stop) => stop.into(),
-        };
+        let ending = driver.run_round(round).await.unwrap_or_else(Ending::from);
+        if !driver.requeue(&ending).await {
+            break ending;
+        }
         round = Round {
             first: false,
             requeued: true,
         };
-        if !driver.requeue(&ending, &mut restarts).await {
-            break ending;
-        }
     };
-    driver.finish(ending).await;
-    state.store.update(&id, |job| job.settled = true);
+    driver.settle(ending).await;
 }
 
 /// Holds a seeded job in its state until a request stops or deletes it.
@@ -127,11 +94,15 @@ pub(crate) async fn hold(state: Arc<EmulatorState>, id: String) {
         return;
     };
     let why = driver.stop_request().await;
-    driver.finish(why.into()).await;
-    state.store.update(&id, |job| job.settled = true);
+    driver.settle(why.into()).await;
 }
 
 impl Driver {
+    async fn settle(&mut self, ending: Ending) {
+        self.finish(ending).await;
+        self.state.store.update(&self.id, |job| job.settled = true);
+    }
+
     /// Runs a job from Creating, or from the queue, to the end of the code. An error is a request
     /// to stop that came before the start of the code.
     async fn run_round(&mut self, round: Round) -> Result<Ending, StopReason> {
@@ -168,13 +139,6 @@ impl Driver {
             Some(tuning) => self.run_search(tuning).await,
             None => self.run_code().await,
         })
-    }
-
-    /// Sets the number of earlier starts of the code.
-    fn set_run(&mut self, run: usize) {
-        for worker in &mut self.workers {
-            worker.run = run;
-        }
     }
 
     /// Waits for the nodes. Returns `false` if a job that runs again has waited too long, or its
@@ -214,18 +178,27 @@ impl Driver {
     }
 
     /// Puts the job back into the queue. Returns `false` if it may not run again.
-    async fn requeue(&mut self, ending: &Ending, restarts: &mut Restarts) -> bool {
+    async fn requeue(&mut self, ending: &Ending) -> bool {
+        let retry = self.request.retry;
+        let allowed = match (retry.unconditional, retry.times) {
+            (true, 0) => UNCONDITIONAL_RESTARTS,
+            (true, times) => times.min(UNCONDITIONAL_RESTARTS),
+            (false, times) => times,
+        };
+        let used = self.state.store.read(&self.id, |job| job.restarts);
+        let may_restart = used.is_some_and(|used| used < allowed);
+        let after_exit = retry.unconditional || self.state.restart_on == RestartOn::AnyFailure;
         let preempted = match ending {
-            Ending::Exited(Some(_)) if restarts.left > 0 && restarts.on_exit => false,
-            Ending::NodeFault(_) | Ending::PreCheckFailed(_) if restarts.left > 0 => false,
+            Ending::Exited(Some(_)) if may_restart && after_exit => false,
+            Ending::NodeFault(_) | Ending::PreCheckFailed(_) if may_restart => false,
             Ending::Preempted if self.state.quirks.preempted == PreemptionPhase::Pending => true,
             _ => return false,
         };
         // A job that did not run has no outputs.
         if !matches!(ending, Ending::PreCheckFailed(_)) {
             if !preempted {
-                self.wait_unless_hurried(self.state.timing.before_upload)
-                    .await;
+                let delay = self.state.timing.before_upload;
+                self.wait_unless_hurried(delay).await;
             }
             if !self.upload().await {
                 return false;
@@ -237,17 +210,12 @@ impl Driver {
             if job.stop_reason().is_some() || !queued {
                 return None;
             }
-            if let Some(record) = job.records.last_mut()
-                && record.end.is_none()
-            {
-                record.end = Some(RecordEnd {
-                    recover: Some(match ending {
-                        Ending::NodeFault(_) => "job_reschedule_with_taint".to_owned(),
-                        _ => "job_reschedule".to_owned(),
-                    }),
-                    ..record_end(ending, now)
-                });
-            }
+            let mut end = record_end(ending, now);
+            end.recover = Some(match ending {
+                Ending::NodeFault(_) => "job_reschedule_with_taint".to_owned(),
+                _ => "job_reschedule".to_owned(),
+            });
+            job.end_record(end);
             job.note(
                 if preempted {
                     EventKind::Preempted
@@ -261,12 +229,11 @@ impl Driver {
             job.restarts += u32::from(!preempted);
             Some(job.records.len())
         });
-        let Some(runs) = requeued.flatten() else {
+        let Some(run) = requeued.flatten() else {
             return false;
         };
-        self.set_run(runs);
-        if !preempted {
-            restarts.left -= 1;
+        for worker in &mut self.workers {
+            worker.run = run;
         }
         // Other jobs may take the nodes in the meantime.
         self.slot = None;

@@ -6,7 +6,7 @@ use futures::{FutureExt, StreamExt, future::FusedFuture, stream::FuturesUnordere
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    catalog::{flavors, quirks::AutoStopPhase},
+    catalog::flavors,
     clock::{system::Sleep, timestamp::Timestamp},
     execution::driver::{Driver, Ending},
     job::{
@@ -164,10 +164,9 @@ impl Driver {
     pub(super) fn begin_stop(&self, why: StopReason) {
         // For auto stop, the state has not been changed yet.
         let now = self.now();
-        let fails = matches!(why, StopReason::AfterHours(_))
-            && self.state.quirks.auto_stopped == AutoStopPhase::Failed;
+        let terminates = self.stopped_state(why) == JobState::Terminated;
         self.state.store.update(&self.id, |job| {
-            if !fails {
+            if terminates {
                 job.advance(JobState::Terminating, now);
             }
             job.ask_to_stop(why);

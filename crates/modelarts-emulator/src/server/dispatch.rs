@@ -53,7 +53,7 @@ pub(super) async fn serve(
     let answer = answer.await;
     let answer = answer.unwrap_or_else(|error| ApiResponse::error(&error, &request_id));
     if let Some(observer) = &state.observer {
-        observer.notify(&Exchange {
+        observer(&Exchange {
             operation: match target {
                 Target::Operation(operation) => Some(operation.id()),
                 Target::WrongMethod | Target::Unknown => None,
