@@ -75,7 +75,7 @@ async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
         return;
     };
     let ending = loop {
-        let ending = driver.run_round(round).await.unwrap_or_else(Ending::from);
+        let (Ok(ending) | Err(ending)) = driver.run_round(round).await;
         if !driver.requeue(&ending).await {
             break ending;
         }
@@ -98,30 +98,27 @@ pub(crate) async fn hold(state: Arc<EmulatorState>, id: String) {
 }
 
 impl Driver {
+    /// Ends the job and marks it as settled.
     async fn settle(&mut self, ending: Ending) {
         self.finish(ending).await;
         self.state.store.update(&self.id, |job| job.settled = true);
     }
 
-    /// Runs a job from Creating, or from the queue, to the end of the code. An error is a request
-    /// to stop that came before the start of the code.
-    async fn run_round(&mut self, round: Round) -> Result<Ending, StopReason> {
+    /// Runs a job from Creating, or from the queue, to the end of the code. An error is an end
+    /// before the start of the code.
+    async fn run_round(&mut self, round: Round) -> Result<Ending, Ending> {
         let timing = self.state.timing.clone();
         if round.first {
             self.pause(timing.creating).await?;
             let runner = &self.state.runner;
             if !self.workers.iter().all(|worker| runner.is_prepared(worker)) {
-                return Ok(Ending::PrepareTimedOut);
+                return Err(Ending::PrepareTimedOut);
             }
             self.advance(JobState::Queuing, EventKind::Queuing)?;
         }
         self.pause(timing.queuing).await?;
-        if !self.wait_for_nodes(round.requeued).await? {
-            return Ok(Ending::NoNodes);
-        }
-        if let Err(ending) = self.prepare(round.first).await {
-            return Ok(ending);
-        }
+        self.wait_for_nodes(round.requeued).await?;
+        self.prepare(round.first).await?;
         self.pause(timing.starting).await?;
         self.advance(JobState::Running, EventKind::Running)?;
         if let Some(limit) = self.request.auto_stop() {
@@ -141,39 +138,37 @@ impl Driver {
         })
     }
 
-    /// Waits for the nodes. Returns `false` if a job that runs again has waited too long, or its
-    /// pool no longer exists.
-    async fn wait_for_nodes(&mut self, requeued: bool) -> Result<bool, StopReason> {
+    /// Waits for the nodes. A job that runs again may wait too long, and its pool may no longer
+    /// exist.
+    async fn wait_for_nodes(&mut self, requeued: bool) -> Result<(), Ending> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
         if !self.state.scheduler.has_pool(pool) {
             tracing::warn!(job = self.id, pool, "its pool no longer exists");
-            return Ok(false);
-        }
-        if self.slot.is_none() {
-            let request = self
-                .state
-                .store
-                .read(&self.id, |job| node_request(job, requeued));
-            let request = request.ok_or(StopReason::Deleted)?;
-            self.slot = Some(self.state.scheduler.enqueue(request));
+            return Err(Ending::NoNodes);
         }
         let stop = self.stop_request();
+        let slot = match &mut self.slot {
+            Some(slot) => slot,
+            none => {
+                let look = |job: &Job| node_request(job, requeued);
+                let request = self.state.store.read(&self.id, look);
+                let request = request.ok_or(StopReason::Deleted)?;
+                none.insert(self.state.scheduler.enqueue(request))
+            }
+        };
+        if slot.has_nodes() {
+            return Ok(());
+        }
         let limit = if requeued {
             self.state.clock.sleep(self.state.timing.requeue)
         } else {
             Box::pin(std::future::pending())
         };
-        let Some(slot) = &mut self.slot else {
-            return Ok(true);
-        };
-        if slot.has_nodes() {
-            return Ok(true);
-        }
         tokio::select! {
             biased;
-            stop = stop => Err(stop),
-            () = slot.wait_for_nodes() => Ok(true),
-            () = limit => Ok(false),
+            stop = stop => Err(stop.into()),
+            () = slot.wait_for_nodes() => Ok(()),
+            () = limit => Err(Ending::NoNodes),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::FusedFuture, stream::FuturesUnordered};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -54,7 +55,7 @@ impl Driver {
                 self.note(EventKind::TaskStarted { task: task.clone() });
                 runs.push((task, self.state.runner.start(worker).await));
             }
-            let (ending, failure) = self.supervise(&mut runs, hangs).await;
+            let (ending, failure) = self.supervise(runs, hangs).await;
             match ending {
                 Some(ending) => return ending.with_failure(failure),
                 None => {
@@ -69,14 +70,12 @@ impl Driver {
     fn note_restart_in_place(&self, failure: Option<TaskFailure>) {
         let now = self.now();
         self.state.store.update(&self.id, |job| {
-            if let Some(record) = job.records.last_mut() {
-                record.end = Some(RecordEnd {
-                    at: now.whole_second(),
-                    reason: "job hanged".to_owned(),
-                    task: failure.map(|failure| failure.task),
-                    recover: Some("proc_restart".to_owned()),
-                });
-            }
+            job.end_record(RecordEnd {
+                at: now.whole_second(),
+                reason: "job hanged".to_owned(),
+                task: failure.map(|failure| failure.task),
+                recover: Some("proc_restart".to_owned()),
+            });
             job.records.push(RunningRecord {
                 start: now.whole_second(),
                 restarted: true,
@@ -90,11 +89,13 @@ impl Driver {
     /// The ending is `None` if the job hangs and is to be restarted.
     async fn supervise(
         &self,
-        runs: &mut [(String, Box<dyn Run>)],
+        runs: Vec<(String, Box<dyn Run>)>,
         hangs: u32,
     ) -> (Option<Ending>, Option<TaskFailure>) {
-        let mut ended = vec![false; runs.len()];
-        let mut failure: Option<TaskFailure> = None;
+        let (end_workers, ended) = watch::channel(false);
+        let workers = runs.into_iter();
+        let workers = workers.map(|(task, run)| self.run_worker(task, run, ended.clone()));
+        let mut workers: FuturesUnordered<_> = workers.collect();
         let interrupt = self.state.copy_cancellation.child_token();
         let mut progress = self.initial_progress();
         let monitor = self.monitor(&mut progress, hangs < HANG_RESTARTS, &interrupt);
@@ -102,62 +103,61 @@ impl Driver {
         tokio::pin!(monitor);
         let interruption = self.interruption();
         tokio::pin!(interruption);
-        let ending = {
-            let mut waiting: FuturesUnordered<_> = runs
-                .iter_mut()
-                .enumerate()
-                .map(|(index, (task, run))| async move { (index, task.clone(), run.wait().await) })
-                .collect();
-            loop {
-                tokio::select! {
-                    // An exit takes precedence over requests to stop.
-                    biased;
-                    exited = waiting.next() => {
-                        let Some((index, task, exit)) = exited else {
-                            break Some(Ending::Exited(None));
-                        };
-                        ended[index] = true;
-                        let exit_code = match exit {
-                            Exit::Code(exit_code) => exit_code,
-                            // No worker is left to report an exit code.
-                            Exit::NodeFault => break Some(Ending::NodeFault(task)),
-                        };
-                        self.note(EventKind::TaskFinished { task: task.clone(), exit_code });
-                        if exit_code != 0 {
-                            failure = Some(TaskFailure { task, exit_code });
-                            break Some(Ending::Exited(None));
-                        }
+        // With `None` inside if the job hangs.
+        let mut ending: Option<Option<Ending>> = None;
+        let mut failure = None;
+        loop {
+            tokio::select! {
+                // An exit takes precedence over requests to stop.
+                biased;
+                exited = workers.next() => match exited {
+                    None => break,
+                    Some((task, Exit::NodeFault)) => {
+                        ending.get_or_insert(Some(Ending::NodeFault(task)));
                     }
-                    ending = &mut interruption => break Some(ending),
-                    true = &mut monitor => break None,
+                    Some((_, Exit::Code(0))) if ending.is_none() => {}
+                    Some((task, Exit::Code(exit_code))) => {
+                        failure.get_or_insert(TaskFailure { task, exit_code });
+                        ending.get_or_insert(Some(Ending::Exited(None)));
+                    }
+                },
+                end = &mut interruption, if ending.is_none() => ending = Some(Some(end)),
+                true = &mut monitor, if ending.is_none() => ending = Some(None),
+            }
+            if ending.is_some() && !end_workers.send_replace(true) {
+                interrupt.cancel();
+                if let Some(Some(Ending::Stopped(why, _))) = ending {
+                    self.begin_stop(why);
                 }
             }
-        };
+        }
         interrupt.cancel();
-        if let Some(Ending::Stopped(why, _)) = ending {
-            self.begin_stop(why);
-        }
-        let rest = runs
-            .iter_mut()
-            .enumerate()
-            .filter(|(index, _)| !ended[*index])
-            .map(|(_, (task, run))| {
-                let grace = self.grace_period();
-                async move { (task.clone(), run.terminate(grace).await) }
-            });
-        let mut rest: FuturesUnordered<_> = rest.collect();
-        while let Some((task, exit_code)) = rest.next().await {
-            self.note(EventKind::TaskFinished {
-                task: task.clone(),
-                exit_code,
-            });
-            failure.get_or_insert(TaskFailure { task, exit_code });
-        }
         // A copy that still runs could overwrite files of the last copy with older ones.
         if !monitor.is_terminated() {
             monitor.await;
         }
-        (ending, failure)
+        (ending.unwrap_or(Some(Ending::Exited(None))), failure)
+    }
+
+    /// Waits for the end of a worker, or terminates it when all are to end.
+    async fn run_worker(
+        &self,
+        task: String,
+        mut run: Box<dyn Run>,
+        mut ended: watch::Receiver<bool>,
+    ) -> (String, Exit) {
+        let all_end = async { drop(ended.wait_for(|ended| *ended).await) };
+        let exit = tokio::select! {
+            biased;
+            exit = run.wait() => exit,
+            () = all_end => Exit::Code(run.terminate(self.grace_period()).await),
+        };
+        // With its node, a worker loses its exit code.
+        if let Exit::Code(exit_code) = exit {
+            let task = task.clone();
+            self.note(EventKind::TaskFinished { task, exit_code });
+        }
+        (task, exit)
     }
 
     /// Records that the code is being ended early.

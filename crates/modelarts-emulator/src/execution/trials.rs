@@ -31,10 +31,7 @@ use crate::{
 impl Driver {
     /// Runs all trials. Each run of the job starts them from the beginning.
     pub(super) async fn run_search(&self, tuning: &Tuning) -> Ending {
-        tracing::info!(
-            job = self.id,
-            "the points of the search are drawn at random"
-        );
+        tracing::info!(job = self.id, "points of the search are random");
         self.state.store.update(&self.id, |job| job.trials.clear());
         for worker in &self.workers {
             let task = worker.task();
