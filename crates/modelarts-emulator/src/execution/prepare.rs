@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     execution::{
+        copies::PrepareLimit,
         driver::{Driver, Ending},
-        interruption::PrepareLimit,
     },
     job::{event::EventKind, worker::Worker},
 };

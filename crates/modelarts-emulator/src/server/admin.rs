@@ -1,15 +1,17 @@
 //! The control routes under `/_emulator`, for testers. They need no signature, but the same `Host`
 //! and `Origin` as all other routes.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use axum::{
     Router,
+    body::{Body, Bytes},
     extract::{Path, State},
     http::{HeaderValue, StatusCode, header::CONTENT_LENGTH},
     response::Response,
     routing::{get, post},
 };
+use futures::stream;
 use serde_json::{Value, json};
 
 use crate::{
@@ -22,9 +24,10 @@ use crate::{
     job::{
         Job,
         state::{JobState, StopReason},
+        worker::Worker,
     },
+    logs::LOG_CHUNK,
     server::{
-        log_stream,
         reply::{Reply, new_request_id},
         request_body::RequestBody,
     },
@@ -190,7 +193,7 @@ async fn follow_link(
     let Some(worker) = state.log_links.resolve(&token, now) else {
         return text(StatusCode::FORBIDDEN, "Request has expired");
     };
-    let Ok(Some((length, body))) = log_stream::whole(state, worker).await else {
+    let Ok(Some((length, body))) = whole_log(state, worker).await else {
         return text(StatusCode::NOT_FOUND, "");
     };
     let mut response = text(StatusCode::OK, "");
@@ -198,6 +201,28 @@ async fn follow_link(
     let headers = response.headers_mut();
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     response
+}
+
+/// The current log with its length in bytes, without lines added later; `None` while it is empty.
+async fn whole_log(state: Arc<EmulatorState>, worker: Worker) -> io::Result<Option<(u64, Body)>> {
+    let Some(tail) = state.runner.log_tail(worker.clone(), 0).await? else {
+        return Ok(None);
+    };
+    let length = tail.full_size;
+    let pieces = stream::try_unfold((state, worker, 0), move |(state, worker, at)| async move {
+        if at == length {
+            return Ok(None);
+        }
+        let most = LOG_CHUNK.min(length - at);
+        let piece = state.runner.log_part(worker.clone(), at, most).await?;
+        if piece.is_empty() {
+            // The job has been deleted.
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+        }
+        let next = at + piece.len() as u64;
+        Ok(Some((Bytes::from(piece), (state, worker, next))))
+    });
+    Ok(Some((length, Body::from_stream(pieces))))
 }
 
 fn ok(body: Value) -> Reply {

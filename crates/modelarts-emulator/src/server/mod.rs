@@ -9,7 +9,6 @@ pub(crate) mod connections;
 mod dispatch;
 mod host_guard;
 mod iam;
-mod log_stream;
 mod reply;
 mod request_body;
 pub(crate) mod router;

@@ -1,15 +1,82 @@
-//! Uploads of results: outputs after the code has ended, logs also while it runs.
+//! Copies of a job: uploads of outputs and logs, and the interruption of all copies by requests to
+//! stop and by time limits.
 
 use std::io;
 
+use futures::{FutureExt, future::Shared};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    execution::driver::Driver,
+    clock::system::Sleep,
+    execution::driver::{Driver, Ending, SharedLimit},
     job::{event::EventKind, request::LogExport},
 };
 
+/// Completes when the preparation of a job has taken too long.
+pub(super) type PrepareLimit = Shared<Sleep>;
+
+/// Copies until `end` completes. An interrupted copy is waited for, because it could otherwise
+/// overwrite a newer file later.
+async fn copy_until<T, E>(
+    end: impl Future<Output = E>,
+    interrupt: &CancellationToken,
+    copy: impl Future<Output = T>,
+) -> Result<T, E> {
+    tokio::pin!(copy);
+    let end = tokio::select! {
+        biased;
+        copied = &mut copy => return Ok(copied),
+        end = end => end,
+    };
+    interrupt.cancel();
+    copy.await;
+    Err(end)
+}
+
 impl Driver {
+    /// Runs a copy or an installation before the start of the code. It ends with any request to
+    /// stop, and at the time limit of the preparation.
+    pub(super) async fn copy_in_time<F: Future<Output = io::Result<()>>>(
+        &self,
+        limit: &PrepareLimit,
+        copy: impl FnOnce(CancellationToken) -> F,
+    ) -> Result<io::Result<()>, Ending> {
+        let interrupt = self.state.copy_cancellation.child_token();
+        let copy = copy(interrupt.clone());
+        let end = async {
+            tokio::select! {
+                biased;
+                stop = self.stop_request() => stop.into(),
+                () = limit.clone() => Ending::PrepareTimedOut,
+            }
+        };
+        copy_until(end, &interrupt, copy).await
+    }
+
+    /// Runs a copy after the end of the code. A request to stop leaves it the grace period, so that
+    /// results are kept. Copies with the same `end` share one grace period. Returns `false` if the
+    /// copy was interrupted or the grace period is over.
+    pub(super) async fn within_grace(
+        &self,
+        end: &SharedLimit,
+        interrupt: &CancellationToken,
+        copy: impl Future<Output = ()>,
+    ) -> bool {
+        if let Some(end) = end.get()
+            && end.clone().now_or_never().is_some()
+        {
+            return false;
+        }
+        let grace = async {
+            self.stop_request().await;
+            let end = end.get_or_init(|| self.grace_period().shared());
+            end.clone().await;
+        };
+        let copied = copy_until(grace, interrupt, copy).await;
+        // The end of the emulator interrupts the copy as well.
+        copied.is_ok() && !interrupt.is_cancelled()
+    }
+
     /// Uploads outputs and logs, with any exit code. Logs have a grace period of their own, because
     /// they say which outputs are incomplete. Returns `false` if the upload was interrupted.
     pub(crate) async fn upload(&self) -> bool {
