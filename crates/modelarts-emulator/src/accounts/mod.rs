@@ -198,11 +198,11 @@ impl Accounts {
         })
     }
 
-    /// Returns the user that a row names in the columns from `first` on, if the user still exists.
-    fn user_of_row(&self, row: &Row<'_>, first: usize) -> rusqlite::Result<Option<usize>> {
-        let name = row.get_ref(first)?.as_str()?;
-        let domain = row.get_ref(first + 1)?.as_str()?;
-        let project = row.get_ref(first + 2)?.as_str()?;
+    /// Returns the user that the first three columns of a row name, if the user still exists.
+    fn user_of_row(&self, row: &Row<'_>) -> rusqlite::Result<Option<usize>> {
+        let name = row.get_ref(0)?.as_str()?;
+        let domain = row.get_ref(1)?.as_str()?;
+        let project = row.get_ref(2)?.as_str()?;
         Ok(self.users.iter().position(|user| {
             user.name == name && user.domain == domain && user.project_id == project
         }))
@@ -240,7 +240,7 @@ impl Accounts {
             let mut select = connection.prepare_cached(sql)?;
             let found = select.query_row([text], |row| {
                 let expires = Timestamp::from_millis(row.get(3)?);
-                Ok(self.user_of_row(row, 0)?.map(|user| (user, expires)))
+                Ok(self.user_of_row(row)?.map(|user| (user, expires)))
             });
             found.optional()
         })?;
@@ -294,13 +294,13 @@ impl Accounts {
                 user: at,
             }));
         }
-        let sql = "SELECT secret_key, security_token, expires, user_name, domain, project
+        let sql = "SELECT user_name, domain, project, secret_key, security_token, expires
                    FROM keys WHERE access_key = ?1";
         let found = self.database.read(|connection| {
             let mut select = connection.prepare_cached(sql)?;
             let found = select.query_row([access_key], |row| {
-                let (secret, security_token, expires) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(self.user_of_row(row, 3)?.map(|user| KnownKey {
+                let (secret, security_token, expires) = (row.get(3)?, row.get(4)?, row.get(5)?);
+                Ok(self.user_of_row(row)?.map(|user| KnownKey {
                     secret,
                     security_token: Some(security_token),
                     expires: Some(Timestamp::from_millis(expires)),

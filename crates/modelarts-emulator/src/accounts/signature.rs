@@ -197,10 +197,15 @@ impl<'a> SignedRequest<'a> {
         let path = canonical_path(self.request.path);
         let signed_headers = self.authorization.signed_headers.join(";");
         let canonical = |query: &str| {
-            let headers = self.headers.as_slice();
-            let parts = [method.as_str(), &path, query].map(str::as_bytes);
-            let rest = [signed_headers.as_bytes(), body_hash.as_bytes()];
-            [&parts[..], &[headers], &rest].concat().join(&b'\n')
+            let lines: [&[u8]; 6] = [
+                method.as_bytes(),
+                path.as_bytes(),
+                query.as_bytes(),
+                &self.headers,
+                signed_headers.as_bytes(),
+                body_hash.as_bytes(),
+            ];
+            lines.join(&b'\n')
         };
         let (by_value, as_sent) = canonical_queries(query);
         let expected = canonical(&by_value);
@@ -287,8 +292,7 @@ impl<'a> Authorization<'a> {
             None => (field(access, "Access=")?, None),
             Some(credential) => {
                 let (access_key, scope) = credential.split_once('/').unwrap_or((credential, ""));
-                let well = scope.split('/').count() == 4 && scope.ends_with("/sdk_request");
-                if !well {
+                if scope.split('/').count() != 4 || !scope.ends_with("/sdk_request") {
                     return Err(malformed(
                         "the credential is not of the form AK/YYYYMMDD/region/service/sdk_request",
                     ));
@@ -347,11 +351,8 @@ fn canonical_headers(
 /// The canonical path: each segment decoded once and encoded again, with a slash at the end.
 fn canonical_path(path: &str) -> String {
     let decoded: Vec<u8> = percent_decode(path.as_bytes()).collect();
-    let mut canonical = decoded
-        .split(|byte| *byte == b'/')
-        .map(encode)
-        .collect::<Vec<_>>()
-        .join("/");
+    let segments = decoded.split(|byte| *byte == b'/').map(encode);
+    let mut canonical = segments.collect::<Vec<_>>().join("/");
     if !canonical.ends_with('/') {
         canonical.push('/');
     }
@@ -361,27 +362,20 @@ fn canonical_path(path: &str) -> String {
 /// The canonical query: pairs sorted by key and value. If a key repeats, also the variant with its
 /// values in the order in which they were sent, because a signer may have sorted them as numbers.
 fn canonical_queries(query: &str) -> (String, Option<String>) {
-    let mut pairs: Vec<(Vec<u8>, Vec<u8>)> = query
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let decode = |text: &str| percent_decode(text.as_bytes()).collect();
-            (decode(key), decode(value))
-        })
+    let decode = |text: &str| percent_decode(text.as_bytes()).collect::<Vec<u8>>();
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let mut pairs: Vec<_> = pairs
+        .map(|(key, value)| (decode(key), decode(value)))
         .collect();
     let join = |pairs: &[(Vec<u8>, Vec<u8>)]| {
-        pairs
-            .iter()
-            .map(|(key, value)| format!("{}={}", encode(key), encode(value)))
-            .collect::<Vec<_>>()
-            .join("&")
+        let pairs = pairs.iter();
+        let pairs = pairs.map(|(key, value)| format!("{}={}", encode(key), encode(value)));
+        pairs.collect::<Vec<_>>().join("&")
     };
     pairs.sort_by(|a, b| a.0.cmp(&b.0));
-    let as_sent = pairs
-        .windows(2)
-        .any(|pair| pair[0].0 == pair[1].0)
-        .then(|| join(&pairs));
+    let repeated = pairs.windows(2).any(|pair| pair[0].0 == pair[1].0);
+    let as_sent = repeated.then(|| join(&pairs));
     pairs.sort();
     (join(&pairs), as_sent)
 }
