@@ -1,10 +1,9 @@
 //! `algorithm.policies.auto_search`, read.
 
-use std::ops::RangeInclusive;
-
 use fancy_regex::Regex;
 use serde_json::{Value, json};
 
+use self::Permitted::{Between, OneOf};
 use crate::{
     api::{error::ApiError, json_field::JsonField},
     tuning::space::Space,
@@ -31,37 +30,52 @@ pub(crate) struct Reward {
     pub(crate) regex: Regex,
 }
 
-/// Maximum number of trials of a search, as many as jobs of a project.
-const MAX_SAMPLES: f64 = 10_000.0;
-/// Maximum number of trials at a time: they are processes of this machine.
-const MAX_CONCURRENT: f64 = 64.0;
+/// A setting of an algorithm: key, default, type and permitted values.
+type Setting = (&'static str, &'static str, &'static str, Permitted);
 
-/// A setting: key, default and type.
-type Setting = (&'static str, &'static str, &'static str);
+/// Permitted values of a setting.
+#[derive(Clone, Copy)]
+enum Permitted {
+    OneOf(&'static [&'static str]),
+    Between(f64, f64),
+}
 
-/// The documented algorithms with their own settings and a description (SOURCES X).
-#[rustfmt::skip]
+const NON_NEGATIVE: Permitted = Between(0.0, f64::MAX);
+/// As many trials as jobs of a project.
+const SAMPLES: Setting = ("num_samples", "20", "Integer", Between(1.0, 10_000.0));
+const SEED: Setting = ("seed", "1", "Integer", Between(0.0, u32::MAX as f64));
+/// An own setting of the emulator. Trials are processes of this machine.
+const CONCURRENT: Setting = ("max_concurrent", "4", "Integer", Between(1.0, 64.0));
+
+/// The documented algorithms with their settings, beside those of all, and a description
+/// (SOURCES X).
 const ALGORITHMS: [(&str, &[Setting], &str); 3] = [
     (
         "bayes_opt_search",
-        &[("kind", "ucb", "String"), ("kappa", "2.5", "Float"), ("xi", "0.0", "Float")],
+        &[
+            ("kind", "ucb", "String", OneOf(&["ucb", "ei", "poi"])),
+            ("kappa", "2.5", "Float", NON_NEGATIVE),
+            ("xi", "0.0", "Float", NON_NEGATIVE),
+        ],
         "Hyperparameter search using Gaussian process.",
     ),
     (
         "tpe_search",
-        &[("gamma", "0.25", "Float"), ("n_initial_points", "20", "Integer")],
+        &[
+            ("gamma", "0.25", "Float", NON_NEGATIVE),
+            ("n_initial_points", "20", "Integer", Between(0.0, 1e6)),
+        ],
         "Hyperparameter search using the tree-structured Parzen estimator algorithm.",
     ),
     (
         "anneal_search",
-        &[("avg_best_idx", "2.0", "Float"), ("shrink_coef", "0.1", "Float")],
+        &[
+            ("avg_best_idx", "2.0", "Float", NON_NEGATIVE),
+            ("shrink_coef", "0.1", "Float", NON_NEGATIVE),
+        ],
         "Hyperparameter search using simulated annealing algorithm.",
     ),
 ];
-/// The settings of all algorithms.
-const COMMON: [Setting; 2] = [("num_samples", "20", "Integer"), ("seed", "1", "Integer")];
-/// Values of `kind`, the acquisition function.
-const KINDS: [&str; 3] = ["ucb", "ei", "poi"];
 
 impl Tuning {
     /// From the body of a creation that the rules have passed; `None` if nothing is searched.
@@ -89,22 +103,16 @@ impl Tuning {
             let algorithm = format!("the search algorithm {name:?}");
             return Err(ApiError::not_modelled(algorithm));
         };
-        let settings = Settings(given);
         // Settings of the algorithms are checked only: points are random with any of them.
-        for (key, _, kind) in *own {
-            match *kind {
-                "String" => settings.check_kind(key)?,
-                "Integer" => drop(settings.number(key, 0.0, 0.0..=1e6)?),
-                _ => drop(settings.number(key, 0.0, 0.0..=f64::MAX)?),
-            }
+        for setting in *own {
+            read_setting(&given, setting)?;
         }
-        let number = |key, default, range| settings.number(key, default, range);
         Ok(Some(Self {
             rewards,
             space,
-            samples: number("num_samples", 20.0, 1.0..=MAX_SAMPLES)? as usize,
-            concurrent: number("max_concurrent", 4.0, 1.0..=MAX_CONCURRENT)? as usize,
-            seed: number("seed", 1.0, 0.0..=f64::from(u32::MAX))? as u64,
+            samples: read_setting(&given, &SAMPLES)? as usize,
+            concurrent: read_setting(&given, &CONCURRENT)? as usize,
+            seed: read_setting(&given, &SEED)? as u64,
         }))
     }
 
@@ -131,50 +139,44 @@ impl Reward {
     }
 }
 
-/// `algo_configs[].params`: values are texts, whatever their type.
-struct Settings<'a>(Vec<JsonField<'a>>);
-
-impl Settings<'_> {
-    fn find(&self, key: &str) -> Result<Option<&str>, ApiError> {
-        for setting in &self.0 {
-            if setting.text_of("key")? == Some(key) {
-                return setting.text_of("value");
-            }
+/// The number of a setting in `algo_configs[].params`, whose values are texts, or the index of its
+/// word.
+fn read_setting(
+    given: &[JsonField<'_>],
+    (key, default, _, permitted): &Setting,
+) -> Result<f64, ApiError> {
+    let mut text = *default;
+    for setting in given {
+        if setting.text_of("key")? == Some(key) {
+            text = setting.text_of("value")?.unwrap_or(default);
+            break;
         }
-        Ok(None)
     }
-
-    fn number(&self, key: &str, default: f64, range: RangeInclusive<f64>) -> Result<f64, ApiError> {
-        let Some(text) = self.find(key)? else {
-            return Ok(default);
+    let number = match permitted {
+        OneOf(words) => words
+            .iter()
+            .position(|word| *word == text)
+            .map(|at| at as f64),
+        Between(low, high) => text
+            .trim()
+            .parse()
+            .ok()
+            .filter(|at| (*low..=*high).contains(at)),
+    };
+    number.ok_or_else(|| {
+        let rule = match permitted {
+            OneOf(words) => format!("one of [{}]", words.join(" ")),
+            Between(low, high) => format!("a number between {low} and {high}"),
         };
-        let number = text.trim().parse().ok();
-        number
-            .filter(|number| range.contains(number))
-            .ok_or_else(|| {
-                let (low, high) = range.into_inner();
-                ApiError::invalid_parameter(format!(
-                    "algo_configs.params.{key} must be a number between {low} and {high}"
-                ))
-            })
-    }
-
-    fn check_kind(&self, key: &str) -> Result<(), ApiError> {
-        match self.find(key)? {
-            Some(kind) if !KINDS.contains(&kind) => Err(ApiError::invalid_parameter(format!(
-                "algo_configs.params.{key} must be one of [{}]",
-                KINDS.join(" ")
-            ))),
-            _ => Ok(()),
-        }
-    }
+        ApiError::invalid_parameter(format!("algo_configs.params.{key} must be {rule}"))
+    })
 }
 
 /// The algorithms with their settings and defaults, as ShowSearchAlgorithms lists them.
 pub(crate) fn documented_algorithms() -> Vec<Value> {
-    let param = |(key, value, kind): &Setting| json!({"key": key, "value": value, "type": kind});
+    let param = |(key, value, kind, _): &Setting| json!({"key": key, "value": value, "type": kind});
     let algorithm = |(name, own, description): &(_, &[Setting], _)| {
-        let params: Vec<Value> = own.iter().chain(&COMMON).map(param).collect();
+        let params: Vec<Value> = own.iter().chain(&[SAMPLES, SEED]).map(param).collect();
         json!({"name": name, "params": params, "description": description})
     };
     ALGORITHMS.iter().map(algorithm).collect()

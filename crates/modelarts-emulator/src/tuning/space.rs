@@ -7,28 +7,18 @@ use crate::{
     validation::names::is_name,
 };
 
-/// All parameters of a search.
+/// The names and values of all parameters of a search.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Space(Vec<Dimension>);
-
-#[derive(Clone, Debug, PartialEq)]
-struct Dimension {
-    name: String,
-    values: Values,
-}
+pub(crate) struct Space(Vec<(String, Values)>);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Values {
+    /// A range: all of it, or a number of points with both ends. Points are not stored: there may
+    /// be a million, and each list of jobs reads this again.
     Range {
         low: f64,
         high: f64,
-    },
-    /// This many points, both ends included. They are not stored: there may be a million, and each
-    /// list of jobs reads this again.
-    Grid {
-        low: f64,
-        high: f64,
-        points: u32,
+        points: Option<u32>,
     },
     List(Vec<Value>),
 }
@@ -40,43 +30,36 @@ impl Space {
     /// From `search_params`, which have passed the rules, without those to be left alone.
     pub(crate) fn read(search: &JsonField<'_>) -> Result<Self, ApiError> {
         let skipped = search.text_of("skip_search_params")?.unwrap_or_default();
-        let skipped: Vec<&str> = skipped
-            .split([',', ';', ' '])
-            .filter(|name| !name.is_empty())
-            .collect();
-        let mut dimensions: Vec<Dimension> = Vec::new();
+        let skipped: Vec<&str> = skipped.split([',', ';', ' ']).collect();
+        let mut parameters: Vec<(String, Values)> = Vec::new();
         for item in search.items_of("search_params")? {
             let name = item.required("name")?.text()?;
             // Stored algorithms have not been held against the table of fields, and pictures are
             // files of this name.
-            if !is_name(name) || dimensions.iter().any(|known| known.name == name) {
+            if !is_name(name) || parameters.iter().any(|(known, _)| known == name) {
                 return Err(ApiError::of(2826, &[]));
             }
             if !skipped.contains(&name) {
-                dimensions.push(Dimension {
-                    name: name.to_owned(),
-                    values: Values::read(&item)?,
-                });
+                parameters.push((name.to_owned(), Values::read(&item)?));
             }
         }
-        if dimensions.is_empty() {
+        if parameters.is_empty() {
             return Err(ApiError::of(2826, &[]));
         }
-        Ok(Self(dimensions))
+        Ok(Self(parameters))
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|dimension| dimension.name.as_str())
+        self.0.iter().map(|(name, _)| name.as_str())
     }
 
     /// Values by the names of the parameters. `coordinate` returns a number from 0 to 1 for each
     /// parameter, its share of the range or list of values.
     pub(crate) fn values(&self, mut coordinate: impl FnMut() -> f64) -> Map<String, Value> {
-        let value = |dimension: &Dimension| {
-            let value = dimension.values.at(coordinate());
-            (dimension.name.clone(), value)
-        };
-        self.0.iter().map(value).collect()
+        let parameters = self.0.iter();
+        parameters
+            .map(|(name, values)| (name.clone(), values.at(coordinate())))
+            .collect()
     }
 }
 
@@ -97,18 +80,19 @@ impl Values {
             None => 0,
             Some(text) => text.trim().parse().map_err(|_| wrong())?,
         };
-        match points {
-            0 => Ok(Self::Range { low, high }),
-            1..=MAX_POINTS => Ok(Self::Grid { low, high, points }),
-            _ => Err(wrong()),
+        if points > MAX_POINTS {
+            return Err(wrong());
         }
+        let points = Some(points).filter(|points| *points > 0);
+        Ok(Self::Range { low, high, points })
     }
 
     fn at(&self, at: f64) -> Value {
         match self {
-            Self::Range { low, high } => Value::from(low + (high - low) * at),
-            Self::Grid { low, high, points } => {
-                let part = share(at, *points as usize) as f64 / f64::from((points - 1).max(1));
+            Self::Range { low, high, points } => {
+                let part = points.map_or(at, |points| {
+                    share(at, points as usize) as f64 / f64::from((points - 1).max(1))
+                });
                 Value::from(low + (high - low) * part)
             }
             Self::List(list) => list[share(at, list.len())].clone(),
@@ -190,10 +174,10 @@ mod tests {
             space(json!({"search_params": [axis]}))
         };
         let million = grid("1000000").unwrap();
-        let Values::Grid { points, .. } = million.0[0].values else {
+        let Values::Range { points, .. } = million.0[0].1 else {
             panic!("{million:?}");
         };
-        assert_eq!(points, 1_000_000);
+        assert_eq!(points, Some(1_000_000));
         let at = |space: &Space, at: f64| space.values(|| at)["a"].as_f64().unwrap();
         assert_eq!((at(&million, 0.0), at(&million, 1.0)), (-1.0, 1.0));
         let one = grid("1").unwrap();

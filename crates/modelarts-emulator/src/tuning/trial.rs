@@ -17,8 +17,6 @@ pub(crate) struct Trial {
     pub(crate) status: TrialStatus,
     pub(crate) started: Timestamp,
     pub(crate) ended: Option<Timestamp>,
-    /// Number of times the leading reward was found.
-    pub(crate) iterations: u32,
     /// The first [`MAX_REPORTS`] reports and the last one.
     pub(crate) reports: Vec<Report>,
     /// A request to stop this trial, but not the job.
@@ -68,7 +66,6 @@ impl Trial {
             status: TrialStatus::Running,
             started,
             ended: None,
-            iterations: 0,
             reports: Vec::new(),
             stop: false,
             changed: true,
@@ -76,19 +73,18 @@ impl Trial {
     }
 
     pub(crate) fn report(&mut self, texts: Vec<String>, more_is_better: bool, at: Timestamp) {
-        let number = number(&texts);
-        let before = self.reports.last().and_then(|report| report.best);
-        let best = match (before, number) {
+        let before = self.reports.last();
+        let iteration = before.map_or(0, |report| report.iteration) + 1;
+        let best = match (before.and_then(|report| report.best), number(&texts)) {
             (Some(a), Some(b)) => Some(if (b > a) == more_is_better { b } else { a }),
             (a, b) => a.or(b),
         };
-        self.iterations += 1;
         if self.reports.len() > MAX_REPORTS {
             self.reports.pop();
         }
         self.reports.push(Report {
             at,
-            iteration: self.iterations,
+            iteration,
             texts,
             best,
         });
