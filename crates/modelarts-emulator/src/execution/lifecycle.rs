@@ -24,16 +24,6 @@ use crate::{
 /// restarts are in a row.
 const UNCONDITIONAL_RESTARTS: u32 = 3;
 
-/// The way of a job to its nodes and to the start of its code.
-#[derive(Clone, Copy, Debug)]
-struct Round {
-    /// The job starts from Creating, so that its directories are empty. Otherwise it is in the
-    /// queue.
-    first: bool,
-    /// The job has run before: it takes precedence over others, and its wait is limited.
-    requeued: bool,
-}
-
 /// The nodes that a job requests from its pool.
 pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     NodeRequest {
@@ -65,24 +55,18 @@ pub(super) fn start(state: &Arc<EmulatorState>, request: NodeRequest) {
 async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
     // An earlier process may have left the job in the queue, before its first run or after it.
     let look = |job: &Job| {
-        let round = Round {
-            first: job.state == JobState::Creating,
-            requeued: job.started.is_some(),
-        };
-        (Driver::new(&state, job, Some(slot)), round)
+        let (first, requeued) = (job.state == JobState::Creating, job.started.is_some());
+        (Driver::new(&state, job, Some(slot)), first, requeued)
     };
-    let Some((mut driver, mut round)) = state.store.read(&id, look) else {
+    let Some((mut driver, mut first, mut requeued)) = state.store.read(&id, look) else {
         return;
     };
     let ending = loop {
-        let (Ok(ending) | Err(ending)) = driver.run_round(round).await;
+        let (Ok(ending) | Err(ending)) = driver.run_round(first, requeued).await;
         if !driver.requeue(&ending).await {
             break ending;
         }
-        round = Round {
-            first: false,
-            requeued: true,
-        };
+        (first, requeued) = (false, true);
     };
     driver.settle(ending).await;
 }
@@ -104,11 +88,13 @@ impl Driver {
         self.state.store.update(&self.id, |job| job.settled = true);
     }
 
-    /// Runs a job from Creating, or from the queue, to the end of the code. An error is an end
-    /// before the start of the code.
-    async fn run_round(&mut self, round: Round) -> Result<Ending, Ending> {
+    /// Runs a job to the end of the code. An error is an end before the start of the code.
+    ///
+    /// The `first` round starts from Creating, and its directories are empty; others start in the
+    /// queue. A `requeued` job takes precedence over others, and its wait for nodes is limited.
+    async fn run_round(&mut self, first: bool, requeued: bool) -> Result<Ending, Ending> {
         let timing = self.state.timing.clone();
-        if round.first {
+        if first {
             self.pause(timing.creating).await?;
             let runner = &self.state.runner;
             if !self.workers.iter().all(|worker| runner.is_prepared(worker)) {
@@ -117,15 +103,15 @@ impl Driver {
             self.advance(JobState::Queuing, EventKind::Queuing)?;
         }
         self.pause(timing.queuing).await?;
-        self.wait_for_nodes(round.requeued).await?;
-        self.prepare(round.first).await?;
+        self.wait_for_nodes(requeued).await?;
+        self.prepare(first).await?;
         self.pause(timing.starting).await?;
         self.advance(JobState::Running, EventKind::Running)?;
         if let Some(limit) = self.request.auto_stop() {
             self.time_limit.get_or_init(|| {
                 // A job that an earlier process started has used up a part of the limit.
                 let started = self.state.store.read(&self.id, |job| job.started).flatten();
-                let ran = started.filter(|_| round.requeued);
+                let ran = started.filter(|_| requeued);
                 let ran = ran.map(|started| self.now().since(started));
                 let rest = limit.saturating_sub(ran.unwrap_or_default());
                 self.state.clock.sleep(rest).shared()

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::flavors,
-    clock::{system::Sleep, timestamp::Timestamp},
+    clock::timestamp::Timestamp,
     execution::driver::{Driver, Ending},
     job::{
         RecordEnd, RunningRecord, TaskFailure,
@@ -26,7 +26,7 @@ const LOG_PERIOD: Duration = Duration::from_secs(5);
 const HANG_RESTARTS: u32 = 3;
 
 /// State of the supervision of a run.
-pub(super) struct RunProgress {
+struct RunProgress {
     /// Time of the last upload of each output of each worker.
     outputs_copied: Vec<Vec<Timestamp>>,
     /// Time of the last export of the logs.
@@ -97,9 +97,7 @@ impl Driver {
         let workers = workers.map(|(task, run)| self.run_worker(task, run, ended.clone()));
         let mut workers: FuturesUnordered<_> = workers.collect();
         let interrupt = self.state.copy_cancellation.child_token();
-        let mut progress = self.initial_progress();
-        let monitor = self.monitor(&mut progress, hangs < HANG_RESTARTS, &interrupt);
-        let monitor = monitor.fuse();
+        let monitor = self.monitor(hangs < HANG_RESTARTS, &interrupt).fuse();
         tokio::pin!(monitor);
         let interruption = self.interruption();
         tokio::pin!(interruption);
@@ -174,10 +172,12 @@ impl Driver {
         self.note_termination();
     }
 
-    pub(super) fn initial_progress(&self) -> RunProgress {
-        let now = self.now();
+    /// Performs periodic work until it is interrupted. Returns `true` only if the job hangs and is
+    /// to be restarted, provided that it `may_restart`.
+    pub(super) async fn monitor(&self, may_restart: bool, interrupt: &CancellationToken) -> bool {
+        let mut now = self.now();
         let workers = self.workers.iter();
-        RunProgress {
+        let mut progress = RunProgress {
             outputs_copied: workers
                 .map(|worker| vec![now; worker.request.outputs.len()])
                 .collect(),
@@ -186,53 +186,31 @@ impl Driver {
             activity_since: now,
             hang_reported: false,
             last_usage: vec![None; self.workers.len()],
-        }
-    }
-
-    /// Performs periodic work until it is interrupted. Returns `true` only if the job hangs and is
-    /// to be restarted, provided that it `may_restart`.
-    async fn monitor(
-        &self,
-        progress: &mut RunProgress,
-        may_restart: bool,
-        interrupt: &CancellationToken,
-    ) -> bool {
+        };
         loop {
-            let now = self.now();
-            self.copy_due(progress, now, interrupt).await;
+            self.upload_due_outputs(&mut progress, now, interrupt).await;
+            if now.since(progress.logs_copied) >= LOG_PERIOD {
+                progress.logs_copied = now;
+                self.export_logs(interrupt).await;
+            }
             if interrupt.is_cancelled() {
                 return false;
             }
-            self.record_usage(progress, now).await;
-            if self.is_hanging(progress, now).await && may_restart {
-                return true;
+            // A search has no metrics, and no detection of hangs.
+            if self.request.tuning.is_none() {
+                self.record_usage(&mut progress, now).await;
+                if self.is_hanging(&mut progress, now).await && may_restart {
+                    return true;
+                }
             }
+            let next_check = match self.workers.first() {
+                Some(worker) => self.state.runner.next_poll(worker),
+                None => Box::pin(std::future::pending()),
+            };
             tokio::select! {
                 () = interrupt.cancelled() => return false,
-                () = self.next_check() => {}
+                () = next_check => now = self.now(),
             }
-        }
-    }
-
-    /// Completes at the next check of the workers.
-    pub(super) fn next_check(&self) -> Sleep {
-        match self.workers.first() {
-            Some(worker) => self.state.runner.next_poll(worker),
-            None => Box::pin(std::future::pending()),
-        }
-    }
-
-    /// Copies the outputs and logs that are due.
-    pub(super) async fn copy_due(
-        &self,
-        progress: &mut RunProgress,
-        now: Timestamp,
-        interrupt: &CancellationToken,
-    ) {
-        self.upload_due_outputs(progress, now, interrupt).await;
-        if now.since(progress.logs_copied) >= LOG_PERIOD {
-            progress.logs_copied = now;
-            self.export_logs(interrupt).await;
         }
     }
 

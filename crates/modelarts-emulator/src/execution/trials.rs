@@ -6,7 +6,6 @@ use fastrand::Rng;
 use futures::{FutureExt, StreamExt, future::FusedFuture, stream::FuturesUnordered};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::{
@@ -61,8 +60,8 @@ impl Driver {
         let interruption = self.interruption();
         tokio::pin!(interruption);
         let interrupt = self.state.copy_cancellation.child_token();
-        let copies = self.copy_until_interrupted(&interrupt).fuse();
-        tokio::pin!(copies);
+        let monitor = self.monitor(false, &interrupt).fuse();
+        tokio::pin!(monitor);
         loop {
             while halt.is_none() && started < tuning.samples && trials.len() < tuning.concurrent {
                 let values = tuning.space.values(|| rng.f64());
@@ -82,7 +81,7 @@ impl Driver {
                     None => break,
                 },
                 ending = &mut interruption, if halt.is_none() => halt = Some(ending),
-                () = &mut copies => {}
+                _ = &mut monitor => {}
             }
             if halt.is_some() && !end_trials.send_replace(true) {
                 // The search was interrupted.
@@ -93,8 +92,8 @@ impl Driver {
         }
         // A copy that still runs could overwrite files of the last copy with older ones.
         interrupt.cancel();
-        if !copies.is_terminated() {
-            copies.await;
+        if !monitor.is_terminated() {
+            monitor.await;
         }
         let ending = halt.unwrap_or(Ending::Exited(None));
         (ending, failure.filter(|_| !any_success))
@@ -155,17 +154,6 @@ impl Driver {
             };
         });
         (worker.task(), exit.unwrap_or(Exit::Code(0)))
-    }
-
-    /// Copies outputs and logs when they are due, until interrupted.
-    async fn copy_until_interrupted(&self, interrupt: &CancellationToken) {
-        let mut progress = self.initial_progress();
-        while !interrupt.is_cancelled() {
-            tokio::select! {
-                () = interrupt.cancelled() => {}
-                () = self.next_check() => self.copy_due(&mut progress, self.now(), interrupt).await,
-            }
-        }
     }
 
     /// Completes on a request to stop the trial, or when the job has been removed.

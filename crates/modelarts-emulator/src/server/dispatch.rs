@@ -17,7 +17,7 @@ use crate::{
     job::event_language::Language,
     server::{reply::new_request_id, request_body},
     state::EmulatorState,
-    traffic::{faults::Fault, observer::Exchange, request_log::LoggedRequest},
+    traffic::{faults::Fault, observer::Exchange},
 };
 
 /// The target of a request.
@@ -139,9 +139,8 @@ async fn respond(
         language: Language::of(&parts.headers),
     };
     let answer = perform(operation, &call, request_id).await;
-    let status = answer.status().as_u16();
-    let recorded = LoggedRequest::new(operation.id(), &parts.uri, body, status);
-    state.request_log.add(recorded);
+    let log = &state.request_log;
+    log.add(operation, &parts.uri, body, answer.status());
     Ok(answer)
 }
 

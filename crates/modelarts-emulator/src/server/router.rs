@@ -20,8 +20,8 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Path segments that are not ids.
-const RESERVED_WORDS: [&str; 3] = ["batch-delete", "autosearch", "autosearch/{*rest}"];
+/// Path segments without an operation that are not ids.
+const RESERVED_WORDS: [&str; 2] = ["autosearch", "autosearch/{*rest}"];
 
 /// Builds the router. Requests outside of the table get 501.
 pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
@@ -61,12 +61,7 @@ pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
     }
     for word in RESERVED_WORDS {
         let path = format!("/v2/{{project_id}}/training-jobs/{word}");
-        let taken = Operation::ALL
-            .iter()
-            .any(|operation| format!("/v2/{{project_id}}{}", operation.path()) == path);
-        if !taken {
-            router = router.route(&path, any(refuse(Target::Unknown)));
-        }
+        router = router.route(&path, any(refuse(Target::Unknown)));
     }
     router
         .merge(admin::routes())
