@@ -41,10 +41,10 @@ enum Permitted {
 }
 
 const NON_NEGATIVE: Permitted = Between(0.0, f64::MAX);
-/// As many trials as jobs of a project.
+/// The maximum is that of the jobs of a project.
 const SAMPLES: Setting = ("num_samples", "20", "Integer", Between(1.0, 10_000.0));
 const SEED: Setting = ("seed", "1", "Integer", Between(0.0, u32::MAX as f64));
-/// An own setting of the emulator. Trials are processes of this machine.
+/// A setting of the emulator only. Trials are processes of this machine.
 const CONCURRENT: Setting = ("max_concurrent", "4", "Integer", Between(1.0, 64.0));
 
 /// The documented algorithms with their settings, beside those of all, and a description

@@ -27,14 +27,14 @@ enum Values {
 const MAX_POINTS: u32 = 1_000_000;
 
 impl Space {
-    /// From `search_params`, which have passed the rules, without those to be left alone.
+    /// Reads `search_params`, which have passed the rules, without those in `skip_search_params`.
     pub(crate) fn read(search: &JsonField<'_>) -> Result<Self, ApiError> {
         let skipped = search.text_of("skip_search_params")?.unwrap_or_default();
         let skipped: Vec<&str> = skipped.split([',', ';', ' ']).collect();
         let mut parameters: Vec<(String, Values)> = Vec::new();
         for item in search.items_of("search_params")? {
             let name = item.required("name")?.text()?;
-            // Stored algorithms have not been held against the table of fields, and pictures are
+            // Stored algorithms have not been checked against the table of fields, and charts are
             // files of this name.
             if !is_name(name) || parameters.iter().any(|(known, _)| known == name) {
                 return Err(ApiError::of(2826, &[]));
