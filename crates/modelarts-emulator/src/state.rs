@@ -10,11 +10,7 @@ use crate::{
     accounts::{Accounts, log_links::LogLinks},
     api::ids::Ids,
     catalog::quirks::Quirks,
-    clock::{
-        idle::{BusyGuard, IdleTracker},
-        system::Clock,
-        timing::Timing,
-    },
+    clock::{idle::IdleTracker, system::Clock, timing::Timing},
     database::{documents::Documents, quotas::Quotas},
     job::{event::Wording, state::RestartOn},
     logs::index::LogIndexes,
@@ -27,7 +23,6 @@ use crate::{
 };
 
 /// The state of an emulator, without its socket.
-#[derive(Debug)]
 pub(crate) struct EmulatorState {
     pub(crate) accounts: Accounts,
     /// The address of the emulator: its own origin, and the host of its links.
@@ -126,11 +121,6 @@ impl EmulatorState {
         let mut tasks = self.tasks.lock();
         while tasks.try_join_next().is_some() {}
         tasks.spawn(self.idle.watch(work));
-    }
-
-    /// Keeps a manual clock from advancing until dropped.
-    pub(crate) fn busy_guard(&self) -> BusyGuard {
-        self.idle.busy_guard()
     }
 
     /// Moves the clock forward; returns `false` if it cannot be moved. The clock stops at each due

@@ -7,8 +7,8 @@ use axum::http::request::Parts;
 
 use crate::{
     accounts::{
-        Accounts, KnownKey,
-        signature::{self, RequestHead, SignatureError, SignedRequest},
+        Accounts, KnownKey, expired,
+        signature::{self, ReceivedRequest, SignatureError, SignedRequest},
     },
     api::error::ApiError,
     clock::timestamp::Timestamp,
@@ -29,28 +29,28 @@ pub(crate) fn check_head<'a>(
     now: SystemTime,
     parts: &'a Parts,
 ) -> Result<CheckedHead<'a>, ApiError> {
-    let clock_now = now;
-    let now = Timestamp::from(now);
+    let moment = Timestamp::from(now);
     if let Some(token) = parts.headers.get("x-auth-token") {
         return accounts
-            .user_by_token(token.as_bytes(), now)
+            .user_by_token(token.as_bytes(), moment)
             .map(CheckedHead::User);
     }
-    let head = RequestHead {
+    let request = ReceivedRequest {
         method: parts.method.as_str(),
         path: parts.uri.path(),
         query: parts.uri.query().unwrap_or_default(),
         headers: &parts.headers,
+        body: &[],
     };
     let mut key = None;
     if let Some(claimed) = signature::access_key(&parts.headers) {
         key = accounts.key(claimed)?;
         if key.is_some() {
-            accounts.check_not_locked(claimed, now)?;
+            accounts.check_not_locked(claimed, moment)?;
         }
     }
     let secret_of = |_: &str| key.as_ref().map(|key| key.secret.clone());
-    let claim = SignedRequest::of(head, clock_now, secret_of);
+    let claim = SignedRequest::of(request, now, secret_of);
     let claim = claim.map_err(ApiError::not_authenticated)?;
     match key {
         Some(key) => Ok(CheckedHead::Signed(Box::new(claim), key)),
@@ -76,12 +76,8 @@ impl CheckedHead<'_> {
         accounts.check_not_locked(claim.access_key(), now)?;
         let verified = claim.check(body);
         // Only wrong signatures count: an inaccurate client clock does not lock a key.
-        match &verified {
-            Ok(()) => accounts.record_attempt(claim.access_key(), true, now),
-            Err(SignatureError::Mismatch { .. }) => {
-                accounts.record_attempt(claim.access_key(), false, now)
-            }
-            Err(_) => {}
+        if matches!(verified, Ok(()) | Err(SignatureError::Mismatch { .. })) {
+            accounts.record_attempt(claim.access_key(), verified.is_ok(), now);
         }
         verified.map_err(ApiError::not_authenticated)?;
         if let Some(wanted) = &key.security_token {
@@ -91,10 +87,7 @@ impl CheckedHead<'_> {
             }
         }
         match key.expires {
-            Some(expires) if expires <= now => Err(ApiError::not_authenticated(format!(
-                "token expires, expires_at:{}",
-                expires.utc_micros()
-            ))),
+            Some(expires) if expires <= now => Err(expired(expires)),
             _ => Ok(key.user),
         }
     }

@@ -147,14 +147,6 @@ pub(crate) struct Accounts {
     database: Arc<Database>,
 }
 
-impl std::fmt::Debug for Accounts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Accounts")
-            .field("users", &self.users)
-            .finish_non_exhaustive()
-    }
-}
-
 /// The secret and the user of an access key.
 pub(crate) struct KnownKey {
     pub(crate) secret: String,
@@ -206,11 +198,11 @@ impl Accounts {
         })
     }
 
-    /// Returns the user that a row names in the columns from `first` on, if the user still exists.
-    fn user_of_row(&self, row: &Row<'_>, first: usize) -> rusqlite::Result<Option<usize>> {
-        let name = row.get_ref(first)?.as_str()?;
-        let domain = row.get_ref(first + 1)?.as_str()?;
-        let project = row.get_ref(first + 2)?.as_str()?;
+    /// Returns the user that the first three columns of a row name, if the user still exists.
+    fn user_of_row(&self, row: &Row<'_>) -> rusqlite::Result<Option<usize>> {
+        let name = row.get_ref(0)?.as_str()?;
+        let domain = row.get_ref(1)?.as_str()?;
+        let project = row.get_ref(2)?.as_str()?;
         Ok(self.users.iter().position(|user| {
             user.name == name && user.domain == domain && user.project_id == project
         }))
@@ -248,16 +240,13 @@ impl Accounts {
             let mut select = connection.prepare_cached(sql)?;
             let found = select.query_row([text], |row| {
                 let expires = Timestamp::from_millis(row.get(3)?);
-                Ok(self.user_of_row(row, 0)?.map(|user| (user, expires)))
+                Ok(self.user_of_row(row)?.map(|user| (user, expires)))
             });
             found.optional()
         })?;
         match found.flatten() {
             None => Err(ApiError::not_authenticated("decrypt token fail")),
-            Some((_, expires)) if expires <= now => Err(ApiError::not_authenticated(format!(
-                "token expires, expires_at:{}",
-                expires.utc_micros()
-            ))),
+            Some((_, expires)) if expires <= now => Err(expired(expires)),
             Some((user, _)) => Ok(user),
         }
     }
@@ -296,12 +285,8 @@ impl Accounts {
     }
 
     pub(crate) fn key(&self, access_key: &str) -> rusqlite::Result<Option<KnownKey>> {
-        if let Some(at) = self
-            .users
-            .iter()
-            .position(|user| user.access_key == access_key)
-        {
-            let user = &self.users[at];
+        let mut users = self.users.iter().zip(0..);
+        if let Some((user, at)) = users.find(|(user, _)| user.access_key == access_key) {
             return Ok(Some(KnownKey {
                 secret: user.secret_key.clone(),
                 security_token: user.security_token.clone(),
@@ -309,13 +294,13 @@ impl Accounts {
                 user: at,
             }));
         }
-        let sql = "SELECT secret_key, security_token, expires, user_name, domain, project
+        let sql = "SELECT user_name, domain, project, secret_key, security_token, expires
                    FROM keys WHERE access_key = ?1";
         let found = self.database.read(|connection| {
             let mut select = connection.prepare_cached(sql)?;
             let found = select.query_row([access_key], |row| {
-                let (secret, security_token, expires) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                Ok(self.user_of_row(row, 3)?.map(|user| KnownKey {
+                let (secret, security_token, expires) = (row.get(3)?, row.get(4)?, row.get(5)?);
+                Ok(self.user_of_row(row)?.map(|user| KnownKey {
                     secret,
                     security_token: Some(security_token),
                     expires: Some(Timestamp::from_millis(expires)),
@@ -357,6 +342,12 @@ impl Accounts {
         *count += 1;
         *last = now;
     }
+}
+
+/// The refusal of a token or a temporary key after its end.
+fn expired(expires: Timestamp) -> ApiError {
+    let expires = expires.utc_micros();
+    ApiError::not_authenticated(format!("token expires, expires_at:{expires}"))
 }
 
 /// A temporary key pair with its security token.

@@ -117,29 +117,14 @@ pub fn verify(
     now: SystemTime,
     secret_of: impl Fn(&str) -> Option<String>,
 ) -> Result<String, SignatureError> {
-    let head = RequestHead {
-        method: request.method,
-        path: request.path,
-        query: request.query,
-        headers: request.headers,
-    };
-    let claim = SignedRequest::of(head, now, secret_of)?;
+    let claim = SignedRequest::of(request, now, secret_of)?;
     claim.check(request.body)?;
     Ok(claim.access_key().to_owned())
 }
 
-/// A received request without its body. The fields are those of [`ReceivedRequest`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RequestHead<'a> {
-    pub(crate) method: &'a str,
-    pub(crate) path: &'a str,
-    pub(crate) query: &'a str,
-    pub(crate) headers: &'a HeaderMap,
-}
-
 /// A signed request whose head is valid; checking the signature itself needs the body.
 pub(crate) struct SignedRequest<'a> {
-    head: RequestHead<'a>,
+    request: ReceivedRequest<'a>,
     authorization: Authorization<'a>,
     date: &'a str,
     secret: String,
@@ -148,50 +133,44 @@ pub(crate) struct SignedRequest<'a> {
 }
 
 impl<'a> SignedRequest<'a> {
-    /// Checks everything that does not depend on the body.
+    /// Checks everything that does not depend on the body, which is not read.
     pub(crate) fn of(
-        head: RequestHead<'a>,
+        request: ReceivedRequest<'a>,
         now: SystemTime,
         secret_of: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, SignatureError> {
-        let authorization = Authorization::of(head.headers)?;
-        let date = single_header(head.headers, "x-sdk-date").ok_or(SignatureError::Malformed {
-            reason: "header x-sdk-date not found",
-        })?;
+        let authorization = Authorization::of(request.headers)?;
+        let date = single_header(request.headers, "x-sdk-date")
+            .ok_or(malformed("header x-sdk-date not found"))?;
         let date = std::str::from_utf8(date).unwrap_or_default();
-        let signed = Timestamp::parse_compact(date).ok_or(SignatureError::Malformed {
-            reason: "header x-sdk-date is not of the form YYYYMMDDTHHMMSSZ",
-        })?;
+        let signed = Timestamp::parse_compact(date).ok_or(malformed(
+            "header x-sdk-date is not of the form YYYYMMDDTHHMMSSZ",
+        ))?;
         if !authorization.signed_headers.contains(&"x-sdk-date") {
-            return Err(SignatureError::Malformed {
-                reason: "header x-sdk-date is not signed",
-            });
+            return Err(malformed("header x-sdk-date is not signed"));
         }
-        let secret =
-            secret_of(authorization.access_key).ok_or_else(|| SignatureError::UnknownKey {
-                access_key: authorization.access_key.to_owned(),
-            })?;
+        let access_key = authorization.access_key;
+        let secret = secret_of(access_key).ok_or_else(|| SignatureError::UnknownKey {
+            access_key: access_key.to_owned(),
+        })?;
         let now = Timestamp::from(now);
-        if now.millis().abs_diff(signed.millis())
-            > u64::try_from(MAX_SKEW.as_millis()).unwrap_or(u64::MAX)
-        {
+        let skew = now.millis().abs_diff(signed.millis());
+        if u128::from(skew) > MAX_SKEW.as_millis() {
             return Err(SignatureError::Expired {
                 signed: date.to_owned(),
                 server: now.compact(),
             });
         }
-        let scoped = authorization.scope.is_some();
-        if authorization
-            .scope
-            .is_some_and(|scope| scope.split('/').next() != date.get(..8))
-        {
-            return Err(SignatureError::Malformed {
-                reason: "the date of the credential is not the one of x-sdk-date",
-            });
+        let scope = authorization.scope;
+        if scope.is_some_and(|scope| scope.split('/').next() != date.get(..8)) {
+            return Err(malformed(
+                "the date of the credential is not the one of x-sdk-date",
+            ));
         }
-        let headers = canonical_headers(head.headers, &authorization.signed_headers, scoped)?;
+        let signed_headers = &authorization.signed_headers;
+        let headers = canonical_headers(request.headers, signed_headers, scope.is_some())?;
         Ok(Self {
-            head,
+            request,
             authorization,
             date,
             secret,
@@ -206,58 +185,33 @@ impl<'a> SignedRequest<'a> {
 
     /// Compares the signature with the one computed for this body.
     pub(crate) fn check(&self, body: &[u8]) -> Result<(), SignatureError> {
-        let Self {
-            head,
-            authorization,
-            date,
-            ..
-        } = self;
-        let scoped = authorization.scope.is_some();
-        let body_hash = if scoped && body.is_empty() && head.method.eq_ignore_ascii_case("post") {
+        let ReceivedRequest { method, query, .. } = self.request;
+        let method = method.to_ascii_uppercase();
+        let scoped = self.authorization.scope.is_some();
+        let body_hash = if scoped && body.is_empty() && method == "POST" {
             // Without a body, the query is hashed in its place.
-            hex(&Sha256::digest(head.query))
+            sha256(query)
         } else {
-            body_hash(head.headers, body)?
+            body_hash(self.request.headers, body)?
         };
-        let canonical = |query: String| {
-            let mut text = Vec::new();
-            text.extend_from_slice(head.method.to_ascii_uppercase().as_bytes());
-            text.push(b'\n');
-            text.extend_from_slice(canonical_path(head.path).as_bytes());
-            text.push(b'\n');
-            text.extend_from_slice(query.as_bytes());
-            text.push(b'\n');
-            text.extend_from_slice(&self.headers);
-            text.push(b'\n');
-            text.extend_from_slice(authorization.signed_headers.join(";").as_bytes());
-            text.push(b'\n');
-            text.extend_from_slice(body_hash.as_bytes());
-            text
+        let path = canonical_path(self.request.path);
+        let signed_headers = self.authorization.signed_headers.join(";");
+        let canonical = |query: &str| {
+            let lines: [&[u8]; 6] = [
+                method.as_bytes(),
+                path.as_bytes(),
+                query.as_bytes(),
+                &self.headers,
+                signed_headers.as_bytes(),
+                body_hash.as_bytes(),
+            ];
+            lines.join(&b'\n')
         };
-        let given = unhex(authorization.signature);
-        let matches = |canonical: &[u8]| {
-            let hash = hex(&Sha256::digest(canonical));
-            let (to_sign, key) = match authorization.scope {
-                None => (
-                    format!("{ALGORITHM}\n{date}\n{hash}"),
-                    Some(self.secret.clone().into_bytes()),
-                ),
-                Some(scope) => (
-                    format!("{ALGORITHM}\n{date}\n{scope}\n{hash}"),
-                    scoped_key(&self.secret, scope),
-                ),
-            };
-            let Some(key) = key else { return false };
-            let mac = Hmac::<Sha256>::new_from_slice(&key);
-            match (&given, mac) {
-                // `verify_slice` compares in constant time.
-                (Some(given), Ok(mac)) => mac.chain_update(to_sign).verify_slice(given).is_ok(),
-                _ => false,
-            }
-        };
-        let (by_value, as_sent) = canonical_queries(head.query);
-        let expected = canonical(by_value);
-        if matches(&expected) || as_sent.is_some_and(|query| matches(&canonical(query))) {
+        let (by_value, as_sent) = canonical_queries(query);
+        let expected = canonical(&by_value);
+        let alternative = as_sent.map(|query| canonical(&query));
+        let mut accepted = std::iter::once(&expected).chain(&alternative);
+        if accepted.any(|canonical| self.matches(canonical) == Some(true)) {
             Ok(())
         } else {
             Err(SignatureError::Mismatch {
@@ -265,6 +219,36 @@ impl<'a> SignedRequest<'a> {
             })
         }
     }
+
+    /// Compares the signature with that of a canonical request, in constant time. `None` if it is
+    /// not hexadecimal.
+    fn matches(&self, canonical: &[u8]) -> Option<bool> {
+        let (date, hash) = (self.date, sha256(canonical));
+        let (to_sign, mac) = match self.authorization.scope {
+            None => (
+                format!("{ALGORITHM}\n{date}\n{hash}"),
+                hmac(self.secret.as_bytes())?,
+            ),
+            Some(scope) => {
+                // The key is derived from the secret, the day, the region and the service.
+                let mut mac = hmac(format!("SDK{}", self.secret).as_bytes())?;
+                for part in scope.split('/') {
+                    mac = hmac(&mac.chain_update(part).finalize().into_bytes())?;
+                }
+                (format!("{ALGORITHM}\n{date}\n{scope}\n{hash}"), mac)
+            }
+        };
+        let given = unhex(self.authorization.signature)?;
+        Some(mac.chain_update(to_sign).verify_slice(&given).is_ok())
+    }
+}
+
+fn malformed(reason: &'static str) -> SignatureError {
+    SignatureError::Malformed { reason }
+}
+
+fn hmac(key: &[u8]) -> Option<Hmac<Sha256>> {
+    Hmac::new_from_slice(key).ok()
 }
 
 /// The access key named in the `Authorization` header.
@@ -273,17 +257,6 @@ pub fn access_key(headers: &HeaderMap) -> Option<&str> {
     Authorization::of(headers)
         .ok()
         .map(|authorization| authorization.access_key)
-}
-
-/// The signing key of the scoped dialect, derived from the secret, the day, the region and the
-/// service.
-fn scoped_key(secret: &str, scope: &str) -> Option<Vec<u8>> {
-    let mut key = format!("SDK{secret}").into_bytes();
-    for part in scope.split('/') {
-        let mac = Hmac::<Sha256>::new_from_slice(&key).ok()?;
-        key = mac.chain_update(part).finalize().into_bytes().to_vec();
-    }
-    Some(key)
 }
 
 struct Authorization<'a> {
@@ -299,7 +272,6 @@ impl<'a> Authorization<'a> {
     fn of(headers: &'a HeaderMap) -> Result<Self, SignatureError> {
         let header =
             single_header(headers, "authorization").ok_or(SignatureError::NoCredentials)?;
-        let malformed = |reason| SignatureError::Malformed { reason };
         let text = std::str::from_utf8(header)
             .map_err(|_| malformed("header authorization is not text"))?;
         let (algorithm, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -308,23 +280,19 @@ impl<'a> Authorization<'a> {
                 found: algorithm.into(),
             });
         }
+        let form = malformed(
+            "header authorization is not of the form Access=, SignedHeaders=, Signature=",
+        );
         let fields: Vec<&str> = rest.split(", ").collect();
         let [access, signed, signature] = fields.as_slice() else {
-            return Err(malformed(
-                "header authorization is not of the form Access=, SignedHeaders=, Signature=",
-            ));
+            return Err(form);
         };
-        let field = |text: &'a str, name| {
-            text.strip_prefix(name).ok_or(malformed(
-                "header authorization is not of the form Access=, SignedHeaders=, Signature=",
-            ))
-        };
+        let field = |text: &'a str, name| text.strip_prefix(name).ok_or(form.clone());
         let (access_key, scope) = match access.strip_prefix("Credential=") {
             None => (field(access, "Access=")?, None),
             Some(credential) => {
                 let (access_key, scope) = credential.split_once('/').unwrap_or((credential, ""));
-                let well = scope.split('/').count() == 4 && scope.ends_with("/sdk_request");
-                if !well {
+                if scope.split('/').count() != 4 || !scope.ends_with("/sdk_request") {
                     return Err(malformed(
                         "the credential is not of the form AK/YYYYMMDD/region/service/sdk_request",
                     ));
@@ -362,15 +330,12 @@ fn canonical_headers(
         .iter()
         .all(|name| !name.is_empty() && name.to_ascii_lowercase() == *name);
     if !sorted || !lower {
-        return Err(SignatureError::Malformed {
-            reason: "SignedHeaders must be sorted and in lower case",
-        });
+        return Err(malformed("SignedHeaders must be sorted and in lower case"));
     }
     let mut lines = Vec::new();
     for name in signed {
-        let value = single_header(headers, name).ok_or(SignatureError::Malformed {
-            reason: "a header of SignedHeaders is not in the request",
-        })?;
+        let value = single_header(headers, name)
+            .ok_or(malformed("a header of SignedHeaders is not in the request"))?;
         lines.extend_from_slice(name.as_bytes());
         lines.push(b':');
         let mut value = value.trim_ascii().to_vec();
@@ -386,11 +351,8 @@ fn canonical_headers(
 /// The canonical path: each segment decoded once and encoded again, with a slash at the end.
 fn canonical_path(path: &str) -> String {
     let decoded: Vec<u8> = percent_decode(path.as_bytes()).collect();
-    let mut canonical = decoded
-        .split(|byte| *byte == b'/')
-        .map(encode)
-        .collect::<Vec<_>>()
-        .join("/");
+    let segments = decoded.split(|byte| *byte == b'/').map(encode);
+    let mut canonical = segments.collect::<Vec<_>>().join("/");
     if !canonical.ends_with('/') {
         canonical.push('/');
     }
@@ -400,43 +362,36 @@ fn canonical_path(path: &str) -> String {
 /// The canonical query: pairs sorted by key and value. If a key repeats, also the variant with its
 /// values in the order in which they were sent, because a signer may have sorted them as numbers.
 fn canonical_queries(query: &str) -> (String, Option<String>) {
-    let mut pairs: Vec<(Vec<u8>, Vec<u8>)> = query
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let decode = |text: &str| percent_decode(text.as_bytes()).collect();
-            (decode(key), decode(value))
-        })
+    let decode = |text: &str| percent_decode(text.as_bytes()).collect::<Vec<u8>>();
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let mut pairs: Vec<_> = pairs
+        .map(|(key, value)| (decode(key), decode(value)))
         .collect();
     let join = |pairs: &[(Vec<u8>, Vec<u8>)]| {
-        pairs
-            .iter()
-            .map(|(key, value)| format!("{}={}", encode(key), encode(value)))
-            .collect::<Vec<_>>()
-            .join("&")
+        let pairs = pairs.iter();
+        let pairs = pairs.map(|(key, value)| format!("{}={}", encode(key), encode(value)));
+        pairs.collect::<Vec<_>>().join("&")
     };
     pairs.sort_by(|a, b| a.0.cmp(&b.0));
-    let as_sent = pairs
-        .windows(2)
-        .any(|pair| pair[0].0 == pair[1].0)
-        .then(|| join(&pairs));
+    let repeated = pairs.windows(2).any(|pair| pair[0].0 == pair[1].0);
+    let as_sent = repeated.then(|| join(&pairs));
     pairs.sort();
     (join(&pairs), as_sent)
 }
 
 /// The last line of the canonical request. A hash sent by the client must match the body.
 fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, SignatureError> {
-    let actual = hex(&Sha256::digest(body));
+    let actual = sha256(body);
     match single_header(headers, "x-sdk-content-sha256") {
-        // The official signer ignores the header if there is no body.
-        _ if body.is_empty() => Ok(actual),
         None => Ok(actual),
+        // The official signer ignores the header if there is no body.
+        Some(_) if body.is_empty() => Ok(actual),
         Some(b"UNSIGNED-PAYLOAD") => Ok("UNSIGNED-PAYLOAD".into()),
         Some(claimed) if claimed == actual.as_bytes() => Ok(actual),
-        Some(_) => Err(SignatureError::Malformed {
-            reason: "header x-sdk-content-sha256 is not the hash of the body",
-        }),
+        Some(_) => Err(malformed(
+            "header x-sdk-content-sha256 is not the hash of the body",
+        )),
     }
 }
 
@@ -444,19 +399,22 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
     percent_encode(bytes.as_ref(), RESERVED).to_string()
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// The hash in lower-case hexadecimal digits.
+fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    let hash = Sha256::digest(bytes);
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Accepts lower case only, the form of signatures.
 fn unhex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2)
-        || !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-    {
-        return None;
-    }
-    (0..text.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok())
-        .collect()
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+        _ => None,
+    };
+    text.as_bytes().chunks(2).map(byte).collect()
 }

@@ -54,14 +54,12 @@ impl Cloud {
     /// True if the cloud may have an undocumented API at this path. For Open Telekom Cloud all
     /// paths of training management are known; those of other parts of ModelArts are not.
     pub(crate) fn may_have(self, path: &str) -> bool {
-        let part = |path: &str, place| path.split('/').nth(place).map(str::to_owned);
-        let Some(first) = part(path, 3) else {
+        let Some(first) = path.split('/').nth(3) else {
             return true;
         };
+        let mut known = Operation::ALL.iter().map(|operation| operation.path());
         let training = first == "gallery-algorithm-publication"
-            || Operation::ALL
-                .iter()
-                .any(|operation| part(operation.path(), 1).as_ref() == Some(&first));
+            || known.any(|known| known.split('/').nth(1) == Some(first));
         self == Self::Huawei || !training
     }
 

@@ -1,5 +1,7 @@
 //! Preset engines, taken from the examples (SOURCES X, D-13).
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 /// An engine, as listed by ShowTrainingJobEngines.
@@ -11,8 +13,8 @@ pub(crate) struct Engine {
     /// Runs as in version 1 of the API, which ignores the local directories of a request.
     pub(crate) v1_compatible: bool,
     pub(crate) run_user: &'static str,
-    cpu_image: &'static str,
-    gpu_image: &'static str,
+    /// For nodes without and with accelerator cards; empty if there is none.
+    images: [&'static str; 2],
     image_version: &'static str,
     /// Not available to new jobs. No source names such an engine; one is defined so that the error
     /// can occur (SOURCES, rule `engine-not-retired`).
@@ -26,8 +28,7 @@ const fn v2_engine(id: &'static str, name: &'static str, image: &'static str) ->
         version: id,
         v1_compatible: false,
         run_user: "1102",
-        cpu_image: image,
-        gpu_image: image,
+        images: [image, image],
         image_version: id,
         retired: false,
     }
@@ -37,7 +38,7 @@ const fn v1_engine(
     id: &'static str,
     name: &'static str,
     version: &'static str,
-    images: (&'static str, &'static str),
+    images: [&'static str; 2],
     image_version: &'static str,
 ) -> Engine {
     Engine {
@@ -46,86 +47,41 @@ const fn v1_engine(
         version,
         v1_compatible: true,
         run_user: "",
-        cpu_image: images.0,
-        gpu_image: images.1,
+        images,
         image_version,
         retired: false,
     }
 }
 
+const CAFFE_CPU: &str = "modelarts-job-dev-image/caffe1-cpu-cp27:1.0.0";
+const CAFFE_GPU: &str = "modelarts-job-dev-image/caffe1-gpu-cuda8-cp27:1.0.0";
+const HOROVOD: &str = "modelarts-job-dev-image/tensorflow-gpu-cuda10-cp36-horovod0162:1.13.1";
+const PYTORCH_1_3: &str = "modelarts-job-dev-image/pytorch-cp36:1.3.0";
+const PYTORCH_1_4: &str = "modelarts-job-dev-image/pytorch-cp36:1.4.0";
+const XGBOOST: &str = "modelarts-job-dev-image/python-train-py36:secure";
+
 /// From the engine list and the examples of creation, details and algorithms.
+#[rustfmt::skip]
 const ENGINES: &[Engine] = &[
-    v1_engine(
-        "caffe-1.0.0-python2.7",
-        "Caffe",
-        "caffe-1.0.0-python2.7",
-        (
-            "modelarts-job-dev-image/caffe1-cpu-cp27:1.0.0",
-            "modelarts-job-dev-image/caffe1-gpu-cuda8-cp27:1.0.0",
-        ),
-        "3.1.0",
-    ),
-    v1_engine(
-        "horovod-cp36-tf-1.16.2",
-        "Horovod",
-        "0.16.2-TF-1.13.1-python3.6",
-        (
-            "modelarts-job-dev-image/tensorflow-gpu-cuda10-cp36-horovod0162:1.13.1",
-            "modelarts-job-dev-image/tensorflow-gpu-cuda10-cp36-horovod0162:1.13.1",
-        ),
-        "3.2.1",
-    ),
-    v2_engine(
-        "horovod_0.20.0-tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64",
-        "Horovod",
-        "aip/horovod_tensorflow:train",
-    ),
-    v1_engine(
-        "pytorch-cp36-1.3.0",
-        "PyTorch",
-        "PyTorch-1.3.0-python3.6",
-        (
-            "modelarts-job-dev-image/pytorch-cp36:1.3.0",
-            "modelarts-job-dev-image/pytorch-cp36:1.3.0",
-        ),
-        "3.2.1",
-    ),
-    v1_engine(
-        "pytorch-cp36-1.4.0-v2",
-        "PyTorch",
-        "PyTorch-1.4.0-python3.6-v2",
-        (
-            "modelarts-job-dev-image/pytorch-cp36:1.4.0",
-            "modelarts-job-dev-image/pytorch-cp36:1.4.0",
-        ),
-        "3.2.1",
-    ),
-    v2_engine(
-        "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
-        "PyTorch",
-        "aip/pytorch_1_8:train",
-    ),
-    v2_engine(
-        "tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64",
-        "TensorFlow",
-        "aip/tensorflow_2_1:train",
-    ),
-    v1_engine(
-        "xgboost-sklearn-python3.6",
-        "XGBoost-Sklearn",
-        "XGBoost-0.80-Sklearn-0.18.1-python3.6",
-        ("modelarts-job-dev-image/python-train-py36:secure", ""),
-        "2.0.10-20211101113705",
-    ),
+    v1_engine("caffe-1.0.0-python2.7", "Caffe", "caffe-1.0.0-python2.7",
+        [CAFFE_CPU, CAFFE_GPU], "3.1.0"),
+    v1_engine("horovod-cp36-tf-1.16.2", "Horovod", "0.16.2-TF-1.13.1-python3.6",
+        [HOROVOD; 2], "3.2.1"),
+    v2_engine("horovod_0.20.0-tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64", "Horovod",
+        "aip/horovod_tensorflow:train"),
+    v1_engine("pytorch-cp36-1.3.0", "PyTorch", "PyTorch-1.3.0-python3.6",
+        [PYTORCH_1_3; 2], "3.2.1"),
+    v1_engine("pytorch-cp36-1.4.0-v2", "PyTorch", "PyTorch-1.4.0-python3.6-v2",
+        [PYTORCH_1_4; 2], "3.2.1"),
+    v2_engine("pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64", "PyTorch",
+        "aip/pytorch_1_8:train"),
+    v2_engine("tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64", "TensorFlow",
+        "aip/tensorflow_2_1:train"),
+    v1_engine("xgboost-sklearn-python3.6", "XGBoost-Sklearn",
+        "XGBoost-0.80-Sklearn-0.18.1-python3.6", [XGBOOST, ""], "2.0.10-20211101113705"),
     Engine {
         retired: true,
-        ..v1_engine(
-            "retired-engine-1.0",
-            "Retired",
-            "retired-engine-1.0",
-            ("", ""),
-            "1.0",
-        )
+        ..v1_engine("retired-engine-1.0", "Retired", "retired-engine-1.0", ["", ""], "1.0")
     },
 ];
 
@@ -147,23 +103,17 @@ impl Engine {
         })
     }
 
-    /// Names, without duplicates, of the engines that new jobs can use on nodes with or without
+    /// Names of the engines that new jobs can use on nodes with or without
     /// accelerator cards.
-    pub(super) fn names_on(gpu: bool) -> Vec<&'static str> {
-        let mut names: Vec<&str> = ENGINES
-            .iter()
-            .filter(|engine| !engine.retired && engine.runs_on(gpu))
-            .map(|engine| engine.name)
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+    pub(super) fn names_on(gpu: bool) -> BTreeSet<&'static str> {
+        let usable = |engine: &&Engine| !engine.retired && engine.runs_on(gpu);
+        let usable = ENGINES.iter().filter(usable);
+        usable.map(|engine| engine.name).collect()
     }
 
     /// True if the engine has an image for nodes with or without accelerator cards.
     pub(crate) const fn runs_on(&self, gpu: bool) -> bool {
-        let image = if gpu { self.gpu_image } else { self.cpu_image };
-        !image.is_empty()
+        !self.images[gpu as usize].is_empty()
     }
 
     /// The engines that new jobs can use, as documented JSON.
@@ -179,8 +129,8 @@ impl Engine {
                     "v1_compatible": engine.v1_compatible,
                     "run_user": engine.run_user,
                     "image_info": {
-                        "cpu_image_url": engine.cpu_image,
-                        "gpu_image_url": engine.gpu_image,
+                        "cpu_image_url": engine.images[0],
+                        "gpu_image_url": engine.images[1],
                         "image_version": engine.image_version,
                     },
                 })

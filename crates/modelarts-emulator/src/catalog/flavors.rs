@@ -27,6 +27,20 @@ pub(crate) struct Flavor {
     pub(crate) of_pools: bool,
 }
 
+const fn cpu(id: &'static str, name: &'static str, max_nodes: u32, cores: u32) -> Flavor {
+    Flavor {
+        id,
+        name,
+        billing: id,
+        max_nodes,
+        cores,
+        memory_gb: 4 * cores,
+        gpu: None,
+        disk_gb: Some(50),
+        of_pools: false,
+    }
+}
+
 const fn gpu(
     id: &'static str,
     name: &'static str,
@@ -34,72 +48,34 @@ const fn gpu(
     card: (u32, &'static str, &'static str),
 ) -> Flavor {
     Flavor {
-        id,
-        name,
         billing,
-        max_nodes: MAX_NODES,
-        cores: 8 * card.0,
         memory_gb: 64 * card.0,
         gpu: Some(card),
         disk_gb: None,
-        of_pools: false,
+        ..cpu(id, name, MAX_NODES, 8 * card.0)
     }
 }
 
 const fn pool(id: &'static str, cards: u32) -> Flavor {
-    let mut flavor = gpu(id, id, id, (cards, "GP-Vnt1", "32GB"));
-    flavor.of_pools = true;
-    flavor
+    Flavor {
+        of_pools: true,
+        ..gpu(id, id, id, (cards, "GP-Vnt1", "32GB"))
+    }
 }
 
 /// From the flavor list (both CPU flavors) and the create and details examples (GPU).
+#[rustfmt::skip]
 const FLAVORS: [Flavor; 11] = [
-    Flavor {
-        id: "modelarts.vm.cpu.2u",
-        name: "Computing CPU(2U) instance",
-        billing: "modelarts.vm.cpu.2u",
-        max_nodes: 1,
-        cores: 2,
-        memory_gb: 8,
-        gpu: None,
-        disk_gb: Some(50),
-        of_pools: false,
-    },
-    Flavor {
-        id: "modelarts.vm.cpu.8u",
-        name: "Computing CPU(8U) instance",
-        billing: "modelarts.vm.cpu.8u",
-        max_nodes: MAX_NODES,
-        cores: 8,
-        memory_gb: 32,
-        gpu: None,
-        disk_gb: Some(50),
-        of_pools: false,
-    },
-    gpu(
-        "modelarts.p3.large.public.free",
-        "Computing GPU(Vnt1) instance",
-        "modelarts.vm.gpu.free",
-        (1, "GP-Vnt1", "32GB"),
-    ),
-    gpu(
-        "modelarts.p3.large.public",
-        "Computing GPU(Vnt1) instance",
-        "modelarts.vm.gpu.v100",
-        (1, "GP-Vnt1", "32GB"),
-    ),
-    gpu(
-        "modelarts.vm.pnt1.large.eco",
-        "Computing GPU(Pnt1) instance",
-        "modelarts.vm.gpu.pnt1.eco",
-        (1, "GP-Pnt1", "8GB"),
-    ),
-    gpu(
-        "modelarts.vm.p100.large.eco",
-        "Computing GPU(P100) instance",
-        "modelarts.vm.gpu.p100.eco",
-        (1, "nvidia-p100", "16GB"),
-    ),
+    cpu("modelarts.vm.cpu.2u", "Computing CPU(2U) instance", 1, 2),
+    cpu("modelarts.vm.cpu.8u", "Computing CPU(8U) instance", MAX_NODES, 8),
+    gpu("modelarts.p3.large.public.free", "Computing GPU(Vnt1) instance", "modelarts.vm.gpu.free",
+        (1, "GP-Vnt1", "32GB")),
+    gpu("modelarts.p3.large.public", "Computing GPU(Vnt1) instance", "modelarts.vm.gpu.v100",
+        (1, "GP-Vnt1", "32GB")),
+    gpu("modelarts.vm.pnt1.large.eco", "Computing GPU(Pnt1) instance", "modelarts.vm.gpu.pnt1.eco",
+        (1, "GP-Pnt1", "8GB")),
+    gpu("modelarts.vm.p100.large.eco", "Computing GPU(P100) instance", "modelarts.vm.gpu.p100.eco",
+        (1, "nvidia-p100", "16GB")),
     pool("modelarts.pool.visual.xlarge", 1),
     pool("modelarts.pool.visual.2xlarge", 2),
     pool("modelarts.pool.visual.4xlarge", 4),

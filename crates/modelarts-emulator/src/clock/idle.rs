@@ -54,12 +54,6 @@ impl IdleTracker {
         }
     }
 
-    /// Counts as busy until dropped: for work on another thread that the clock has to wait for.
-    pub(crate) fn busy_guard(&self) -> BusyGuard {
-        self.0.increment();
-        BusyGuard(Arc::clone(&self.0))
-    }
-
     /// Waits until no task is busy.
     pub(crate) async fn wait_until_idle(&self) {
         loop {
@@ -71,16 +65,6 @@ impl IdleTracker {
             }
             notified.await;
         }
-    }
-}
-
-/// Counts as busy until dropped.
-#[derive(Debug)]
-pub(crate) struct BusyGuard(Arc<BusyCount>);
-
-impl Drop for BusyGuard {
-    fn drop(&mut self) {
-        self.0.decrement();
     }
 }
 

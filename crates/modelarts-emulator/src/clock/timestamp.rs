@@ -71,16 +71,13 @@ impl Timestamp {
 
     /// `Thu, 15 Jan 2026 08:30:45 GMT`, the format of HTTP.
     pub(crate) fn http(self) -> String {
-        let time = self.timestamp().to_zoned(TimeZone::UTC);
+        let time = self.timestamp();
         time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
     }
 
     /// `20260115T083045Z`, the format of the header `X-Sdk-Date`.
     pub(crate) fn compact(self) -> String {
-        self.timestamp()
-            .to_zoned(TimeZone::UTC)
-            .strftime("%Y%m%dT%H%M%SZ")
-            .to_string()
+        self.timestamp().strftime("%Y%m%dT%H%M%SZ").to_string()
     }
 
     /// Parses the format of the header `X-Sdk-Date` only.
@@ -95,11 +92,10 @@ impl Timestamp {
 
     /// Parses a time of the service's searches: digits are milliseconds, anything else RFC 3339.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        if let Some(timestamp) = Self::parse_millis(text) {
-            return Some(timestamp);
-        }
-        let timestamp: jiff::Timestamp = text.parse().ok()?;
-        Some(Self(timestamp.as_millisecond()))
+        Self::parse_millis(text).or_else(|| {
+            let timestamp: jiff::Timestamp = text.parse().ok()?;
+            Some(Self(timestamp.as_millisecond()))
+        })
     }
 
     /// Parses milliseconds written in digits, up to the year 9999.

@@ -30,7 +30,7 @@ use crate::{
         simulated::{SimulatedRunner, script::Script},
     },
     scheduler::Scheduler,
-    server::{connections, host_guard, router},
+    server::{connections, router},
     state::{EmulatorState, StateParts},
     store::JobStore,
     traffic::{
@@ -363,7 +363,7 @@ impl Builder {
     /// Sets a function to call with each request for an operation of the service and its response,
     /// before the response is sent, for tests of a client's requests. Default: none.
     pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
-        self.observer = Some(Observer::new(observe));
+        self.observer = Some(Arc::new(observe));
         self
     }
 
@@ -373,7 +373,7 @@ impl Builder {
     /// If the address is not a loopback address or is not available, or a directory cannot be
     /// created.
     pub async fn start(self) -> Result<Emulator, StartError> {
-        if !host_guard::may_listen_on(self.listen.ip()) {
+        if !self.listen.ip().is_loopback() {
             return Err(StartError::NotLoopback(self.listen));
         }
         let temporary = match (&self.data_dir, &self.obs_root) {

@@ -6,7 +6,6 @@ use std::{
 };
 
 use futures::future::Shared;
-use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
@@ -22,9 +21,8 @@ use crate::{
     state::EmulatorState,
 };
 
-/// End of the grace period for copies after the code has ended; set by the first copy that a
-/// request to stop interrupts.
-pub(super) type GraceEnd = OnceLock<Shared<Sleep>>;
+/// A time limit that starts once and is awaited at several places.
+pub(super) type SharedLimit = OnceLock<Shared<Sleep>>;
 
 /// The end of a run, before it is recorded as an event.
 #[derive(Debug)]
@@ -47,6 +45,17 @@ pub(super) enum Ending {
     NoNodes,
 }
 
+impl Ending {
+    /// The same end of the run, with the first failure of a worker.
+    pub(super) fn with_failure(self, failure: Option<TaskFailure>) -> Self {
+        match self {
+            Self::Exited(_) => Self::Exited(failure),
+            Self::Stopped(why, _) => Self::Stopped(why, failure),
+            ending => ending,
+        }
+    }
+}
+
 impl From<StopReason> for Ending {
     fn from(stop: StopReason) -> Self {
         Self::Stopped(stop, None)
@@ -61,30 +70,31 @@ pub(super) struct Driver {
     pub(crate) workers: Vec<Worker>,
     pub(crate) stop: watch::Receiver<Option<StopReason>>,
     pub(crate) slot: Option<QueueSlot>,
-    /// True once `time_limit` has been set.
-    pub(super) limit_is_set: bool,
-    /// Completes when the job has reached its maximum running duration.
-    pub(super) time_limit: Mutex<Sleep>,
-    /// For the outputs.
-    pub(super) upload_end: GraceEnd,
-    /// For the logs.
-    pub(super) export_end: GraceEnd,
+    /// The maximum running duration, from the first Running.
+    pub(super) time_limit: SharedLimit,
+    /// The grace period of copies of outputs, from the first request to stop that interrupts one.
+    pub(super) upload_end: SharedLimit,
+    /// The grace period of copies of logs.
+    pub(super) export_end: SharedLimit,
 }
 
 impl Driver {
     /// Creates the driver of a job.
     pub(super) fn new(state: &Arc<EmulatorState>, job: &Job, slot: Option<QueueSlot>) -> Self {
+        let workers = Worker::all(&job.id, &job.request).map(|worker| Worker {
+            run: job.records.len(),
+            ..worker
+        });
         Self {
             state: Arc::clone(state),
             id: job.id.clone(),
-            workers: Worker::all(&job.id, &job.request).collect(),
+            workers: workers.collect(),
             request: Arc::clone(&job.request),
             stop: job.stop_requests(),
             slot,
-            limit_is_set: false,
-            time_limit: Mutex::new(Box::pin(std::future::pending())),
-            upload_end: GraceEnd::new(),
-            export_end: GraceEnd::new(),
+            time_limit: SharedLimit::new(),
+            upload_end: SharedLimit::new(),
+            export_end: SharedLimit::new(),
         }
     }
 
@@ -124,31 +134,66 @@ impl Driver {
     /// Waits for `duration`, or until a stop is requested.
     pub(super) async fn pause(&self, duration: Duration) -> Result<(), StopReason> {
         let sleep = self.state.clock.sleep(duration);
-        let mut requests = self.stop.clone();
         tokio::select! {
             biased;
-            stop = stop_request(&mut requests) => Err(stop),
+            stop = self.stop_request() => Err(stop),
             () = sleep => Ok(()),
+        }
+    }
+
+    /// Completes with the first request to stop.
+    pub(super) fn stop_request(&self) -> impl Future<Output = StopReason> + Send + use<> {
+        self.stop_request_that(|_| true)
+    }
+
+    /// Completes with the first request to stop that `fits`, or when the job no longer exists.
+    pub(super) fn stop_request_that(
+        &self,
+        fits: fn(StopReason) -> bool,
+    ) -> impl Future<Output = StopReason> + Send + use<> {
+        let mut requests = self.stop.clone();
+        async move {
+            match requests.wait_for(|stop| stop.is_some_and(fits)).await {
+                Ok(stop) => stop.unwrap_or(StopReason::Deleted),
+                Err(_) => StopReason::Deleted,
+            }
+        }
+    }
+
+    /// Completes when the code is to be ended: by a request to stop, after the maximum running
+    /// duration, or by preemption.
+    pub(super) async fn interruption(&self) -> Ending {
+        let time_limit = async {
+            match self.time_limit.get() {
+                Some(limit) => limit.clone().await,
+                None => std::future::pending().await,
+            }
+        };
+        let preemption = async {
+            match &self.slot {
+                Some(slot) => slot.preemption().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            why = self.stop_request() => why.into(),
+            () = time_limit => {
+                StopReason::AfterHours(self.request.auto_stop_hours.unwrap_or_default()).into()
+            }
+            () = preemption => Ending::Preempted,
         }
     }
 
     /// The grace period of processes that are being ended. A reset shortens it.
     pub(super) fn grace_period(&self) -> Sleep {
         let grace = self.state.clock.sleep(self.state.timing.grace);
-        let mut requests = self.stop.clone();
+        let reset = self.stop_request_that(|stop| stop == StopReason::Reset);
         Box::pin(async move {
             tokio::select! {
-                _ = requests.wait_for(|stop| *stop == Some(StopReason::Reset)) => {}
+                _ = reset => {}
                 () = grace => {}
             }
         })
-    }
-}
-
-pub(super) async fn stop_request(requests: &mut watch::Receiver<Option<StopReason>>) -> StopReason {
-    match requests.wait_for(Option::is_some).await {
-        Ok(stop) => stop.unwrap_or(StopReason::Deleted),
-        // The job no longer exists.
-        Err(_) => StopReason::Deleted,
     }
 }

@@ -39,23 +39,14 @@ impl Driver {
             }
             Ending::Unprepared(cause) | Ending::PreCheckFailed(cause) => {
                 let cause = cause.clone();
-                (
-                    JobState::CreateFailed,
-                    Some(EventKind::CreateFailed { cause }),
-                )
+                let kind = EventKind::CreateFailed { cause };
+                (JobState::CreateFailed, Some(kind))
             }
             Ending::PrepareTimedOut => (JobState::CreateFailed, Some(EventKind::PrepareTimedOut)),
             Ending::NoNodes => (JobState::Failed, Some(EventKind::QueueFailed)),
             // A request to stop at the same moment is handled below.
             Ending::Preempted => (JobState::Failed, Some(EventKind::Preempted)),
-            Ending::Stopped(why @ StopReason::AfterHours(_), _) => {
-                let state = match self.state.quirks.auto_stopped {
-                    AutoStopPhase::Terminated => JobState::Terminated,
-                    AutoStopPhase::Failed => JobState::Failed,
-                };
-                (state, stop_event(*why))
-            }
-            Ending::Stopped(why, _) => (JobState::Terminated, stop_event(*why)),
+            Ending::Stopped(why, _) => (self.stopped_state(*why), stop_event(*why)),
         };
         if state != JobState::CreateFailed {
             self.wait_unless_hurried(timing.finishing).await;
@@ -69,11 +60,7 @@ impl Driver {
                 state = JobState::Terminated;
                 kind = job.stop_reason().and_then(stop_event);
             }
-            if let Some(record) = job.records.last_mut()
-                && record.end.is_none()
-            {
-                record.end = Some(record_end(&ending, now));
-            }
+            job.end_record(record_end(&ending, now));
             if let (JobState::Failed, Ending::Exited(failure)) = (state, &ending) {
                 job.failure.clone_from(failure);
             }
@@ -90,6 +77,14 @@ impl Driver {
         }
     }
 
+    /// The final state of a job that was stopped.
+    pub(super) fn stopped_state(&self, why: StopReason) -> JobState {
+        match (why, self.state.quirks.auto_stopped) {
+            (StopReason::AfterHours(_), AutoStopPhase::Failed) => JobState::Failed,
+            _ => JobState::Terminated,
+        }
+    }
+
     pub(super) fn note_termination(&self) {
         let job = format!("modelarts-job-{}", self.id);
         self.note(EventKind::TerminateJob { job });
@@ -99,10 +94,8 @@ impl Driver {
     /// wait.
     pub(super) async fn wait_unless_hurried(&self, duration: Duration) {
         let sleep = self.state.clock.sleep(duration);
-        let mut requests = self.stop.clone();
-        let hurry = requests.wait_for(|stop| stop.is_some_and(StopReason::is_urgent));
         tokio::select! {
-            _ = hurry => {}
+            _ = self.stop_request_that(StopReason::is_urgent) => {}
             () = sleep => {}
         }
     }
@@ -133,18 +126,15 @@ fn stop_event(why: StopReason) -> Option<EventKind> {
 
 pub(super) fn record_end(ending: &Ending, at: Timestamp) -> RecordEnd {
     let (reason, task) = match ending {
-        Ending::Exited(Some(failure)) | Ending::Stopped(_, Some(failure)) => (
-            format!("exit with {}", failure.exit_code),
-            Some(failure.task.clone()),
-        ),
+        Ending::Exited(Some(failure)) | Ending::Stopped(_, Some(failure)) => {
+            let reason = format!("exit with {}", failure.exit_code);
+            (reason, Some(failure.task.clone()))
+        }
         Ending::Exited(None) => ("job completed".to_owned(), None),
         Ending::NodeFault(task) => ("node fault".to_owned(), Some(task.clone())),
         Ending::Preempted => ("preempted".to_owned(), None),
-        Ending::Stopped(_, None)
-        | Ending::PrepareTimedOut
-        | Ending::Unprepared(_)
-        | Ending::PreCheckFailed(_)
-        | Ending::NoNodes => ("terminated".to_owned(), None),
+        // Stopped or failed before the code ran.
+        _ => ("terminated".to_owned(), None),
     };
     RecordEnd {
         at,
@@ -172,11 +162,8 @@ pub(crate) async fn remove_deleted(state: Arc<EmulatorState>, id: String) {
 /// Removes all stored data of a settled job.
 pub(crate) async fn purge(state: &EmulatorState, id: &str) {
     state.runner.remove(id.to_owned()).await;
-    let tasks: Vec<String> = state
-        .store
-        .read(id, |job| job.tasks().collect())
-        .unwrap_or_default();
-    for task in tasks {
+    let tasks = state.store.read(id, |job| job.tasks().collect::<Vec<_>>());
+    for task in tasks.unwrap_or_default() {
         state.metrics.remove(&format!("modelarts-job-{id}-{task}"));
     }
     state.store.remove(id);

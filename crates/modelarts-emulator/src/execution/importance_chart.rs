@@ -1,9 +1,9 @@
 //! Charts of the analysis of a search, one for each parameter: values on the x axis, rewards on the
 //! y axis.
 
-use std::{fs, io};
+use std::{fs, io, ops::RangeInclusive};
 
-use png::{BitDepth, ColorType, Encoder};
+use png::Encoder;
 
 use crate::{
     files::{confined_dir::ConfinedDir, obs_path::ObsPath},
@@ -47,7 +47,7 @@ fn chart_directory(request: &JobRequest) -> Option<&ObsPath> {
         })
 }
 
-/// Draws the charts of all parameters.
+/// Stores the charts of all parameters in OBS.
 pub(super) fn draw_all(
     obs: &ConfinedDir,
     request: &JobRequest,
@@ -65,55 +65,49 @@ pub(super) fn draw_all(
             _ => {}
         }
         let file = fs::File::create_new(path)?;
-        let mut encoder = Encoder::new(file, WIDTH as u32, HEIGHT as u32);
-        encoder.set_color(ColorType::Grayscale);
-        encoder.set_depth(BitDepth::Eight);
-        let mut writer = encoder.write_header().map_err(io::Error::other)?;
-        let pixels = draw(&points(trials, name));
-        writer.write_image_data(&pixels).map_err(io::Error::other)?;
-        writer.finish().map_err(io::Error::other)?;
+        // Grayscale with eight bits, the defaults of the crate.
+        let mut writer = Encoder::new(file, WIDTH as u32, HEIGHT as u32).write_header()?;
+        writer.write_image_data(&draw(&points(trials, name)))?;
+        writer.finish()?;
     }
     Ok(())
 }
 
+/// Draws both axes, and a square for each point.
 fn draw(points: &[(f64, f64)]) -> Vec<u8> {
     let mut pixels = vec![WHITE; WIDTH * HEIGHT];
-    let mut dot = |x: usize, y: usize, shade: u8| pixels[(HEIGHT - 1 - y) * WIDTH + x] = shade;
-    for x in MARGIN..WIDTH - MARGIN {
-        dot(x, MARGIN, GREY);
-    }
-    for y in MARGIN..HEIGHT - MARGIN {
-        dot(MARGIN, y, GREY);
-    }
-    let values = points.iter().map(|point| point.0);
-    let rewards = points.iter().map(|point| point.1);
-    let right = axis(values, WIDTH);
-    let up = axis(rewards, HEIGHT);
-    for (x, y) in right.iter().zip(&up) {
-        for x in x - DOT..=x + DOT {
-            for y in y - DOT..=y + DOT {
-                dot(x, y, BLACK);
-            }
+    let mut fill = |x: RangeInclusive<usize>, y: RangeInclusive<usize>, shade: u8| {
+        for y in y {
+            let row = (HEIGHT - 1 - y) * WIDTH;
+            pixels[row + x.start()..=row + x.end()].fill(shade);
         }
+    };
+    fill(MARGIN..=WIDTH - MARGIN, MARGIN..=MARGIN, GREY);
+    fill(MARGIN..=MARGIN, MARGIN..=HEIGHT - MARGIN, GREY);
+    let right = positions(points.iter().map(|point| point.0), WIDTH);
+    let up = positions(points.iter().map(|point| point.1), HEIGHT);
+    for (x, y) in right.zip(up) {
+        fill(x - DOT..=x + DOT, y - DOT..=y + DOT, BLACK);
     }
     pixels
 }
 
 /// Positions of numbers on an axis that spans their range.
-fn axis(numbers: impl Iterator<Item = f64>, length: usize) -> Vec<usize> {
-    let numbers: Vec<f64> = numbers.collect();
-    let low = numbers.iter().copied().fold(f64::MAX, f64::min);
-    let high = numbers.iter().copied().fold(f64::MIN, f64::max);
+fn positions(
+    numbers: impl Iterator<Item = f64> + Clone,
+    length: usize,
+) -> impl Iterator<Item = usize> {
+    let low = numbers.clone().fold(f64::MAX, f64::min);
+    let range = numbers.clone().fold(f64::MIN, f64::max) - low;
     let room = (length - 4 * MARGIN) as f64;
-    let place = |number: &f64| {
-        let share = if high > low {
-            (number - low) / (high - low)
+    numbers.map(move |number| {
+        let share = if range > 0.0 {
+            (number - low) / range
         } else {
             0.5
         };
         2 * MARGIN + (share * room) as usize
-    };
-    numbers.iter().map(place).collect()
+    })
 }
 
 #[cfg(test)]

@@ -1,62 +1,28 @@
 //! The life cycle of a job: from Creating through the queue and its runs to the end.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
+
+use futures::FutureExt;
 
 use crate::{
     api::error::ApiError,
     catalog::quirks::PreemptionPhase,
     execution::{
-        driver::{Driver, Ending, stop_request},
+        driver::{Driver, Ending},
         finish::record_end,
     },
     job::{
-        Job, RecordEnd,
+        Job,
         event::EventKind,
-        request::JobRequest,
         state::{JobState, RestartOn, StopReason},
     },
     scheduler::{NodeRequest, QueueSlot},
     state::EmulatorState,
 };
 
-/// The restarts that a job has left.
-#[derive(Clone, Copy, Debug)]
-struct Restarts {
-    left: u32,
-    /// Failures of the code count as well, not only node faults.
-    on_exit: bool,
-}
-
-impl Restarts {
-    /// Restarts without a condition are limited to three in a row (SOURCES D-158); on one machine
-    /// all restarts are in a row.
-    const UNCONDITIONAL: u32 = 3;
-
-    /// Restarts that the request allows, less `used` ones.
-    fn of(request: &JobRequest, on: RestartOn, used: u32) -> Self {
-        let retry = request.retry;
-        let allowed = match (retry.unconditional, retry.times) {
-            (true, 0) => Self::UNCONDITIONAL,
-            (true, times) => times.min(Self::UNCONDITIONAL),
-            (false, times) => times,
-        };
-        let on_exit = retry.unconditional || on == RestartOn::AnyFailure;
-        Self {
-            left: allowed.saturating_sub(used),
-            on_exit,
-        }
-    }
-}
-
-/// The way of a job to its nodes and to the start of its code.
-#[derive(Clone, Copy, Debug)]
-struct Round {
-    /// The job starts from Creating, so that its directories are empty. Otherwise it is in the
-    /// queue.
-    first: bool,
-    /// The job has run before: it takes precedence over others, and its wait is limited.
-    requeued: bool,
-}
+/// Restarts without a condition are limited to three in a row (SOURCES D-158); on one machine all
+/// restarts are in a row.
+const UNCONDITIONAL_RESTARTS: u32 = 3;
 
 /// The nodes that a job requests from its pool.
 pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
@@ -89,33 +55,20 @@ pub(super) fn start(state: &Arc<EmulatorState>, request: NodeRequest) {
 async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
     // An earlier process may have left the job in the queue, before its first run or after it.
     let look = |job: &Job| {
-        let mut driver = Driver::new(&state, job, Some(slot));
-        driver.set_run(job.records.len());
-        let restarts = Restarts::of(&job.request, state.restart_on, job.restarts);
-        let round = Round {
-            first: job.state == JobState::Creating,
-            requeued: job.started.is_some(),
-        };
-        (driver, restarts, round)
+        let (first, requeued) = (job.state == JobState::Creating, job.started.is_some());
+        (Driver::new(&state, job, Some(slot)), first, requeued)
     };
-    let Some((mut driver, mut restarts, mut round)) = state.store.read(&id, look) else {
+    let Some((mut driver, mut first, mut requeued)) = state.store.read(&id, look) else {
         return;
     };
     let ending = loop {
-        let ending = match driver.run_round(round).await {
-            Ok(ending) => ending,
-            Err(stop) => stop.into(),
-        };
-        round = Round {
-            first: false,
-            requeued: true,
-        };
-        if !driver.requeue(&ending, &mut restarts).await {
+        let (Ok(ending) | Err(ending)) = driver.run_round(first, requeued).await;
+        if !driver.requeue(&ending).await {
             break ending;
         }
+        (first, requeued) = (false, true);
     };
-    driver.finish(ending).await;
-    state.store.update(&id, |job| job.settled = true);
+    driver.settle(ending).await;
 }
 
 /// Holds a seeded job in its state until a request stops or deletes it.
@@ -124,44 +77,45 @@ pub(crate) async fn hold(state: Arc<EmulatorState>, id: String) {
     let Some(mut driver) = state.store.read(&id, look) else {
         return;
     };
-    let why = stop_request(&mut driver.stop.clone()).await;
-    driver.finish(Ending::Stopped(why, None)).await;
-    state.store.update(&id, |job| job.settled = true);
+    let why = driver.stop_request().await;
+    driver.settle(why.into()).await;
 }
 
 impl Driver {
-    /// Runs a job from Creating, or from the queue, to the end of the code. An error is a request
-    /// to stop that came before the start of the code.
-    async fn run_round(&mut self, round: Round) -> Result<Ending, StopReason> {
+    /// Ends the job and marks it as settled.
+    async fn settle(&mut self, ending: Ending) {
+        self.finish(ending).await;
+        self.state.store.update(&self.id, |job| job.settled = true);
+    }
+
+    /// Runs a job to the end of the code. An error is an end before the start of the code.
+    ///
+    /// The `first` round starts from Creating, and its directories are empty; others start in the
+    /// queue. A `requeued` job takes precedence over others, and its wait for nodes is limited.
+    async fn run_round(&mut self, first: bool, requeued: bool) -> Result<Ending, Ending> {
         let timing = self.state.timing.clone();
-        if round.first {
+        if first {
             self.pause(timing.creating).await?;
             let runner = &self.state.runner;
             if !self.workers.iter().all(|worker| runner.is_prepared(worker)) {
-                return Ok(Ending::PrepareTimedOut);
+                return Err(Ending::PrepareTimedOut);
             }
             self.advance(JobState::Queuing, EventKind::Queuing)?;
         }
         self.pause(timing.queuing).await?;
-        if !self.wait_for_nodes(round.requeued).await? {
-            return Ok(Ending::NoNodes);
-        }
-        if let Err(ending) = self.prepare(round.first).await {
-            return Ok(ending);
-        }
+        self.wait_for_nodes(requeued).await?;
+        self.prepare(first).await?;
         self.pause(timing.starting).await?;
         self.advance(JobState::Running, EventKind::Running)?;
-        if !self.limit_is_set
-            && let Some(limit) = self.request.auto_stop()
-        {
-            self.limit_is_set = true;
-            // The limit counts from the first Running, also on a clock that is moved in steps.
-            let ran = if round.requeued {
-                self.time_since_start()
-            } else {
-                Duration::ZERO
-            };
-            *self.time_limit.lock() = self.state.clock.sleep(limit.saturating_sub(ran));
+        if let Some(limit) = self.request.auto_stop() {
+            self.time_limit.get_or_init(|| {
+                // A job that an earlier process started has used up a part of the limit.
+                let started = self.state.store.read(&self.id, |job| job.started).flatten();
+                let ran = started.filter(|_| requeued);
+                let ran = ran.map(|started| self.now().since(started));
+                let rest = limit.saturating_sub(ran.unwrap_or_default());
+                self.state.clock.sleep(rest).shared()
+            });
         }
         self.pause(timing.first_step).await?;
         Ok(match &self.request.tuning {
@@ -170,41 +124,26 @@ impl Driver {
         })
     }
 
-    /// Sets the number of earlier starts of the code.
-    fn set_run(&mut self, run: usize) {
-        for worker in &mut self.workers {
-            worker.run = run;
-        }
-    }
-
-    /// Time since the job first ran.
-    fn time_since_start(&self) -> Duration {
-        let started = self.state.store.read(&self.id, |job| job.started).flatten();
-        started.map_or(Duration::ZERO, |started| self.now().since(started))
-    }
-
-    /// Waits for the nodes. Returns `false` if a job that runs again has waited too long, or its
-    /// pool no longer exists.
-    async fn wait_for_nodes(&mut self, requeued: bool) -> Result<bool, StopReason> {
+    /// Waits for the nodes. A job that runs again may wait too long, and its pool may no longer
+    /// exist.
+    async fn wait_for_nodes(&mut self, requeued: bool) -> Result<(), Ending> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
         if !self.state.scheduler.has_pool(pool) {
             tracing::warn!(job = self.id, pool, "its pool no longer exists");
-            return Ok(false);
+            return Err(Ending::NoNodes);
         }
-        if self.slot.is_none() {
-            let request = self
-                .state
-                .store
-                .read(&self.id, |job| node_request(job, requeued));
-            let request = request.ok_or(StopReason::Deleted)?;
-            self.slot = Some(self.state.scheduler.enqueue(request));
-        }
-        let mut requests = self.stop.clone();
-        let Some(slot) = &mut self.slot else {
-            return Ok(true);
+        let stop = self.stop_request();
+        let slot = match &mut self.slot {
+            Some(slot) => slot,
+            none => {
+                let look = |job: &Job| node_request(job, requeued);
+                let request = self.state.store.read(&self.id, look);
+                let request = request.ok_or(StopReason::Deleted)?;
+                none.insert(self.state.scheduler.enqueue(request))
+            }
         };
         if slot.has_nodes() {
-            return Ok(true);
+            return Ok(());
         }
         let limit = if requeued {
             self.state.clock.sleep(self.state.timing.requeue)
@@ -213,25 +152,34 @@ impl Driver {
         };
         tokio::select! {
             biased;
-            stop = stop_request(&mut requests) => Err(stop),
-            () = slot.wait_for_nodes() => Ok(true),
-            () = limit => Ok(false),
+            stop = stop => Err(stop.into()),
+            () = slot.wait_for_nodes() => Ok(()),
+            () = limit => Err(Ending::NoNodes),
         }
     }
 
     /// Puts the job back into the queue. Returns `false` if it may not run again.
-    async fn requeue(&mut self, ending: &Ending, restarts: &mut Restarts) -> bool {
+    async fn requeue(&mut self, ending: &Ending) -> bool {
+        let retry = self.request.retry;
+        let allowed = match (retry.unconditional, retry.times) {
+            (true, 0) => UNCONDITIONAL_RESTARTS,
+            (true, times) => times.min(UNCONDITIONAL_RESTARTS),
+            (false, times) => times,
+        };
+        let used = self.state.store.read(&self.id, |job| job.restarts);
+        let may_restart = used.is_some_and(|used| used < allowed);
+        let after_exit = retry.unconditional || self.state.restart_on == RestartOn::AnyFailure;
         let preempted = match ending {
-            Ending::Exited(Some(_)) if restarts.left > 0 && restarts.on_exit => false,
-            Ending::NodeFault(_) | Ending::PreCheckFailed(_) if restarts.left > 0 => false,
+            Ending::Exited(Some(_)) if may_restart && after_exit => false,
+            Ending::NodeFault(_) | Ending::PreCheckFailed(_) if may_restart => false,
             Ending::Preempted if self.state.quirks.preempted == PreemptionPhase::Pending => true,
             _ => return false,
         };
         // A job that did not run has no outputs.
         if !matches!(ending, Ending::PreCheckFailed(_)) {
             if !preempted {
-                self.wait_unless_hurried(self.state.timing.before_upload)
-                    .await;
+                let delay = self.state.timing.before_upload;
+                self.wait_unless_hurried(delay).await;
             }
             if !self.upload().await {
                 return false;
@@ -243,17 +191,12 @@ impl Driver {
             if job.stop_reason().is_some() || !queued {
                 return None;
             }
-            if let Some(record) = job.records.last_mut()
-                && record.end.is_none()
-            {
-                record.end = Some(RecordEnd {
-                    recover: Some(match ending {
-                        Ending::NodeFault(_) => "job_reschedule_with_taint".to_owned(),
-                        _ => "job_reschedule".to_owned(),
-                    }),
-                    ..record_end(ending, now)
-                });
-            }
+            let mut end = record_end(ending, now);
+            end.recover = Some(match ending {
+                Ending::NodeFault(_) => "job_reschedule_with_taint".to_owned(),
+                _ => "job_reschedule".to_owned(),
+            });
+            job.end_record(end);
             job.note(
                 if preempted {
                     EventKind::Preempted
@@ -267,12 +210,11 @@ impl Driver {
             job.restarts += u32::from(!preempted);
             Some(job.records.len())
         });
-        let Some(runs) = requeued.flatten() else {
+        let Some(run) = requeued.flatten() else {
             return false;
         };
-        self.set_run(runs);
-        if !preempted {
-            restarts.left -= 1;
+        for worker in &mut self.workers {
+            worker.run = run;
         }
         // Other jobs may take the nodes in the meantime.
         self.slot = None;

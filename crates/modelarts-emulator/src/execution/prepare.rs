@@ -1,13 +1,14 @@
 //! Preparation of a job on its nodes: containers, pre-check, code, inputs, packages.
 
-use std::sync::Arc;
+use std::io;
 
 use futures::FutureExt;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     execution::{
+        copies::PrepareLimit,
         driver::{Driver, Ending},
-        interruption::PrepareLimit,
     },
     job::{event::EventKind, worker::Worker},
 };
@@ -63,67 +64,62 @@ impl Driver {
 
     /// Downloads code, inputs and packages to one worker.
     async fn download_all(&self, worker: &Worker, limit: &PrepareLimit) -> Result<(), Ending> {
-        let runner = Arc::clone(&self.state.runner);
-        let task = worker.task();
+        let runner = &self.state.runner;
+        let task = || worker.task();
         if worker.request.code_dir.is_some() {
-            self.note(EventKind::CodeDownloading { task: task.clone() });
-            let begin = self.now();
-            tokio::select! {
-                biased;
-                ending = self.wait_for_interruption(limit) => return Err(ending),
-                () = self.state.clock.sleep(runner.download_time(worker)) => {}
-            }
-            let copy = self.copy_in_time(limit, |interrupt| {
-                runner.download_code(worker.clone(), interrupt)
-            });
-            let result = copy.await?;
-            let seconds = self.now().seconds_since(begin);
-            let task = task.clone();
-            match result {
-                Ok(()) => self.note(EventKind::CodeDownloaded { task, seconds }),
-                Err(error) => {
-                    let cause = error.to_string();
-                    self.note(EventKind::CodeDownloadFailed {
-                        task,
-                        seconds,
-                        cause,
-                    });
-                    return Err(Ending::Unprepared(format!(
-                        "the training code cannot be downloaded: {error}"
-                    )));
+            let download = |interrupt: CancellationToken| async move {
+                tokio::select! {
+                    // The download below ends at once.
+                    () = interrupt.cancelled() => {}
+                    () = self.state.clock.sleep(runner.download_time(worker)) => {}
                 }
-            }
+                runner.download_code(worker.clone(), interrupt).await
+            };
+            let start = EventKind::CodeDownloading { task: task() };
+            let end = |seconds, result: Result<(), String>| match result {
+                Ok(()) => EventKind::CodeDownloaded {
+                    task: task(),
+                    seconds,
+                },
+                Err(cause) => EventKind::CodeDownloadFailed {
+                    task: task(),
+                    seconds,
+                    cause,
+                },
+            };
+            self.copy_with_events(limit, download, start, end)
+                .await?
+                .map_err(|error| {
+                    Ending::Unprepared(format!("the training code cannot be downloaded: {error}"))
+                })?;
         }
         for (index, input) in worker.request.inputs.iter().enumerate() {
-            self.check_not_stopped()?;
-            self.note(EventKind::InputDownloading { task: task.clone() });
-            let begin = self.now();
-            let copy = self.copy_in_time(limit, |interrupt| {
-                runner.download_input(worker.clone(), index, interrupt)
-            });
-            let result = copy.await?;
-            let seconds = self.now().seconds_since(begin);
-            let (task, parameter) = (task.clone(), input.name.clone());
-            match result {
-                Ok(()) => self.note(EventKind::InputDownloaded {
-                    task,
-                    seconds,
-                    parameter,
-                }),
-                Err(error) => {
-                    let cause = error.to_string();
-                    self.note(EventKind::InputDownloadFailed {
+            let (name, place) = (&input.name, &input.source);
+            let download = |interrupt| runner.download_input(worker.clone(), index, interrupt);
+            let start = EventKind::InputDownloading { task: task() };
+            let end = |seconds, result: Result<(), String>| {
+                let (task, parameter) = (task(), name.clone());
+                match result {
+                    Ok(()) => EventKind::InputDownloaded {
+                        task,
+                        seconds,
+                        parameter,
+                    },
+                    Err(cause) => EventKind::InputDownloadFailed {
                         task,
                         seconds,
                         parameter,
                         cause,
-                    });
-                    let (name, place) = (&input.name, &input.source);
-                    return Err(Ending::Unprepared(format!(
-                        "the training input {name} cannot be downloaded from {place}: {error}"
-                    )));
+                    },
                 }
-            }
+            };
+            self.copy_with_events(limit, download, start, end)
+                .await?
+                .map_err(|error| {
+                    Ending::Unprepared(format!(
+                        "the training input {name} cannot be downloaded from {place}: {error}"
+                    ))
+                })?;
         }
         for (index, output) in worker.request.outputs.iter().enumerate() {
             if !output.prefetch {
@@ -131,52 +127,58 @@ impl Driver {
             }
             self.check_not_stopped()?;
             // The catalogue has no event for this copy (SOURCES F1).
-            let copy = self.copy_in_time(limit, |interrupt| {
-                runner.prefetch_output(worker.clone(), index, interrupt)
-            });
-            if let Err(error) = copy.await? {
+            let download = |interrupt| runner.prefetch_output(worker.clone(), index, interrupt);
+            self.copy_in_time(limit, download).await?.map_err(|error| {
                 let (name, place) = (&output.name, &output.source);
-                return Err(Ending::Unprepared(format!(
+                Ending::Unprepared(format!(
                     "the training output {name} cannot be downloaded from {place}: {error}"
-                )));
-            }
+                ))
+            })?;
         }
-        self.install(worker, limit).await?;
+        for files in runner.requirements(worker) {
+            let install = |interrupt| runner.install(worker.clone(), files.clone(), interrupt);
+            let start = EventKind::DependenciesInstalling {
+                task: task(),
+                files: files.clone(),
+            };
+            let end = |seconds, result: Result<(), String>| {
+                let (task, files) = (task(), files.clone());
+                match result {
+                    Ok(()) => EventKind::DependenciesInstalled {
+                        task,
+                        seconds,
+                        files,
+                    },
+                    Err(cause) => EventKind::DependenciesFailed {
+                        task,
+                        seconds,
+                        files,
+                        cause,
+                    },
+                }
+            };
+            // After a failure the code runs without the packages, and fails at its imports.
+            let _ = self.copy_with_events(limit, install, start, end).await?;
+        }
         self.check_not_stopped()?;
         Ok(())
     }
 
-    /// Installs packages. If that fails, the code runs without them and fails at its imports.
-    async fn install(&self, worker: &Worker, limit: &PrepareLimit) -> Result<(), Ending> {
-        for file in self.state.runner.requirements(worker) {
-            self.check_not_stopped()?;
-            let task = worker.task();
-            let files = file.clone();
-            self.note(EventKind::DependenciesInstalling {
-                task: task.clone(),
-                files: files.clone(),
-            });
-            let begin = self.now();
-            let runner = &self.state.runner;
-            let installation = self.copy_in_time(limit, |interrupt| {
-                runner.install(worker.clone(), file, interrupt)
-            });
-            let result = installation.await?;
-            let seconds = self.now().seconds_since(begin);
-            self.note(match result {
-                Ok(()) => EventKind::DependenciesInstalled {
-                    task,
-                    seconds,
-                    files,
-                },
-                Err(error) => EventKind::DependenciesFailed {
-                    task,
-                    seconds,
-                    files,
-                    cause: error.to_string(),
-                },
-            });
-        }
-        Ok(())
+    /// Performs one step, with an event at its start and one at its end, which has the seconds and
+    /// the result.
+    async fn copy_with_events<F: Future<Output = io::Result<()>>>(
+        &self,
+        limit: &PrepareLimit,
+        copy: impl FnOnce(CancellationToken) -> F,
+        start: EventKind,
+        end: impl FnOnce(f64, Result<(), String>) -> EventKind,
+    ) -> Result<Result<(), String>, Ending> {
+        self.check_not_stopped()?;
+        self.note(start);
+        let begin = self.now();
+        let result = self.copy_in_time(limit, copy).await?;
+        let result = result.map_err(|error| error.to_string());
+        self.note(end(self.now().seconds_since(begin), result.clone()));
+        Ok(result)
     }
 }

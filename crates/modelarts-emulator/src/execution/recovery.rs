@@ -18,14 +18,12 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
             match job.state {
                 // A fault of the machine and not of the code: the job is scheduled again.
                 JobState::Running if !job.standing => {
-                    if let Some(record) = job.records.last_mut() {
-                        record.end.get_or_insert(RecordEnd {
-                            at: now.whole_second(),
-                            reason: "node fault".to_owned(),
-                            task: None,
-                            recover: Some("job_reschedule_with_taint".to_owned()),
-                        });
-                    }
+                    job.end_record(RecordEnd {
+                        at: now.whole_second(),
+                        reason: "node fault".to_owned(),
+                        task: None,
+                        recover: Some("job_reschedule_with_taint".to_owned()),
+                    });
                     job.advance(JobState::Queuing, now);
                     job.note(EventKind::Restarted, now);
                     job.note(EventKind::Queuing, now);

@@ -3,12 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::FusedFuture, stream::FuturesUnordered};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    catalog::quirks::AutoStopPhase,
-    clock::{system::Sleep, timestamp::Timestamp},
-    execution::driver::{Driver, Ending, stop_request},
+    catalog::flavors,
+    clock::timestamp::Timestamp,
+    execution::driver::{Driver, Ending},
     job::{
         RecordEnd, RunningRecord, TaskFailure,
         event::EventKind,
@@ -24,19 +25,8 @@ const LOG_PERIOD: Duration = Duration::from_secs(5);
 /// Maximum number of consecutive restarts in place of a job that hangs.
 const HANG_RESTARTS: u32 = 3;
 
-/// The end of a run of the workers.
-enum RunExit {
-    /// All workers have ended, or one has failed.
-    Ended,
-    Stopped(StopReason),
-    Preempted,
-    Hung,
-    /// The node of this task died.
-    NodeFault(String),
-}
-
 /// State of the supervision of a run.
-pub(super) struct RunProgress {
+struct RunProgress {
     /// Time of the last upload of each output of each worker.
     outputs_copied: Vec<Vec<Timestamp>>,
     /// Time of the last export of the logs.
@@ -65,13 +55,10 @@ impl Driver {
                 self.note(EventKind::TaskStarted { task: task.clone() });
                 runs.push((task, self.state.runner.start(worker).await));
             }
-            let (exit, failure) = self.supervise(&mut runs, hangs).await;
-            match exit {
-                RunExit::Ended => return Ending::Exited(failure),
-                RunExit::Stopped(why) => return Ending::Stopped(why, failure),
-                RunExit::Preempted => return Ending::Preempted,
-                RunExit::NodeFault(task) => return Ending::NodeFault(task),
-                RunExit::Hung => {
+            let (ending, failure) = self.supervise(runs, hangs).await;
+            match ending {
+                Some(ending) => return ending.with_failure(failure),
+                None => {
                     hangs += 1;
                     self.note_restart_in_place(failure);
                 }
@@ -83,14 +70,12 @@ impl Driver {
     fn note_restart_in_place(&self, failure: Option<TaskFailure>) {
         let now = self.now();
         self.state.store.update(&self.id, |job| {
-            if let Some(record) = job.records.last_mut() {
-                record.end = Some(RecordEnd {
-                    at: now.whole_second(),
-                    reason: "job hanged".to_owned(),
-                    task: failure.map(|failure| failure.task),
-                    recover: Some("proc_restart".to_owned()),
-                });
-            }
+            job.end_record(RecordEnd {
+                at: now.whole_second(),
+                reason: "job hanged".to_owned(),
+                task: failure.map(|failure| failure.task),
+                recover: Some("proc_restart".to_owned()),
+            });
             job.records.push(RunningRecord {
                 start: now.whole_second(),
                 restarted: true,
@@ -101,99 +86,85 @@ impl Driver {
     }
 
     /// Waits for the workers. The first failure ends the others, as does any other end of the wait.
+    /// The ending is `None` if the job hangs and is to be restarted.
     async fn supervise(
         &self,
-        runs: &mut [(String, Box<dyn Run>)],
+        runs: Vec<(String, Box<dyn Run>)>,
         hangs: u32,
-    ) -> (RunExit, Option<TaskFailure>) {
-        let mut ended = vec![false; runs.len()];
-        let mut failure: Option<TaskFailure> = None;
+    ) -> (Option<Ending>, Option<TaskFailure>) {
+        let (end_workers, ended) = watch::channel(false);
+        let workers = runs.into_iter();
+        let workers = workers.map(|(task, run)| self.run_worker(task, run, ended.clone()));
+        let mut workers: FuturesUnordered<_> = workers.collect();
         let interrupt = self.state.copy_cancellation.child_token();
-        let mut progress = self.initial_progress();
-        let monitor = self.monitor(&mut progress, hangs < HANG_RESTARTS, &interrupt);
-        let monitor = monitor.fuse();
+        let monitor = self.monitor(hangs < HANG_RESTARTS, &interrupt).fuse();
         tokio::pin!(monitor);
-        let exit = {
-            let mut waiting: FuturesUnordered<_> = runs
-                .iter_mut()
-                .enumerate()
-                .map(|(index, (task, run))| async move { (index, task.clone(), run.wait().await) })
-                .collect();
-            let mut requests = self.stop.clone();
-            let preempted = self.slot.as_ref().map(|slot| slot.preemption());
-            let preempted = async {
-                match preempted {
-                    Some(preempted) => preempted.await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::pin!(preempted);
-            let time_limit =
-                std::future::poll_fn(|context| self.time_limit.lock().as_mut().poll(context));
-            tokio::pin!(time_limit);
-            loop {
-                tokio::select! {
-                    // An exit takes precedence over requests to stop.
-                    biased;
-                    exited = waiting.next() => {
-                        let Some((index, task, exit)) = exited else { break RunExit::Ended };
-                        ended[index] = true;
-                        let exit_code = match exit {
-                            Exit::Code(exit_code) => exit_code,
-                            // No worker is left to report an exit code.
-                            Exit::NodeFault => break RunExit::NodeFault(task),
-                        };
-                        self.note(EventKind::TaskFinished { task: task.clone(), exit_code });
-                        if exit_code != 0 {
-                            failure = Some(TaskFailure { task, exit_code });
-                            break RunExit::Ended;
-                        }
+        let interruption = self.interruption();
+        tokio::pin!(interruption);
+        // With `None` inside if the job hangs.
+        let mut ending: Option<Option<Ending>> = None;
+        let mut failure = None;
+        loop {
+            tokio::select! {
+                // An exit takes precedence over requests to stop.
+                biased;
+                exited = workers.next() => match exited {
+                    None => break,
+                    Some((task, Exit::NodeFault)) => {
+                        ending.get_or_insert(Some(Ending::NodeFault(task)));
                     }
-                    why = stop_request(&mut requests) => break RunExit::Stopped(why),
-                    () = &mut time_limit => {
-                        let hours = self.request.auto_stop_hours.unwrap_or_default();
-                        break RunExit::Stopped(StopReason::AfterHours(hours));
+                    Some((_, Exit::Code(0))) if ending.is_none() => {}
+                    Some((task, Exit::Code(exit_code))) => {
+                        failure.get_or_insert(TaskFailure { task, exit_code });
+                        ending.get_or_insert(Some(Ending::Exited(None)));
                     }
-                    () = &mut preempted => break RunExit::Preempted,
-                    true = &mut monitor => break RunExit::Hung,
+                },
+                end = &mut interruption, if ending.is_none() => ending = Some(Some(end)),
+                true = &mut monitor, if ending.is_none() => ending = Some(None),
+            }
+            if ending.is_some() && !end_workers.send_replace(true) {
+                interrupt.cancel();
+                if let Some(Some(Ending::Stopped(why, _))) = ending {
+                    self.begin_stop(why);
                 }
             }
-        };
+        }
         interrupt.cancel();
-        if let RunExit::Stopped(why) = exit {
-            self.begin_stop(why);
-        }
-        let rest = runs
-            .iter_mut()
-            .enumerate()
-            .filter(|(index, _)| !ended[*index])
-            .map(|(_, (task, run))| {
-                let grace = self.grace_period();
-                async move { (task.clone(), run.terminate(grace).await) }
-            });
-        let mut rest: FuturesUnordered<_> = rest.collect();
-        while let Some((task, exit_code)) = rest.next().await {
-            self.note(EventKind::TaskFinished {
-                task: task.clone(),
-                exit_code,
-            });
-            failure.get_or_insert(TaskFailure { task, exit_code });
-        }
         // A copy that still runs could overwrite files of the last copy with older ones.
         if !monitor.is_terminated() {
             monitor.await;
         }
-        (exit, failure)
+        (ending.unwrap_or(Some(Ending::Exited(None))), failure)
+    }
+
+    /// Waits for the end of a worker, or terminates it when all are to end.
+    async fn run_worker(
+        &self,
+        task: String,
+        mut run: Box<dyn Run>,
+        mut ended: watch::Receiver<bool>,
+    ) -> (String, Exit) {
+        let all_end = async { drop(ended.wait_for(|ended| *ended).await) };
+        let exit = tokio::select! {
+            biased;
+            exit = run.wait() => exit,
+            () = all_end => Exit::Code(run.terminate(self.grace_period()).await),
+        };
+        // With its node, a worker loses its exit code.
+        if let Exit::Code(exit_code) = exit {
+            let task = task.clone();
+            self.note(EventKind::TaskFinished { task, exit_code });
+        }
+        (task, exit)
     }
 
     /// Records that the code is being ended early.
     pub(super) fn begin_stop(&self, why: StopReason) {
         // For auto stop, the state has not been changed yet.
         let now = self.now();
-        let fails = matches!(why, StopReason::AfterHours(_))
-            && self.state.quirks.auto_stopped == AutoStopPhase::Failed;
+        let terminates = self.stopped_state(why) == JobState::Terminated;
         self.state.store.update(&self.id, |job| {
-            if !fails {
+            if terminates {
                 job.advance(JobState::Terminating, now);
             }
             job.ask_to_stop(why);
@@ -201,10 +172,12 @@ impl Driver {
         self.note_termination();
     }
 
-    pub(super) fn initial_progress(&self) -> RunProgress {
-        let now = self.now();
+    /// Performs periodic work until it is interrupted. Returns `true` only if the job hangs and is
+    /// to be restarted, provided that it `may_restart`.
+    pub(super) async fn monitor(&self, may_restart: bool, interrupt: &CancellationToken) -> bool {
+        let mut now = self.now();
         let workers = self.workers.iter();
-        RunProgress {
+        let mut progress = RunProgress {
             outputs_copied: workers
                 .map(|worker| vec![now; worker.request.outputs.len()])
                 .collect(),
@@ -213,53 +186,31 @@ impl Driver {
             activity_since: now,
             hang_reported: false,
             last_usage: vec![None; self.workers.len()],
-        }
-    }
-
-    /// Performs periodic work until it is interrupted. Returns `true` only if the job hangs and is
-    /// to be restarted, provided that it `may_restart`.
-    async fn monitor(
-        &self,
-        progress: &mut RunProgress,
-        may_restart: bool,
-        interrupt: &CancellationToken,
-    ) -> bool {
+        };
         loop {
-            let now = self.now();
-            self.copy_due(progress, now, interrupt).await;
+            self.upload_due_outputs(&mut progress, now, interrupt).await;
+            if now.since(progress.logs_copied) >= LOG_PERIOD {
+                progress.logs_copied = now;
+                self.export_logs(interrupt).await;
+            }
             if interrupt.is_cancelled() {
                 return false;
             }
-            self.record_usage(progress, now).await;
-            if self.is_hanging(progress, now).await && may_restart {
-                return true;
+            // A search has no metrics, and no detection of hangs.
+            if self.request.tuning.is_none() {
+                self.record_usage(&mut progress, now).await;
+                if self.is_hanging(&mut progress, now).await && may_restart {
+                    return true;
+                }
             }
+            let next_check = match self.workers.first() {
+                Some(worker) => self.state.runner.next_poll(worker),
+                None => Box::pin(std::future::pending()),
+            };
             tokio::select! {
                 () = interrupt.cancelled() => return false,
-                () = self.next_check() => {}
+                () = next_check => now = self.now(),
             }
-        }
-    }
-
-    /// Completes at the next check of the workers.
-    pub(super) fn next_check(&self) -> Sleep {
-        match self.workers.first() {
-            Some(worker) => self.state.runner.next_poll(worker),
-            None => Box::pin(std::future::pending()),
-        }
-    }
-
-    /// Copies the outputs and logs that are due.
-    pub(super) async fn copy_due(
-        &self,
-        progress: &mut RunProgress,
-        now: Timestamp,
-        interrupt: &CancellationToken,
-    ) {
-        self.upload_due_outputs(progress, now, interrupt).await;
-        if now.since(progress.logs_copied) >= LOG_PERIOD {
-            progress.logs_copied = now;
-            self.export_logs(interrupt).await;
         }
     }
 
@@ -307,8 +258,7 @@ impl Driver {
     /// time. The emulator has no cards, so that logs and processor time count as activity.
     async fn is_hanging(&self, progress: &mut RunProgress, now: Timestamp) -> bool {
         let requests = self.workers.iter().map(|worker| &worker.request);
-        let with_cards =
-            requests.filter(|request| crate::catalog::flavors::gpus(request.flavor()) > 0);
+        let with_cards = requests.filter(|request| flavors::gpus(request.flavor()) > 0);
         let Some(limit) = with_cards.map(|request| request.hang_time()).max() else {
             return false;
         };
@@ -324,15 +274,12 @@ impl Driver {
             let used = usage.map_or(0, |usage| usage.cpu_millis);
             activity.push((log, used));
         }
+        let budget = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) / 20;
+        let mut changes = progress.activity.iter().zip(&activity);
         let still = progress.activity.len() == activity.len()
-            && progress
-                .activity
-                .iter()
-                .zip(&activity)
-                .all(|(before, after)| {
-                    let budget = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) / 20;
-                    before.0 == after.0 && after.1.saturating_sub(before.1) < budget
-                });
+            && changes.all(|(before, after)| {
+                before.0 == after.0 && after.1.saturating_sub(before.1) < budget
+            });
         progress.activity = activity;
         progress.activity_since = now;
         if !still {

@@ -156,10 +156,10 @@ impl Seeds {
     fn check(&self, state: &EmulatorState) -> Result<(), SeedError> {
         let now = Timestamp::now(state.clock.as_ref());
         for (at, seed) in self.jobs.iter().enumerate() {
+            let error = |sentence: String| seed_error(at, &sentence);
             let count = seed.count.unwrap_or(1);
             if !(1..=MAX_COUNT).contains(&count) {
-                let sentence = format!(".count must be between 1 and {MAX_COUNT}");
-                return Err(seed_error(at, &sentence));
+                return Err(error(format!(".count must be between 1 and {MAX_COUNT}")));
             }
             let marked = seed.name.as_ref().is_some_and(|name| name.contains("{n}"));
             if count > 1 && (seed.id.is_some() || !marked) {
@@ -167,8 +167,7 @@ impl Seeds {
                 return Err(seed_error(at, sentence));
             }
             for n in [0, count - 1] {
-                let built = seed.build_job(state, n, now);
-                built.map_err(|sentence| seed_error(at, &sentence))?;
+                seed.build_job(state, n, now).map_err(error)?;
             }
         }
         Ok(())
@@ -285,11 +284,8 @@ impl Seed {
         let Some(name) = &self.user else {
             return Ok(state.accounts.user(0));
         };
-        let found = state
-            .accounts
-            .users()
-            .iter()
-            .find(|user| user.name == *name);
+        let mut users = state.accounts.users().iter();
+        let found = users.find(|user| user.name == *name);
         found.ok_or_else(|| format!(".user: there is no user {name}"))
     }
 
@@ -323,28 +319,21 @@ impl Seed {
     }
 
     fn times(&self, phase: &str, n: u32, now: Timestamp) -> Result<SeedTimes, String> {
-        let may_start = [
-            "Running",
-            "Terminating",
-            "Completed",
-            "Failed",
-            "Terminated",
-        ];
-        let must_start = ["Running", "Completed", "Failed"];
-        let may_end = ["Completed", "Failed", "Terminated", "Abnormal"];
-        if self.started.is_some() && !may_start.contains(&phase) {
-            return Err(format!(".started: a job that is {phase} has not run"));
+        let must_start = matches!(phase, "Running" | "Completed" | "Failed");
+        let may_start = must_start || matches!(phase, "Terminating" | "Terminated");
+        let may_end = matches!(phase, "Completed" | "Failed" | "Terminated" | "Abnormal");
+        let fails = self.exit_code.is_some() || self.task.is_some();
+        for (member, given, fits, past) in [
+            ("started", self.started.is_some(), may_start, "run"),
+            ("ended", self.ended.is_some(), may_end, "ended"),
+            ("exit_code", fails, phase == "Failed", "failed"),
+        ] {
+            if given && !fits {
+                return Err(format!(".{member}: a job that is {phase} has not {past}"));
+            }
         }
-        if self.ended.is_some() && !may_end.contains(&phase) {
-            return Err(format!(".ended: a job that is {phase} has not ended"));
-        }
-        if (self.exit_code.is_some() || self.task.is_some()) && phase != "Failed" {
-            return Err(format!(".exit_code: a job that is {phase} has not failed"));
-        }
-        if self
-            .exit_code
-            .is_some_and(|code| !(1..=255).contains(&code))
-        {
+        let exit_code = self.exit_code.unwrap_or(1);
+        if !(1..=255).contains(&exit_code) {
             return Err(".exit_code must be between 1 and 255".to_owned());
         }
         // Later jobs of one seed are created later, and must not lie in the future.
@@ -353,10 +342,8 @@ impl Seed {
         let before = i64::from(self.count.unwrap_or(1) - 1 - n) * 1000;
         let created =
             shift(self.created).unwrap_or_else(|| Timestamp::from_millis(now.millis() - before));
-        let started =
-            shift(self.started).or_else(|| must_start.contains(&phase).then_some(created));
-        let ended = shift(self.ended)
-            .or_else(|| may_end.contains(&phase).then(|| started.unwrap_or(created)));
+        let started = shift(self.started).or(must_start.then_some(created));
+        let ended = shift(self.ended).or(may_end.then_some(started.unwrap_or(created)));
         for (name, time, least) in [
             ("created", Some(created), None),
             ("started", started, Some(created)),
@@ -393,13 +380,14 @@ impl Seed {
         }
         for (task, series) in &self.metrics {
             for (name, values) in series {
-                if !SERIES.contains(&name.as_str()) {
-                    let known = SERIES.join(", ");
-                    return Err(format!(".metrics.{task}.{name} must be one of {known}"));
-                }
-                if !values.iter().all(|value| (-1.0..=100.0).contains(value)) {
-                    return Err(format!(".metrics.{task}.{name} must be percent, or -1"));
-                }
+                let rule = if !SERIES.contains(&name.as_str()) {
+                    format!("be one of {}", SERIES.join(", "))
+                } else if !values.iter().all(|value| (-1.0..=100.0).contains(value)) {
+                    "be percent, or -1".to_owned()
+                } else {
+                    continue;
+                };
+                return Err(format!(".metrics.{task}.{name} must {rule}"));
             }
         }
         Ok(())
@@ -416,58 +404,50 @@ impl Seed {
             _ => 0,
         };
         let mut reached = true;
+        let mut step = |job: &mut Job, state, kind, at| {
+            reached &= job.advance(state, at);
+            job.note(kind, at);
+        };
         if phase == "Abnormal" {
-            reached = job.advance(JobState::CreateFailed, ended);
             let cause = "seeded".to_owned();
-            job.note(EventKind::CreateFailed { cause }, ended);
+            let kind = EventKind::CreateFailed { cause };
+            step(job, JobState::CreateFailed, kind, ended);
         } else if phase != "Creating" {
-            reached = job.advance(JobState::Queuing, created);
-            job.note(EventKind::Queuing, created);
+            step(job, JobState::Queuing, EventKind::Queuing, created);
         }
         if let Some(started) = started {
-            reached &= job.advance(JobState::Running, started);
-            job.note(EventKind::Running, started);
+            step(job, JobState::Running, EventKind::Running, started);
             for task in tasks.clone() {
                 job.note(EventKind::TaskStarted { task }, started);
             }
-        }
-        if started.is_some() && times.ended.is_some() {
-            for task in tasks {
+            for task in tasks.into_iter().filter(|_| times.ended.is_some()) {
                 job.note(EventKind::TaskFinished { task, exit_code }, ended);
             }
         }
+        let reason = match phase {
+            "Completed" => "job completed".to_owned(),
+            _ => format!("exit with {exit_code}"),
+        };
+        if phase == "Failed" {
+            let task = self.task.clone().unwrap_or_else(|| "worker-0".to_owned());
+            job.failure = Some(TaskFailure { task, exit_code });
+        }
+        if matches!(phase, "Terminating" | "Terminated") {
+            reached &= job.advance(JobState::Terminating, started.unwrap_or(created));
+        }
         let last = match phase {
-            "Completed" => Some((
-                JobState::Completed,
-                EventKind::Completed,
-                "job completed".into(),
-            )),
-            "Failed" => {
-                let task = self.task.clone().unwrap_or_else(|| "worker-0".to_owned());
-                job.failure = Some(TaskFailure { task, exit_code });
-                let reason = format!("exit with {exit_code}");
-                Some((JobState::Failed, EventKind::Failed, reason))
-            }
-            "Terminating" | "Terminated" => {
-                reached &= job.advance(JobState::Terminating, started.unwrap_or(created));
-                let reason = format!("exit with {exit_code}");
-                (phase == "Terminated").then_some((
-                    JobState::Terminated,
-                    EventKind::StoppedByUser,
-                    reason,
-                ))
-            }
+            "Completed" => Some((JobState::Completed, EventKind::Completed)),
+            "Failed" => Some((JobState::Failed, EventKind::Failed)),
+            "Terminated" => Some((JobState::Terminated, EventKind::StoppedByUser)),
             _ => None,
         };
-        if let Some((state, kind, reason)) = last {
-            if let Some(record) = job.records.last_mut() {
-                record.end = Some(RecordEnd {
-                    at: ended.whole_second(),
-                    reason,
-                    task: job.failure.as_ref().map(|failure| failure.task.clone()),
-                    recover: None,
-                });
-            }
+        if let Some((state, kind)) = last {
+            job.end_record(RecordEnd {
+                at: ended.whole_second(),
+                reason,
+                task: job.failure.as_ref().map(|failure| failure.task.clone()),
+                recover: None,
+            });
             reached &= job.advance(state, ended);
             job.note(kind, ended);
         }

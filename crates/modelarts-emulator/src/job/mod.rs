@@ -244,6 +244,13 @@ impl Job {
         self.nodes.push((now, count));
     }
 
+    /// Ends the record of the current run, unless it has ended or there is none.
+    pub(crate) fn end_record(&mut self, end: RecordEnd) {
+        if let Some(record) = self.records.last_mut() {
+            record.end.get_or_insert(end);
+        }
+    }
+
     pub(crate) fn note(&mut self, kind: EventKind, time: Timestamp) {
         self.events.push(Event { time, kind });
     }

@@ -1,26 +1,36 @@
 //! The control routes under `/_emulator`, for testers. They need no signature, but the same `Host`
 //! and `Origin` as all other routes.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    extract::{Path, Request, State},
+    body::{Body, Bytes},
+    extract::{Path, State},
     http::{HeaderValue, StatusCode, header::CONTENT_LENGTH},
     response::Response,
     routing::{get, post},
 };
+use futures::stream;
 use serde_json::{Value, json};
 
 use crate::{
     api::{error::ApiError, response::ApiResponse},
     clock::timestamp::Timestamp,
-    execution::{finish, seeds::Seeds},
+    execution::{
+        finish,
+        seeds::{SeedError, Seeds},
+    },
     job::{
         Job,
         state::{JobState, StopReason},
+        worker::Worker,
     },
-    server::{log_stream, reply::reply, request_body},
+    logs::LOG_CHUNK,
+    server::{
+        reply::{Reply, new_request_id},
+        request_body::RequestBody,
+    },
     state::EmulatorState,
     traffic::faults::FaultRule,
     validation::fields::ignored,
@@ -42,111 +52,80 @@ pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
         .route("/_emulator/logs/{token}/{name}", get(follow_link))
 }
 
-async fn health(State(state): State<Arc<EmulatorState>>) -> Response {
-    reply(match state.store.count_all() {
-        Ok(jobs) => Ok(ApiResponse::json(
-            StatusCode::OK,
-            json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "jobs": jobs}),
-        )),
-        Err(error) => Err(error.into()),
-    })
+async fn health(State(state): State<Arc<EmulatorState>>) -> Reply {
+    let jobs = state.store.count_all()?;
+    ok(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "jobs": jobs}))
 }
 
-async fn list_faults(State(state): State<Arc<EmulatorState>>) -> Response {
-    reply(Ok(ApiResponse::json(
-        StatusCode::OK,
-        json!(state.faults.list()),
-    )))
+async fn list_faults(State(state): State<Arc<EmulatorState>>) -> Reply {
+    ok(json!(state.faults.list()))
 }
 
-async fn add_fault(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
-    reply(
-        request_body::read(request.into_body())
-            .await
-            .and_then(|body| {
-                let rule = serde_json::from_slice::<Value>(&body)
-                    .map_err(|error| error.to_string())
-                    .and_then(|json| FaultRule::from_json(&json))
-                    .and_then(|rule| state.faults.add(rule.clone()).map(|()| rule));
-                match rule {
-                    Ok(rule) => Ok(ApiResponse::json(StatusCode::CREATED, json!(rule))),
-                    Err(sentence) => Err(ApiError::bad_control_request(sentence)),
-                }
-            }),
-    )
+async fn add_fault(
+    State(state): State<Arc<EmulatorState>>,
+    RequestBody(body): RequestBody,
+) -> Reply {
+    let rule = serde_json::from_slice::<Value>(&body)
+        .map_err(|error| error.to_string())
+        .and_then(|json| FaultRule::from_json(&json))
+        .and_then(|rule| state.faults.add(rule.clone()).map(|()| rule))
+        .map_err(ApiError::bad_control_request)?;
+    Ok(ApiResponse::json(StatusCode::CREATED, json!(rule)))
 }
 
-async fn clear_faults(State(state): State<Arc<EmulatorState>>) -> Response {
+async fn clear_faults(State(state): State<Arc<EmulatorState>>) -> Reply {
     state.faults.clear();
-    reply(Ok(ApiResponse::empty(StatusCode::NO_CONTENT)))
+    Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
-async fn show_counts(State(state): State<Arc<EmulatorState>>) -> Response {
-    reply(Ok(ApiResponse::json(
-        StatusCode::OK,
-        json!(state.request_counts.all()),
-    )))
+async fn show_counts(State(state): State<Arc<EmulatorState>>) -> Reply {
+    ok(json!(state.request_counts.all()))
 }
 
-async fn last_requests(State(state): State<Arc<EmulatorState>>) -> Response {
-    reply(Ok(ApiResponse::json(
-        StatusCode::OK,
-        json!(state.request_log.all()),
-    )))
+async fn last_requests(State(state): State<Arc<EmulatorState>>) -> Reply {
+    ok(json!(state.request_log.all()))
 }
 
 /// Creates jobs with an invented past, and responds with their ids.
-async fn create_seeds(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
-    let body = match request_body::read(request.into_body()).await {
-        Ok(body) => body,
-        Err(error) => return reply(Err(error)),
-    };
-    let seeds = Seeds::from_json(&String::from_utf8_lossy(&body));
-    let created = match seeds {
-        Ok(seeds) => seeds.create_jobs(&state, false).await,
-        Err(error) => Err(error),
-    };
-    reply(match created {
-        Ok(ids) => Ok(ApiResponse::json(StatusCode::CREATED, json!({"ids": ids}))),
-        Err(error) => Err(ApiError::bad_control_request(error.to_string())),
-    })
+async fn create_seeds(
+    State(state): State<Arc<EmulatorState>>,
+    RequestBody(body): RequestBody,
+) -> Reply {
+    let seed_error = |error: SeedError| ApiError::bad_control_request(error.to_string());
+    let seeds = Seeds::from_json(&String::from_utf8_lossy(&body)).map_err(seed_error)?;
+    let ids = seeds.create_jobs(&state, false).await.map_err(seed_error)?;
+    Ok(ApiResponse::json(StatusCode::CREATED, json!({"ids": ids})))
 }
 
 /// Shows the paths of the fields without effect in a job's creation and its changes.
-async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Response {
-    let paths = state
-        .store
-        .read(&id, |job| ignored::ignored_paths(&job.body()));
-    reply(match paths {
-        Some(paths) => Ok(ApiResponse::json(StatusCode::OK, json!(paths))),
-        None => Err(ApiError::no_such_job(&id)),
-    })
+async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Reply {
+    let look = |job: &Job| ignored::ignored_paths(&job.body());
+    let paths = state.store.read(&id, look);
+    ok(json!(paths.ok_or_else(|| ApiError::no_such_job(&id))?))
 }
 
 /// Shows the emulator's time.
-async fn show_time(State(state): State<Arc<EmulatorState>>) -> Response {
+async fn show_time(State(state): State<Arc<EmulatorState>>) -> Reply {
     let now = Timestamp::now(state.clock.as_ref());
-    let body = json!({"now": now.utc_micros(), "millis": now.millis()});
-    reply(Ok(ApiResponse::json(StatusCode::OK, body)))
+    ok(json!({"now": now.utc_micros(), "millis": now.millis()}))
 }
 
 /// Maximum number of seconds of one move of the clock: ten years.
 const MAX_ADVANCE: f64 = 315_360_000.0;
 
 /// Moves a manual clock, `{"advance_seconds": 60}`. Responds when all work that was due is done.
-async fn move_clock(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
-    let body = match request_body::read(request.into_body()).await {
-        Ok(body) => body,
-        Err(error) => return reply(Err(error)),
-    };
+async fn move_clock(
+    State(state): State<Arc<EmulatorState>>,
+    RequestBody(body): RequestBody,
+) -> Reply {
     let seconds = serde_json::from_slice::<Value>(&body)
         .ok()
         .and_then(|body| body.get("advance_seconds")?.as_f64())
         .filter(|seconds| (0.0..=MAX_ADVANCE).contains(seconds));
     let Some(seconds) = seconds else {
-        return reply(Err(ApiError::bad_control_request(
+        return Err(ApiError::bad_control_request(
             "The body must be like {\"advance_seconds\": 60}.",
-        )));
+        ));
     };
     let duration = Duration::from_secs_f64(seconds);
     let moving = Arc::clone(&state);
@@ -155,24 +134,22 @@ async fn move_clock(State(state): State<Arc<EmulatorState>>, request: Request) -
     if moved.await.is_ok_and(|moved| moved) {
         return show_time(State(state)).await;
     }
-    reply(Err(ApiError::bad_control_request(
+    Err(ApiError::bad_control_request(
         "This emulator runs on the system clock; start it with --clock manual.",
-    )))
+    ))
 }
 
 /// Deletes all jobs, algorithms, publications, experiments, quotas, faults and counts. Responds
 /// when the jobs are deleted.
-async fn reset(State(state): State<Arc<EmulatorState>>) -> Response {
+async fn reset(State(state): State<Arc<EmulatorState>>) -> Reply {
     state.faults.clear();
     state.request_counts.clear();
     state.request_log.clear();
-    reply(match reset_all(&state).await {
-        Ok(()) => Ok(ApiResponse::empty(StatusCode::NO_CONTENT)),
-        Err(error) => Err(error.into()),
-    })
+    reset_stored(&state).await?;
+    Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
-async fn reset_all(state: &EmulatorState) -> rusqlite::Result<()> {
+async fn reset_stored(state: &EmulatorState) -> rusqlite::Result<()> {
     state.algorithms.clear()?;
     state.experiments.clear()?;
     state.publications.clear()?;
@@ -209,20 +186,45 @@ async fn follow_link(
     State(state): State<Arc<EmulatorState>>,
     Path((token, _)): Path<(String, String)>,
 ) -> Response {
+    let text = |status, text: &str| {
+        ApiResponse::text(status, text.into()).into_response(&new_request_id())
+    };
     let now = Timestamp::now(state.clock.as_ref());
     let Some(worker) = state.log_links.resolve(&token, now) else {
-        return reply(Ok(ApiResponse::text(
-            StatusCode::FORBIDDEN,
-            b"Request has expired".to_vec(),
-        )));
+        return text(StatusCode::FORBIDDEN, "Request has expired");
     };
-    let Ok(Some((length, body))) = log_stream::whole(state, worker).await else {
-        return reply(Ok(ApiResponse::text(StatusCode::NOT_FOUND, Vec::new())));
+    let Ok(Some((length, body))) = whole_log(state, worker).await else {
+        return text(StatusCode::NOT_FOUND, "");
     };
-    let mut response = reply(Ok(ApiResponse::text(StatusCode::OK, Vec::new())));
+    let mut response = text(StatusCode::OK, "");
     *response.body_mut() = body;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     response
-        .headers_mut()
-        .insert(CONTENT_LENGTH, HeaderValue::from(length));
-    response
+}
+
+/// The current log with its length in bytes, without lines added later; `None` while it is empty.
+async fn whole_log(state: Arc<EmulatorState>, worker: Worker) -> io::Result<Option<(u64, Body)>> {
+    let Some(tail) = state.runner.log_tail(worker.clone(), 0).await? else {
+        return Ok(None);
+    };
+    let length = tail.full_size;
+    let pieces = stream::try_unfold((state, worker, 0), move |(state, worker, at)| async move {
+        if at == length {
+            return Ok(None);
+        }
+        let most = LOG_CHUNK.min(length - at);
+        let piece = state.runner.log_part(worker.clone(), at, most).await?;
+        if piece.is_empty() {
+            // The job has been deleted.
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+        }
+        let next = at + piece.len() as u64;
+        Ok(Some((Bytes::from(piece), (state, worker, next))))
+    });
+    Ok(Some((length, Body::from_stream(pieces))))
+}
+
+fn ok(body: Value) -> Reply {
+    Ok(ApiResponse::json(StatusCode::OK, body))
 }

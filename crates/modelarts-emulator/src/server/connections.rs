@@ -1,6 +1,6 @@
 //! HTTP/1.1 connections. Not served by axum, because injected faults cut some of them.
 
-use std::{fmt, io, time::Duration};
+use std::{io, time::Duration};
 
 use axum::Router;
 use hyper::{
@@ -65,7 +65,8 @@ async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Rec
         async move {
             let Ok(response) = answer.await;
             match response.extensions().get::<Cut>() {
-                Some(Cut::BeforeAnswer) => Err(CutOnPurpose),
+                // An error makes hyper drop the connection.
+                Some(Cut::BeforeAnswer) => Err(io::Error::other("cut on purpose")),
                 _ => Ok(response),
             }
         }
@@ -107,15 +108,3 @@ async fn discard(stream: TcpStream) {
         }
     }
 }
-
-/// An error that makes hyper drop the connection.
-#[derive(Debug)]
-struct CutOnPurpose;
-
-impl fmt::Display for CutOnPurpose {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("cut on purpose")
-    }
-}
-
-impl std::error::Error for CutOnPurpose {}

@@ -17,7 +17,7 @@ use crate::{
     job::event_language::Language,
     server::{reply::new_request_id, request_body},
     state::EmulatorState,
-    traffic::{faults::Fault, observer::Exchange, request_log::LoggedRequest},
+    traffic::{faults::Fault, observer::Exchange},
 };
 
 /// The target of a request.
@@ -53,7 +53,7 @@ pub(super) async fn serve(
     let answer = answer.await;
     let answer = answer.unwrap_or_else(|error| ApiResponse::error(&error, &request_id));
     if let Some(observer) = &state.observer {
-        observer.notify(&Exchange {
+        observer(&Exchange {
             operation: match target {
                 Target::Operation(operation) => Some(operation.id()),
                 Target::WrongMethod | Target::Unknown => None,
@@ -139,9 +139,8 @@ async fn respond(
         language: Language::of(&parts.headers),
     };
     let answer = perform(operation, &call, request_id).await;
-    let status = answer.status().as_u16();
-    let recorded = LoggedRequest::new(operation.id(), &parts.uri, body, status);
-    state.request_log.add(recorded);
+    let log = &state.request_log;
+    log.add(operation, &parts.uri, body, answer.status());
     Ok(answer)
 }
 

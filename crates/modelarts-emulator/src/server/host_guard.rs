@@ -2,7 +2,7 @@
 //! requests to the loopback address; therefore every request must name a loopback `Host` (against
 //! DNS rebinding) and must not come from a foreign `Origin`.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
 use axum::http::{
     HeaderMap,
@@ -65,11 +65,6 @@ fn is_own(origin: &str, port: u16) -> bool {
                 .rsplit_once(':')
                 .is_some_and(|(_, p)| p == port.to_string())
     })
-}
-
-/// True if the emulator may listen on `ip`.
-pub(crate) fn may_listen_on(ip: IpAddr) -> bool {
-    ip.is_loopback()
 }
 
 #[cfg(test)]

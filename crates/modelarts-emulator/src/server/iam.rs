@@ -7,6 +7,7 @@ use axum::{
     body::Bytes,
     extract::{Request, State},
     http::{HeaderValue, StatusCode, header::HeaderName},
+    middleware,
     response::Response,
     routing::{get, post},
 };
@@ -16,7 +17,10 @@ use crate::{
     accounts::{User, authenticate::check_head},
     api::{error::ApiError, query::decode, response::ApiResponse},
     clock::timestamp::Timestamp,
-    server::{reply::new_request_id, request_body},
+    server::{
+        reply::Reply,
+        request_body::{self, RequestBody},
+    },
     state::EmulatorState,
 };
 
@@ -25,6 +29,7 @@ pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
         .route("/v3/auth/tokens", post(log_in))
         .route("/v3/projects", get(list_projects))
         .route("/v3.0/OS-CREDENTIAL/securitytokens", post(create_keys))
+        .route_layer(middleware::map_response(add_trace_id))
 }
 
 /// An error in the format of IAM.
@@ -34,27 +39,24 @@ fn error(status: StatusCode, message: &str) -> ApiResponse {
     ApiResponse::json(status, body)
 }
 
-/// A response with one id for the header, IAM's own header, and the body of an error.
-fn reply(result: Result<ApiResponse, ApiError>) -> Response {
-    let id = new_request_id();
-    let answer = result.unwrap_or_else(|error| ApiResponse::error(&error, &id));
-    let trace = HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-"));
-    answer
-        .header(HeaderName::from_static("x-iam-trace-id"), trace)
-        .into_response(&id)
+/// Repeats the request id in IAM's own header.
+async fn add_trace_id(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    if let Some(id) = headers.get("x-request-id").cloned() {
+        headers.insert("x-iam-trace-id", id);
+    }
+    response
 }
 
-async fn log_in(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
-    let body = request_body::read(request.into_body()).await;
-    reply(body.and_then(|body| match serde_json::from_slice(&body) {
-        Ok(body) => Ok(issue_token(&state, &body)?),
+async fn log_in(State(state): State<Arc<EmulatorState>>, RequestBody(body): RequestBody) -> Reply {
+    match serde_json::from_slice(&body) {
+        Ok(body) => issue_token(&state, &body),
         Err(_) => Ok(error(StatusCode::BAD_REQUEST, "Request body is invalid.")),
-    }))
+    }
 }
 
-fn issue_token(state: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiError> {
+fn issue_token(state: &EmulatorState, body: &Value) -> Reply {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
-    let user = "/auth/identity/password/user";
     let methods = body.pointer("/auth/identity/methods");
     if methods != Some(&json!(["password"])) {
         return Ok(error(
@@ -62,16 +64,12 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiEr
             "Request parameter 'methods' must be [\"password\"].",
         ));
     }
-    let found = match (
-        text(&format!("{user}/name")),
-        text(&format!("{user}/password")),
-    ) {
-        (Some(name), Some(password)) => {
-            let domain = text(&format!("{user}/domain/name"));
-            state.accounts.log_in(name, domain, password)
-        }
-        _ => None,
-    };
+    let of_user = |member: &str| text(&format!("/auth/identity/password/user/{member}"));
+    let (name, password) = (of_user("name"), of_user("password"));
+    let found = name.zip(password).and_then(|(name, password)| {
+        let accounts = &state.accounts;
+        accounts.log_in(name, of_user("domain/name"), password)
+    });
     let Some(at) = found else {
         return Ok(error(
             StatusCode::UNAUTHORIZED,
@@ -79,15 +77,11 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiEr
         ));
     };
     let user = state.accounts.user(at);
-    let project = (
-        text("/auth/scope/project/name"),
-        text("/auth/scope/project/id"),
-    );
-    let fits = match project {
-        (_, Some(id)) => id == user.project_id,
-        (Some(name), None) => name == user.project_name,
+    let of_project = |member: &str| text(&format!("/auth/scope/project/{member}"));
+    let fits = match of_project("id") {
+        Some(id) => id == user.project_id,
         // A token of the domain is refused: the service is regional and needs a project.
-        (None, None) => false,
+        None => of_project("name").is_some_and(|name| name == user.project_name),
     };
     if !fits {
         return Ok(error(
@@ -115,10 +109,8 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Result<ApiResponse, ApiEr
             },
         }}),
     );
-    Ok(match HeaderValue::from_str(&token) {
-        Ok(token) => answer.header(HeaderName::from_static("x-subject-token"), token),
-        Err(_) => answer,
-    })
+    let token = HeaderValue::from_str(&token).map_err(|_| ApiError::internal("Invalid token."))?;
+    Ok(answer.header(HeaderName::from_static("x-subject-token"), token))
 }
 
 /// Authenticates a request, and returns its user and its body.
@@ -135,11 +127,8 @@ async fn authenticate(
 }
 
 /// Lists the projects of the user: those of all users with this name.
-async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
-    let (at, query, _) = match authenticate(&state, request).await {
-        Ok(admitted) => admitted,
-        Err(error) => return reply(Err(error)),
-    };
+async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request) -> Reply {
+    let (at, query, _) = authenticate(&state, request).await?;
     let wanted = query.split('&').find_map(|pair| pair.strip_prefix("name="));
     // A value that is not valid text is compared as sent, and matches no project.
     let wanted = wanted.map(|name| decode(name).unwrap_or_else(|| name.to_owned()));
@@ -148,23 +137,22 @@ async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request
     let own = state.accounts.users().iter().filter(|other| {
         other.name == user.name && other.domain == user.domain && listed.insert(&other.project_id)
     });
-    let projects: Vec<Value> = own
-        .filter(|other| {
-            wanted
-                .as_ref()
-                .is_none_or(|name| *name == other.project_name)
-        })
-        .map(|other| project(&state, other))
-        .collect();
-    let links = json!({
-        "next": null,
-        "previous": null,
-        "self": format!("http://{}/v3/projects", state.address),
+    let named = own.filter(|other| {
+        wanted
+            .as_ref()
+            .is_none_or(|name| *name == other.project_name)
     });
-    reply(Ok(ApiResponse::json(
+    let projects: Vec<Value> = named.map(|other| project(&state, other)).collect();
+    Ok(ApiResponse::json(
         StatusCode::OK,
-        json!({"projects": projects, "links": links}),
-    )))
+        json!({"projects": projects, "links": links(&state, "")}),
+    ))
+}
+
+/// The links of a list, or of a resource below it.
+fn links(state: &EmulatorState, below: &str) -> Value {
+    let own = format!("http://{}/v3/projects{below}", state.address);
+    json!({"next": null, "previous": null, "self": own})
 }
 
 fn project(state: &EmulatorState, user: &User) -> Value {
@@ -174,38 +162,28 @@ fn project(state: &EmulatorState, user: &User) -> Value {
         "parent_id": user.domain,
         "name": user.project_name,
         "description": "",
-        "links": {
-            "next": null,
-            "previous": null,
-            "self": format!("http://{}/v3/projects/{}", state.address, user.project_id),
-        },
+        "links": links(state, &format!("/{}", user.project_id)),
         "id": user.project_id,
         "enabled": true,
     })
 }
 
 /// Issues temporary keys with a security token.
-async fn create_keys(State(state): State<Arc<EmulatorState>>, request: Request) -> Response {
-    let (at, _, body) = match authenticate(&state, request).await {
-        Ok(admitted) => admitted,
-        Err(error) => return reply(Err(error)),
-    };
+async fn create_keys(State(state): State<Arc<EmulatorState>>, request: Request) -> Reply {
+    let (at, _, body) = authenticate(&state, request).await?;
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let asked = body.pointer("/auth/identity/token/duration_seconds");
     let seconds = asked.map_or(Some(900), Value::as_u64);
     let Some(seconds) = seconds.filter(|seconds| (900..=86_400).contains(seconds)) else {
-        return reply(Ok(error(
+        return Ok(error(
             StatusCode::BAD_REQUEST,
             "Request parameter 'duration_seconds' must be between 900 and 86400.",
-        )));
+        ));
     };
     let now = Timestamp::now(state.clock.as_ref());
     let life = Duration::from_secs(seconds);
-    let keys = match state.accounts.issue_keys(at, life, now) {
-        Ok(keys) => keys,
-        Err(error) => return reply(Err(error.into())),
-    };
-    reply(Ok(ApiResponse::json(
+    let keys = state.accounts.issue_keys(at, life, now)?;
+    Ok(ApiResponse::json(
         StatusCode::CREATED,
         json!({"credential": {
             "access": keys.access_key,
@@ -213,5 +191,5 @@ async fn create_keys(State(state): State<Arc<EmulatorState>>, request: Request) 
             "securitytoken": keys.security_token,
             "expires_at": keys.expires.utc_micros(),
         }}),
-    )))
+    ))
 }

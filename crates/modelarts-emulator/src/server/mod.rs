@@ -7,9 +7,8 @@
 mod admin;
 pub(crate) mod connections;
 mod dispatch;
-pub(crate) mod host_guard;
+mod host_guard;
 mod iam;
-mod log_stream;
 mod reply;
 mod request_body;
 pub(crate) mod router;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody, to_bytes};
+use axum::{
+    body::{Body, HttpBody, to_bytes},
+    extract::{FromRequest, Request},
+};
 use bytes::Bytes;
 use tokio::time::timeout;
 
@@ -21,5 +24,16 @@ pub(crate) async fn read(body: Body) -> Result<Bytes, ApiError> {
     match timeout(READ_TIMEOUT, to_bytes(body, MAX_BODY)).await {
         Ok(read) => read.map_err(|_| ApiError::body_too_large()),
         Err(_) => Err(ApiError::body_too_slow(READ_TIMEOUT)),
+    }
+}
+
+/// The body of a request, as an argument of a route.
+pub(super) struct RequestBody(pub(super) Bytes);
+
+impl<S: Sync> FromRequest<S> for RequestBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        read(request.into_body()).await.map(Self)
     }
 }

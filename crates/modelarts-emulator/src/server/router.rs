@@ -6,7 +6,7 @@ use axum::{
     Router,
     extract::{Path, Request, State, rejection::PathRejection},
     middleware::{self, Next},
-    response::Response,
+    response::{IntoResponse, Response},
     routing::{MethodFilter, any, on},
 };
 
@@ -16,21 +16,19 @@ use crate::{
         admin,
         dispatch::{Target, serve},
         host_guard, iam,
-        reply::reply,
     },
     state::EmulatorState,
 };
 
-/// Path segments that are not ids.
-const RESERVED_WORDS: [&str; 3] = ["batch-delete", "autosearch", "autosearch/{*rest}"];
+/// Path segments without an operation that are not ids.
+const RESERVED_WORDS: [&str; 2] = ["autosearch", "autosearch/{*rest}"];
 
 /// Builds the router. Requests outside of the table get 501.
 pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
-    let not_modelled = |State(state): State<Arc<EmulatorState>>, request: Request| {
-        serve(state, Target::Unknown, HashMap::new(), request)
-    };
-    let wrong_method = |State(state): State<Arc<EmulatorState>>, request: Request| {
-        serve(state, Target::WrongMethod, HashMap::new(), request)
+    let refuse = |target| {
+        move |State(state): State<Arc<EmulatorState>>, request: Request| {
+            serve(state, target, HashMap::new(), request)
+        }
     };
     let mut router = Router::new();
     for operation in Operation::ALL {
@@ -63,18 +61,13 @@ pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
     }
     for word in RESERVED_WORDS {
         let path = format!("/v2/{{project_id}}/training-jobs/{word}");
-        let taken = Operation::ALL
-            .iter()
-            .any(|operation| format!("/v2/{{project_id}}{}", operation.path()) == path);
-        if !taken {
-            router = router.route(&path, any(not_modelled));
-        }
+        router = router.route(&path, any(refuse(Target::Unknown)));
     }
     router
         .merge(admin::routes())
         .merge(iam::routes())
-        .fallback(not_modelled)
-        .method_not_allowed_fallback(wrong_method)
+        .fallback(refuse(Target::Unknown))
+        .method_not_allowed_fallback(refuse(Target::WrongMethod))
         .layer(middleware::from_fn_with_state(
             Arc::clone(&state),
             wait_for_commit,
@@ -95,7 +88,7 @@ async fn refuse_web_pages(
         Ok(()) => next.run(request).await,
         Err(refusal) => {
             tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: foreign Host or Origin");
-            reply(Err(refusal))
+            refusal.into_response()
         }
     }
 }
@@ -110,6 +103,6 @@ async fn wait_for_commit(
     let response = next.run(request).await;
     match state.store.database.committed().await {
         Ok(()) => response,
-        Err(failure) => reply(Err(failure)),
+        Err(failure) => failure.into_response(),
     }
 }

@@ -1,6 +1,6 @@
 //! Counts of requests by operation.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -17,9 +17,9 @@ pub struct RequestCount {
     pub executed: u64,
 }
 
-/// The counts of all operations. Clones share them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RequestCounts(Arc<Mutex<BTreeMap<&'static str, RequestCount>>>);
+/// The counts of all operations.
+#[derive(Debug, Default)]
+pub(crate) struct RequestCounts(Mutex<BTreeMap<&'static str, RequestCount>>);
 
 impl RequestCounts {
     pub(crate) fn add_received(&self, operation: Operation) {
@@ -37,14 +37,8 @@ impl RequestCounts {
     /// Counts of all operations, including those that were never requested.
     pub(crate) fn all(&self) -> BTreeMap<&'static str, RequestCount> {
         let counts = self.0.lock();
-        Operation::ALL
-            .iter()
-            .map(|operation| {
-                (
-                    operation.id(),
-                    counts.get(operation.id()).copied().unwrap_or_default(),
-                )
-            })
+        let ids = Operation::ALL.iter().map(|operation| operation.id());
+        ids.map(|id| (id, counts.get(id).copied().unwrap_or_default()))
             .collect()
     }
 }

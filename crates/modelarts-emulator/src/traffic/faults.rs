@@ -140,10 +140,8 @@ impl FaultRule {
     }
 
     fn check(&self) -> Result<(), String> {
-        let known =
-            self.operation == "*" || Operation::ALL.iter().any(|op| op.id() == self.operation);
-        if !known {
-            let ids: Vec<&str> = Operation::ALL.iter().map(|op| op.id()).collect();
+        let ids: Vec<&str> = Operation::ALL.iter().map(|op| op.id()).collect();
+        if self.operation != "*" && !ids.contains(&self.operation.as_str()) {
             return Err(format!(
                 "unknown operation `{}`, expected * or one of {}",
                 self.operation,
@@ -214,18 +212,13 @@ impl Fault {
     pub(crate) fn replacement(&self, now: Timestamp) -> Option<ApiResponse> {
         match self {
             Self::StatusUntil { status, seconds } => {
-                let plain = Self::Status {
-                    status: *status,
-                    retry_after: None,
-                    error_code: None,
-                    error_msg: None,
-                };
                 let until = now.plus(Duration::from_secs(u64::from(*seconds))).http();
-                let answer = plain.replacement(now)?;
-                Some(match HeaderValue::from_str(&until) {
-                    Ok(until) => answer.header(header::RETRY_AFTER, until),
-                    Err(_) => answer,
-                })
+                Some(error_response(
+                    *status,
+                    HeaderValue::from_str(&until).ok(),
+                    None,
+                    None,
+                ))
             }
             Self::Status {
                 status,
@@ -233,25 +226,9 @@ impl Fault {
                 error_code,
                 error_msg,
             } => {
-                let status =
-                    StatusCode::from_u16(*status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
-                let (code, message) = match status.as_u16() {
-                    429 => ("ModelArts.2799".to_owned(), "services too many requests"),
-                    500 => ("ModelArts.2950".to_owned(), "Unknown error."),
-                    504 => ("APIGW.0201".to_owned(), "Backend timeout."),
-                    other => (
-                        format!("Emulator.{other:04}"),
-                        status.canonical_reason().unwrap_or("Injected fault"),
-                    ),
-                };
-                let code = error_code.clone().unwrap_or(code);
-                let message = error_msg.clone().unwrap_or_else(|| message.to_owned());
-                let body = ApiError::new(status, code, message).body("");
-                let mut answer = ApiResponse::json(status, body);
-                if let Some(seconds) = retry_after {
-                    answer = answer.header(header::RETRY_AFTER, HeaderValue::from(*seconds));
-                }
-                Some(answer)
+                let retry_after = retry_after.map(HeaderValue::from);
+                let (code, message) = (error_code.as_deref(), error_msg.as_deref());
+                Some(error_response(*status, retry_after, code, message))
             }
             Self::Html { status } => {
                 let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_GATEWAY);
@@ -268,57 +245,65 @@ impl Fault {
     /// Applies a fault that executes the operation to its response.
     pub(crate) fn alter(&self, mut answer: ApiResponse) -> ApiResponse {
         match self {
-            Self::LostAnswer => ApiResponse::cut(Cut::BeforeAnswer),
-            Self::ResetMidBody => {
-                answer.cut = Some(Cut::MidBody);
-                answer
-            }
+            Self::LostAnswer => return ApiResponse::cut(Cut::BeforeAnswer),
+            Self::ResetMidBody => answer.cut = Some(Cut::MidBody),
             Self::UnknownPhase { phase } => {
                 answer.edit(|body| rename_phases(body, &["phase", "secondary_phase"], phase));
-                answer
             }
             Self::UnknownSecondaryPhase { phase } => {
                 answer.edit(|body| rename_phases(body, &["secondary_phase"], phase));
-                answer
             }
-            Self::ShiftedPage => {
-                answer.edit(|body| {
-                    change_rows(body, |rows| {
-                        if let Some(first) = rows.first().cloned() {
-                            rows.insert(0, first);
-                            rows.pop();
-                        }
-                    });
-                });
-                answer
-            }
-            Self::DuplicateRows => {
-                answer.edit(|body| {
-                    change_rows(body, |rows| {
-                        *rows = rows
-                            .iter()
-                            .flat_map(|row| [row.clone(), row.clone()])
-                            .collect();
-                    });
-                });
-                answer
-            }
-            Self::NullLists => {
-                answer.edit(nullify_lists);
-                answer
-            }
-            Self::TotalsAsText => {
-                answer.edit(|body| {
-                    for name in ["total", "count", "limit", "offset"] {
-                        if let Some(number) = body.get_mut(name).filter(|value| value.is_number()) {
-                            *number = Value::String(number.to_string());
-                        }
+            Self::ShiftedPage => answer.edit(|body| {
+                change_rows(body, |rows| {
+                    if let Some(first) = rows.first().cloned() {
+                        rows.insert(0, first);
+                        rows.pop();
                     }
                 });
-                answer
-            }
-            _ => answer,
+            }),
+            Self::DuplicateRows => answer.edit(|body| {
+                change_rows(body, |rows| {
+                    let all = std::mem::take(rows).into_iter();
+                    *rows = all.flat_map(|row| [row.clone(), row]).collect();
+                });
+            }),
+            Self::NullLists => answer.edit(nullify_lists),
+            Self::TotalsAsText => answer.edit(|body| {
+                for name in ["total", "count", "limit", "offset"] {
+                    if let Some(number) = body.get_mut(name).filter(|value| value.is_number()) {
+                        *number = Value::String(number.to_string());
+                    }
+                }
+            }),
+            _ => {}
         }
+        answer
+    }
+}
+
+/// An error of the service with this status.
+fn error_response(
+    status: u16,
+    retry_after: Option<HeaderValue>,
+    code: Option<&str>,
+    message: Option<&str>,
+) -> ApiResponse {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+    let own = format!("Emulator.{:04}", status.as_u16());
+    let (usual_code, usual_message) = match status.as_u16() {
+        429 => ("ModelArts.2799", "services too many requests"),
+        500 => ("ModelArts.2950", "Unknown error."),
+        504 => ("APIGW.0201", "Backend timeout."),
+        _ => (
+            own.as_str(),
+            status.canonical_reason().unwrap_or("Injected fault"),
+        ),
+    };
+    let (code, message) = (code.unwrap_or(usual_code), message.unwrap_or(usual_message));
+    let answer = ApiResponse::json(status, ApiError::new(status, code, message).body(""));
+    match retry_after {
+        Some(value) => answer.header(header::RETRY_AFTER, value),
+        None => answer,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Observation of requests and their responses.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 /// A request for an operation of the service, and its response.
 #[derive(Clone, Copy, Debug)]
@@ -26,21 +26,4 @@ pub struct Exchange<'a> {
 }
 
 /// The function to call with each exchange, before the response is sent.
-#[derive(Clone)]
-pub(crate) struct Observer(Arc<dyn Fn(&Exchange<'_>) + Send + Sync>);
-
-impl Observer {
-    pub(crate) fn new(observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(observe))
-    }
-
-    pub(crate) fn notify(&self, exchange: &Exchange<'_>) {
-        (self.0)(exchange);
-    }
-}
-
-impl fmt::Debug for Observer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Observer")
-    }
-}
+pub(crate) type Observer = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;

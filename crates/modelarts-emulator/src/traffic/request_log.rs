@@ -2,9 +2,12 @@
 
 use std::collections::VecDeque;
 
+use axum::http::{StatusCode, Uri};
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::catalog::operations::Operation;
 
 /// Number of requests that are kept.
 const MAX_ENTRIES: usize = 256;
@@ -41,57 +44,25 @@ pub struct LoggedRequest {
     pub status: u16,
 }
 
-impl LoggedRequest {
-    pub(crate) fn new(
-        operation: &'static str,
-        uri: &axum::http::Uri,
-        body: &[u8],
-        status: u16,
-    ) -> Self {
-        let body = match body.len() {
-            1..=MAX_BODY => serde_json::from_slice(body).unwrap_or_default(),
-            _ => Value::Null,
-        };
-        Self {
-            operation,
-            path: uri.path().to_owned(),
-            query: uri.query().unwrap_or_default().to_owned(),
-            body,
-            status,
-        }
-    }
-}
-
 /// Masks environment variables, members with names of credentials, and hyper-parameters marked as
-/// sensitive.
-fn mask(body: &mut Value) {
-    match body {
-        Value::Array(items) => items.iter_mut().for_each(mask),
+/// sensitive. With `secret`, masks all values.
+fn mask(value: &mut Value, secret: bool) {
+    match value {
+        Value::Null => {}
+        Value::Array(items) => items.iter_mut().for_each(|item| mask(item, secret)),
         Value::Object(members) => {
             let constraint = members.get("constraint");
             let sensitive = constraint.is_some_and(|it| it["sensitive"] == true);
-            for (name, value) in members {
+            for (name, member) in members {
                 let name = name.to_ascii_lowercase();
-                if name == "environments"
+                let hidden = name == "environments"
                     || SECRET_NAMES.iter().any(|part| name.contains(part))
-                    || (sensitive && name == "value")
-                {
-                    mask_all(value);
-                } else {
-                    mask(value);
-                }
+                    || (sensitive && name == "value");
+                mask(member, secret || hidden);
             }
         }
+        value if secret => *value = MASK.into(),
         _ => {}
-    }
-}
-
-fn mask_all(value: &mut Value) {
-    match value {
-        Value::Null => {}
-        Value::Array(items) => items.iter_mut().for_each(mask_all),
-        Value::Object(members) => members.values_mut().for_each(mask_all),
-        value => *value = MASK.into(),
     }
 }
 
@@ -110,15 +81,25 @@ impl RequestLog {
         }
     }
 
-    pub(crate) fn add(&self, mut recorded: LoggedRequest) {
+    pub(crate) fn add(&self, operation: Operation, uri: &Uri, body: &[u8], status: StatusCode) {
+        let mut body = match body.len() {
+            1..=MAX_BODY => serde_json::from_slice(body).unwrap_or_default(),
+            _ => Value::Null,
+        };
         if !self.show_secrets {
-            mask(&mut recorded.body);
+            mask(&mut body, false);
         }
         let mut all = self.requests.lock();
         if all.len() == MAX_ENTRIES {
             all.pop_front();
         }
-        all.push_back(recorded);
+        all.push_back(LoggedRequest {
+            operation: operation.id(),
+            path: uri.path().to_owned(),
+            query: uri.query().unwrap_or_default().to_owned(),
+            body,
+            status: status.as_u16(),
+        });
     }
 
     pub(crate) fn all(&self) -> Vec<LoggedRequest> {

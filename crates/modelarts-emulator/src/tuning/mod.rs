@@ -1,8 +1,11 @@
 //! Hyper-parameter search, without the jobs that run it.
 //!
 //! [`settings`] reads a search from a job's request (`algorithm.policies.auto_search`) and
-//! [`space`] its parameters. The algorithms behind [`search`] are [`anneal`], [`bayes`] and
-//! [`tpe`]; each [`trial`] keeps its reports, and [`importance`] compares the parameters.
+//! [`space`] its parameters; each [`trial`] keeps its reports, and [`importance`] compares the
+//! parameters.
+//!
+//! Every algorithm draws its points at random, from the seed of its settings: the points that the
+//! service would try are not documented, so that no client can depend on them.
 //!
 //! Sources have the three algorithms with their settings (SOURCES X), the form of the tables
 //! (D-10), and that the reward is found in the log by a regular expression (SOURCES G). Decided
@@ -11,14 +14,7 @@
 //! of `reward_attrs` leads; a regular expression is tried on each line, and its first group, or
 //! else all it matches, is the value; a job is Completed if one of its trials ended with 0.
 
-mod anneal;
-mod bayes;
 pub(crate) mod importance;
-mod linear_algebra;
-pub(crate) mod search;
 pub(crate) mod settings;
 mod space;
-#[cfg(test)]
-mod tests;
-mod tpe;
 pub(crate) mod trial;

@@ -1,36 +1,28 @@
 //! `algorithm.policies.auto_search`, read.
 
-use std::fmt;
-
 use fancy_regex::Regex;
 use serde_json::{Value, json};
 
+use self::Permitted::{Between, OneOf};
 use crate::{
     api::{error::ApiError, json_field::JsonField},
-    tuning::{
-        anneal::Anneal,
-        bayes::{Acquisition, Bayes},
-        search::Searcher,
-        space::Space,
-        tpe::Tpe,
-    },
+    tuning::space::Space,
 };
 
-/// The search of a job: rewards, space and algorithm.
+/// The search of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {
     pub(crate) rewards: Vec<Reward>,
     pub(crate) space: Space,
-    algorithm: Algorithm,
     /// The number of trials.
     pub(crate) samples: usize,
-    /// How many run at a time.
+    /// The number of trials that run at a time.
     pub(crate) concurrent: usize,
     pub(crate) seed: u64,
 }
 
 /// A metric that is found in the log.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reward {
     pub(crate) name: String,
     /// `max`, and not `min`.
@@ -38,36 +30,55 @@ pub(crate) struct Reward {
     pub(crate) regex: Regex,
 }
 
-impl fmt::Debug for Reward {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?}", self.name, self.regex.as_str())
-    }
+/// A setting of an algorithm: key, default, type and permitted values.
+type Setting = (&'static str, &'static str, &'static str, Permitted);
+
+/// Permitted values of a setting.
+#[derive(Clone, Copy)]
+enum Permitted {
+    OneOf(&'static [&'static str]),
+    Between(f64, f64),
 }
 
-#[derive(Clone, Debug)]
-enum Algorithm {
-    Bayes {
-        kind: Acquisition,
-        kappa: f64,
-        xi: f64,
-    },
-    Tpe {
-        gamma: f64,
-        first: usize,
-    },
-    Anneal {
-        best: f64,
-        shrink: f64,
-    },
-}
+const NON_NEGATIVE: Permitted = Between(0.0, f64::MAX);
+/// The maximum is that of the jobs of a project.
+const SAMPLES: Setting = ("num_samples", "20", "Integer", Between(1.0, 10_000.0));
+const SEED: Setting = ("seed", "1", "Integer", Between(0.0, u32::MAX as f64));
+/// A setting of the emulator only. Trials are processes of this machine.
+const CONCURRENT: Setting = ("max_concurrent", "4", "Integer", Between(1.0, 64.0));
 
-/// The most trials of a search, as many as jobs of a project.
-const MAX_SAMPLES: usize = 10_000;
-/// The most trials at a time: they are processes of this machine.
-const MAX_CONCURRENT: usize = 64;
+/// The documented algorithms with their settings, beside those of all, and a description
+/// (SOURCES X).
+const ALGORITHMS: [(&str, &[Setting], &str); 3] = [
+    (
+        "bayes_opt_search",
+        &[
+            ("kind", "ucb", "String", OneOf(&["ucb", "ei", "poi"])),
+            ("kappa", "2.5", "Float", NON_NEGATIVE),
+            ("xi", "0.0", "Float", NON_NEGATIVE),
+        ],
+        "Hyperparameter search using Gaussian process.",
+    ),
+    (
+        "tpe_search",
+        &[
+            ("gamma", "0.25", "Float", NON_NEGATIVE),
+            ("n_initial_points", "20", "Integer", Between(0.0, 1e6)),
+        ],
+        "Hyperparameter search using the tree-structured Parzen estimator algorithm.",
+    ),
+    (
+        "anneal_search",
+        &[
+            ("avg_best_idx", "2.0", "Float", NON_NEGATIVE),
+            ("shrink_coef", "0.1", "Float", NON_NEGATIVE),
+        ],
+        "Hyperparameter search using simulated annealing algorithm.",
+    ),
+];
 
 impl Tuning {
-    /// From the body of a creation that the rules have passed; none if nothing is searched.
+    /// From the body of a creation that the rules have passed; `None` if nothing is searched.
     pub(crate) fn read(algorithm: &JsonField<'_>) -> Result<Option<Self>, ApiError> {
         let Some(policies) = algorithm.get("policies")? else {
             return Ok(None);
@@ -76,76 +87,33 @@ impl Tuning {
         let Some(search) = search.filter(|search| !search.is_empty_object()) else {
             return Ok(None);
         };
-        let given = search.items_of("reward_attrs")?;
-        if given.is_empty() {
+        let rewards = search.items_of("reward_attrs")?;
+        if rewards.is_empty() {
             return Err(ApiError::not_modelled("a search without reward_attrs"));
         }
-        let mut rewards = Vec::new();
-        for item in given {
-            let [name, mode, regex] = [
-                required_text(&item, "name")?,
-                required_text(&item, "mode")?,
-                required_text(&item, "regex")?,
-            ];
-            rewards.push(Reward {
-                name: name.text()?.to_owned(),
-                more_is_better: mode.text()? == "max",
-                regex: Regex::new(regex.text()?)
-                    .map_err(|error| regex.must(format!("be a regular expression: {error}")))?,
-            });
-        }
-        let space = Space::read(&search)?;
+        let rewards: Result<_, _> = rewards.iter().map(Reward::read).collect();
+        let (rewards, space) = (rewards?, Space::read(&search)?);
         let configs = search.items_of("algo_configs")?;
         let (name, given) = match configs.as_slice() {
             [] => ("bayes_opt_search", Vec::new()),
             [config] => (config.required("name")?.text()?, config.items_of("params")?),
             _ => return Err(ApiError::not_modelled("a search by several algorithms")),
         };
-        let settings = Settings(given);
-        let samples = settings.number("num_samples", 20.0, 1.0..=MAX_SAMPLES as f64)? as usize;
-        let algorithm = match name {
-            "tpe_search" => Algorithm::Tpe {
-                gamma: settings.number("gamma", 0.25, 0.0..=f64::MAX)?,
-                first: settings.number("n_initial_points", 20.0, 0.0..=1e6)? as usize,
-            },
-            "anneal_search" => Algorithm::Anneal {
-                best: settings.number("avg_best_idx", 2.0, 0.0..=f64::MAX)?,
-                shrink: settings.number("shrink_coef", 0.1, 0.0..=f64::MAX)?,
-            },
-            "bayes_opt_search" => Algorithm::Bayes {
-                kind: settings.kind()?,
-                kappa: settings.number("kappa", 2.5, 0.0..=f64::MAX)?,
-                xi: settings.number("xi", 0.0, 0.0..=f64::MAX)?,
-            },
-            other => {
-                return Err(ApiError::not_modelled(format!(
-                    "the search algorithm {other:?}"
-                )));
-            }
+        let Some((_, own, _)) = ALGORITHMS.iter().find(|(known, ..)| *known == name) else {
+            let algorithm = format!("the search algorithm {name:?}");
+            return Err(ApiError::not_modelled(algorithm));
         };
-        let most = MAX_CONCURRENT as f64;
+        // Settings of the algorithms are checked only: points are random with any of them.
+        for setting in *own {
+            read_setting(&given, setting)?;
+        }
         Ok(Some(Self {
             rewards,
             space,
-            algorithm,
-            samples,
-            concurrent: settings.number("max_concurrent", 4.0, 1.0..=most)? as usize,
-            seed: settings.number("seed", 1.0, 0.0..=f64::from(u32::MAX))? as u64,
+            samples: read_setting(&given, &SAMPLES)? as usize,
+            concurrent: read_setting(&given, &CONCURRENT)? as usize,
+            seed: read_setting(&given, &SEED)? as u64,
         }))
-    }
-
-    pub(crate) fn searcher(&self) -> Box<dyn Searcher> {
-        match self.algorithm {
-            // The number of random points is a setting of TPE only (SOURCES X).
-            Algorithm::Bayes { kind, kappa, xi } => Box::new(Bayes {
-                kind,
-                kappa,
-                xi,
-                first: (self.samples / 4).max(2),
-            }),
-            Algorithm::Tpe { gamma, first } => Box::new(Tpe { gamma, first }),
-            Algorithm::Anneal { best, shrink } => Box::new(Anneal { best, shrink }),
-        }
     }
 
     pub(crate) fn leading_reward(&self) -> &Reward {
@@ -154,97 +122,64 @@ impl Tuning {
     }
 }
 
-/// A member of a metric, which a search here cannot do without.
-fn required_text<'a>(metric: &JsonField<'a>, name: &str) -> Result<JsonField<'a>, ApiError> {
-    match metric.get(name)? {
-        Some(field) if !field.text()?.is_empty() => Ok(field),
-        _ => Err(ApiError::not_modelled(format!("a metric without {name}"))),
+impl Reward {
+    /// Reads an element of `reward_attrs`. All members are required here.
+    fn read(metric: &JsonField<'_>) -> Result<Self, ApiError> {
+        let member = |name| match metric.get(name)? {
+            Some(field) if !field.text()?.is_empty() => Ok(field),
+            _ => Err(ApiError::not_modelled(format!("a metric without {name}"))),
+        };
+        let (name, mode, regex) = (member("name")?, member("mode")?, member("regex")?);
+        Ok(Self {
+            name: name.text()?.to_owned(),
+            more_is_better: mode.text()? == "max",
+            regex: Regex::new(regex.text()?)
+                .map_err(|error| regex.must(format!("be a regular expression: {error}")))?,
+        })
     }
 }
 
-/// `algo_configs[].params`: texts, whatever their type.
-struct Settings<'a>(Vec<JsonField<'a>>);
-
-impl Settings<'_> {
-    fn find(&self, key: &str) -> Result<Option<&str>, ApiError> {
-        for setting in &self.0 {
-            if setting.text_of("key")? == Some(key) {
-                return setting.text_of("value");
-            }
+/// The number of a setting in `algo_configs[].params`, whose values are texts, or the index of its
+/// word.
+fn read_setting(
+    given: &[JsonField<'_>],
+    (key, default, _, permitted): &Setting,
+) -> Result<f64, ApiError> {
+    let mut text = *default;
+    for setting in given {
+        if setting.text_of("key")? == Some(key) {
+            text = setting.text_of("value")?.unwrap_or(default);
+            break;
         }
-        Ok(None)
     }
-
-    fn number(
-        &self,
-        key: &str,
-        default: f64,
-        range: std::ops::RangeInclusive<f64>,
-    ) -> Result<f64, ApiError> {
-        let Some(text) = self.find(key)? else {
-            return Ok(default);
+    let number = match permitted {
+        OneOf(words) => words
+            .iter()
+            .position(|word| *word == text)
+            .map(|at| at as f64),
+        Between(low, high) => text
+            .trim()
+            .parse()
+            .ok()
+            .filter(|at| (*low..=*high).contains(at)),
+    };
+    number.ok_or_else(|| {
+        let rule = match permitted {
+            OneOf(words) => format!("one of [{}]", words.join(" ")),
+            Between(low, high) => format!("a number between {low} and {high}"),
         };
-        let number = text.trim().parse().ok();
-        number
-            .filter(|number| range.contains(number))
-            .ok_or_else(|| {
-                let (low, high) = range.into_inner();
-                ApiError::invalid_parameter(format!(
-                    "algo_configs.params.{key} must be a number between {low} and {high}"
-                ))
-            })
-    }
-
-    fn kind(&self) -> Result<Acquisition, ApiError> {
-        match self.find("kind")? {
-            None | Some("ucb") => Ok(Acquisition::Ucb),
-            Some("ei") => Ok(Acquisition::Ei),
-            Some("poi") => Ok(Acquisition::Poi),
-            Some(_) => Err(ApiError::invalid_parameter(
-                "algo_configs.params.kind must be one of [ucb ei poi]",
-            )),
-        }
-    }
+        ApiError::invalid_parameter(format!("algo_configs.params.{key} must be {rule}"))
+    })
 }
 
 /// The algorithms with their settings and defaults, as ShowSearchAlgorithms lists them.
 pub(crate) fn documented_algorithms() -> Vec<Value> {
-    let param =
-        |(key, value, kind): &(&str, &str, &str)| json!({"key": key, "value": value, "type": kind});
-    let common = [("num_samples", "20", "Integer"), ("seed", "1", "Integer")];
-    [
-        (
-            "bayes_opt_search",
-            vec![
-                ("kind", "ucb", "String"),
-                ("kappa", "2.5", "Float"),
-                ("xi", "0.0", "Float"),
-            ],
-            "Hyperparameter search using Gaussian process.",
-        ),
-        (
-            "tpe_search",
-            vec![
-                ("gamma", "0.25", "Float"),
-                ("n_initial_points", "20", "Integer"),
-            ],
-            "Hyperparameter search using the tree-structured Parzen estimator algorithm.",
-        ),
-        (
-            "anneal_search",
-            vec![
-                ("avg_best_idx", "2.0", "Float"),
-                ("shrink_coef", "0.1", "Float"),
-            ],
-            "Hyperparameter search using simulated annealing algorithm.",
-        ),
-    ]
-    .iter()
-    .map(|(name, params, description)| {
-        let params: Vec<Value> = params.iter().chain(&common).map(param).collect();
+    let param = |(key, value, kind, _): &Setting| json!({"key": key, "value": value, "type": kind});
+    let algorithm = |(name, own, description): &(_, &[Setting], _)| {
+        let params: Vec<Value> = own.iter().chain(&[SAMPLES, SEED]).map(param).collect();
         json!({"name": name, "params": params, "description": description})
-    })
-    .collect()
+    };
+    ALGORITHMS.iter().map(algorithm).collect()
 }
 
 #[cfg(test)]

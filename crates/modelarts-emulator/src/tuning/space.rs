@@ -4,93 +4,62 @@ use serde_json::{Map, Value};
 
 use crate::{
     api::{error::ApiError, json_field::JsonField},
-    tuning::search::Point,
     validation::names::is_name,
 };
 
-/// All parameters of a search.
+/// The names and values of all parameters of a search.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Space(Vec<Dimension>);
-
-#[derive(Clone, Debug, PartialEq)]
-struct Dimension {
-    name: String,
-    values: Values,
-}
+pub(crate) struct Space(Vec<(String, Values)>);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Values {
+    /// A range: all of it, or a number of points with both ends. Points are not stored: there may
+    /// be a million, and each list of jobs reads this again.
     Range {
         low: f64,
         high: f64,
-    },
-    /// So many points, both ends included. They are not kept: there may be a million, and each list
-    /// of jobs reads this again.
-    Grid {
-        low: f64,
-        high: f64,
-        points: u32,
+        points: Option<u32>,
     },
     List(Vec<Value>),
 }
 
-/// More points on a line are no list any more.
+/// Maximum number of points of a range.
 const MAX_POINTS: u32 = 1_000_000;
 
 impl Space {
-    /// From `search_params`, which have passed the rules, without those to be left alone.
+    /// Reads `search_params`, which have passed the rules, without those in `skip_search_params`.
     pub(crate) fn read(search: &JsonField<'_>) -> Result<Self, ApiError> {
         let skipped = search.text_of("skip_search_params")?.unwrap_or_default();
-        let skipped: Vec<&str> = skipped
-            .split([',', ';', ' '])
-            .filter(|name| !name.is_empty())
-            .collect();
-        let mut dimensions: Vec<Dimension> = Vec::new();
+        let skipped: Vec<&str> = skipped.split([',', ';', ' ']).collect();
+        let mut parameters: Vec<(String, Values)> = Vec::new();
         for item in search.items_of("search_params")? {
             let name = item.required("name")?.text()?;
-            // Stored algorithms have not been held against the table of fields, and pictures are
+            // Stored algorithms have not been checked against the table of fields, and charts are
             // files of this name.
-            if !is_name(name) || dimensions.iter().any(|known| known.name == name) {
+            if !is_name(name) || parameters.iter().any(|(known, _)| known == name) {
                 return Err(ApiError::of(2826, &[]));
             }
             if !skipped.contains(&name) {
-                dimensions.push(Dimension {
-                    name: name.to_owned(),
-                    values: Values::read(&item)?,
-                });
+                parameters.push((name.to_owned(), Values::read(&item)?));
             }
         }
-        if dimensions.is_empty() {
+        if parameters.is_empty() {
             return Err(ApiError::of(2826, &[]));
         }
-        Ok(Self(dimensions))
-    }
-
-    pub(crate) fn dimensions(&self) -> usize {
-        self.0.len()
+        Ok(Self(parameters))
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|dimension| dimension.name.as_str())
+        self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The values at a point, by name.
-    pub(crate) fn values(&self, point: &Point) -> Map<String, Value> {
-        let values = self.0.iter().zip(point);
-        values
-            .map(|(dimension, at)| (dimension.name.clone(), dimension.values.at(*at)))
+    /// Values by the names of the parameters. `coordinate` returns a number from 0 to 1 for each
+    /// parameter, its share of the range or list of values.
+    pub(crate) fn values(&self, mut coordinate: impl FnMut() -> f64) -> Map<String, Value> {
+        let parameters = self.0.iter();
+        parameters
+            .map(|(name, values)| (name.clone(), values.at(coordinate())))
             .collect()
-    }
-
-    /// The point of the values at a point: for a list, the middle of its share.
-    pub(crate) fn snap(&self, point: &Point) -> Point {
-        let axes = self.0.iter().zip(point);
-        axes.map(|(dimension, at)| match &dimension.values {
-            Values::Range { .. } => *at,
-            Values::Grid { points, .. } => middle(*at, *points as usize),
-            Values::List(list) => middle(*at, list.len()),
-        })
-        .collect()
     }
 }
 
@@ -99,9 +68,8 @@ impl Values {
         let wrong = || ApiError::of(2826, &[]);
         let list = item.items_of("discrete_values")?;
         if !list.is_empty() {
-            let values: Result<Vec<Value>, ApiError> =
-                list.iter().map(|value| Ok(number(value.text()?))).collect();
-            return Ok(Self::List(values?));
+            let values = list.iter().map(|value| value.text().map(number));
+            return values.collect::<Result<_, _>>().map(Self::List);
         }
         let bound = |name: &str| -> Result<f64, ApiError> {
             let text = item.text_of(name)?.unwrap_or_default();
@@ -112,18 +80,19 @@ impl Values {
             None => 0,
             Some(text) => text.trim().parse().map_err(|_| wrong())?,
         };
-        match points {
-            0 => Ok(Self::Range { low, high }),
-            1..=MAX_POINTS => Ok(Self::Grid { low, high, points }),
-            _ => Err(wrong()),
+        if points > MAX_POINTS {
+            return Err(wrong());
         }
+        let points = Some(points).filter(|points| *points > 0);
+        Ok(Self::Range { low, high, points })
     }
 
     fn at(&self, at: f64) -> Value {
         match self {
-            Self::Range { low, high } => Value::from(low + (high - low) * at),
-            Self::Grid { low, high, points } => {
-                let part = share(at, *points as usize) as f64 / f64::from((points - 1).max(1));
+            Self::Range { low, high, points } => {
+                let part = points.map_or(at, |points| {
+                    share(at, points as usize) as f64 / f64::from((points - 1).max(1))
+                });
                 Value::from(low + (high - low) * part)
             }
             Self::List(list) => list[share(at, list.len())].clone(),
@@ -131,13 +100,9 @@ impl Values {
     }
 }
 
-/// Which of `count` equal shares a number lies in.
+/// The index of the one of `count` equal shares that contains a number.
 fn share(at: f64, count: usize) -> usize {
     ((at * count as f64) as usize).min(count - 1)
-}
-
-fn middle(at: f64, count: usize) -> f64 {
-    (share(at, count) as f64 + 0.5) / count as f64
 }
 
 /// `32` is a number in the tables, `adam` a text.
@@ -171,7 +136,10 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(space.names().collect::<Vec<_>>(), ["lr", "batch", "drop"]);
-        let at = |point: &[f64]| Value::from(space.values(&point.to_vec()));
+        let at = |point: &[f64]| {
+            let mut point = point.iter().copied();
+            Value::from(space.values(|| point.next().unwrap()))
+        };
         assert_eq!(
             at(&[0.5, 0.0, 0.0]),
             json!({"lr": 0.2, "batch": 16, "drop": 0.0})
@@ -184,7 +152,18 @@ mod tests {
             at(&[0.0, 0.5, 0.5]),
             json!({"lr": 0.1, "batch": 32, "drop": 0.5})
         );
-        assert_eq!(space.snap(&vec![0.1, 0.4, 0.9]), [0.1, 0.5, 2.5 / 3.0]);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_values() {
+        let lr = json!({"name": "lr", "lower_bound": "0", "upper_bound": "1"});
+        let space = space(json!({"search_params": [lr]})).unwrap();
+        let values = |seed| {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            [(); 20].map(|()| space.values(|| rng.f64()))
+        };
+        assert_eq!(values(7), values(7));
+        assert_ne!(values(7), values(8));
     }
 
     #[test]
@@ -195,13 +174,12 @@ mod tests {
             space(json!({"search_params": [axis]}))
         };
         let million = grid("1000000").unwrap();
-        let Values::Grid { points, .. } = million.0[0].values else {
+        let Values::Range { points, .. } = million.0[0].1 else {
             panic!("{million:?}");
         };
-        assert_eq!(points, 1_000_000);
-        let at = |space: &Space, at: f64| space.values(&vec![at])["a"].as_f64().unwrap();
+        assert_eq!(points, Some(1_000_000));
+        let at = |space: &Space, at: f64| space.values(|| at)["a"].as_f64().unwrap();
         assert_eq!((at(&million, 0.0), at(&million, 1.0)), (-1.0, 1.0));
-        assert_eq!(million.snap(&vec![0.999_999_9]), [0.999_999_5]);
         let one = grid("1").unwrap();
         assert_eq!((at(&one, 0.0), at(&one, 1.0)), (-1.0, -1.0));
         assert!(grid("1000001").is_err());

@@ -17,18 +17,16 @@ pub(crate) struct Trial {
     pub(crate) status: TrialStatus,
     pub(crate) started: Timestamp,
     pub(crate) ended: Option<Timestamp>,
-    /// How often the leading reward was found.
-    pub(crate) iterations: u32,
-    /// The first of them, at most [`MAX_REPORTS`], and the last.
+    /// The first [`MAX_REPORTS`] reports and the last one.
     pub(crate) reports: Vec<Report>,
-    /// Its end was requested, and not that of the job.
+    /// A request to stop this trial, but not the job.
     pub(crate) stop: bool,
-    /// It is not stored as it is now.
+    /// Changed since it was last stored.
     #[serde(skip)]
     pub(crate) changed: bool,
 }
 
-/// More reports of a trial are counted, but only the last is kept.
+/// Maximum number of stored reports; later ones replace the last.
 const MAX_REPORTS: usize = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +34,7 @@ pub(crate) enum TrialStatus {
     Running,
     /// Ended with 0, or was ended.
     Terminated,
-    /// Ended otherwise.
+    /// Ended with another exit code.
     Error,
 }
 
@@ -52,20 +50,41 @@ pub(crate) struct Report {
 }
 
 impl Trial {
+    /// A trial that has just been started.
+    pub(crate) fn new(
+        id: String,
+        index: usize,
+        pid: Option<u32>,
+        values: Map<String, Value>,
+        started: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            index,
+            pid,
+            values,
+            status: TrialStatus::Running,
+            started,
+            ended: None,
+            reports: Vec::new(),
+            stop: false,
+            changed: true,
+        }
+    }
+
     pub(crate) fn report(&mut self, texts: Vec<String>, more_is_better: bool, at: Timestamp) {
-        let number = number(&texts);
-        let before = self.reports.last().and_then(|report| report.best);
-        let best = match (before, number) {
+        let before = self.reports.last();
+        let iteration = before.map_or(0, |report| report.iteration) + 1;
+        let best = match (before.and_then(|report| report.best), number(&texts)) {
             (Some(a), Some(b)) => Some(if (b > a) == more_is_better { b } else { a }),
             (a, b) => a.or(b),
         };
-        self.iterations += 1;
         if self.reports.len() > MAX_REPORTS {
             self.reports.pop();
         }
         self.reports.push(Report {
             at,
-            iteration: self.iterations,
+            iteration,
             texts,
             best,
         });
@@ -85,14 +104,14 @@ fn number(texts: &[String]) -> Option<f64> {
 /// Finds rewards in a log that grows.
 pub(crate) struct RewardScraper<'a> {
     rewards: &'a [Reward],
-    /// How much of the log has been looked at.
+    /// Number of bytes of the log that have been read.
     pub(crate) position: u64,
-    /// The beginning of a line whose end is not there yet.
+    /// An incomplete last line.
     rest: Vec<u8>,
     latest: Vec<String>,
 }
 
-/// No line of a reward is longer.
+/// Maximum length of a line with a reward.
 const MAX_LINE: usize = 64 << 10;
 
 impl<'a> RewardScraper<'a> {
@@ -105,8 +124,8 @@ impl<'a> RewardScraper<'a> {
         }
     }
 
-    /// Takes what is new in the log; gives the metrics for each time the leading one was found.
-    /// `last`: no more will come, so a line needs no end.
+    /// Reads the next bytes of the log, and returns all metrics for each match of the leading one.
+    /// With `last`, the log has ended, and an incomplete line is read as well.
     pub(crate) fn feed(&mut self, new: &[u8], last: bool) -> Vec<Vec<String>> {
         self.rest.extend_from_slice(new);
         let end = match self.rest.iter().rposition(|byte| *byte == b'\n') {
@@ -125,11 +144,11 @@ impl<'a> RewardScraper<'a> {
         found
     }
 
-    /// True if the leading reward is in it.
+    /// Returns `true` if the line has the leading reward.
     fn scan_line(&mut self, line: &str) -> bool {
         let mut leads = false;
         for (index, reward) in self.rewards.iter().enumerate() {
-            // An error: the expression went back and forth too often; then nothing is found.
+            // An expression that backtracks too often is an error, and finds nothing.
             let Ok(Some(captures)) = reward.regex.captures(line) else {
                 continue;
             };
@@ -177,19 +196,7 @@ mod tests {
     fn a_trial_keeps_its_best_and_its_last_reward() {
         let at = Timestamp::from_millis(0);
         let trial = |more_is_better| {
-            let mut trial = Trial {
-                id: "a".into(),
-                index: 0,
-                pid: None,
-                values: Map::new(),
-                status: TrialStatus::Running,
-                started: at,
-                ended: None,
-                iterations: 0,
-                reports: Vec::new(),
-                stop: false,
-                changed: false,
-            };
+            let mut trial = Trial::new("a".into(), 0, None, Map::new(), at);
             for text in ["0.5", "0.9", "none", "0.7"] {
                 trial.report(vec![text.to_owned()], more_is_better, at);
             }

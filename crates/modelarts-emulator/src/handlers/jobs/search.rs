@@ -42,28 +42,18 @@ pub(super) struct JobSearch {
     count: JobsCount,
 }
 
-/// The filter keys of the reference (SOURCES O). `create_time` is a span of time, the others are
-/// texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FilterKey {
-    CreateTime,
-    Text(Key),
-}
-
-impl FilterKey {
-    fn read(text: &str) -> Option<Self> {
-        Some(Self::Text(match text {
-            "create_time" => return Some(Self::CreateTime),
-            "id" => Key::Id,
-            "name" => Key::Name,
-            "phase" => Key::Phase,
-            "algorithm_name" => Key::AlgorithmName,
-            "kind" => Key::Kind,
-            "user_id" => Key::UserId,
-            "runtime_type" => Key::RuntimeType,
-            _ => return None,
-        }))
-    }
+/// The filter keys of the reference whose values are texts (SOURCES O).
+fn text_key(text: &str) -> Option<Key> {
+    Some(match text {
+        "id" => Key::Id,
+        "name" => Key::Name,
+        "phase" => Key::Phase,
+        "algorithm_name" => Key::AlgorithmName,
+        "kind" => Key::Kind,
+        "user_id" => Key::UserId,
+        "runtime_type" => Key::RuntimeType,
+        _ => return None,
+    })
 }
 
 impl JobSearch {
@@ -163,11 +153,11 @@ impl JobSearch {
 
     /// The tasks of a job that have one of the requested addresses.
     fn matching_tasks(&self, job: &Job) -> Value {
-        let there = |rank: u32| {
-            let own = address(&job.id, rank).parse();
+        let requested = |(_, rank): &(String, u32)| {
+            let own = address(&job.id, *rank).parse();
             own.is_ok_and(|own: IpAddr| self.addresses.contains(&own))
         };
-        let tasks = job.tasks().zip(0..).filter(|(_, rank)| there(*rank));
+        let tasks = job.tasks().zip(0..).filter(requested);
         tasks
             .map(|task| view::task(job, task, job.schedule_count))
             .collect()
@@ -220,21 +210,19 @@ fn addresses(body: &JsonField<'_>) -> Result<Vec<IpAddr>, ApiError> {
 
 /// Limits searches by tags or hosts to 31 days: those of `create_time`, or the last ones.
 fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError> {
-    let before =
-        |end: Timestamp| Timestamp::from_millis(end.millis().saturating_sub(MAX_SPAN_MILLIS));
     match (selection.from, selection.to) {
-        (None, to) => selection.from = Some(before(to.unwrap_or(now))),
+        (None, to) => {
+            let end = to.unwrap_or(now).millis();
+            let from = Timestamp::from_millis(end.saturating_sub(MAX_SPAN_MILLIS));
+            selection.from = Some(from);
+        }
         (Some(from), None) => {
-            selection.to = Some(Timestamp::from_millis(
-                from.millis().saturating_add(MAX_SPAN_MILLIS),
-            ));
+            let to = from.millis().saturating_add(MAX_SPAN_MILLIS);
+            selection.to = Some(Timestamp::from_millis(to));
         }
         (Some(from), Some(to)) if to.millis().saturating_sub(from.millis()) > MAX_SPAN_MILLIS => {
-            return Err(ApiError::filter_value(&format!(
-                "{},{}",
-                from.rfc3339(),
-                to.rfc3339()
-            )));
+            let span = format!("{},{}", from.rfc3339(), to.rfc3339());
+            return Err(ApiError::filter_value(&span));
         }
         (Some(_), Some(_)) => {}
     }
@@ -243,39 +231,42 @@ fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError>
 
 /// Adds a filter, unless all its values are blank, as in an example (SOURCES X).
 fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError> {
-    let key_text = filter.required("key")?.text()?;
-    if UNDOCUMENTED_KEYS.contains(&key_text) {
-        return check_undocumented(filter, key_text);
+    let name = filter.required("key")?.text()?;
+    let undocumented = UNDOCUMENTED_KEYS.contains(&name);
+    let key = text_key(name);
+    if key.is_none() && name != "create_time" && !undocumented {
+        return Err(ApiError::filter_key(name));
     }
-    let named = FilterKey::read(key_text).ok_or_else(|| ApiError::filter_key(key_text))?;
     // The default of the Swagger file (SOURCES W).
     let operator = filter.text_of("operator")?.unwrap_or("in");
-    let key = match (named, operator) {
-        (FilterKey::CreateTime, "between") => None,
-        (FilterKey::Text(key @ (Key::Name | Key::AlgorithmName)), "like" | "not") => Some(key),
-        (FilterKey::Text(Key::Name | Key::AlgorithmName), _) => {
-            return Err(ApiError::filter_operator(operator));
-        }
-        (FilterKey::Text(key), "in" | "not") => Some(key),
-        _ => return Err(ApiError::filter_operator(operator)),
+    let known = match key {
+        Some(Key::Name | Key::AlgorithmName) => matches!(operator, "like" | "not"),
+        Some(_) => matches!(operator, "in" | "not"),
+        None => operator == "between" || undocumented,
     };
-    let mut values = Vec::new();
-    for value in filter.items_of("value")? {
-        values.push(value.text()?.to_owned());
+    if !known {
+        return Err(ApiError::filter_operator(operator));
     }
-    let Some(key) = key else {
+    let values = filter.items_of("value")?;
+    let values = values.iter().map(|value| value.text().map(str::to_owned));
+    let mut values = values.collect::<Result<Vec<_>, _>>()?;
+    if name == "create_time" {
         return narrow_span(&values, selection);
-    };
-    values.retain(|value| !value.is_empty());
-    if key == Key::Phase
-        && let Some(unknown) = values
-            .iter()
-            .find(|value| !PHASES.contains(&value.as_str()))
-    {
-        return Err(ApiError::filter_value(unknown));
     }
+    values.retain(|value| !value.is_empty());
     if values.is_empty() {
         return Ok(());
+    }
+    let Some(key) = key else {
+        return Err(ApiError::not_modelled(format!("searches by {name}")));
+    };
+    let mut unknown = values
+        .iter()
+        .filter(|value| !PHASES.contains(&value.as_str()));
+    if key == Key::Phase
+        && let Some(unknown) = unknown.next()
+    {
+        return Err(ApiError::filter_value(unknown));
     }
     let test = match (operator, values.as_slice()) {
         ("not", _) => Test::NotIn(values),
@@ -287,7 +278,8 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
     Ok(())
 }
 
-/// Keys that only the vendor's Terraform provider uses (SOURCES T); their operators are not known.
+/// Keys that only the vendor's Terraform provider uses (SOURCES T). Their operators are not known,
+/// so that only blank values are accepted.
 const UNDOCUMENTED_KEYS: [&str; 4] = [
     "algorithm_id",
     "pool_id",
@@ -295,38 +287,24 @@ const UNDOCUMENTED_KEYS: [&str; 4] = [
     "training_experiment_id",
 ];
 
-/// Refuses a filter with such a key. Blank values are no condition here either.
-fn check_undocumented(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError> {
-    for value in filter.items_of("value")? {
-        if !value.text()?.is_empty() {
-            return Err(ApiError::not_modelled(format!("searches by {key}")));
-        }
-    }
-    Ok(())
-}
-
 /// Narrows the span of time.
 fn narrow_span(values: &[String], selection: &mut Selection) -> Result<(), ApiError> {
-    let moment = |text: &String| {
-        if text.is_empty() {
-            Ok(None)
-        } else {
-            Timestamp::parse(text)
-                .map(Some)
-                .ok_or_else(|| ApiError::filter_value(text))
-        }
+    let moment = |text: &String| match text.as_str() {
+        "" => Ok(None),
+        text => match Timestamp::parse(text) {
+            None => Err(ApiError::filter_value(text)),
+            moment => Ok(moment),
+        },
     };
     match values {
-        [] => Ok(()),
+        [] => {}
         [from, to] => {
             let (from, to) = (moment(from)?, moment(to)?);
             selection.from = selection.from.max(from);
-            selection.to = match (selection.to, to) {
-                (Some(earlier), Some(to)) => Some(earlier.min(to)),
-                (earlier, to) => earlier.or(to),
-            };
-            Ok(())
+            let earlier = selection.to.zip(to).map(|(a, b)| a.min(b));
+            selection.to = earlier.or(selection.to).or(to);
         }
-        _ => Err(ApiError::filter_value(&values.join(","))),
+        _ => return Err(ApiError::filter_value(&values.join(","))),
     }
+    Ok(())
 }

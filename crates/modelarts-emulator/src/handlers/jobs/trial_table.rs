@@ -8,130 +8,112 @@ use crate::{
     tuning::trial::{Report, Trial, TrialStatus},
 };
 
+/// The columns of a table before and after those of the metrics.
+type Columns = (&'static [&'static str], &'static [&'static str]);
+
+#[rustfmt::skip]
+const ALL_TRIALS: Columns = (
+    &["", "done", "pid", "config", "trial_id", "training_iteration", "time_total_s", "worker_index",
+      "reward_attr", "status"],
+    &["best_reward"],
+);
+const ONE_TRIAL: Columns = (
+    &["done", "pid", "best_reward", "time_total_s", "config"],
+    &["trial_id", "training_iteration", "reward_attr"],
+);
+
+/// A row of a table: a trial at the time of a report.
+struct Row<'a> {
+    trial: &'a Trial,
+    report: Option<&'a Report>,
+    done: bool,
+    until: Timestamp,
+}
+
 /// The header and the rows of all trials (ShowAutoSearchTrials).
 pub(crate) fn trials_table(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
-    let names = names(job);
-    let before = [
-        "",
-        "done",
-        "pid",
-        "config",
-        "trial_id",
-        "training_iteration",
-        "time_total_s",
-        "worker_index",
-        "reward_attr",
-        "status",
-    ];
-    let mut header: Vec<&str> = before.to_vec();
-    header.extend(names.iter().copied());
-    header.push("best_reward");
-    let rows = job.trials.iter().map(|trial| {
-        let last = trial.reports.last();
-        let status = if job.settled && trial.status == TrialStatus::Running {
-            // The emulator ended while the trial ran, and the job was not run again.
-            TrialStatus::Terminated
-        } else {
-            trial.status
-        };
-        let mut row = vec![
-            json!(trial.index.to_string()),
-            done(status != TrialStatus::Running),
-            pid(trial),
-            config(trial),
-            json!(trial.id),
-            json!(trial.iterations.to_string()),
-            seconds(trial, trial.ended.unwrap_or(now)),
-            // Empty in the only known example.
-            json!(""),
-            reward(last),
-            json!(match status {
-                TrialStatus::Running => "RUNNING",
-                TrialStatus::Terminated => "TERMINATED",
-                TrialStatus::Error => "ERROR",
-            }),
-        ];
-        row.extend((0..names.len()).map(|at| metric(last, at)));
-        row.push(best(last));
-        Value::Array(row)
+    let rows = job.trials.iter().map(|trial| Row {
+        trial,
+        report: trial.reports.last(),
+        // An emulator may have ended while the trial ran, without running the job again.
+        done: trial.status != TrialStatus::Running || job.settled,
+        until: trial.ended.unwrap_or(now),
     });
-    (json!(header), rows.collect())
+    table(job, ALL_TRIALS, rows)
 }
 
 /// The rows of one trial (ShowAutoSearchPerTrial): one for each report and, after its end, the last
 /// one again with `done`, as in the only known example.
 pub(crate) fn trial_rows(job: &Job, trial: &Trial) -> Value {
-    let names = names(job);
-    let mut header = vec!["done", "pid", "best_reward", "time_total_s", "config"];
-    header.extend(names.iter().copied());
-    header.extend(["trial_id", "training_iteration", "reward_attr"]);
-    let row = |report: Option<&Report>, ended: bool| {
-        let at = report.map_or(trial.ended.unwrap_or(trial.started), |report| report.at);
-        let mut row = vec![
-            done(ended),
-            pid(trial),
-            best(report),
-            seconds(trial, at),
-            config(trial),
-        ];
-        row.extend((0..names.len()).map(|at| metric(report, at)));
-        let iteration = report.map_or(0, |report| report.iteration);
-        row.extend([
-            json!(trial.id),
-            json!(iteration.to_string()),
-            reward(report),
-        ]);
-        Value::Array(row)
-    };
-    let mut rows: Vec<Value> = trial
-        .reports
-        .iter()
-        .map(|report| row(Some(report), false))
-        .collect();
-    if trial.ended.is_some() {
-        rows.push(row(trial.reports.last(), true));
-    }
+    let reports = trial.reports.iter().map(|report| (Some(report), false));
+    let last = trial.ended.map(|_| (trial.reports.last(), true));
+    let rows = reports.chain(last).map(|(report, done)| Row {
+        trial,
+        report,
+        done,
+        until: report.map_or(trial.ended.unwrap_or(trial.started), |report| report.at),
+    });
+    let (header, rows) = table(job, ONE_TRIAL, rows);
     json!({"header": header, "data": rows})
 }
 
-/// The names of the metrics.
-fn names(job: &Job) -> Vec<&str> {
+/// The header and the rows of a table.
+fn table<'a>(
+    job: &Job,
+    (before, after): Columns,
+    rows: impl Iterator<Item = Row<'a>>,
+) -> (Value, Vec<Value>) {
     let tuning = job.request.tuning.as_ref();
     let rewards = tuning.map_or(&[][..], |tuning| &tuning.rewards);
-    rewards.iter().map(|reward| reward.name.as_str()).collect()
+    let names = rewards.iter().map(|reward| reward.name.as_str());
+    let header: Vec<&str> = (before.iter().copied().chain(names))
+        .chain(after.iter().copied())
+        .collect();
+    let cells = |row: Row<'a>| {
+        let before = before.iter().map(|column| row.cell(column));
+        let metrics = (0..rewards.len()).map(|at| row.metric(at).into());
+        let after = after.iter().map(|column| row.cell(column));
+        before.chain(metrics).chain(after).collect()
+    };
+    (json!(header), rows.map(cells).collect())
 }
 
-fn done(done: bool) -> Value {
-    json!(if done { "True" } else { "False" })
-}
+impl Row<'_> {
+    fn cell(&self, column: &str) -> Value {
+        let Self { trial, report, .. } = self;
+        let text = match column {
+            "" => trial.index.to_string(),
+            "done" => (if self.done { "True" } else { "False" }).to_owned(),
+            "pid" => trial.pid.map(|pid| pid.to_string()).unwrap_or_default(),
+            "config" => return config(trial),
+            "trial_id" => trial.id.clone(),
+            "training_iteration" => report.map_or(0, |report| report.iteration).to_string(),
+            "time_total_s" => self.until.seconds_since(trial.started).to_string(),
+            "reward_attr" => self.metric(0).to_owned(),
+            "best_reward" => {
+                let best = report.and_then(|report| report.best);
+                best.map(|best| best.to_string()).unwrap_or_default()
+            }
+            "status" => match (trial.status, self.done) {
+                (TrialStatus::Error, _) => "ERROR",
+                (_, true) => "TERMINATED",
+                (_, false) => "RUNNING",
+            }
+            .to_owned(),
+            // `worker_index` is empty in the only known example.
+            _ => String::new(),
+        };
+        text.into()
+    }
 
-fn pid(trial: &Trial) -> Value {
-    json!(trial.pid.map(|pid| pid.to_string()).unwrap_or_default())
-}
-
-fn seconds(trial: &Trial, until: Timestamp) -> Value {
-    json!(until.seconds_since(trial.started).to_string())
-}
-
-fn reward(report: Option<&Report>) -> Value {
-    metric(report, 0)
-}
-
-fn metric(report: Option<&Report>, at: usize) -> Value {
-    json!(report.map_or("", |report| report.texts[at].as_str()))
-}
-
-fn best(report: Option<&Report>) -> Value {
-    let best = report.and_then(|report| report.best);
-    json!(best.map(|best| best.to_string()).unwrap_or_default())
+    fn metric(&self, at: usize) -> &str {
+        self.report.map_or("", |report| report.texts[at].as_str())
+    }
 }
 
 /// The configuration of a trial: each value twice, and the number of the trial, as in the examples.
 fn config(trial: &Trial) -> Value {
-    let mut config = Map::new();
-    for (name, value) in &trial.values {
-        config.insert(name.clone(), value.clone());
-    }
+    let mut config: Map<String, Value> = trial.values.clone();
     config.insert("trial_index".to_owned(), trial.index.into());
     for (name, value) in &trial.values {
         config.insert(format!("param/{name}"), value.clone());

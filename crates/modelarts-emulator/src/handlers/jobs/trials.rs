@@ -77,22 +77,15 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
 
 /// The analysis: one row for each parameter, once two trials have a reward.
 pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
-    let (names, trials) = call.read(|job| {
-        let names = job
-            .request
-            .tuning
-            .iter()
-            .flat_map(|tuning| tuning.space.names());
-        let names: Vec<String> = names.map(str::to_owned).collect();
-        (names, job.trials.clone())
-    })?;
-    let rows: Vec<_> = names
-        .iter()
-        .filter_map(|name| {
-            let (mean, deviation) = importance(&trials, name)?;
+    let rows: Vec<_> = call.read(|job| {
+        let tuning = job.request.tuning.iter();
+        let names = tuning.flat_map(|tuning| tuning.space.names());
+        let row = |name| {
+            let (mean, deviation) = importance(&job.trials, name)?;
             Some(json!([name, format!("{mean:.4}/{deviation:.4}")]))
-        })
-        .collect();
+        };
+        names.filter_map(row).collect()
+    })?;
     ok(json!({"header": ["parameters", "the mean/std of importance"], "data": rows}))
 }
 

@@ -1,0 +1,141 @@
+//! Copies of a job: uploads of outputs and logs, and the interruption of all copies by requests to
+//! stop and by time limits.
+
+use std::io;
+
+use futures::{FutureExt, future::Shared};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    clock::system::Sleep,
+    execution::driver::{Driver, Ending, SharedLimit},
+    job::{event::EventKind, request::LogExport},
+};
+
+/// Completes when the preparation of a job has taken too long.
+pub(super) type PrepareLimit = Shared<Sleep>;
+
+/// Copies until `end` completes. An interrupted copy is waited for, because it could otherwise
+/// overwrite a newer file later.
+async fn copy_until<T, E>(
+    end: impl Future<Output = E>,
+    interrupt: &CancellationToken,
+    copy: impl Future<Output = T>,
+) -> Result<T, E> {
+    tokio::pin!(copy);
+    let end = tokio::select! {
+        biased;
+        copied = &mut copy => return Ok(copied),
+        end = end => end,
+    };
+    interrupt.cancel();
+    copy.await;
+    Err(end)
+}
+
+impl Driver {
+    /// Runs a copy or an installation before the start of the code. It ends with any request to
+    /// stop, and at the time limit of the preparation.
+    pub(super) async fn copy_in_time<F: Future<Output = io::Result<()>>>(
+        &self,
+        limit: &PrepareLimit,
+        copy: impl FnOnce(CancellationToken) -> F,
+    ) -> Result<io::Result<()>, Ending> {
+        let interrupt = self.state.copy_cancellation.child_token();
+        let copy = copy(interrupt.clone());
+        let end = async {
+            tokio::select! {
+                biased;
+                stop = self.stop_request() => stop.into(),
+                () = limit.clone() => Ending::PrepareTimedOut,
+            }
+        };
+        copy_until(end, &interrupt, copy).await
+    }
+
+    /// Runs a copy after the end of the code. A request to stop leaves it the grace period, so that
+    /// results are kept. Copies with the same `end` share one grace period. Returns `false` if the
+    /// copy was interrupted or the grace period is over.
+    pub(super) async fn within_grace(
+        &self,
+        end: &SharedLimit,
+        interrupt: &CancellationToken,
+        copy: impl Future<Output = ()>,
+    ) -> bool {
+        if let Some(end) = end.get()
+            && end.clone().now_or_never().is_some()
+        {
+            return false;
+        }
+        let grace = async {
+            self.stop_request().await;
+            let end = end.get_or_init(|| self.grace_period().shared());
+            end.clone().await;
+        };
+        let copied = copy_until(grace, interrupt, copy).await;
+        // The end of the emulator interrupts the copy as well.
+        copied.is_ok() && !interrupt.is_cancelled()
+    }
+
+    /// Uploads outputs and logs, with any exit code. Logs have a grace period of their own, because
+    /// they say which outputs are incomplete. Returns `false` if the upload was interrupted.
+    pub(crate) async fn upload(&self) -> bool {
+        let interrupt = self.state.copy_cancellation.child_token();
+        let copy = self.upload_outputs(&interrupt);
+        let outputs = self.within_grace(&self.upload_end, &interrupt, copy).await;
+        let interrupt = self.state.copy_cancellation.child_token();
+        let copy = self.export_logs(&interrupt);
+        let logs = self.within_grace(&self.export_end, &interrupt, copy).await;
+        outputs && logs
+    }
+
+    async fn upload_outputs(&self, interrupt: &CancellationToken) {
+        let runner = &self.state.runner;
+        for worker in &self.workers {
+            for (index, output) in worker.request.outputs.iter().enumerate() {
+                let (task, parameter) = (worker.task(), output.name.clone());
+                self.note(EventKind::OutputUploading {
+                    task: task.clone(),
+                    parameter: parameter.clone(),
+                });
+                let begin = self.now();
+                let upload = runner.upload_output(worker.clone(), index, interrupt.clone());
+                let Err(error) = upload.await else {
+                    let seconds = self.now().seconds_since(begin);
+                    self.note(EventKind::OutputUploaded {
+                        task,
+                        seconds,
+                        parameter,
+                    });
+                    continue;
+                };
+                // The catalogue of events has no text for this.
+                tracing::warn!(job = self.id, output = parameter, %error, "an output cannot be uploaded");
+                if interrupt.is_cancelled() {
+                    let line = format!(
+                        "[ModelArts Service Log] output {parameter}: incomplete, because the job was stopped and the upload took longer than the grace period\n"
+                    );
+                    // The failure has been reported above.
+                    let _ = runner.write_log(worker.clone(), line).await;
+                }
+            }
+        }
+    }
+
+    /// Copies the logs to the export path of the job, if it has one.
+    pub(super) async fn export_logs(&self, interrupt: &CancellationToken) {
+        for worker in &self.workers {
+            let LogExport::To(path) = &worker.request.log_export else {
+                continue;
+            };
+            let runner = &self.state.runner;
+            let export = runner.export_log(worker.clone(), path.clone(), interrupt.clone());
+            match export.await {
+                // The log is still empty.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => tracing::warn!(job = self.id, %error, "a log cannot be exported"),
+                Ok(()) => {}
+            }
+        }
+    }
+}
