@@ -29,6 +29,7 @@ mod error_body;
 mod error_code;
 mod generated;
 mod identifier;
+mod open_enum;
 mod operation;
 mod parameter;
 #[doc(hidden)]

@@ -59,11 +59,6 @@ fn trait_argument(item: &ItemImpl) -> Option<String> {
     }
 }
 
-/// Returns whether a field of this type may be missing.
-pub fn may_be_missing(ty: &Type) -> bool {
-    type_name(ty).is_some_and(|name| ["Option", "Vec", "BTreeMap", "Map"].contains(&name.as_str()))
-}
-
 /// The name of a field in JSON.
 pub fn wire_name(field: &Field) -> String {
     let mut name = field

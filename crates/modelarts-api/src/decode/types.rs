@@ -5,8 +5,7 @@ use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 use serde_json::Value;
 
 use super::slot::{
-    Decode, FieldValue, FillFields, FromFields, FromText, JsonMap, List, Map, Object, ObjectSlot,
-    ReadValue, Slot, Wrapper,
+    Container, Decode, FieldValue, FromText, Holder, JsonMap, List, Map, Object, ReadValue, Slot,
 };
 
 impl Decode for String {
@@ -66,46 +65,6 @@ impl<T: Object + Default> Decode for Box<T> {
     }
 }
 
-impl<T: FromStr<Err: Display>> FromText for Option<T> {
-    fn clear(&mut self) {
-        *self = None;
-    }
-    fn set_text(&mut self, text: &str) -> Result<(), String> {
-        *self = Some(text.parse().map_err(|error: T::Err| error.to_string())?);
-        Ok(())
-    }
-}
-
-impl<T: Object + Default> FromFields for Box<T> {
-    const HEAP_SIZE: usize = size_of::<T>();
-
-    fn from_fields(value: &mut Option<Self>, fill: FillFields<'_>) -> Result<(), &'static str> {
-        fill(&mut **value.insert(Self::default()));
-        Ok(())
-    }
-}
-
-/// [`FromFields::from_fields`] for a type whose fields are all optional, such as those of answers.
-pub fn fill_in_place<T: Object + Default>(
-    value: &mut Option<T>,
-    fill: FillFields<'_>,
-) -> Result<(), &'static str> {
-    fill(value.insert(T::default()));
-    Ok(())
-}
-
-impl<T: FromFields> ObjectSlot for Option<T> {
-    fn clear(&mut self) {
-        *self = None;
-    }
-    fn heap_size(&self) -> usize {
-        T::HEAP_SIZE
-    }
-    fn fill(&mut self, fill: FillFields<'_>) -> Result<(), &'static str> {
-        T::from_fields(self, fill)
-    }
-}
-
 impl<T: Decode> FieldValue for Option<T> {
     fn slot(&mut self) -> Slot<'_> {
         T::slot(self)
@@ -142,36 +101,87 @@ impl FieldValue for JsonMap {
     }
 }
 
-/// [`List::growth`] of a `Vec`, which doubles its capacity.
-fn vec_growth<T>(list: &Vec<T>) -> (usize, usize) {
-    if list.len() < list.capacity() {
-        return (0, 0);
+impl<T: FromStr<Err: Display>> FromText for Option<T> {
+    fn clear(&mut self) {
+        *self = None;
     }
-    let now = list.capacity() * size_of::<T>();
-    ((2 * now).max(4 * size_of::<T>()), now)
+    fn set_text(&mut self, text: &str) -> Result<(), String> {
+        *self = Some(text.parse().map_err(|error: T::Err| error.to_string())?);
+        Ok(())
+    }
 }
 
-/// [`Map::growth`] of a B-tree, whose nodes have room for eleven entries and are half full in the
-/// worst case.
-fn map_growth<T>(is_empty: bool) -> usize {
-    size_of::<(String, T)>() * if is_empty { 12 } else { 2 }
+/// The slot of an optional field, and of an element.
+impl<T: Holder> Container<T::Content> for Option<T> {
+    fn clear(&mut self) {
+        *self = None;
+    }
+    fn begin(&mut self) -> &mut T::Content {
+        self.insert(T::default()).content()
+    }
+    fn heap_size(&self) -> usize {
+        T::HEAP_SIZE
+    }
+}
+
+/// The slot of a list or map that is empty where it is absent.
+impl<T: Holder> Container<T::Content> for T {
+    fn clear(&mut self) {
+        *self = T::default();
+    }
+    fn begin(&mut self) -> &mut T::Content {
+        *self = T::default();
+        self.content()
+    }
+    fn heap_size(&self) -> usize {
+        T::HEAP_SIZE
+    }
+}
+
+impl<T: Object + Default> Holder for Box<T> {
+    type Content = dyn Object;
+    const HEAP_SIZE: usize = size_of::<T>();
+
+    fn content(&mut self) -> &mut Self::Content {
+        &mut **self
+    }
+}
+
+impl<T: Decode> Holder for Vec<T> {
+    type Content = dyn List;
+    fn content(&mut self) -> &mut Self::Content {
+        self
+    }
+}
+
+impl<T: Decode> Holder for BTreeMap<String, T> {
+    type Content = dyn Map;
+    fn content(&mut self) -> &mut Self::Content {
+        self
+    }
+}
+
+impl Holder for JsonMap {
+    type Content = dyn Map;
+    fn content(&mut self) -> &mut Self::Content {
+        self
+    }
 }
 
 impl<T: Decode> List for Vec<T> {
-    fn clear(&mut self) {
-        *self = Self::new();
-    }
-    fn begin(&mut self) {
-        *self = Self::new();
-    }
-    fn growth(&mut self) -> (usize, usize) {
-        vec_growth(self)
+    fn growth(&self) -> (usize, usize) {
+        if self.len() < self.capacity() {
+            return (0, 0);
+        }
+        // A `Vec` doubles its capacity.
+        let now = self.capacity() * size_of::<T>();
+        ((2 * now).max(4 * size_of::<T>()), now)
     }
     fn push_with(&mut self, read: ReadValue<'_>) -> bool {
-        let mut slot = None;
+        let mut element = None;
         // An element that failed may be incomplete.
-        let complete = read(T::element_slot(&mut slot));
-        match slot {
+        let complete = read(T::element_slot(&mut element));
+        match element {
             Some(element) if complete => {
                 self.push(element);
                 true
@@ -182,103 +192,33 @@ impl<T: Decode> List for Vec<T> {
 }
 
 impl<T: Decode> Map for BTreeMap<String, T> {
-    fn clear(&mut self) {
-        self.clear();
-    }
-    fn begin(&mut self) {
-        self.clear();
-    }
-    fn growth(&mut self) -> usize {
+    fn growth(&self) -> usize {
         map_growth::<T>(self.is_empty())
     }
     fn insert_with(&mut self, name: String, read: ReadValue<'_>) {
-        let mut slot = None;
-        if read(T::element_slot(&mut slot)) {
-            self.extend(slot.map(|value| (name, value)));
-        }
+        insert(self, name, read);
     }
 }
 
 impl Map for JsonMap {
-    fn clear(&mut self) {
-        self.clear();
-    }
-    fn begin(&mut self) {
-        self.clear();
-    }
-    fn growth(&mut self) -> usize {
+    fn growth(&self) -> usize {
         map_growth::<Value>(self.is_empty())
     }
     fn insert_with(&mut self, name: String, read: ReadValue<'_>) {
-        let mut slot = None;
-        if read(Value::element_slot(&mut slot)) {
-            self.extend(slot.map(|value| (name, value)));
-        }
+        insert(self, name, read);
     }
 }
 
-impl<T> Wrapper for Vec<T> {
-    type Inner = Self;
-    fn wrap(inner: Self) -> Self {
-        inner
-    }
-    fn inner(&mut self) -> &mut Self {
-        self
+/// Adds the entry that `read` decodes to a map.
+fn insert<T: Decode>(map: &mut impl Extend<(String, T)>, name: String, read: ReadValue<'_>) {
+    let mut value = None;
+    if read(T::element_slot(&mut value)) {
+        map.extend(value.map(|value| (name, value)));
     }
 }
 
-impl<T> Wrapper for BTreeMap<String, T> {
-    type Inner = Self;
-    fn wrap(inner: Self) -> Self {
-        inner
-    }
-    fn inner(&mut self) -> &mut Self {
-        self
-    }
-}
-
-impl Wrapper for JsonMap {
-    type Inner = Self;
-    fn wrap(inner: Self) -> Self {
-        inner
-    }
-    fn inner(&mut self) -> &mut Self {
-        self
-    }
-}
-
-fn inner<W: Wrapper>(wrapper: &mut Option<W>) -> &mut W::Inner {
-    wrapper
-        .get_or_insert_with(|| W::wrap(W::Inner::default()))
-        .inner()
-}
-
-impl<W: Wrapper<Inner: List>> List for Option<W> {
-    fn clear(&mut self) {
-        *self = None;
-    }
-    fn begin(&mut self) {
-        inner(self).begin();
-    }
-    fn growth(&mut self) -> (usize, usize) {
-        inner(self).growth()
-    }
-    fn push_with(&mut self, read: ReadValue<'_>) -> bool {
-        inner(self).push_with(read)
-    }
-}
-
-impl<W: Wrapper<Inner: Map>> Map for Option<W> {
-    fn clear(&mut self) {
-        *self = None;
-    }
-    fn begin(&mut self) {
-        inner(self).begin();
-    }
-    fn growth(&mut self) -> usize {
-        inner(self).growth()
-    }
-    fn insert_with(&mut self, name: String, read: ReadValue<'_>) {
-        inner(self).insert_with(name, read);
-    }
+/// [`Map::growth`] of a B-tree, whose nodes have room for eleven entries and are half full in the
+/// worst case.
+fn map_growth<T>(is_empty: bool) -> usize {
+    size_of::<(String, T)>() * if is_empty { 12 } else { 2 }
 }
