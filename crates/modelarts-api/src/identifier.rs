@@ -1,18 +1,16 @@
 //! Identifiers in paths: text whose characters and length the description limits, because another
 //! text would address another resource.
 
-/// A run of characters of one class, with its minimum and maximum length. A class is written as in
-/// a regular expression, without its brackets: `A-Za-z0-9_`, `^/\s`.
-pub(crate) type CharacterRun = (&'static str, usize, usize);
+/// A run of characters of one class, with its minimum and maximum length.
+pub(crate) type CharacterRun = (fn(char) -> bool, usize, usize);
 
 /// Returns whether `text` consists of these runs, in order. Each takes as many characters as
 /// possible; all but the last have a fixed length.
 pub(crate) fn matches(text: &str, runs: &[CharacterRun]) -> bool {
     let mut characters = text.chars().peekable();
-    for (class, min, max) in runs {
-        let class = Class::new(class);
+    for (belongs, min, max) in runs {
         let mut count = 0;
-        while count < *max && characters.next_if(|c| class.contains(*c)).is_some() {
+        while count < *max && characters.next_if(|c| belongs(*c)).is_some() {
             count += 1;
         }
         if count < *min {
@@ -20,54 +18,6 @@ pub(crate) fn matches(text: &str, runs: &[CharacterRun]) -> bool {
         }
     }
     characters.next().is_none()
-}
-
-/// A class of characters.
-struct Class {
-    /// A bit for each ASCII character.
-    ascii: u128,
-    /// The class contains all blanks.
-    blank: bool,
-    /// The class consists of all other characters.
-    negated: bool,
-}
-
-impl Class {
-    fn new(class: &str) -> Self {
-        let (negated, class) = match class.strip_prefix('^') {
-            Some(class) => (true, class),
-            None => (false, class),
-        };
-        let (mut ascii, mut blank) = (0, false);
-        let mut rest = class.as_bytes();
-        loop {
-            rest = match rest {
-                [] => break,
-                [b'\\', _, rest @ ..] => {
-                    blank = true;
-                    rest
-                }
-                [first, b'-', last, rest @ ..] => {
-                    ascii |= (u128::MAX >> (127 - (last - first))) << first;
-                    rest
-                }
-                [only, rest @ ..] => {
-                    ascii |= 1 << only;
-                    rest
-                }
-            };
-        }
-        Self {
-            ascii,
-            blank,
-            negated,
-        }
-    }
-
-    fn contains(&self, c: char) -> bool {
-        let is_listed = c.is_ascii() && self.ascii >> u32::from(c) & 1 == 1;
-        (is_listed || self.blank && c.is_whitespace()) != self.negated
-    }
 }
 
 /// Implements the traits of an identifier, a struct around its text. Takes the pattern of the

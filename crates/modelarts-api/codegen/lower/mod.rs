@@ -4,7 +4,6 @@
 //! languages. Generated types would enforce the limits while decoding, and one value outside its
 //! limit would make the whole answer unreadable. Lowering removes them.
 
-mod identifiers;
 mod open_enums;
 pub mod portable_forms;
 
@@ -13,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use heck::ToUpperCamelCase;
 use serde_json::{Map, Value, json};
 
-pub use self::{identifiers::Identifier, open_enums::OpenEnum};
+pub use self::open_enums::OpenEnum;
 use super::{
     description::{METHODS, Usage, schemas, text},
     error::Error,
@@ -27,13 +26,14 @@ pub const SECRET: &str = "Secret";
 pub struct Lowered {
     pub description: Value,
     pub open_enums: Vec<OpenEnum>,
-    pub identifiers: Vec<Identifier>,
+    /// The patterns of identifiers, by name.
+    pub identifiers: BTreeMap<String, String>,
 }
 
 /// Lowers a description.
 pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
     let mut lowered = Map::new();
-    let (mut open_enums, mut identifiers) = (Vec::new(), Vec::new());
+    let (mut open_enums, mut identifiers) = (Vec::new(), BTreeMap::new());
     let mut known_values = BTreeSet::new();
     let originals = schemas(&description)?;
     for (name, original) in originals {
@@ -54,7 +54,7 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
         lower_schema(&mut schema, !usage.in_answers.contains(name));
         if let (true, Some(pattern)) = (usage.identifiers.contains(name), text(original, "pattern"))
         {
-            identifiers.push(Identifier::read(name, pattern)?);
+            identifiers.insert(name.clone(), pattern.to_owned());
             schema["pattern"] = pattern.into();
         }
         lowered.insert(name.clone(), schema);

@@ -2,13 +2,14 @@
 
 mod boxing;
 mod calls;
+mod identifiers;
 mod objects;
 pub mod syntax;
 mod types;
 
 use syn::{
     Attribute, Expr, File, ImplItem, ImplItemFn, Item, Lit, LitStr, Meta, parse_quote,
-    visit_mut::VisitMut,
+    visit_mut::{self, VisitMut},
 };
 
 use self::syntax::is_named;
@@ -30,8 +31,7 @@ pub fn rewrite(mut file: File, lowered: &Lowered, usage: &Usage) -> Result<File,
         }
     }
     calls::rewrite(&mut file)?;
-    InlineSend.visit_file_mut(&mut file);
-    StripSchemas.visit_file_mut(&mut file);
+    Polish.visit_file_mut(&mut file);
     Ok(file)
 }
 
@@ -41,23 +41,21 @@ fn is_hook_assertion(item: &Item) -> bool {
     matches!(item, Item::Const(constant) if constant.ident == "_")
 }
 
-/// Marks the functions that send requests as inline. Each decodes its answer and all types inside;
-/// inline functions are compiled in the calling crate, so that programs compile only the operations
-/// that they use.
-struct InlineSend;
+/// Small changes of all functions and comments.
+struct Polish;
 
-impl VisitMut for InlineSend {
+impl VisitMut for Polish {
+    /// Marks the functions that send requests as inline. Each decodes its answer and all types
+    /// inside; inline functions are compiled in the calling crate, so that programs compile only
+    /// the operations that they use.
     fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
         if function.sig.ident == "send" && function.sig.asyncness.is_some() {
             function.attrs.push(parse_quote!(#[inline]));
         }
+        visit_mut::visit_impl_item_fn_mut(self, function);
     }
-}
 
-/// Removes the JSON schema that typify repeats in the documentation of each type.
-struct StripSchemas;
-
-impl VisitMut for StripSchemas {
+    /// Removes the JSON schema that typify repeats in the documentation of each type.
     fn visit_attribute_mut(&mut self, attribute: &mut Attribute) {
         if attribute.path().is_ident("doc")
             && let Meta::NameValue(meta) = &mut attribute.meta

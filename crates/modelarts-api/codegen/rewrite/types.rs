@@ -2,8 +2,8 @@
 //! those that only requests contain keep serde's derives and get builders.
 
 use heck::ToUpperCamelCase;
-use quote::{format_ident, quote};
-use syn::{Attribute, Fields, Ident, ImplItem, Item, ItemMod, ItemStruct, parse_quote};
+use quote::format_ident;
+use syn::{Attribute, Fields, ImplItem, Item, ItemMod, ItemStruct, parse_quote};
 
 use super::{
     super::{
@@ -12,7 +12,7 @@ use super::{
         lower::{Lowered, OpenEnum, SECRET},
     },
     boxing::Objects,
-    objects,
+    identifiers, objects,
     syntax::{content, item_type, type_name},
 };
 
@@ -32,7 +32,7 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
                     objects.shrink(item);
                 }
                 if usage.in_answers.contains(&name) {
-                    added.extend(decode_impls(item)?);
+                    added.push(decode_impl(item)?);
                 }
                 derive_schema(&mut item.attrs);
                 if matches!(item.fields, Fields::Named(_)) {
@@ -59,12 +59,10 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
         |item| !matches!(item, Item::Impl(item) if item.trait_.is_none() && item.items.is_empty()),
     );
     items.extend(added);
-    for identifier in &lowered.identifiers {
-        let (name, pattern) = (format_ident!("{}", identifier.name), &identifier.pattern);
-        let runs = identifier.runs.iter();
-        let runs = runs.map(|(class, min, max)| quote!((#class, #min, #max)));
+    for (name, pattern) in &lowered.identifiers {
+        let (name, runs) = (format_ident!("{name}"), identifiers::runs(pattern)?);
         items.push(parse_quote! {
-            crate::identifier::identifier! { #name, #pattern, [#(#runs),*] }
+            crate::identifier::identifier! { #name, #pattern, #runs }
         });
     }
     items.extend(lowered.open_enums.iter().flat_map(open_enum));
@@ -77,19 +75,18 @@ fn is_replaced(item: &Item, lowered: &Lowered) -> bool {
     let Some(name) = item_type(item) else {
         return false;
     };
-    let is_identifier = lowered.identifiers.iter().any(|id| id.name == name);
     name == SECRET
         || lowered
             .open_enums
             .iter()
             .any(|open_enum| open_enum.name == name)
-        || is_identifier && matches!(item, Item::Impl(_))
+        || lowered.identifiers.contains_key(&name) && matches!(item, Item::Impl(_))
 }
 
 /// Implements decoding for a struct of answers.
-fn decode_impls(item: &mut ItemStruct) -> Result<Vec<Item>, Error> {
+fn decode_impl(item: &mut ItemStruct) -> Result<Item, Error> {
     if let Some(item) = objects::replace_derives(item) {
-        return Ok(vec![item]);
+        return Ok(item);
     }
     let ident = &item.ident;
     let Some(inner) = item.fields.iter().next() else {
@@ -98,29 +95,25 @@ fn decode_impls(item: &mut ItemStruct) -> Result<Vec<Item>, Error> {
     let content = match type_name(&inner.ty).as_deref() {
         Some("Vec") => format_ident!("List"),
         Some("BTreeMap" | "Map") => format_ident!("Map"),
-        _ => return Ok(vec![decode_impl(ident, &format_ident!("FromText"))]),
+        _ => {
+            return Ok(parse_quote! {
+                impl crate::decode::slot::Decode for #ident {
+                    fn slot(value: &mut Option<Self>) -> crate::decode::slot::Slot<'_> {
+                        crate::decode::slot::Slot::FromText(value)
+                    }
+                }
+            });
+        }
     };
     item.attrs.push(parse_quote!(#[derive(Default)]));
-    let holder = parse_quote! {
+    Ok(parse_quote! {
         impl crate::decode::slot::Holder for #ident {
             type Content = dyn crate::decode::slot::#content;
             fn content(&mut self) -> &mut Self::Content {
                 &mut self.0
             }
         }
-    };
-    Ok(vec![holder, decode_impl(ident, &content)])
-}
-
-/// Implements `Decode` with a slot of this kind.
-fn decode_impl(ident: &Ident, kind: &Ident) -> Item {
-    parse_quote! {
-        impl crate::decode::slot::Decode for #ident {
-            fn slot(value: &mut ::std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
-                crate::decode::slot::Slot::#kind(value)
-            }
-        }
-    }
+    })
 }
 
 fn derive_schema(attributes: &mut Vec<Attribute>) {

@@ -4,6 +4,7 @@ use serde::de::Unexpected;
 use serde_json::Value;
 
 /// Converts a scalar to an integer: also text, a number without a fraction, or a boolean.
+#[inline]
 pub(super) fn integer(scalar: Unexpected<'_>) -> Option<i64> {
     match scalar {
         Unexpected::Bool(value) => Some(value.into()),
@@ -28,6 +29,7 @@ fn whole_number(number: f64) -> Option<i64> {
 
 /// Converts a scalar to a finite number: also text.
 #[allow(clippy::cast_precision_loss)]
+#[inline]
 pub(super) fn number(scalar: Unexpected<'_>) -> Option<f64> {
     match scalar {
         Unexpected::Signed(value) => Some(value as f64),
@@ -44,6 +46,7 @@ pub(super) fn number(scalar: Unexpected<'_>) -> Option<f64> {
 }
 
 /// Converts a scalar to a boolean: also 0, 1, and text regardless of case.
+#[inline]
 pub(super) fn boolean(scalar: Unexpected<'_>) -> Option<bool> {
     let is = |text: &str, known: [&str; 2]| {
         known
@@ -61,6 +64,7 @@ pub(super) fn boolean(scalar: Unexpected<'_>) -> Option<bool> {
 }
 
 /// Converts a scalar to JSON.
+#[inline]
 pub(super) fn json(scalar: Unexpected<'_>) -> Value {
     match scalar {
         Unexpected::Bool(value) => value.into(),
@@ -69,13 +73,5 @@ pub(super) fn json(scalar: Unexpected<'_>) -> Value {
         Unexpected::Float(value) => value.into(),
         Unexpected::Str(text) => text.into(),
         _ => Value::Null,
-    }
-}
-
-/// Converts a scalar to text, in its JSON spelling.
-pub(super) fn text(scalar: Unexpected<'_>) -> String {
-    match scalar {
-        Unexpected::Str(text) => text.to_owned(),
-        scalar => json(scalar).to_string(),
     }
 }

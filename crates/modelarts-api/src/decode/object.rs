@@ -14,7 +14,7 @@ use serde::{
 
 use super::{pass::Pass, slot::Container, visitor::read_object};
 
-pub use super::slot::{Decode, FieldValue, Holder, Object, Slot};
+pub use super::slot::{FieldValue, Holder, Object, Slot};
 
 /// Implements [`Decode`](crate::decode::Decode) and serde's traits for a struct whose fields are
 /// all optional. Takes the list of its fields, each with its name in JSON.
@@ -37,11 +37,6 @@ macro_rules! object {
             type Content = dyn $crate::decode::object::Object;
             fn content(&mut self) -> &mut Self::Content {
                 self
-            }
-        }
-        impl $crate::decode::object::Decode for $object {
-            fn slot(value: &mut ::std::option::Option<Self>) -> $crate::decode::object::Slot<'_> {
-                $crate::decode::object::Slot::Object(value)
             }
         }
         impl<'de> ::serde::Deserialize<'de> for $object {
@@ -97,7 +92,7 @@ impl<'de> Visitor<'de> for ObjectOnly<'_> {
 pub fn deserialize<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
-    T: Holder<Content = dyn Object> + 'static,
+    T: Holder<Content = dyn Object>,
 {
     let mut value = T::default();
     deserializer.deserialize_map(ObjectOnly(&mut value))?;

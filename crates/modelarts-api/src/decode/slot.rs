@@ -100,32 +100,43 @@ pub trait FromText {
     fn set_text(&mut self, text: &str) -> Result<(), String>;
 }
 
-/// A slot for an [`Object`], a [`List`] or a [`Map`].
-pub trait Container<Content: ?Sized> {
-    /// Empties the slot.
+/// The content of a slot that decoding fills: `dyn Object`, `dyn List` or `dyn Map`.
+pub trait Content: 'static {
+    /// Returns the slot with this container.
+    fn slot(container: &mut dyn Container<Self>) -> Slot<'_>;
+}
+
+/// A value with content, or an optional one.
+pub trait Container<C: ?Sized> {
+    /// Removes the content.
     fn clear(&mut self);
 
     /// Starts with empty content, and returns it.
-    fn begin(&mut self) -> &mut Content;
+    fn begin(&mut self) -> &mut C;
 
     /// Returns the bytes that empty content takes on the heap.
     fn heap_size(&self) -> usize;
 }
 
-/// A type that holds an [`Object`], a [`List`] or a [`Map`].
-pub trait Holder: Default {
-    /// The trait of the content, as a trait object.
-    type Content: ?Sized;
+/// A type with content: an object, a list or a map.
+pub trait Holder: Default + 'static {
+    /// The trait of the content.
+    type Content: Content + ?Sized;
 
     /// The bytes that empty content takes on the heap.
     const HEAP_SIZE: usize = 0;
 
     /// Returns the content.
     fn content(&mut self) -> &mut Self::Content;
+
+    /// Returns whether a field of this type counts as absent.
+    fn is_absent(&self) -> bool {
+        false
+    }
 }
 
 /// A type with named fields.
-pub trait Object: 'static {
+pub trait Object {
     /// Returns the slot of the field with this name, if there is one.
     fn field(&mut self, name: &str) -> Option<Slot<'_>>;
 }

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 use serde_json::Value;
 
 use super::slot::{
-    Container, Decode, FieldValue, FromText, Holder, JsonMap, List, Map, Object, ReadValue, Slot,
+    Container, Content, Decode, FieldValue, FromText, Holder, JsonMap, List, Map, Object,
+    ReadValue, Slot,
 };
 
 impl Decode for String {
@@ -41,27 +42,9 @@ impl Decode for Value {
     }
 }
 
-impl<T: Decode> Decode for Vec<T> {
+impl<T: Holder> Decode for T {
     fn slot(value: &mut Option<Self>) -> Slot<'_> {
-        Slot::List(value)
-    }
-}
-
-impl<T: Decode> Decode for BTreeMap<String, T> {
-    fn slot(value: &mut Option<Self>) -> Slot<'_> {
-        Slot::Map(value)
-    }
-}
-
-impl Decode for JsonMap {
-    fn slot(value: &mut Option<Self>) -> Slot<'_> {
-        Slot::Map(value)
-    }
-}
-
-impl<T: Object + Default> Decode for Box<T> {
-    fn slot(value: &mut Option<Self>) -> Slot<'_> {
-        Slot::Object(value)
+        T::Content::slot(value)
     }
 }
 
@@ -74,30 +57,30 @@ impl<T: Decode> FieldValue for Option<T> {
     }
 }
 
-impl<T: Decode> FieldValue for Vec<T> {
+impl<T: Holder> FieldValue for T {
     fn slot(&mut self) -> Slot<'_> {
-        Slot::List(self)
+        T::Content::slot(self)
     }
     fn is_absent(&self) -> bool {
-        self.is_empty()
+        Holder::is_absent(self)
     }
 }
 
-impl<T: Decode> FieldValue for BTreeMap<String, T> {
-    fn slot(&mut self) -> Slot<'_> {
-        Slot::Map(self)
-    }
-    fn is_absent(&self) -> bool {
-        self.is_empty()
+impl Content for dyn Object {
+    fn slot(container: &mut dyn Container<Self>) -> Slot<'_> {
+        Slot::Object(container)
     }
 }
 
-impl FieldValue for JsonMap {
-    fn slot(&mut self) -> Slot<'_> {
-        Slot::Map(self)
+impl Content for dyn List {
+    fn slot(container: &mut dyn Container<Self>) -> Slot<'_> {
+        Slot::List(container)
     }
-    fn is_absent(&self) -> bool {
-        self.is_empty()
+}
+
+impl Content for dyn Map {
+    fn slot(container: &mut dyn Container<Self>) -> Slot<'_> {
+        Slot::Map(container)
     }
 }
 
@@ -138,7 +121,7 @@ impl<T: Holder> Container<T::Content> for T {
     }
 }
 
-impl<T: Object + Default> Holder for Box<T> {
+impl<T: Object + Default + 'static> Holder for Box<T> {
     type Content = dyn Object;
     const HEAP_SIZE: usize = size_of::<T>();
 
@@ -152,6 +135,9 @@ impl<T: Decode> Holder for Vec<T> {
     fn content(&mut self) -> &mut Self::Content {
         self
     }
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
 }
 
 impl<T: Decode> Holder for BTreeMap<String, T> {
@@ -159,12 +145,18 @@ impl<T: Decode> Holder for BTreeMap<String, T> {
     fn content(&mut self) -> &mut Self::Content {
         self
     }
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
 }
 
 impl Holder for JsonMap {
     type Content = dyn Map;
     fn content(&mut self) -> &mut Self::Content {
         self
+    }
+    fn is_absent(&self) -> bool {
+        self.is_empty()
     }
 }
 

@@ -29,18 +29,14 @@ impl<'a, 'p> SlotVisitor<'a, 'p> {
         Self { slot, pass }
     }
 
-    /// Decodes a value that is neither an object nor a list.
+    /// Decodes a number or a boolean, or text in place of one.
     #[inline]
     fn scalar<E: Error>(mut self, scalar: Unexpected<'_>) -> Result<(), E> {
         let is_set = match &mut self.slot {
-            Slot::Text(slot) => set(*slot, Some(numbers::text(scalar))),
-            Slot::FromText(text) => {
-                match scalar {
-                    Unexpected::Str(v) => text.set_text(v),
-                    scalar => text.set_text(&numbers::text(scalar)),
-                }
-                .map_err(E::custom)?;
-                true
+            Slot::Text(slot) => set(*slot, Some(numbers::json(scalar).to_string())),
+            Slot::FromText(slot) => {
+                let set = slot.set_text(&numbers::json(scalar).to_string());
+                return set.map_err(E::custom);
             }
             Slot::Any(slot) | Slot::AnyOrNull(slot) => set(*slot, Some(numbers::json(scalar))),
             Slot::Integer(slot) => set(*slot, numbers::integer(scalar)),
@@ -120,9 +116,16 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
 
     fn visit_str<E: Error>(self, v: &str) -> Result<(), E> {
         match self.slot {
-            Slot::Text(_) | Slot::FromText(_) | Slot::Any(_) | Slot::AnyOrNull(_) => {
+            Slot::Text(slot) => {
                 self.pass.allocate(v.len())?;
+                *slot = Some(v.to_owned());
+                return Ok(());
             }
+            Slot::FromText(slot) => {
+                self.pass.allocate(v.len())?;
+                return slot.set_text(v).map_err(E::custom);
+            }
+            Slot::Any(_) | Slot::AnyOrNull(_) => self.pass.allocate(v.len())?,
             Slot::List(list) if !v.is_empty() => {
                 return read_only_element(list, self.pass, |visitor| visitor.visit_str(v));
             }
