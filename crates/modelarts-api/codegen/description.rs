@@ -158,6 +158,11 @@ impl Usage {
         }
         Ok(usage)
     }
+
+    /// Returns whether only requests contain this schema.
+    pub fn is_only_sent(&self, name: &str) -> bool {
+        self.in_requests.contains(name) && !self.in_answers.contains(name)
+    }
 }
 
 /// Adds the schemas that `value` refers to, directly or through others.

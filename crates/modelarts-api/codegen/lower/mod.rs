@@ -51,7 +51,7 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
             known_values.insert(open_enum.known.clone());
             open_enums.push(open_enum);
         }
-        lower_schema(&mut schema, !usage.in_answers.contains(name));
+        lower_schema(&mut schema, usage.is_only_sent(name));
         if let (true, Some(pattern)) = (usage.identifiers.contains(name), text(original, "pattern"))
         {
             identifiers.insert(name.clone(), pattern.to_owned());
@@ -73,12 +73,9 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
 
     let mut components = json!({ "schemas": lowered });
     for section in ["parameters", "responses"] {
-        let mut holders = description["components"][section].take();
-        for (_, holder) in holders.as_object_mut().into_iter().flatten() {
-            lower_holder(holder);
-        }
-        if holders.is_object() {
-            components[section] = holders;
+        if let Value::Object(mut holders) = description["components"][section].take() {
+            holders.values_mut().for_each(lower_holder);
+            components[section] = holders.into();
         }
     }
     description["components"] = components;
@@ -118,7 +115,11 @@ fn lower_schema(schema: &mut Value, keep_required: bool) {
     let Some(object) = schema.as_object_mut() else {
         return;
     };
-    object.retain(|key, _| KEPT.contains(&key.as_str()) || key == "required" && keep_required);
+    // The only keyword with a boolean is `additionalProperties`, whose boolean says nothing.
+    object.retain(|key, value| {
+        let is_kept = KEPT.contains(&key.as_str()) || key == "required" && keep_required;
+        is_kept && !value.is_boolean()
+    });
     match object.get("type").and_then(Value::as_str) {
         _ if is_secret => {
             let reference = json!([{ "$ref": format!("#/components/schemas/{SECRET}") }]);
@@ -130,28 +131,18 @@ fn lower_schema(schema: &mut Value, keep_required: bool) {
         Some("number") => drop(object.insert("format".into(), "double".into())),
         _ => {}
     }
-    if object
-        .get("additionalProperties")
-        .is_some_and(Value::is_boolean)
-    {
-        object.remove("additionalProperties");
-    }
-    for key in ["additionalProperties", "items"] {
-        if let Some(inner) = object.get_mut(key) {
-            lower_schema(inner, keep_required);
+    let lower_part = |part| lower_schema(part, keep_required);
+    for (key, value) in object {
+        match (key.as_str(), value) {
+            ("items" | "additionalProperties", inner) => lower_part(inner),
+            ("allOf", Value::Array(parts)) => parts.iter_mut().for_each(lower_part),
+            ("properties", Value::Object(properties)) => {
+                properties
+                    .values_mut()
+                    .for_each(|property| lower_schema(property, false));
+            }
+            _ => {}
         }
-    }
-    for part in object
-        .get_mut("allOf")
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-    {
-        lower_schema(part, keep_required);
-    }
-    let properties = object.get_mut("properties").and_then(Value::as_object_mut);
-    for (_, property) in properties.into_iter().flatten() {
-        lower_schema(property, false);
     }
 }
 
@@ -162,12 +153,14 @@ fn lower_holder(holder: &mut Value) {
         Value::Array(holders) => holders.iter_mut().for_each(lower_holder),
         Value::Object(object) => {
             object.retain(|key, _| !["headers", "example", "examples"].contains(&key.as_str()));
-            if let Some(schema) = object.get_mut("schema") {
-                lower_schema(schema, false);
-            }
-            let content = object.get_mut("content").and_then(Value::as_object_mut);
-            for (_, media_type) in content.into_iter().flatten() {
-                lower_holder(media_type);
+            for (key, value) in object {
+                match (key.as_str(), value) {
+                    ("schema", schema) => lower_schema(schema, false),
+                    ("content", Value::Object(media_types)) => {
+                        media_types.values_mut().for_each(lower_holder);
+                    }
+                    _ => {}
+                }
             }
         }
         _ => {}

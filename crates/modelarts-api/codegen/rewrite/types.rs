@@ -31,7 +31,7 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
                 if !in_requests(&name) {
                     objects.shrink(item);
                 }
-                if usage.in_answers.contains(&name) {
+                if !usage.is_only_sent(&name) {
                     added.push(decode_impl(item)?);
                 }
                 derive_schema(&mut item.attrs);

@@ -34,22 +34,17 @@ fn row(description: &Value, operation: &Operation<'_>) -> Result<TokenStream, Er
         definition,
         ..
     } = operation;
-    let effect = variant(
-        text(definition, "x-effect"),
-        &["read", "idempotent", "create"],
-    );
-    let effect = effect.ok_or_else(|| {
+    let effects = ["read", "idempotent", "create"];
+    let effect = variant(text(definition, "x-effect"), &effects).ok_or_else(|| {
         Error(format!(
             "operation {id}: x-effect is {}; it must be read, idempotent or create",
             value_text(definition, "x-effect")
         ))
     })?;
-    let pagination = definition.get("x-pagination");
-    let pagination = option(
-        pagination
-            .map(|value| pagination_of(id, value))
-            .transpose()?,
-    );
+    let pagination = match definition.get("x-pagination") {
+        Some(value) => option(Some(pagination_of(id, value)?)),
+        None => quote!(None),
+    };
     let own_error_codes = elements(definition, "x-error-codes").map(|code| {
         let wrong = || Error(format!("operation {id}: x-error-codes must list codes"));
         code.as_str().ok_or_else(wrong)
@@ -80,37 +75,37 @@ fn pagination_of(id: &str, value: &Value) -> Result<TokenStream, Error> {
     };
     let needed = |key: &str, what: &str| text(value, key).ok_or_else(|| wrong(key, what));
     let kinds = ["page-index", "record", "line-cursor", "single-page"];
-    let offset = variant(text(value, "offset"), &kinds)
+    let kind = text(value, "offset");
+    let offset = variant(kind, &kinds)
         .ok_or_else(|| wrong("offset", "page-index, record, line-cursor or single-page"))?;
     let location = variant(text(value, "in"), &["query", "body"])
         .ok_or_else(|| wrong("in", "query or body"))?;
-    let (mut offset_name, mut limit_name, mut cursor) = (None, None, None);
-    if text(value, "offset") != Some("single-page") {
-        limit_name = Some(needed("limit-name", PARAMETER)?);
-    }
-    match text(value, "offset") {
-        Some("page-index" | "record") => offset_name = Some(needed("offset-name", PARAMETER)?),
-        Some("line-cursor") => {
-            let (name, order_name) = (
-                needed("cursor-name", PARAMETER)?,
-                needed("order-name", PARAMETER)?,
-            );
+    let needed_if = |condition: bool, key: &str| {
+        let name = condition.then(|| needed(key, PARAMETER)).transpose()?;
+        Ok(option(name))
+    };
+    let is_cursor = kind == Some("line-cursor");
+    let has_limit = kind != Some("single-page");
+    let offset_name = needed_if(has_limit && !is_cursor, "offset-name")?;
+    let limit_name = needed_if(has_limit, "limit-name")?;
+    let cursor = match is_cursor {
+        false => quote!(None),
+        true => {
+            let name = needed("cursor-name", PARAMETER)?;
+            let order_name = needed("order-name", PARAMETER)?;
             let (first, last) = (needed("first", FIELD)?, needed("last", FIELD)?);
-            cursor = Some(quote!(crate::Cursor {
+            quote!(Some(crate::Cursor {
                 name: #name,
                 order_name: #order_name,
                 first: #first,
                 last: #last,
-            }));
+            }))
         }
-        _ => {}
-    }
+    };
     let max_limit = value.get("max-limit").map(|limit| {
         let limit = limit.as_u64().and_then(|limit| u32::try_from(limit).ok());
         limit.ok_or_else(|| wrong("max-limit", "a whole number"))
     });
-    let (offset_name, limit_name, cursor) =
-        (option(offset_name), option(limit_name), option(cursor));
     let (max_limit, total) = (option(max_limit.transpose()?), option(text(value, "total")));
     let disputed = is_true(value, "disputed");
     let items = needed("items", "the name of the field that holds the entries")?;

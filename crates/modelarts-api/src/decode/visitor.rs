@@ -66,13 +66,10 @@ impl<'a, 'p> SlotVisitor<'a, 'p> {
     }
 }
 
-/// Sets a slot, unless the value could not be converted; returns whether it could.
+/// Sets a slot, and returns whether there is a value.
 fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
-    let is_converted = value.is_some();
-    if is_converted {
-        *slot = value;
-    }
-    is_converted
+    *slot = value;
+    slot.is_some()
 }
 
 impl<'de> DeserializeSeed<'de> for SlotVisitor<'_, '_> {
