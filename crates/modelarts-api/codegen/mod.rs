@@ -1,14 +1,15 @@
 //! Compiles the OpenAPI description to Rust. Shared by the build script of
 //! `modelarts-api` and by `xtask`, which compares the result with its snapshots.
 //!
-//! 1. [`lower`]: removes from a copy of the description the parts that generated code must not
-//!    enforce; [`tables`] keeps them.
-//! 2. progenitor generates Rust code from the lowered copy.
-//! 3. [`rewrite`]: replaces decoding by that of `crate::decode`, boxes large objects of answers,
-//!    turns patterns into plain code, sends calls through `crate::send`, adds open enumerations and
-//!    tables, and removes builders of types that only the service creates.
-//! 4. [`pieces`]: cuts the result into one piece per schema and operation.
+//! 1. [`tables`]: generates tables of facts that generated types do not carry.
+//! 2. [`lower`]: removes from the description the parts that generated code must not enforce.
+//! 3. progenitor generates Rust code from the rest.
+//! 4. [`rewrite`]: replaces the decoding of answers by that of `crate::decode`, boxes large objects
+//!    of answers, sends calls through `crate::send`, adds open enumerations and identifiers, and
+//!    removes builders of types that only the service creates.
+//! 5. [`pieces`]: cuts the result into one piece per schema and operation.
 
+mod description;
 mod error;
 // The build script includes this file on its own where it does not build the generator.
 pub mod link;
@@ -22,14 +23,17 @@ mod tables;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use error::Error;
-pub use pieces::Piece;
-use progenitor::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle};
-use quote::quote;
-use serde_json::Value;
 // Used by xtask, not by the build script.
 #[allow(unused_imports)]
-pub use tables::{docs::SOURCES, operations::METHODS};
+pub use description::METHODS;
+use description::Usage;
+use error::Error;
+pub use pieces::Piece;
+use progenitor::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle, TypeImpl};
+use quote::quote;
+use serde_json::Value;
+#[allow(unused_imports)]
+pub use tables::docs::SOURCES;
 
 /// Parses the YAML text of the description.
 pub fn parse(yaml: &str) -> Result<Value, Error> {
@@ -42,7 +46,12 @@ pub fn parse(yaml: &str) -> Result<Value, Error> {
 
 /// Generates the file, as pieces in the order of the file.
 pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
-    let lowered = lower::lower(description)?;
+    let mut description = description.clone();
+    lower::portable_forms::undo(&mut description);
+    let usage = Usage::of(&description)?;
+    let tables = tables::tables(&description, &usage)?;
+    let documentation = tables::docs::builders(&description)?;
+    let lowered = lower::lower(description, &usage)?;
     let openapi: openapiv3::OpenAPI =
         serde_json::from_value(lowered.description.clone()).map_err(|error| {
             Error(format!(
@@ -60,12 +69,17 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
         .with_inner_type(quote!(crate::Context))
         .with_derive("PartialEq")
         .with_map_type("::std::collections::BTreeMap");
-    for open_enum in &lowered.open_enums {
-        settings.with_replacement(
-            &open_enum.name,
-            format!("crate::types::{}", open_enum.name),
-            [progenitor::TypeImpl::Display, progenitor::TypeImpl::FromStr].into_iter(),
-        );
+    let open_enums = lowered
+        .open_enums
+        .iter()
+        .map(|open_enum| open_enum.name.as_str());
+    for name in open_enums.chain([lower::SECRET]) {
+        let path = match name {
+            lower::SECRET => format!("crate::{name}"),
+            name => format!("crate::types::{name}"),
+        };
+        let implemented = [TypeImpl::Display, TypeImpl::FromStr];
+        settings.with_replacement(name, path, implemented.into_iter());
     }
     // progenitor panics on some of the constructs that it does not support.
     let tokens = catch_unwind(AssertUnwindSafe(|| {
@@ -76,7 +90,8 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
     let file = syn::parse2(tokens)
         .map_err(|error| Error(format!("progenitor's output is not Rust: {error}")))?;
 
-    pieces::cut(rewrite::rewrite(file, &lowered)?, &lowered)
+    let file = rewrite::rewrite(file, &lowered, &usage)?;
+    pieces::cut(file, tables, &usage, &documentation)
 }
 
 /// Joins the pieces to the generated file.

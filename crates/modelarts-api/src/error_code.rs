@@ -38,7 +38,8 @@ pub struct ErrorCode {
     /// Text that the message must contain for [`retry`](Self::retry) to hold; with any other
     /// message it is [`Retry::Never`]. The code has several causes, and only this one passes.
     pub retry_only_with: Option<&'static str>,
-    retry: [Retry; 3],
+    /// By effect: read, idempotent, create.
+    pub(crate) retry: [Retry; 3],
 }
 
 /// The condition under which the same request may be sent again.
@@ -84,36 +85,6 @@ impl ErrorCode {
             Effect::Idempotent => idempotent,
             Effect::Create => create,
         }
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn new(
-        code: &'static str,
-        status: u16,
-        name: &'static str,
-        retry: [Retry; 3],
-        meaning: &'static str,
-        advice: &'static str,
-        any_operation: bool,
-    ) -> Self {
-        Self {
-            code,
-            status,
-            name,
-            meaning,
-            advice,
-            any_operation,
-            retry_only_with: None,
-            retry,
-        }
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn with_condition(mut self, message: &'static str) -> Self {
-        self.retry_only_with = Some(message);
-        self
     }
 }
 

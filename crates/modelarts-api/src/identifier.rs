@@ -1,4 +1,5 @@
-//! The check of identifiers in paths.
+//! Identifiers in paths: text whose characters and length the description limits, because another
+//! text would address another resource.
 
 /// A run of characters of one class, with its minimum and maximum length.
 pub(crate) type CharacterRun = (fn(char) -> bool, usize, usize);
@@ -18,3 +19,61 @@ pub(crate) fn matches(text: &str, runs: &[CharacterRun]) -> bool {
     }
     characters.next().is_none()
 }
+
+/// Implements the traits of an identifier, a struct around its text. Takes the pattern of the
+/// description, and its runs.
+macro_rules! identifier {
+    ($name:ident, $pattern:literal, $runs:expr) => {
+        impl std::ops::Deref for $name {
+            type Target = String;
+            fn deref(&self) -> &String {
+                &self.0
+            }
+        }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+        impl From<$name> for String {
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
+        impl TryFrom<String> for $name {
+            type Error = crate::types::error::ConversionError;
+            fn try_from(value: String) -> Result<Self, Self::Error> {
+                match crate::identifier::matches(&value, &$runs) {
+                    true => Ok(Self(value)),
+                    false => Err(concat!("doesn't match pattern \"", $pattern, "\"").into()),
+                }
+            }
+        }
+        impl TryFrom<&str> for $name {
+            type Error = crate::types::error::ConversionError;
+            fn try_from(value: &str) -> Result<Self, Self::Error> {
+                value.to_owned().try_into()
+            }
+        }
+        impl std::str::FromStr for $name {
+            type Err = crate::types::error::ConversionError;
+            fn from_str(value: &str) -> Result<Self, Self::Err> {
+                value.try_into()
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?
+                    .try_into()
+                    .map_err(<D::Error as serde::de::Error>::custom)
+            }
+        }
+        impl crate::decode::slot::Decode for $name {
+            fn slot(value: &mut std::option::Option<Self>) -> crate::decode::slot::Slot<'_> {
+                crate::decode::slot::Slot::FromText(value)
+            }
+        }
+    };
+}
+
+pub(crate) use identifier;

@@ -31,6 +31,7 @@ pub mod error_body;
 mod error_code;
 mod generated;
 mod identifier;
+mod open_enum;
 mod operation;
 mod parameter;
 #[doc(hidden)]

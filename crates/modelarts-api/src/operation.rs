@@ -32,6 +32,10 @@ pub struct Operation {
     /// The error codes that it may answer with, besides those of any operation;
     /// [`error_codes`](Self::error_codes) returns both.
     pub own_error_codes: &'static [&'static str],
+    /// The fields that its answer has and its body lacks, such as `metadata.id` or
+    /// `algorithm.outputs[].mode`; the fields below them are not listed. Only for operations that
+    /// create an object.
+    pub response_only: &'static [&'static str],
 }
 
 impl Operation {
@@ -47,28 +51,6 @@ impl Operation {
             index += 1;
         }
         None
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn new(
-        id: &'static str,
-        method_name: &'static str,
-        method: &'static str,
-        path: &'static str,
-        effect: Effect,
-        pagination: Option<Pagination>,
-        own_error_codes: &'static [&'static str],
-    ) -> Self {
-        Self {
-            id,
-            method_name,
-            method,
-            path,
-            effect,
-            pagination,
-            own_error_codes,
-        }
     }
 }
 

@@ -25,28 +25,6 @@ pub struct Parameter {
     pub shape: Shape,
 }
 
-impl Parameter {
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn new(
-        operation: &'static str,
-        name: &'static str,
-        location: ParameterLocation,
-        required: bool,
-        schema: &'static str,
-        shape: Shape,
-    ) -> Self {
-        Self {
-            operation,
-            name,
-            location,
-            required,
-            schema,
-            shape,
-        }
-    }
-}
-
 impl Operation {
     /// Returns the parameters: those of the path first, the body last.
     pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<> {

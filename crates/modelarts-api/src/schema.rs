@@ -14,24 +14,6 @@ pub struct Field {
     pub shape: Shape,
 }
 
-impl Field {
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn new(
-        schema: &'static str,
-        name: &'static str,
-        required: bool,
-        shape: Shape,
-    ) -> Self {
-        Self {
-            schema,
-            name,
-            required,
-            shape,
-        }
-    }
-}
-
 /// The kind of JSON that a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -69,18 +51,6 @@ pub struct Limit {
     pub field: &'static str,
     /// The limit.
     pub rule: Rule,
-}
-
-impl Limit {
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn new(schema: &'static str, field: &'static str, rule: Rule) -> Self {
-        Self {
-            schema,
-            field,
-            rule,
-        }
-    }
 }
 
 /// The kinds of limits, with the meaning that JSON Schema gives them.

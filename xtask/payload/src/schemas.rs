@@ -15,10 +15,11 @@ const EMPTY: &str = "Empty";
 pub type Trip = fn(&[u8]) -> Result<Report>;
 
 macro_rules! table {
-    ($($name:ident)*) => {
+    ($($answer:ident)*; $($other:ident)*) => {
         /// All schemas of the description.
         const SCHEMAS: &[(&str, Trip)] = &[
-            $((stringify!($name), trip::through::<modelarts_api::types::$name>),)*
+            $((stringify!($answer), trip::through::<modelarts_api::types::$answer>),)*
+            $((stringify!($other), trip::strictly::<modelarts_api::types::$other>),)*
         ];
     };
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, anyhow, bail};
 use modelarts_api::decode::{self, Decode, Skipped};
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
@@ -35,6 +35,24 @@ pub fn through<T: Decode + Serialize>(body: &[u8]) -> Result<Report> {
     let (unknown, refused) = observe::<T>(&sent)?;
     let findings = Sent { unknown, refused }.compare(&sent, &returned);
     Ok(Report { findings, dropped })
+}
+
+/// Like [`through`], for a type that only requests contain, which is read strictly.
+pub fn strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Result<Report> {
+    let sent = parse(body)?;
+    let mut unknown = Unknown::new();
+    let mut note = |path: serde_ignored::Path| {
+        unknown.insert(pointer::of_ignored(&path));
+    };
+    let deserializer = serde_ignored::Deserializer::new(&sent, &mut note);
+    let value: T = serde_path_to_error::deserialize(deserializer)
+        .map_err(|error| anyhow!("cannot be decoded: {error}"))?;
+    let returned = serde_json::to_value(&value).context("cannot be encoded again")?;
+    let refused = Refused::new();
+    Ok(Report {
+        findings: Sent { unknown, refused }.compare(&sent, &returned),
+        dropped: Skipped::default(),
+    })
 }
 
 type Unknown = BTreeSet<String>;
@@ -70,7 +88,7 @@ fn observe<T: Decode>(sent: &Value) -> Result<(Unknown, Refused)> {
 
 #[cfg(test)]
 mod tests {
-    use modelarts_api::types::{ListTrainingJobsResponse, TrainingJob};
+    use modelarts_api::types::{ListTrainingJobsResponse, TrainingJob, VolumeRequest};
 
     use super::*;
 
@@ -132,6 +150,23 @@ mod tests {
         let body = br#"{"items": [null, "......", {"status": {"tasks": ["x", {}, null]}}]}"#;
         let dropped = through::<ListTrainingJobsResponse>(body).unwrap().dropped;
         assert_eq!((dropped.rows, dropped.nested), (2, 2));
+    }
+
+    #[test]
+    fn requests_are_read_strictly() {
+        let report = strictly::<VolumeRequest>(br#"{"nfs":{"size":1,"local_path":"/a"}}"#);
+        let lines: Vec<_> = report
+            .unwrap()
+            .findings
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(lines, ["unknown  /nfs/size: 1 is in no field of the type"]);
+        let error = strictly::<VolumeRequest>(br#"{"nfs":{"local_path":7}}"#).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot be decoded: nfs.local_path: invalid type: integer `7`, expected a string"
+        );
     }
 
     #[test]

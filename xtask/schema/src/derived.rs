@@ -27,8 +27,9 @@ const READ: [&str; 10] = [
 pub fn definitions() -> Value {
     let mut generator = SchemaSettings::draft07().into_generator();
     macro_rules! define {
-        ($($name:ident)*) => {
-            $(let _ = generator.subschema_for::<modelarts_api::types::$name>();)*
+        ($($answer:ident)*; $($other:ident)*) => {
+            $(let _ = generator.subschema_for::<modelarts_api::types::$answer>();)*
+            $(let _ = generator.subschema_for::<modelarts_api::types::$other>();)*
         };
     }
     modelarts_api::for_each_schema!(define);

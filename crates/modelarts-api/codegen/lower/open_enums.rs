@@ -6,7 +6,10 @@
 use heck::ToUpperCamelCase;
 use serde_json::{Map, Value};
 
-use super::super::error::Error;
+use super::super::{
+    description::{reference, text, texts},
+    error::Error,
+};
 
 /// An open enumeration.
 pub struct OpenEnum {
@@ -24,34 +27,22 @@ impl OpenEnum {
         schema: &Value,
         schemas: &Map<String, Value>,
     ) -> Result<Option<Self>, Error> {
-        let Some(parts) = schema.get("anyOf") else {
+        let Some(parts) = schema.get("anyOf").and_then(Value::as_array) else {
             return Ok(None);
         };
-        let wrong = || {
-            Error(format!(
+        let known = match parts.as_slice() {
+            [known, other] if text(other, "type") == Some("string") => reference(known),
+            _ => None,
+        };
+        let values = known.and_then(|known| schemas.get(known));
+        let values = values.filter(|values| values.get("enum").is_some());
+        let (Some(known), Some(values)) = (known, values) else {
+            return Err(Error(format!(
                 "schema {name}: anyOf is only for open enumerations, as [$ref to a schema with \
                  the known values, {{type: string}}]"
-            ))
+            )));
         };
-        let Some([known, text]) = parts.as_array().map(Vec::as_slice) else {
-            return Err(wrong());
-        };
-        let known = known
-            .get("$ref")
-            .and_then(Value::as_str)
-            .and_then(|reference| reference.strip_prefix("#/components/schemas/"))
-            .ok_or_else(wrong)?;
-        if text.get("type").and_then(Value::as_str) != Some("string") {
-            return Err(wrong());
-        }
-        let values = schemas
-            .get(known)
-            .and_then(|schema| schema.get("enum"))
-            .and_then(Value::as_array)
-            .ok_or_else(wrong)?
-            .iter()
-            .map(|value| value.as_str().map(str::to_owned).ok_or_else(wrong))
-            .collect::<Result<Vec<_>, _>>()?;
+        let values: Vec<_> = texts(values, "enum").map(str::to_owned).collect();
         let mut names: Vec<_> = values.iter().map(|v| v.to_upper_camel_case()).collect();
         names.push("Other".into());
         names.sort();
@@ -61,15 +52,11 @@ impl OpenEnum {
                 pair[0]
             )));
         }
+        let description = text(schema, "description").unwrap_or_default();
         Ok(Some(Self {
             name: name.to_owned(),
             known: known.to_owned(),
-            description: schema
-                .get("description")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .trim()
-                .to_owned(),
+            description: description.trim().to_owned(),
             values,
         }))
     }

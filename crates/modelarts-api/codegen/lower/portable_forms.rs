@@ -6,34 +6,19 @@
 //! `x-open-enum`, which names the known values, because a generator for Java cannot omit a
 //! parameter of an `anyOf`; progenitor can.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::{Map, Value, json};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
 /// Replaces both forms by integers and references.
 pub fn undo(description: &mut Value) {
-    let Some(schemas) = description
-        .pointer_mut("/components/schemas")
-        .and_then(Value::as_object_mut)
-    else {
+    let Some(Value::Object(schemas)) = description.pointer("/components/schemas").cloned() else {
         return;
     };
-    let numbers: BTreeSet<String> = schemas
-        .iter()
-        .filter(|(_, schema)| is_integer_or_text(schema))
-        .map(|(name, _)| format!("{SCHEMAS}{name}"))
-        .collect();
-    schemas.retain(|_, schema| !is_integer_or_text(schema));
-    let open_enums = schemas
-        .iter()
-        .filter_map(|(name, schema)| {
-            let known = schema.pointer("/anyOf/0/$ref")?.as_str()?;
-            Some((known.strip_prefix(SCHEMAS)?.to_owned(), name.clone()))
-        })
-        .collect();
-    walk(description, &numbers, &open_enums);
+    walk(description, &schemas);
+    if let Some(Value::Object(schemas)) = description.pointer_mut("/components/schemas") {
+        schemas.retain(|_, schema| !is_integer_or_text(schema));
+    }
 }
 
 fn is_integer_or_text(schema: &Value) -> bool {
@@ -44,40 +29,42 @@ fn integer() -> Value {
     json!({ "type": "integer", "format": "int64" })
 }
 
-/// `open_enums` has the names of open enumerations by those of their known values.
-fn walk(value: &mut Value, numbers: &BTreeSet<String>, open_enums: &BTreeMap<String, String>) {
+fn walk(value: &mut Value, schemas: &Map<String, Value>) {
     match value {
         Value::Object(object) => {
             for (key, value) in object.iter_mut() {
                 // Examples are data, not schemas.
                 if key != "example" && key != "examples" {
-                    walk(value, numbers, open_enums);
+                    walk(value, schemas);
                 }
             }
-            unwrap_integer(object);
-            let known = object.get("x-open-enum").and_then(Value::as_str);
-            // Other text with known values, such as an error code, stays text.
-            if let Some(name) = known.and_then(|known| open_enums.get(known)) {
-                *value = json!({ "$ref": format!("{SCHEMAS}{name}") });
-            } else if let Some(Value::String(reference)) = object.get("$ref")
-                && numbers.contains(reference)
+            // The property wrapped the reference, and has a description of its own.
+            if object.get("allOf") == Some(&json!([integer()]))
+                && let Value::Object(keywords) = integer()
             {
+                object.remove("allOf");
+                object.extend(keywords);
+            }
+            let text = |key: &str| object.get(key).and_then(Value::as_str);
+            let target = text("$ref").and_then(|target| schemas.get(target.strip_prefix(SCHEMAS)?));
+            // Other text with known values, such as an error code, stays text.
+            if let Some(name) = text("x-open-enum").and_then(|known| open_enum(schemas, known)) {
+                *value = json!({ "$ref": format!("{SCHEMAS}{name}") });
+            } else if target.is_some_and(is_integer_or_text) {
                 *value = integer();
             }
         }
-        Value::Array(list) => list
-            .iter_mut()
-            .for_each(|value| walk(value, numbers, open_enums)),
+        Value::Array(list) => list.iter_mut().for_each(|value| walk(value, schemas)),
         _ => {}
     }
 }
 
-/// Replaces the `allOf: [integer]` that remains where a property wrapped the reference.
-fn unwrap_integer(object: &mut Map<String, Value>) {
-    if object.get("allOf") == Some(&json!([integer()]))
-        && let Value::Object(keywords) = integer()
-    {
-        object.remove("allOf");
-        object.extend(keywords);
-    }
+/// The name of the open enumeration with these known values.
+fn open_enum<'a>(schemas: &'a Map<String, Value>, known: &str) -> Option<&'a str> {
+    let reference = format!("{SCHEMAS}{known}");
+    let mut schemas = schemas.iter();
+    let found = schemas.find(|(_, schema)| {
+        schema.pointer("/anyOf/0/$ref").and_then(Value::as_str) == Some(&reference)
+    });
+    found.map(|(name, _)| name.as_str())
 }

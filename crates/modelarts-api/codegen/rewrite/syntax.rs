@@ -1,7 +1,7 @@
 //! Queries on the syntax of generated code, shared by the rewriting and the pieces.
 
 use proc_macro2::TokenTree;
-use syn::{Field, GenericArgument, Item, ItemImpl, ItemMod, PathArguments, Type};
+use syn::{Field, GenericArgument, Item, ItemMod, LitStr, Path, PathArguments, Type};
 
 use super::super::error::Error;
 
@@ -40,7 +40,7 @@ pub fn item_type(item: &Item) -> Option<String> {
         Item::Impl(item) => match type_name(&item.self_ty)? {
             // `impl From<X> for String` belongs to X.
             name if ["String", "Vec", "BTreeMap", "Map"].contains(&name.as_str()) => {
-                trait_argument(item)
+                type_name(type_argument(&item.trait_.as_ref()?.0)?)
             }
             name => Some(name),
         },
@@ -48,20 +48,15 @@ pub fn item_type(item: &Item) -> Option<String> {
     }
 }
 
-fn trait_argument(item: &ItemImpl) -> Option<String> {
-    let (path, _) = item.trait_.as_ref()?;
+/// The first type argument of a path, such as `Job` of `Option<Job>`.
+pub fn type_argument(path: &Path) -> Option<&Type> {
     match &path.segments.last()?.arguments {
         PathArguments::AngleBracketed(arguments) => match arguments.args.first()? {
-            GenericArgument::Type(ty) => type_name(ty),
+            GenericArgument::Type(ty) => Some(ty),
             _ => None,
         },
         _ => None,
     }
-}
-
-/// Returns whether a field of this type may be missing.
-pub fn may_be_missing(ty: &Type) -> bool {
-    type_name(ty).is_some_and(|name| ["Option", "Vec", "BTreeMap", "Map"].contains(&name.as_str()))
 }
 
 /// The name of a field in JSON.
@@ -74,10 +69,9 @@ pub fn wire_name(field: &Field) -> String {
     for attribute in field.attrs.iter().filter(|a| a.path().is_ident("serde")) {
         // Errors are ignored: they only mean that another attribute has another form.
         let _ = attribute.parse_nested_meta(|meta| {
-            let renames = meta.path.is_ident("rename");
             if let Ok(value) = meta.value() {
-                let text: syn::LitStr = value.parse()?;
-                if renames {
+                let text: LitStr = value.parse()?;
+                if meta.path.is_ident("rename") {
                     name = text.value();
                 }
             }

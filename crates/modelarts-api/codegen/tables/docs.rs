@@ -1,6 +1,13 @@
 //! Writes the extensions of an operation as a list for its documentation.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
+
+use super::super::{
+    description::{operations, text, texts},
+    error::Error,
+};
 
 /// The documents that facts come from, by their tags in `openapi/SOURCES.md`.
 pub const SOURCES: &[(&str, &str)] = &[
@@ -26,40 +33,50 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("V", "Airflow provider"),
 ];
 
+const EFFECTS: &[(&str, &str)] = &[
+    ("read", "read; it changes nothing"),
+    (
+        "idempotent",
+        "idempotent; sending it again changes nothing more",
+    ),
+    ("create", "create; each execution creates a new object"),
+];
+
+const CLOUDS: &[(&str, &str)] = &[("huawei", "Huawei Cloud"), ("otc", "Open Telekom Cloud")];
+
+/// The documentation of the builder of each operation, by the name of the operation.
+pub fn builders(description: &Value) -> Result<BTreeMap<String, String>, Error> {
+    let operations = operations(description)?.into_iter().map(|operation| {
+        let method = operation.method.to_uppercase();
+        let text = format!(
+            "`{method} {}`\n\n{}",
+            operation.path,
+            list(operation.definition)
+        );
+        (operation.id.to_owned(), text)
+    });
+    Ok(operations.collect())
+}
+
 /// Returns a Markdown list of the extensions that an operation has.
 pub fn list(operation: &Value) -> String {
-    let names = |key: &str, named: &dyn Fn(&str) -> String| {
-        let names: Vec<_> = operation
-            .get(key)
-            .and_then(Value::as_array)
+    let row = |title: &str, key: &str, names: &[(&'static str, &'static str)]| {
+        let tags = text(operation, key)
             .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .map(named)
-            .collect();
-        (!names.is_empty()).then(|| names.join(", "))
+            .chain(texts(operation, key));
+        let name = |tag| {
+            names
+                .iter()
+                .find(|(known, _)| *known == tag)
+                .map_or(tag, |row| row.1)
+        };
+        let words: Vec<_> = tags.map(name).collect();
+        match words.is_empty() {
+            true => String::new(),
+            false => format!("- {title}: {}\n", words.join(", ")),
+        }
     };
-    let effect = match operation.get("x-effect").and_then(Value::as_str) {
-        Some("read") => Some("read; it changes nothing"),
-        Some("idempotent") => Some("idempotent; sending it again changes nothing more"),
-        Some("create") => Some("create; each execution creates a new object"),
-        _ => None,
-    };
-    let clouds = names("x-clouds", &|name| match name {
-        "huawei" => "Huawei Cloud".to_owned(),
-        "otc" => "Open Telekom Cloud".to_owned(),
-        other => other.to_owned(),
-    });
-    let sources = names("x-sources", &|tag| {
-        let known = SOURCES.iter().find(|(known, _)| *known == tag);
-        known.map_or(tag, |(_, name)| name).to_owned()
-    });
-    let rows = [
-        ("Effect", effect.map(str::to_owned)),
-        ("Clouds", clouds),
-        ("Sources", sources),
-    ];
-    rows.into_iter()
-        .filter_map(|(title, text)| Some(format!("- {title}: {}\n", text?)))
-        .collect()
+    row("Effect", "x-effect", EFFECTS)
+        + &row("Clouds", "x-clouds", CLOUDS)
+        + &row("Sources", "x-sources", SOURCES)
 }

@@ -2,8 +2,32 @@
 //! documentation.
 
 pub mod docs;
-pub mod error_codes;
-pub mod fields;
-pub mod limits;
-pub mod operations;
-pub mod parameters;
+mod error_codes;
+mod fields;
+mod limits;
+mod operations;
+mod parameters;
+mod request_paths;
+mod response_only;
+mod shape;
+
+use proc_macro2::TokenStream;
+use serde_json::Value;
+
+use super::{description::Usage, error::Error};
+
+/// Generates the tables: the names and the items of their pieces.
+pub fn tables(
+    description: &Value,
+    usage: &Usage,
+) -> Result<[(&'static str, TokenStream); 4], Error> {
+    let mut tables = operations::table(description)?;
+    tables.extend(limits::table(description)?);
+    tables.extend(parameters::table(description)?);
+    Ok([
+        ("tables", tables),
+        ("error_codes", error_codes::table(description)?),
+        ("fields", fields::table(description, usage)?),
+        ("request_path", request_paths::module(description, usage)?),
+    ])
+}

@@ -1,33 +1,77 @@
-//! Numbers and booleans in other spellings: as text, or as a number of the other kind.
+//! Scalars in other spellings: as text, or as a number of another kind.
+
+use serde::de::Unexpected;
+use serde_json::Value;
+
+/// Converts a scalar to an integer: also text, a number without a fraction, or a boolean.
+#[inline]
+pub(super) fn integer(scalar: Unexpected<'_>) -> Option<i64> {
+    match scalar {
+        Unexpected::Bool(value) => Some(value.into()),
+        Unexpected::Signed(value) => Some(value),
+        Unexpected::Unsigned(value) => value.try_into().ok(),
+        Unexpected::Float(value) => whole_number(value),
+        Unexpected::Str(text) => {
+            let float = || text.trim().parse().ok().and_then(whole_number);
+            text.trim().parse().ok().or_else(float)
+        }
+        _ => None,
+    }
+}
 
 /// Converts a number without a fraction, which a JSON parser may return as a float (`5.0`).
-pub(super) fn whole_number(number: f64) -> Option<i64> {
+fn whole_number(number: f64) -> Option<i64> {
     // 2^53: up to this value, every integer has an exact float.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[allow(clippy::cast_possible_truncation)]
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }
 
-/// Converts text to an integer, including the form `5.0`.
-pub(super) fn parse_integer(text: &str) -> Option<i64> {
-    let float = || text.parse().ok().and_then(whole_number);
-    text.parse().ok().or_else(float)
+/// Converts a scalar to a finite number: also text.
+#[allow(clippy::cast_precision_loss)]
+#[inline]
+pub(super) fn number(scalar: Unexpected<'_>) -> Option<f64> {
+    match scalar {
+        Unexpected::Signed(value) => Some(value as f64),
+        Unexpected::Unsigned(value) => Some(value as f64),
+        Unexpected::Float(value) => Some(value),
+        // Rust parses "NaN" and "inf", which JSON cannot represent.
+        Unexpected::Str(text) => text
+            .trim()
+            .parse()
+            .ok()
+            .filter(|value: &f64| value.is_finite()),
+        _ => None,
+    }
 }
 
-/// Converts text to a finite number.
-pub(super) fn parse_number(text: &str) -> Option<f64> {
-    // Rust parses "NaN" and "inf", which JSON cannot represent.
-    text.parse().ok().filter(|number: &f64| number.is_finite())
+/// Converts a scalar to a boolean: also 0, 1, and text regardless of case.
+#[inline]
+pub(super) fn boolean(scalar: Unexpected<'_>) -> Option<bool> {
+    let is = |text: &str, known: [&str; 2]| {
+        known
+            .iter()
+            .any(|known| text.trim().eq_ignore_ascii_case(known))
+    };
+    match scalar {
+        Unexpected::Bool(value) => Some(value),
+        Unexpected::Signed(1) => Some(true),
+        Unexpected::Signed(0) => Some(false),
+        Unexpected::Str(text) if is(text, ["true", "1"]) => Some(true),
+        Unexpected::Str(text) if is(text, ["false", "0"]) => Some(false),
+        _ => None,
+    }
 }
 
-/// Converts `true`, `false`, `1` or `0` to a boolean, regardless of case.
-pub(super) fn parse_boolean(text: &str) -> Option<bool> {
-    let is = |known: &str| text.eq_ignore_ascii_case(known);
-    if is("true") || is("1") {
-        Some(true)
-    } else if is("false") || is("0") {
-        Some(false)
-    } else {
-        None
+/// Converts a scalar to JSON.
+#[inline]
+pub(super) fn json(scalar: Unexpected<'_>) -> Value {
+    match scalar {
+        Unexpected::Bool(value) => value.into(),
+        Unexpected::Signed(value) => value.into(),
+        Unexpected::Unsigned(value) => value.into(),
+        Unexpected::Float(value) => value.into(),
+        Unexpected::Str(text) => text.into(),
+        _ => Value::Null,
     }
 }

@@ -26,11 +26,11 @@ pub enum Slot<'a> {
     /// Any JSON; `null` is a value.
     AnyOrNull(&'a mut Option<Value>),
     /// An object, or a list of one object.
-    Object(&'a mut dyn ObjectSlot),
+    Object(&'a mut dyn Container<dyn Object>),
     /// A list, or its only element.
-    List(&'a mut dyn List),
+    List(&'a mut dyn Container<dyn List>),
     /// A map with text as keys, or a list of such maps.
-    Map(&'a mut dyn Map),
+    Map(&'a mut dyn Container<dyn Map>),
 }
 
 impl Slot<'_> {
@@ -67,7 +67,7 @@ impl Expected for Slot<'_> {
 }
 
 /// A type that can be decoded from every spelling that was observed for it.
-pub trait Decode: Sized {
+pub trait Decode: Sized + 'static {
     /// Returns the slot for a value of this type. The value stays or becomes `None` when the
     /// service sends `null`, or blank text where a number or an object is expected.
     fn slot(value: &mut Option<Self>) -> Slot<'_>;
@@ -77,6 +77,15 @@ pub trait Decode: Sized {
     fn element_slot(value: &mut Option<Self>) -> Slot<'_> {
         Self::slot(value)
     }
+}
+
+/// The type of a field, which may be absent.
+pub trait FieldValue {
+    /// Returns the slot of the field.
+    fn slot(&mut self) -> Slot<'_>;
+
+    /// Returns whether the field is absent and therefore not written.
+    fn is_absent(&self) -> bool;
 }
 
 /// A slot for a type that is parsed from text: an enumeration or an identifier.
@@ -91,85 +100,65 @@ pub trait FromText {
     fn set_text(&mut self, text: &str) -> Result<(), String>;
 }
 
+/// The content of a slot that decoding fills: `dyn Object`, `dyn List` or `dyn Map`.
+pub trait Content: 'static {
+    /// Returns the slot with this container.
+    fn slot(container: &mut dyn Container<Self>) -> Slot<'_>;
+}
+
+/// A value with content, or an optional one.
+pub trait Container<C: ?Sized> {
+    /// Removes the content.
+    fn clear(&mut self);
+
+    /// Starts with empty content, and returns it.
+    fn begin(&mut self) -> &mut C;
+
+    /// Returns the bytes that empty content takes on the heap.
+    fn heap_size(&self) -> usize;
+}
+
+/// A type with content: an object, a list or a map.
+pub trait Holder: Default + 'static {
+    /// The trait of the content.
+    type Content: Content + ?Sized;
+
+    /// The bytes that empty content takes on the heap.
+    const HEAP_SIZE: usize = 0;
+
+    /// Returns the content.
+    fn content(&mut self) -> &mut Self::Content;
+
+    /// Returns whether a field of this type counts as absent.
+    fn is_absent(&self) -> bool {
+        false
+    }
+}
+
 /// A type with named fields.
 pub trait Object {
     /// Returns the slot of the field with this name, if there is one.
     fn field(&mut self, name: &str) -> Option<Slot<'_>>;
 }
 
-/// A function that decodes fields into an object.
-pub type FillFields<'a> = &'a mut dyn FnMut(&mut dyn Object);
-
-/// A type that is constructed from its fields.
-pub trait FromFields: Sized {
-    /// The bytes that a value takes on the heap, without the contents of its fields.
-    const HEAP_SIZE: usize = 0;
-
-    /// Constructs a value from the fields that `fill` decodes.
-    ///
-    /// # Errors
-    /// The name of a required field that is missing.
-    fn from_fields(value: &mut Option<Self>, fill: FillFields<'_>) -> Result<(), &'static str>;
-}
-
-/// A slot for an object.
-pub trait ObjectSlot {
-    /// Empties the slot.
-    fn clear(&mut self);
-
-    /// See [`FromFields::HEAP_SIZE`].
-    fn heap_size(&self) -> usize;
-
-    /// See [`FromFields::from_fields`].
-    ///
-    /// # Errors
-    /// See [`FromFields::from_fields`].
-    fn fill(&mut self, fill: FillFields<'_>) -> Result<(), &'static str>;
-}
-
 /// A function that decodes one value into a slot, and returns whether it succeeded.
 pub type ReadValue<'a> = &'a mut dyn FnMut(Slot<'_>) -> bool;
 
-/// A slot for a list, to which decoded elements are appended.
+/// A list, to which decoded elements are appended.
 pub trait List {
-    /// Empties the slot.
-    fn clear(&mut self);
-    /// Starts with an empty list.
-    fn begin(&mut self);
     /// Returns the bytes to allocate for one more element, and the bytes that are freed afterwards;
     /// zeros while there is capacity.
-    fn growth(&mut self) -> (usize, usize);
+    fn growth(&self) -> (usize, usize);
+
     /// Appends the element that `read` decodes, and returns whether there was one.
     fn push_with(&mut self, read: ReadValue<'_>) -> bool;
 }
 
-/// A slot for a map, to which decoded entries are added.
+/// A map, to which decoded entries are added.
 pub trait Map {
-    /// Empties the slot.
-    fn clear(&mut self);
-    /// Starts with an empty map.
-    fn begin(&mut self);
     /// Returns the bytes that one more entry takes, without the contents of its key and value.
-    fn growth(&mut self) -> usize;
+    fn growth(&self) -> usize;
+
     /// Adds an entry with the value that `read` decodes, if there is one.
     fn insert_with(&mut self, name: String, read: ReadValue<'_>);
-}
-
-/// A type that wraps a list or a map.
-pub trait Wrapper {
-    /// The list or map.
-    type Inner: Default;
-    /// Wraps a list or map.
-    fn wrap(inner: Self::Inner) -> Self;
-    /// Returns the list or map inside.
-    fn inner(&mut self) -> &mut Self::Inner;
-}
-
-/// The type of a field, which may be absent.
-pub trait FieldValue {
-    /// Returns the slot of the field.
-    fn slot(&mut self) -> Slot<'_>;
-
-    /// Returns whether the field is absent and therefore not written.
-    fn is_absent(&self) -> bool;
 }

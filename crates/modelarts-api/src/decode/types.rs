@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 use serde_json::Value;
 
 use super::slot::{
-    Decode, FieldValue, FillFields, FromFields, FromText, JsonMap, List, Map, Object, ObjectSlot,
-    ReadValue, Slot, Wrapper,
+    Container, Content, Decode, FieldValue, FromText, Holder, JsonMap, List, Map, Object,
+    ReadValue, Slot,
 };
 
 impl Decode for String {
@@ -42,27 +42,45 @@ impl Decode for Value {
     }
 }
 
-impl<T: Decode> Decode for Vec<T> {
+impl<T: Holder> Decode for T {
     fn slot(value: &mut Option<Self>) -> Slot<'_> {
-        Slot::List(value)
+        T::Content::slot(value)
     }
 }
 
-impl<T: Decode> Decode for BTreeMap<String, T> {
-    fn slot(value: &mut Option<Self>) -> Slot<'_> {
-        Slot::Map(value)
+impl<T: Decode> FieldValue for Option<T> {
+    fn slot(&mut self) -> Slot<'_> {
+        T::slot(self)
+    }
+    fn is_absent(&self) -> bool {
+        self.is_none()
     }
 }
 
-impl Decode for JsonMap {
-    fn slot(value: &mut Option<Self>) -> Slot<'_> {
-        Slot::Map(value)
+impl<T: Holder> FieldValue for T {
+    fn slot(&mut self) -> Slot<'_> {
+        T::Content::slot(self)
+    }
+    fn is_absent(&self) -> bool {
+        Holder::is_absent(self)
     }
 }
 
-impl<T: Object + Default> Decode for Box<T> {
-    fn slot(value: &mut Option<Self>) -> Slot<'_> {
-        Slot::Object(value)
+impl Content for dyn Object {
+    fn slot(container: &mut dyn Container<Self>) -> Slot<'_> {
+        Slot::Object(container)
+    }
+}
+
+impl Content for dyn List {
+    fn slot(container: &mut dyn Container<Self>) -> Slot<'_> {
+        Slot::List(container)
+    }
+}
+
+impl Content for dyn Map {
+    fn slot(container: &mut dyn Container<Self>) -> Slot<'_> {
+        Slot::Map(container)
     }
 }
 
@@ -76,102 +94,86 @@ impl<T: FromStr<Err: Display>> FromText for Option<T> {
     }
 }
 
-impl<T: Object + Default> FromFields for Box<T> {
-    const HEAP_SIZE: usize = size_of::<T>();
-
-    fn from_fields(value: &mut Option<Self>, fill: FillFields<'_>) -> Result<(), &'static str> {
-        fill(&mut **value.insert(Self::default()));
-        Ok(())
-    }
-}
-
-/// [`FromFields::from_fields`] for a type whose fields are all optional, such as those of answers.
-pub fn fill_in_place<T: Object + Default>(
-    value: &mut Option<T>,
-    fill: FillFields<'_>,
-) -> Result<(), &'static str> {
-    fill(value.insert(T::default()));
-    Ok(())
-}
-
-impl<T: FromFields> ObjectSlot for Option<T> {
+/// The slot of an optional field, and of an element.
+impl<T: Holder> Container<T::Content> for Option<T> {
     fn clear(&mut self) {
         *self = None;
+    }
+    fn begin(&mut self) -> &mut T::Content {
+        self.insert(T::default()).content()
     }
     fn heap_size(&self) -> usize {
         T::HEAP_SIZE
     }
-    fn fill(&mut self, fill: FillFields<'_>) -> Result<(), &'static str> {
-        T::from_fields(self, fill)
+}
+
+/// The slot of a list or map that is empty where it is absent.
+impl<T: Holder> Container<T::Content> for T {
+    fn clear(&mut self) {
+        *self = T::default();
+    }
+    fn begin(&mut self) -> &mut T::Content {
+        *self = T::default();
+        self.content()
+    }
+    fn heap_size(&self) -> usize {
+        T::HEAP_SIZE
     }
 }
 
-impl<T: Decode> FieldValue for Option<T> {
-    fn slot(&mut self) -> Slot<'_> {
-        T::slot(self)
-    }
-    fn is_absent(&self) -> bool {
-        self.is_none()
+impl<T: Object + Default + 'static> Holder for Box<T> {
+    type Content = dyn Object;
+    const HEAP_SIZE: usize = size_of::<T>();
+
+    fn content(&mut self) -> &mut Self::Content {
+        &mut **self
     }
 }
 
-impl<T: Decode> FieldValue for Vec<T> {
-    fn slot(&mut self) -> Slot<'_> {
-        Slot::List(self)
-    }
-    fn is_absent(&self) -> bool {
-        self.is_empty()
-    }
-}
-
-impl<T: Decode> FieldValue for BTreeMap<String, T> {
-    fn slot(&mut self) -> Slot<'_> {
-        Slot::Map(self)
-    }
-    fn is_absent(&self) -> bool {
-        self.is_empty()
-    }
-}
-
-impl FieldValue for JsonMap {
-    fn slot(&mut self) -> Slot<'_> {
-        Slot::Map(self)
+impl<T: Decode> Holder for Vec<T> {
+    type Content = dyn List;
+    fn content(&mut self) -> &mut Self::Content {
+        self
     }
     fn is_absent(&self) -> bool {
         self.is_empty()
     }
 }
 
-/// [`List::growth`] of a `Vec`, which doubles its capacity.
-fn vec_growth<T>(list: &Vec<T>) -> (usize, usize) {
-    if list.len() < list.capacity() {
-        return (0, 0);
+impl<T: Decode> Holder for BTreeMap<String, T> {
+    type Content = dyn Map;
+    fn content(&mut self) -> &mut Self::Content {
+        self
     }
-    let now = list.capacity() * size_of::<T>();
-    ((2 * now).max(4 * size_of::<T>()), now)
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
 }
 
-/// [`Map::growth`] of a B-tree, whose nodes have room for eleven entries and are half full in the
-/// worst case.
-fn map_growth<T>(is_empty: bool) -> usize {
-    size_of::<(String, T)>() * if is_empty { 12 } else { 2 }
+impl Holder for JsonMap {
+    type Content = dyn Map;
+    fn content(&mut self) -> &mut Self::Content {
+        self
+    }
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
 }
 
 impl<T: Decode> List for Vec<T> {
-    fn clear(&mut self) {
-        *self = Self::new();
-    }
-    fn begin(&mut self) {
-        *self = Self::new();
-    }
-    fn growth(&mut self) -> (usize, usize) {
-        vec_growth(self)
+    fn growth(&self) -> (usize, usize) {
+        if self.len() < self.capacity() {
+            return (0, 0);
+        }
+        // A `Vec` doubles its capacity.
+        let now = self.capacity() * size_of::<T>();
+        ((2 * now).max(4 * size_of::<T>()), now)
     }
     fn push_with(&mut self, read: ReadValue<'_>) -> bool {
-        let mut slot = None;
+        let mut element = None;
         // An element that failed may be incomplete.
-        let complete = read(T::element_slot(&mut slot));
-        match slot {
+        let complete = read(T::element_slot(&mut element));
+        match element {
             Some(element) if complete => {
                 self.push(element);
                 true
@@ -182,103 +184,33 @@ impl<T: Decode> List for Vec<T> {
 }
 
 impl<T: Decode> Map for BTreeMap<String, T> {
-    fn clear(&mut self) {
-        self.clear();
-    }
-    fn begin(&mut self) {
-        self.clear();
-    }
-    fn growth(&mut self) -> usize {
+    fn growth(&self) -> usize {
         map_growth::<T>(self.is_empty())
     }
     fn insert_with(&mut self, name: String, read: ReadValue<'_>) {
-        let mut slot = None;
-        if read(T::element_slot(&mut slot)) {
-            self.extend(slot.map(|value| (name, value)));
-        }
+        insert(self, name, read);
     }
 }
 
 impl Map for JsonMap {
-    fn clear(&mut self) {
-        self.clear();
-    }
-    fn begin(&mut self) {
-        self.clear();
-    }
-    fn growth(&mut self) -> usize {
+    fn growth(&self) -> usize {
         map_growth::<Value>(self.is_empty())
     }
     fn insert_with(&mut self, name: String, read: ReadValue<'_>) {
-        let mut slot = None;
-        if read(Value::element_slot(&mut slot)) {
-            self.extend(slot.map(|value| (name, value)));
-        }
+        insert(self, name, read);
     }
 }
 
-impl<T> Wrapper for Vec<T> {
-    type Inner = Self;
-    fn wrap(inner: Self) -> Self {
-        inner
-    }
-    fn inner(&mut self) -> &mut Self {
-        self
+/// Adds the entry that `read` decodes to a map.
+fn insert<T: Decode>(map: &mut impl Extend<(String, T)>, name: String, read: ReadValue<'_>) {
+    let mut value = None;
+    if read(T::element_slot(&mut value)) {
+        map.extend(value.map(|value| (name, value)));
     }
 }
 
-impl<T> Wrapper for BTreeMap<String, T> {
-    type Inner = Self;
-    fn wrap(inner: Self) -> Self {
-        inner
-    }
-    fn inner(&mut self) -> &mut Self {
-        self
-    }
-}
-
-impl Wrapper for JsonMap {
-    type Inner = Self;
-    fn wrap(inner: Self) -> Self {
-        inner
-    }
-    fn inner(&mut self) -> &mut Self {
-        self
-    }
-}
-
-fn inner<W: Wrapper>(wrapper: &mut Option<W>) -> &mut W::Inner {
-    wrapper
-        .get_or_insert_with(|| W::wrap(W::Inner::default()))
-        .inner()
-}
-
-impl<W: Wrapper<Inner: List>> List for Option<W> {
-    fn clear(&mut self) {
-        *self = None;
-    }
-    fn begin(&mut self) {
-        inner(self).begin();
-    }
-    fn growth(&mut self) -> (usize, usize) {
-        inner(self).growth()
-    }
-    fn push_with(&mut self, read: ReadValue<'_>) -> bool {
-        inner(self).push_with(read)
-    }
-}
-
-impl<W: Wrapper<Inner: Map>> Map for Option<W> {
-    fn clear(&mut self) {
-        *self = None;
-    }
-    fn begin(&mut self) {
-        inner(self).begin();
-    }
-    fn growth(&mut self) -> usize {
-        inner(self).growth()
-    }
-    fn insert_with(&mut self, name: String, read: ReadValue<'_>) {
-        inner(self).insert_with(name, read);
-    }
+/// [`Map::growth`] of a B-tree, whose nodes have room for eleven entries and are half full in the
+/// worst case.
+fn map_growth<T>(is_empty: bool) -> usize {
+    size_of::<(String, T)>() * if is_empty { 12 } else { 2 }
 }

@@ -13,9 +13,9 @@ use serde::de::{
 use serde_json::Value;
 
 use super::{
-    numbers::{parse_boolean, parse_integer, parse_number, whole_number},
+    numbers,
     pass::{ListDepth, Pass},
-    slot::{JsonMap, List, Map, Object, ObjectSlot, Slot},
+    slot::{Container, JsonMap, List, Map, Object, Slot},
 };
 
 /// Decodes a value into a slot.
@@ -29,15 +29,47 @@ impl<'a, 'p> SlotVisitor<'a, 'p> {
         Self { slot, pass }
     }
 
+    /// Decodes a number or a boolean, or text in place of one.
+    #[inline]
+    fn scalar<E: Error>(mut self, scalar: Unexpected<'_>) -> Result<(), E> {
+        let is_set = match &mut self.slot {
+            Slot::Text(slot) => set(*slot, Some(numbers::json(scalar).to_string())),
+            Slot::FromText(slot) => {
+                let set = slot.set_text(&numbers::json(scalar).to_string());
+                return set.map_err(E::custom);
+            }
+            Slot::Any(slot) | Slot::AnyOrNull(slot) => set(*slot, Some(numbers::json(scalar))),
+            Slot::Integer(slot) => set(*slot, numbers::integer(scalar)),
+            Slot::Number(slot) => set(*slot, numbers::number(scalar)),
+            Slot::Boolean(slot) => set(*slot, numbers::boolean(scalar)),
+            Slot::Object(_) | Slot::List(_) | Slot::Map(_) => false,
+        };
+        match is_set {
+            true => Ok(()),
+            false => Err(self.wrong_scalar(scalar)),
+        }
+    }
+
+    #[cold]
+    fn wrong_scalar<E: Error>(&self, found: Unexpected<'_>) -> E {
+        match (&self.slot, found) {
+            (Slot::Object(_) | Slot::List(_) | Slot::Map(_), _)
+            | (Slot::Number(_), Unexpected::Bool(_))
+            | (Slot::Boolean(_), Unexpected::Float(_)) => self.wrong_type(found),
+            _ => E::invalid_value(found, &self.slot),
+        }
+    }
+
     #[cold]
     fn wrong_type<E: Error>(&self, found: Unexpected<'_>) -> E {
         E::invalid_type(found, &self.slot)
     }
+}
 
-    #[cold]
-    fn wrong_value<E: Error>(&self, found: Unexpected<'_>) -> E {
-        E::invalid_value(found, &self.slot)
-    }
+/// Sets a slot, and returns whether there is a value.
+fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
+    *slot = value;
+    slot.is_some()
 }
 
 impl<'de> DeserializeSeed<'de> for SlotVisitor<'_, '_> {
@@ -60,122 +92,53 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
         Ok(())
     }
 
-    fn visit_bool<E: Error>(mut self, v: bool) -> Result<(), E> {
-        match &mut self.slot {
-            Slot::Text(slot) => **slot = Some(v.to_string()),
-            Slot::FromText(text) => text.set_text(&v.to_string()).map_err(E::custom)?,
-            Slot::Integer(slot) => **slot = Some(i64::from(v)),
-            Slot::Boolean(slot) => **slot = Some(v),
-            Slot::Any(slot) | Slot::AnyOrNull(slot) => **slot = Some(v.into()),
-            Slot::Number(_) | Slot::Object(_) | Slot::List(_) | Slot::Map(_) => {
-                return Err(self.wrong_type(Unexpected::Bool(v)));
-            }
-        }
-        Ok(())
+    fn visit_bool<E: Error>(self, v: bool) -> Result<(), E> {
+        self.scalar(Unexpected::Bool(v))
     }
 
-    fn visit_i64<E: Error>(mut self, v: i64) -> Result<(), E> {
-        match &mut self.slot {
-            Slot::Text(slot) => **slot = Some(v.to_string()),
-            Slot::FromText(text) => text.set_text(&v.to_string()).map_err(E::custom)?,
-            Slot::Integer(slot) => **slot = Some(v),
-            #[allow(clippy::cast_precision_loss)]
-            Slot::Number(slot) => **slot = Some(v as f64),
-            Slot::Boolean(slot) => match v {
-                0 | 1 => **slot = Some(v == 1),
-                _ => return Err(self.wrong_value(Unexpected::Signed(v))),
-            },
-            Slot::Any(slot) | Slot::AnyOrNull(slot) => **slot = Some(v.into()),
-            Slot::Object(_) | Slot::List(_) | Slot::Map(_) => {
-                return Err(self.wrong_type(Unexpected::Signed(v)));
-            }
-        }
-        Ok(())
+    fn visit_i64<E: Error>(self, v: i64) -> Result<(), E> {
+        self.scalar(Unexpected::Signed(v))
     }
 
-    fn visit_u64<E: Error>(mut self, v: u64) -> Result<(), E> {
-        if let Ok(v) = i64::try_from(v) {
-            return self.visit_i64(v);
+    fn visit_u64<E: Error>(self, v: u64) -> Result<(), E> {
+        match i64::try_from(v) {
+            Ok(v) => self.visit_i64(v),
+            Err(_) => self.scalar(Unexpected::Unsigned(v)),
         }
-        match &mut self.slot {
-            Slot::Text(slot) => **slot = Some(v.to_string()),
-            Slot::FromText(text) => text.set_text(&v.to_string()).map_err(E::custom)?,
-            #[allow(clippy::cast_precision_loss)]
-            Slot::Number(slot) => **slot = Some(v as f64),
-            Slot::Any(slot) | Slot::AnyOrNull(slot) => **slot = Some(v.into()),
-            Slot::Integer(_) | Slot::Boolean(_) => {
-                return Err(self.wrong_value(Unexpected::Unsigned(v)));
-            }
-            Slot::Object(_) | Slot::List(_) | Slot::Map(_) => {
-                return Err(self.wrong_type(Unexpected::Unsigned(v)));
-            }
-        }
-        Ok(())
     }
 
-    fn visit_f64<E: Error>(mut self, v: f64) -> Result<(), E> {
-        match &mut self.slot {
-            Slot::Text(slot) => **slot = Some(Value::from(v).to_string()),
-            Slot::FromText(text) => text
-                .set_text(&Value::from(v).to_string())
-                .map_err(E::custom)?,
-            Slot::Integer(slot) => match whole_number(v) {
-                Some(v) => **slot = Some(v),
-                None => return Err(self.wrong_value(Unexpected::Float(v))),
-            },
-            Slot::Number(slot) => **slot = Some(v),
-            Slot::Any(slot) | Slot::AnyOrNull(slot) => **slot = Some(v.into()),
-            Slot::Boolean(_) | Slot::Object(_) | Slot::List(_) | Slot::Map(_) => {
-                return Err(self.wrong_type(Unexpected::Float(v)));
-            }
-        }
-        Ok(())
+    fn visit_f64<E: Error>(self, v: f64) -> Result<(), E> {
+        self.scalar(Unexpected::Float(v))
     }
 
-    fn visit_str<E: Error>(mut self, v: &str) -> Result<(), E> {
-        match &mut self.slot {
+    fn visit_str<E: Error>(self, v: &str) -> Result<(), E> {
+        match self.slot {
             Slot::Text(slot) => {
                 self.pass.allocate(v.len())?;
-                **slot = Some(v.to_owned());
+                *slot = Some(v.to_owned());
+                return Ok(());
             }
-            Slot::FromText(text) => {
+            Slot::FromText(slot) => {
                 self.pass.allocate(v.len())?;
-                text.set_text(v).map_err(E::custom)?;
+                return slot.set_text(v).map_err(E::custom);
             }
-            Slot::Any(slot) | Slot::AnyOrNull(slot) => {
-                self.pass.allocate(v.len())?;
-                **slot = Some(v.into());
-            }
+            Slot::Any(_) | Slot::AnyOrNull(_) => self.pass.allocate(v.len())?,
             Slot::List(list) if !v.is_empty() => {
-                return read_only_element(*list, self.pass, |visitor| visitor.visit_str(v));
+                return read_only_element(list, self.pass, |visitor| visitor.visit_str(v));
             }
-            _ if v.trim().is_empty() => self.slot.clear(),
-            Slot::Integer(slot) => match parse_integer(v.trim()) {
-                Some(v) => **slot = Some(v),
-                None => return Err(self.wrong_value(Unexpected::Str(v))),
-            },
-            Slot::Number(slot) => match parse_number(v.trim()) {
-                Some(v) => **slot = Some(v),
-                None => return Err(self.wrong_value(Unexpected::Str(v))),
-            },
-            Slot::Boolean(slot) => match parse_boolean(v.trim()) {
-                Some(v) => **slot = Some(v),
-                None => return Err(self.wrong_value(Unexpected::Str(v))),
-            },
-            Slot::Object(_) | Slot::Map(_) | Slot::List(_) => {
-                return Err(self.wrong_type(Unexpected::Str(v)));
+            _ if v.trim().is_empty() => {
+                self.slot.clear();
+                return Ok(());
             }
+            _ => {}
         }
-        Ok(())
+        self.scalar(Unexpected::Str(v))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<(), A::Error> {
         match self.slot {
             Slot::Object(object) => read_object(object, self.pass, members),
-            Slot::Map(map) => {
-                map.begin();
-                read_entries(map, self.pass, members)
-            }
+            Slot::Map(map) => read_entries(map.begin(), self.pass, members),
             // A list of one, written as its element.
             Slot::List(list) => read_object_as_list(list, self.pass, members),
             Slot::Any(slot) | Slot::AnyOrNull(slot) => {
@@ -204,7 +167,15 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
                 }
             }
             // Answers of the documents have `environments` as a list of maps (SOURCES D-07).
-            Slot::Map(map) => read_maps(*map, self.pass, seq),
+            Slot::Map(map) => {
+                let mut more = MoreEntries(map.begin());
+                loop {
+                    let next = SlotVisitor::new(Slot::Map(&mut more), self.pass);
+                    if seq.next_element_seed(next)?.is_none() {
+                        return Ok(());
+                    }
+                }
+            }
             Slot::Any(slot) | Slot::AnyOrNull(slot) => {
                 let mut items = Vec::new();
                 read_any_list(&mut items, self.pass, seq)?;
@@ -239,12 +210,15 @@ impl<'a> Visitor<'_> for FieldName<'a> {
     }
 }
 
-/// Decodes all fields of an object.
-fn read_fields<'de, A: MapAccess<'de>>(
-    object: &mut dyn Object,
+/// Decodes an object into its slot.
+pub(super) fn read_object<'de, A: MapAccess<'de>>(
+    slot: &mut dyn Container<dyn Object>,
     pass: &Pass,
     mut map: A,
 ) -> Result<(), A::Error> {
+    pass.count_value()?;
+    pass.allocate(slot.heap_size())?;
+    let object = slot.begin();
     while let Some(field) = map.next_key_seed(FieldName(object))? {
         match field {
             Some(slot) => map.next_value_seed(SlotVisitor::new(slot, pass))?,
@@ -254,37 +228,16 @@ fn read_fields<'de, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// Decodes an object into its slot.
-pub(super) fn read_object<'de, A: MapAccess<'de>>(
-    slot: &mut dyn ObjectSlot,
-    pass: &Pass,
-    map: A,
-) -> Result<(), A::Error> {
-    pass.count_value()?;
-    pass.allocate(slot.heap_size())?;
-    let mut map = Some(map);
-    let mut outcome = Ok(());
-    let made = slot.fill(&mut |object| {
-        if let Some(map) = map.take() {
-            outcome = read_fields(object, pass, map);
-        }
-    });
-    // The error that stopped the decoding takes precedence over fields that are missing because of
-    // it.
-    outcome?;
-    made.map_err(A::Error::missing_field)
-}
-
 // ------------------------------------------------------------- lists and maps
 
 /// Decodes the elements of a list.
 fn read_list<'de, A: SeqAccess<'de>>(
-    list: &mut dyn List,
+    list: &mut dyn Container<dyn List>,
     pass: &Pass,
     mut seq: A,
 ) -> Result<(), A::Error> {
     let depth = pass.enter_list();
-    list.begin();
+    let list = list.begin();
     if pass.is_salvaging() {
         loop {
             let before = pass.memory_left();
@@ -351,14 +304,13 @@ fn reserve<E: Error>(list: &mut dyn List, pass: &Pass) -> Result<(), E> {
 
 /// Decodes the only element of a list, which is sent without the list.
 fn read_only_element<E>(
-    list: &mut dyn List,
+    list: &mut dyn Container<dyn List>,
     pass: &Pass,
     read: impl FnOnce(SlotVisitor<'_, '_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    list.begin();
     let mut read = Some(read);
     let mut outcome = Ok(());
-    list.push_with(&mut |slot| {
+    list.begin().push_with(&mut |slot| {
         if let Some(read) = read.take() {
             outcome = read(SlotVisitor::new(slot, pass));
         }
@@ -369,7 +321,7 @@ fn read_only_element<E>(
 
 /// Decodes an object that is sent in place of a list of one object.
 fn read_object_as_list<'de, A: MapAccess<'de>>(
-    list: &mut dyn List,
+    list: &mut dyn Container<dyn List>,
     pass: &Pass,
     map: A,
 ) -> Result<(), A::Error> {
@@ -377,11 +329,9 @@ fn read_object_as_list<'de, A: MapAccess<'de>>(
     if !pass.is_salvaging() {
         return read_only_element(list, pass, |visitor| visitor.visit_map(map));
     }
-    list.begin();
     let mut element = None;
     SlotVisitor::new(Slot::AnyOrNull(&mut element), pass).visit_map(map)?;
-    salvage_element(list, pass, &depth, element.unwrap_or_default())?;
-    Ok(())
+    salvage_element(list.begin(), pass, &depth, element.unwrap_or_default()).map(drop)
 }
 
 /// Decodes one element of a list, and returns whether it was added; an element that cannot be
@@ -426,39 +376,15 @@ fn read_entries<'de, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// Decodes a list of maps into one map.
-fn read_maps<'de, A: SeqAccess<'de>>(
-    map: &mut dyn Map,
-    pass: &Pass,
-    mut seq: A,
-) -> Result<(), A::Error> {
-    map.begin();
-    while seq.next_element_seed(MoreEntries { map, pass })?.is_some() {}
-    Ok(())
-}
+/// A map that keeps its entries when another map is decoded into it.
+struct MoreEntries<'a>(&'a mut (dyn Map + 'static));
 
-/// Decodes a map and adds its entries to those of another.
-struct MoreEntries<'a> {
-    map: &'a mut dyn Map,
-    pass: &'a Pass<'a>,
-}
-
-impl<'de> DeserializeSeed<'de> for MoreEntries<'_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
+impl Container<dyn Map> for MoreEntries<'_> {
+    fn clear(&mut self) {}
+    fn begin(&mut self) -> &mut (dyn Map + 'static) {
+        self.0
     }
-}
-
-impl<'de> Visitor<'de> for MoreEntries<'_> {
-    type Value = ();
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-        read_entries(self.map, self.pass, map)
-    }
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
+    fn heap_size(&self) -> usize {
+        0
     }
 }

@@ -1,16 +1,17 @@
 //! The generated types by name.
 
 use modelarts_api::decode::{self, Decode, Skipped};
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 /// Decodes a body as one type and encodes it again.
 pub type Trip = fn(&[u8]) -> Result<(Value, Skipped), String>;
 
 macro_rules! table {
-    ($($name:ident)*) => {
+    ($($answer:ident)*; $($request:ident)*) => {
         const TYPES: &[(&str, Trip)] = &[
-            $((stringify!($name), through::<modelarts_api::types::$name>),)*
+            $((stringify!($answer), through::<modelarts_api::types::$answer>),)*
+            $((stringify!($request), strictly::<modelarts_api::types::$request>),)*
         ];
     };
 }
@@ -25,4 +26,25 @@ fn through<T: Decode + Serialize>(body: &[u8]) -> Result<(Value, Skipped), Strin
     let (value, skipped) = decode::body::<T>(body).map_err(|error| error.to_string())?;
     let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
     Ok((value, skipped))
+}
+
+/// Like [`through`], for a type that only requests contain. It is read strictly; nulls of a body,
+/// which mean the same as an absent field, are removed first.
+fn strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Result<(Value, Skipped), String> {
+    let mut body: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    remove_nulls(&mut body);
+    let value: T = serde_json::from_value(body).map_err(|error| error.to_string())?;
+    let value = serde_json::to_value(value).map_err(|error| error.to_string())?;
+    Ok((value, Skipped::default()))
+}
+
+fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_nulls),
+        _ => {}
+    }
 }

@@ -31,6 +31,17 @@ impl Deviation {
             && json(&difference.theirs) == self.theirs
             && json(&difference.ours) == self.ours
     }
+
+    /// Replaces their value in a body of the SDK by ours.
+    pub fn apply(&self, operation: &str, body: &mut Value) {
+        if self.operation == operation
+            && let Some(pointer) = self.at.strip_prefix("/body")
+            && let Some(value) = body.pointer_mut(pointer)
+            && *value == serde_json::from_str::<Value>(self.theirs).unwrap()
+        {
+            *value = serde_json::from_str(self.ours).unwrap();
+        }
+    }
 }
 
 pub const DEVIATIONS: &[Deviation] = &[

@@ -32,7 +32,7 @@ async fn every_request_is_the_sdks_but_for_the_listed_deviations() {
         if record.is_null() {
             continue;
         }
-        let call = RecordedCall::new(&record);
+        let call = RecordedCall::new(&operation, &record);
         let ours = sent::by(async |client| calls::make(&operation, client, &call).await).await;
         assert_eq!(call.not_taken(), Vec::<String>::new(), "{operation}");
         for difference in difference::between(&record["request"], &ours) {

@@ -5,18 +5,25 @@ use std::{cell::RefCell, collections::BTreeSet};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::deviations::DEVIATIONS;
+
 /// A recorded call.
 pub struct RecordedCall<'a> {
     arguments: &'a Value,
-    body: &'a Value,
+    body: Value,
     taken: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> RecordedCall<'a> {
-    pub fn new(record: &'a Value) -> Self {
+    /// The body has our values where a deviation has another type: requests are read strictly.
+    pub fn new(operation: &str, record: &'a Value) -> Self {
+        let mut body = record["request"]["body"].clone();
+        for deviation in DEVIATIONS {
+            deviation.apply(operation, &mut body);
+        }
         Self {
             arguments: &record["arguments"],
-            body: &record["request"]["body"],
+            body,
             taken: RefCell::default(),
         }
     }
@@ -29,7 +36,7 @@ impl<'a> RecordedCall<'a> {
     pub fn take<T: DeserializeOwned>(&self, name: &str) -> T {
         self.taken.borrow_mut().insert(name.to_owned());
         let value = match name {
-            "body" => self.body,
+            "body" => &self.body,
             name => &self.arguments[name],
         };
         serde_path_to_error::deserialize(value).unwrap_or_else(|e| panic!("{name}: {e}"))

@@ -1,0 +1,151 @@
+//! Rewrites the types that progenitor generates: those of answers are decoded by `crate::decode`,
+//! those that only requests contain keep serde's derives and get builders.
+
+use heck::ToUpperCamelCase;
+use quote::format_ident;
+use syn::{Attribute, Fields, ImplItem, Item, ItemMod, ItemStruct, parse_quote};
+
+use super::{
+    super::{
+        description::Usage,
+        error::Error,
+        lower::{Lowered, OpenEnum, SECRET},
+    },
+    boxing::Objects,
+    identifiers, objects,
+    syntax::{content, item_type, type_name},
+};
+
+/// Rewrites the module of the types.
+pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result<(), Error> {
+    let in_requests = |name: &str| usage.in_requests.contains(name);
+    let items = content(module)?;
+    items.retain(|item| !is_replaced(item, lowered));
+    let objects = Objects::new(items);
+    let mut added = Vec::new();
+    for item in items.iter_mut() {
+        match item {
+            Item::Struct(item) => {
+                let name = item.ident.to_string();
+                // Objects of requests are not boxed, because builders take them by value.
+                if !in_requests(&name) {
+                    objects.shrink(item);
+                }
+                if !usage.is_only_sent(&name) {
+                    added.push(decode_impl(item)?);
+                }
+                derive_schema(&mut item.attrs);
+                if matches!(item.fields, Fields::Named(_)) {
+                    // The service adds fields regularly; that must not break programs.
+                    item.attrs.push(parse_quote!(#[non_exhaustive]));
+                }
+            }
+            Item::Enum(item) => derive_schema(&mut item.attrs),
+            // Types that only the service creates need no builder.
+            Item::Impl(item) if item.trait_.is_none() => {
+                let name = type_name(&item.self_ty).unwrap_or_default();
+                item.items.retain(|item| {
+                    let is_builder = matches!(item, ImplItem::Fn(f) if f.sig.ident == "builder");
+                    !is_builder || in_requests(&name)
+                });
+            }
+            Item::Mod(item) if item.ident == "builder" => {
+                content(item)?.retain(|item| item_type(item).is_none_or(|name| in_requests(&name)))
+            }
+            _ => {}
+        }
+    }
+    items.retain(
+        |item| !matches!(item, Item::Impl(item) if item.trait_.is_none() && item.items.is_empty()),
+    );
+    items.extend(added);
+    for (name, pattern) in &lowered.identifiers {
+        let (name, runs) = (format_ident!("{name}"), identifiers::runs(pattern)?);
+        items.push(parse_quote! {
+            crate::identifier::identifier! { #name, #pattern, #runs }
+        });
+    }
+    items.extend(lowered.open_enums.iter().flat_map(open_enum));
+    Ok(())
+}
+
+/// Returns whether other code replaces this item: a type that is not progenitor's, or an
+/// implementation for an identifier.
+fn is_replaced(item: &Item, lowered: &Lowered) -> bool {
+    let Some(name) = item_type(item) else {
+        return false;
+    };
+    name == SECRET
+        || lowered
+            .open_enums
+            .iter()
+            .any(|open_enum| open_enum.name == name)
+        || lowered.identifiers.contains_key(&name) && matches!(item, Item::Impl(_))
+}
+
+/// Implements decoding for a struct of answers.
+fn decode_impl(item: &mut ItemStruct) -> Result<Item, Error> {
+    if let Some(item) = objects::replace_derives(item) {
+        return Ok(item);
+    }
+    let ident = &item.ident;
+    let Some(inner) = item.fields.iter().next() else {
+        return Err(Error(format!("struct {ident} has no fields")));
+    };
+    let content = match type_name(&inner.ty).as_deref() {
+        Some("Vec") => format_ident!("List"),
+        Some("BTreeMap" | "Map") => format_ident!("Map"),
+        _ => {
+            return Ok(parse_quote! {
+                impl crate::decode::slot::Decode for #ident {
+                    fn slot(value: &mut Option<Self>) -> crate::decode::slot::Slot<'_> {
+                        crate::decode::slot::Slot::FromText(value)
+                    }
+                }
+            });
+        }
+    };
+    item.attrs.push(parse_quote!(#[derive(Default)]));
+    Ok(parse_quote! {
+        impl crate::decode::slot::Holder for #ident {
+            type Content = dyn crate::decode::slot::#content;
+            fn content(&mut self) -> &mut Self::Content {
+                &mut self.0
+            }
+        }
+    })
+}
+
+fn derive_schema(attributes: &mut Vec<Attribute>) {
+    attributes
+        .push(parse_quote!(#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]));
+}
+
+/// An open enumeration: the known values and `Other`.
+fn open_enum(open_enum: &OpenEnum) -> [Item; 2] {
+    let name = format_ident!("{}", open_enum.name);
+    let (description, values) = (&open_enum.description, &open_enum.values);
+    let variants = values
+        .iter()
+        .map(|value| format_ident!("{}", value.to_upper_camel_case()));
+    let variants: Vec<_> = variants.collect();
+    let variant_docs = values.iter().map(|value| format!("`{value}`"));
+    [
+        parse_quote! {
+            #[doc = #description]
+            ///
+            /// Text that is none of the known values is kept unchanged in `Other`.
+            /// Comparison ignores case.
+            #[derive(Clone, Debug)]
+            #[non_exhaustive]
+            pub enum #name {
+                #(#[doc = #variant_docs] #variants,)*
+                /// A value that the description does not list.
+                Other(::std::string::String),
+            }
+        },
+        parse_quote! {
+            crate::open_enum::open_enum! { #name { #(#variants = #values),* } }
+        },
+    ]
+}
