@@ -72,6 +72,7 @@ pub fn cut(file: File, lowered: &Lowered) -> Result<Vec<Piece>, Error> {
     pieces.push(parse_piece("tables", tables)?);
     pieces.push(parse_piece("error_codes", lowered.error_codes.clone())?);
     pieces.push(parse_piece("fields", fields::table(&lowered.fields))?);
+    pieces.push(parse_piece("request_path", lowered.request_paths.clone())?);
     self::types(types, &mut pieces)?;
     self::operations(operations, methods, lowered, &mut pieces)?;
     Ok(pieces)

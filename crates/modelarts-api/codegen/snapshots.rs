@@ -36,13 +36,13 @@ pub fn text(stored: &str) -> &str {
         .map_or(stored, |(_, text)| text)
 }
 
-/// The position of a piece in the file. Schemas, operations and two tables share one position each,
+/// The position of a piece in the file. Schemas, operations and three tables share one position each,
 /// and are sorted by name.
 fn position(name: &str) -> Result<u8> {
     Ok(match name {
         "client" => 0,
         "tables" => 1,
-        "error_codes" | "fields" => 2,
+        "error_codes" | "fields" | "request_path" => 2,
         "types.begin" => 3,
         "types.common" => 4,
         _ if name.starts_with("schema.") && !name.ends_with(".builder") => 5,

@@ -4,6 +4,7 @@
 
 use modelarts_api::{
     LIMITS, OPERATIONS, Offset, Operation, Pagination, ParameterLocation, Rule, Shape,
+    request_path::{create_training_job, input, job_resource},
 };
 
 fn pagination(operation: &str) -> Pagination {
@@ -112,4 +113,24 @@ fn limits_state_if_the_bound_itself_is_admitted() {
         rules("ContainerFlavorRequest", "accelerator_num"),
         [Rule::Minimum(0.0)]
     );
+}
+
+#[test]
+fn paths_begin_at_a_schema() {
+    assert_eq!(create_training_job::SCHEMA, "CreateTrainingJobRequest");
+    assert_eq!(create_training_job::spec::RESOURCE, "spec.resource");
+    assert_eq!(
+        create_training_job::spec::resource::FLAVOR_ID,
+        "spec.resource.flavor_id"
+    );
+    assert_eq!(job_resource::FLAVOR_ID, "flavor_id");
+    assert_eq!(input::remote::obs::OBS_URL, "remote.obs.obs_url");
+}
+
+#[test]
+fn paths_mark_elements_and_entries() {
+    use create_training_job::algorithm;
+    assert_eq!(algorithm::inputs::ELEMENT, "algorithm.inputs[]");
+    assert_eq!(algorithm::inputs::NAME, "algorithm.inputs[].name");
+    assert_eq!(algorithm::environments::ENTRY, "algorithm.environments{}");
 }

@@ -26,6 +26,7 @@ use super::{
         limits::{self, Limit},
         operations::{self, METHODS, Operation},
         parameters::{self, Parameter},
+        request_paths,
     },
 };
 
@@ -43,6 +44,8 @@ pub struct Lowered {
     pub parameters: Vec<Parameter>,
     /// The table of error codes, as an item.
     pub error_codes: TokenStream,
+    /// The paths of the fields of requests, as an item.
+    pub request_paths: TokenStream,
 }
 
 /// Lowers a description.
@@ -63,6 +66,7 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
     let in_answers = reachable(&schemas, roots.answers)?;
     let in_requests = reachable(&schemas, roots.requests)?;
     let fields = fields::fields(&schemas, &in_requests)?;
+    let request_paths = request_paths::table(&schemas, &in_requests);
     let parameters = parameters::parameters(&description, &schemas)?;
     let open_enums = open_enums(&schemas)?;
     let secrets = secrets(&schemas);
@@ -79,6 +83,7 @@ pub fn lower(description: &Value) -> Result<Lowered, Error> {
         fields,
         parameters,
         error_codes,
+        request_paths,
     })
 }
 

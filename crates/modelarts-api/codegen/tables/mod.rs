@@ -7,3 +7,4 @@ pub mod fields;
 pub mod limits;
 pub mod operations;
 pub mod parameters;
+pub mod request_paths;
