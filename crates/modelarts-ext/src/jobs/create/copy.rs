@@ -1,16 +1,31 @@
 //! Copies of jobs: the request that creates a job like an existing one.
 
-use modelarts_api::Shape;
-use serde_json::{Map, Value, json};
+use modelarts_api::{
+    Shape,
+    request_path::{
+        create_training_job::{
+            FTJOB_CONFIG,
+            algorithm::engine,
+            ftjob_config,
+            metadata::training_experiment_reference as experiment,
+            spec::{SCHEDULE_POLICY, schedule_policy},
+        },
+        parameter,
+    },
+};
+use serde_json::{Map, Value};
 
 use crate::{
     error::Error,
     jobs::{
-        create::{CreateJob, json_edit},
+        create::{
+            CreateJob,
+            json_edit::{self, get},
+        },
         job::Job,
     },
     validation::{
-        json_path::has_content,
+        json_path::{Located, general_name, has_content},
         limits::{self, BODY},
         response_only::is_response_only,
     },
@@ -43,84 +58,79 @@ impl Job {
 
 /// Converts the details of a job into the request for a copy.
 pub(super) fn request_from_details(details: &Value) -> Value {
-    let mut body = request_value(Shape::Object(BODY), "", "", details).unwrap_or_else(|| json!({}));
-    // Only custom images have a user.
-    if body.pointer("/algorithm/engine/image_url").is_none() {
-        json_edit::remove(&mut body, "algorithm.engine.run_user");
-    }
-    // An experiment has an id if it exists, or a name if it is new.
-    if body
-        .pointer("/metadata/training_experiment_reference/id")
-        .is_some()
-    {
-        json_edit::remove(&mut body, "metadata.training_experiment_reference.name");
-        json_edit::remove(
-            &mut body,
-            "metadata.training_experiment_reference.description",
-        );
-    }
-    // The default, as older interfaces return it.
-    if body.pointer("/spec/schedule_policy/priority") == Some(&0.into()) {
-        json_edit::remove(&mut body, "spec.schedule_policy.priority");
-        if body
-            .pointer("/spec/schedule_policy")
-            .is_some_and(|policy| !has_content(policy))
-        {
-            json_edit::remove(&mut body, "spec.schedule_policy");
+    let root = Located::root(details);
+    let body = request_value(Shape::Object(BODY), "", &root);
+    let mut body = body.unwrap_or_else(|| Value::Object(Map::new()));
+    let mut remove_if = |condition: fn(&Value) -> bool, fields: &[&str]| {
+        if condition(&body) {
+            for field in fields {
+                json_edit::remove(&mut body, field);
+            }
         }
-    }
+    };
+    // Only custom images have a user.
+    remove_if(
+        |body| get(body, engine::IMAGE_URL).is_none(),
+        &[engine::RUN_USER],
+    );
+    // An experiment has an id if it exists, or a name if it is new.
+    remove_if(
+        |body| get(body, experiment::ID).is_some(),
+        &[experiment::NAME, experiment::DESCRIPTION],
+    );
+    // The default, as older interfaces return it.
+    remove_if(
+        |body| get(body, schedule_policy::PRIORITY) == Some(&0.into()),
+        &[schedule_policy::PRIORITY],
+    );
+    remove_if(
+        |body| !get(body, SCHEDULE_POLICY).is_some_and(has_content),
+        &[SCHEDULE_POLICY],
+    );
     // Plain jobs are returned with an empty search configuration.
-    let settings = [
-        "ft_job_uuid",
-        "ft_train_type",
-        "model_type",
-        "task_env",
-        "checkpoint_config",
-    ];
-    let tuned = settings
-        .iter()
-        .any(|name| body.pointer(&format!("/ftjob_config/{name}")).is_some());
-    if !tuned {
-        json_edit::remove(&mut body, "ftjob_config");
-    }
+    remove_if(
+        |body| {
+            let settings = [
+                ftjob_config::FT_JOB_UUID,
+                ftjob_config::FT_TRAIN_TYPE,
+                ftjob_config::MODEL_TYPE,
+                ftjob_config::TASK_ENV,
+                ftjob_config::CHECKPOINT_CONFIG,
+            ];
+            settings.iter().all(|field| get(body, field).is_none())
+        },
+        &[FTJOB_CONFIG],
+    );
     body
 }
 
 /// Converts a value of a response into the shape of requests; `None` if a request cannot have it.
-/// `path`: the field without list indexes.
-fn request_value(shape: Shape, path: &str, name: &str, value: &Value) -> Option<Value> {
+fn request_value(shape: Shape, name: &str, located: &Located<'_>) -> Option<Value> {
+    let value = located.value()?;
     match (shape, value) {
-        (_, Value::Null) => None,
-        (Shape::Object(schema), Value::Object(members)) => {
+        (Shape::Object(schema), Value::Object(_)) => {
             let mut object = Map::new();
-            for (name, member) in members {
-                let path = match path {
-                    "" => name.clone(),
-                    path => format!("{path}.{name}"),
-                };
-                if is_response_only(&path) {
+            for (name, member) in located.members() {
+                if is_response_only(&general_name(member.path())) {
                     continue;
                 }
                 // Undocumented fields are kept as they are.
-                let known = limits::fields(schema).find(|field| field.name == name);
-                let shape = known.map_or(Shape::Any, |field| field.shape);
-                if let Some(value) = request_value(shape, &path, name, member) {
-                    object.insert(name.clone(), value);
+                let shape = limits::field(schema, name).map_or(Shape::Any, |field| field.shape);
+                if let Some(value) = request_value(shape, name, &member) {
+                    object.insert(name.to_owned(), value);
                 }
             }
             let object = Value::Object(object);
             has_content(&object).then_some(object)
         }
-        (Shape::List(inner), value) => {
+        (Shape::List(inner), _) => {
             // The service returns some lists of one element without the list.
             let items = match value {
-                Value::Array(items) => items.as_slice(),
-                one => std::slice::from_ref(one),
+                Value::Array(_) => located.items(),
+                _ => located.as_only_item().when(true),
             };
-            let path = format!("{path}[]");
-            let items = items
-                .iter()
-                .filter_map(|item| request_value(*inner, &path, "", item));
+            let items = items.iter();
+            let items = items.filter_map(|item| request_value(*inner, "", item));
             let items: Vec<_> = items.collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
@@ -128,17 +138,15 @@ fn request_value(shape: Shape, path: &str, name: &str, value: &Value) -> Option<
             Some(value.to_string().into())
         }
         // The value of a hyper-parameter may be empty.
-        (Shape::Text, Value::String(text)) if text.is_empty() && name == "value" => {
-            Some(value.clone())
+        (Shape::Text, Value::String(_)) if name == parameter::VALUE => Some(value.clone()),
+        (Shape::Integer | Shape::Number | Shape::Boolean, Value::String(text)) => {
+            let fits = |value: &Value| match shape {
+                Shape::Boolean => value.is_boolean(),
+                _ => value.is_number(),
+            };
+            let read = serde_json::from_str(text.trim()).ok().filter(fits);
+            read.or_else(|| has_content(value).then(|| value.clone()))
         }
-        (Shape::Integer | Shape::Number, Value::String(text)) => match text.trim().parse() {
-            Ok(number) => Some(Value::Number(number)),
-            Err(_) => has_content(value).then(|| value.clone()),
-        },
-        (Shape::Boolean, Value::String(text)) => match text.trim().parse() {
-            Ok(switch) => Some(Value::Bool(switch)),
-            Err(_) => has_content(value).then(|| value.clone()),
-        },
         // Not the documented shape: kept, and reported by the check.
         _ => has_content(value).then(|| value.clone()),
     }

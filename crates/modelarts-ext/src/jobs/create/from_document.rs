@@ -1,6 +1,6 @@
 //! Jobs from JSON and YAML documents.
 
-use modelarts_api::Shape;
+use modelarts_api::{Shape, request_path::create_training_job::KIND};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -43,8 +43,8 @@ impl TrainingJobs {
     /// Those of [`from_json`](Self::from_json).
     pub fn from_yaml(&self, text: &str) -> Result<CreateJob, Error> {
         // Untyped parsing finds all violations with their paths; typed parsing keeps `007`.
-        request_body(&document::yaml_untyped(text)?)?;
-        self.from_value(&document::yaml_of_shape(Shape::Object(BODY), text)?)
+        request_body(&document::yaml(Shape::Any, text)?)?;
+        self.from_value(&document::yaml(Shape::Object(BODY), text)?)
     }
 
     /// Starts a job from a JSON value.
@@ -75,7 +75,7 @@ fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
         return Err(Error::broken_rules("the document", findings.violations));
     }
     if let Value::Object(members) = &mut body {
-        members.entry("kind").or_insert_with(|| "job".into());
+        members.entry(KIND).or_insert_with(|| "job".into());
     }
     // These are the details of a job.
     if !findings.warnings.is_empty() {
@@ -98,15 +98,14 @@ fn read_shape(shape: Shape, located: &Located<'_>, findings: &mut Findings) -> V
         return Value::Null;
     };
     match (shape, value) {
-        (Shape::Object(schema), Value::Object(members)) => {
+        (Shape::Object(schema), Value::Object(_)) => {
             let mut object = Map::new();
-            for name in members.keys() {
-                let member = located.at_name(name);
-                match limits::fields(schema).find(|field| field.name == name) {
+            for (name, member) in located.members() {
+                match limits::field(schema, name) {
                     Some(field) => {
                         let value = read_shape(field.shape, &member, findings);
                         if !value.is_null() {
-                            object.insert(name.clone(), value);
+                            object.insert(name.to_owned(), value);
                         }
                     }
                     None if is_response_only(&general_name(member.path())) => {
@@ -130,13 +129,10 @@ fn read_shape(shape: Shape, located: &Located<'_>, findings: &mut Findings) -> V
                 .collect()
         }
         (Shape::Map(inner), Value::Object(_)) => {
-            let entries = located.entries().into_iter();
-            Value::Object(
-                entries
-                    .map(|(key, entry)| (key.to_owned(), read_shape(*inner, &entry, findings)))
-                    .filter(|(_, value)| !value.is_null())
-                    .collect(),
-            )
+            let entries = located
+                .entries()
+                .map(|(key, entry)| (key.to_owned(), read_shape(*inner, &entry, findings)));
+            Value::Object(entries.filter(|(_, value)| !value.is_null()).collect())
         }
         (Shape::Text | Shape::OneOf(_), Value::Number(_) | Value::Bool(_)) => {
             value.to_string().into()
