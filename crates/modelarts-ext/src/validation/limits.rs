@@ -181,7 +181,7 @@ pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<L
 
 /// True for a value of the type of the shape. The builder sets no others; copied jobs may have
 /// them.
-fn fits(shape: Shape, value: &Value) -> bool {
+pub(crate) fn fits(shape: Shape, value: &Value) -> bool {
     match shape {
         Shape::Text | Shape::OneOf(_) => value.is_string(),
         Shape::Integer | Shape::Number => value.is_number(),

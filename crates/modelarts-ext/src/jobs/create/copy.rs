@@ -1,34 +1,25 @@
 //! Copies of jobs: the request that creates a job like an existing one.
 
-use modelarts_api::{
-    Shape,
-    request_path::{
-        create_training_job::{
-            FTJOB_CONFIG,
-            algorithm::engine,
-            ftjob_config,
-            metadata::training_experiment_reference as experiment,
-            spec::{SCHEDULE_POLICY, schedule_policy},
-        },
-        parameter,
-    },
+use modelarts_api::request_path::create_training_job::{
+    FTJOB_CONFIG,
+    algorithm::engine,
+    ftjob_config,
+    metadata::training_experiment_reference as experiment,
+    spec::{SCHEDULE_POLICY, schedule_policy},
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     error::Error,
     jobs::{
         create::{
             CreateJob,
+            conversion::Conversion,
             json_edit::{self, get},
         },
         job::Job,
     },
-    validation::{
-        json_path::{Located, general_name, has_content},
-        limits::{self, BODY},
-        response_only::is_response_only,
-    },
+    validation::json_path::has_content,
 };
 
 impl Job {
@@ -58,9 +49,7 @@ impl Job {
 
 /// Converts the details of a job into the request for a copy.
 pub(super) fn request_from_details(details: &Value) -> Value {
-    let root = Located::root(details);
-    let body = request_value(Shape::Object(BODY), "", &root);
-    let mut body = body.unwrap_or_else(|| Value::Object(Map::new()));
+    let mut body = Conversion::of_answer().convert_body(details);
     let mut remove_if = |condition: fn(&Value) -> bool, fields: &[&str]| {
         if condition(&body) {
             for field in fields {
@@ -102,52 +91,4 @@ pub(super) fn request_from_details(details: &Value) -> Value {
         &[FTJOB_CONFIG],
     );
     body
-}
-
-/// Converts a value of a response into the shape of requests; `None` if a request cannot have it.
-fn request_value(shape: Shape, name: &str, located: &Located<'_>) -> Option<Value> {
-    let value = located.value()?;
-    match (shape, value) {
-        (Shape::Object(schema), Value::Object(_)) => {
-            let mut object = Map::new();
-            for (name, member) in located.members() {
-                if is_response_only(&general_name(member.path())) {
-                    continue;
-                }
-                // Undocumented fields are kept as they are.
-                let shape = limits::field(schema, name).map_or(Shape::Any, |field| field.shape);
-                if let Some(value) = request_value(shape, name, &member) {
-                    object.insert(name.to_owned(), value);
-                }
-            }
-            let object = Value::Object(object);
-            has_content(&object).then_some(object)
-        }
-        (Shape::List(inner), _) => {
-            // The service returns some lists of one element without the list.
-            let items = match value {
-                Value::Array(_) => located.items(),
-                _ => located.as_only_item().when(true),
-            };
-            let items = items.iter();
-            let items = items.filter_map(|item| request_value(*inner, "", item));
-            let items: Vec<_> = items.collect();
-            (!items.is_empty()).then_some(Value::Array(items))
-        }
-        (Shape::Text | Shape::OneOf(_), Value::Number(_) | Value::Bool(_)) => {
-            Some(value.to_string().into())
-        }
-        // The value of a hyper-parameter may be empty.
-        (Shape::Text, Value::String(_)) if name == parameter::VALUE => Some(value.clone()),
-        (Shape::Integer | Shape::Number | Shape::Boolean, Value::String(text)) => {
-            let fits = |value: &Value| match shape {
-                Shape::Boolean => value.is_boolean(),
-                _ => value.is_number(),
-            };
-            let read = serde_json::from_str(text.trim()).ok().filter(fits);
-            read.or_else(|| has_content(value).then(|| value.clone()))
-        }
-        // Not the documented shape: kept, and reported by the check.
-        _ => has_content(value).then(|| value.clone()),
-    }
 }

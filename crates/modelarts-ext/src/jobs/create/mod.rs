@@ -51,12 +51,13 @@
 
 // `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add its
 // setters, which write to generated paths (`json_edit`). `from_document` reads it from JSON and YAML
-// (`document`), `copy` converts the details of a job. `submit` looks up the algorithm and the
+// (`document`), `copy` from the details of a job; both use `conversion`. `submit` looks up the algorithm and the
 // flavor (`look_up`), checks, and creates the job exactly once. `local_files` checks files before
 // they are uploaded. `creating_page_tests` writes the tables of CREATING.md.
 
 mod channels;
 mod code;
+mod conversion;
 mod copy;
 #[cfg(test)]
 mod creating_page_tests;
