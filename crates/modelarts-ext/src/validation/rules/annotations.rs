@@ -1,6 +1,6 @@
 //! Rules on the kind of job, its annotations and its environment variables.
 
-use modelarts_api::request_path::{create_training_job::KIND, job_algorithm};
+use modelarts_api::request_path::job_algorithm;
 
 use crate::validation::{
     annotations::{HANG_RETRY, RETRIES, SWITCHES, TEMPLATE},
@@ -11,12 +11,6 @@ use crate::validation::{
 
 /// The limit on the length of a variable's name.
 const MAX_NAME_LENGTH: usize = 8192;
-
-/// A missing kind breaks the limit of the field itself.
-pub(super) fn kind(job: Draft<'_>) -> Fields<'_> {
-    job.at(KIND)
-        .when_text(|kind| !job.cloud.job_kinds().contains(&kind))
-}
 
 pub(super) fn retries(job: Draft<'_>) -> Fields<'_> {
     let number = job.annotation(RETRIES);

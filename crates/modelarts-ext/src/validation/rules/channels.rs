@@ -9,7 +9,7 @@ use crate::validation::{
     draft::Draft,
     json_path::{Fields, Located},
     obs_path::ObsPath,
-    rules::names::{is_absolute_plain_path, is_name, is_variable_name},
+    rules::names::{is_name, is_variable_name},
 };
 
 /// The inputs without a name. Fine-tuning jobs may leave it out; the inputs of tasks are covered by
@@ -29,11 +29,6 @@ fn is_of_task(input: &Located<'_>) -> bool {
     input.path().starts_with(TASKS)
 }
 
-/// A missing name breaks another rule, or a limit of the field itself.
-pub(super) fn names(job: Draft<'_>) -> Fields<'_> {
-    job.channels().at(input::NAME).texts(|text| !is_name(text))
-}
-
 pub(super) fn repeated_names(job: Draft<'_>) -> Fields<'_> {
     let lists = job.inputs().into_iter().chain(job.outputs());
     lists
@@ -50,11 +45,6 @@ pub(super) fn repeated_directories(job: Draft<'_>) -> Fields<'_> {
             channels.at(input::LOCAL_DIR).repeated_paths()
         })
         .collect()
-}
-
-pub(super) fn local_dirs(job: Draft<'_>) -> Fields<'_> {
-    let directories = job.channels().at(input::LOCAL_DIR);
-    directories.texts(|path| !is_absolute_plain_path(path))
 }
 
 /// A name that is invalid for any channel breaks another rule.

@@ -1,7 +1,7 @@
 //! Rules on the code of a job and on its engine or image.
 
 use modelarts_api::request_path::{
-    create_training_job::{ALGORITHM, SPEC, TASKS, algorithm},
+    create_training_job::algorithm,
     job_algorithm::{self, BOOT_FILE, CODE_DIR, LOCAL_CODE_DIR, WORKING_DIR},
     job_engine::{ENGINE_ID, ENGINE_NAME, ENGINE_VERSION, IMAGE_URL, INSTALL_SYS_PACKAGES},
 };
@@ -16,45 +16,12 @@ use crate::{
     },
 };
 
-pub(super) fn tasks_or_spec(job: Draft<'_>) -> Fields<'_> {
-    job.at(TASKS).when(job.has(TASKS) && job.has(SPEC))
-}
-
-pub(super) fn algorithm_present(job: Draft<'_>) -> Fields<'_> {
-    job.at(ALGORITHM)
-        .when(job.runs_code() && !job.has(ALGORITHM))
-}
-
-pub(super) fn subscription(job: Draft<'_>) -> Fields<'_> {
-    job.root()
-        .missing_of([algorithm::SUBSCRIPTION_ID, algorithm::ITEM_VERSION_ID])
-}
-
-pub(super) fn subscription_beside_id(job: Draft<'_>) -> Fields<'_> {
-    let subscription = algorithm::SUBSCRIPTION_ID;
-    job.at(subscription)
-        .when(job.has(algorithm::ID) && job.has(subscription))
-}
-
-pub(super) fn code_beside_stored(job: Draft<'_>) -> Fields<'_> {
-    first_beside_stored(job, [algorithm::CODE_DIR, algorithm::BOOT_FILE])
-}
-
-pub(super) fn engine_beside_stored(job: Draft<'_>) -> Fields<'_> {
-    first_beside_stored(job, [algorithm::COMMAND, algorithm::ENGINE])
-}
-
 /// The first of these fields that is given with a stored algorithm. One warning covers all of
 /// them.
-fn first_beside_stored<'a>(job: Draft<'a>, paths: [&str; 2]) -> Fields<'a> {
+pub(super) fn first_beside_stored<'a>(job: Draft<'a>, paths: [&str; 2]) -> Fields<'a> {
     let given = paths.into_iter().find(|path| job.has(path));
     let given = given.filter(|_| job.has_stored_algorithm());
     given.map(|path| job.at(path)).into_iter().collect()
-}
-
-pub(super) fn code_dir(job: Draft<'_>) -> Fields<'_> {
-    let programs = job.programs().filter(|program| program.has(BOOT_FILE));
-    programs.at(CODE_DIR).missing()
 }
 
 /// True if an engine of the platform is named. An image beside it replaces the image of the engine.
@@ -90,13 +57,8 @@ pub(super) fn image_and_command(job: Draft<'_>) -> Fields<'_> {
         .missing_of([algorithm::engine::IMAGE_URL, algorithm::COMMAND])
 }
 
-pub(super) fn command_one_line(job: Draft<'_>) -> Fields<'_> {
-    job.at(algorithm::COMMAND)
-        .when_text(|text| text.contains(['\n', '\r']))
-}
-
 /// The engines of the job and of its tasks. None for a stored algorithm, which has its own.
-fn engines(job: Draft<'_>) -> Fields<'_> {
+pub(super) fn engines(job: Draft<'_>) -> Fields<'_> {
     match job.has_stored_algorithm() {
         true => Fields::default(),
         false => job.programs().at(job_algorithm::ENGINE),
@@ -123,11 +85,6 @@ pub(super) fn engine_beside_image(job: Draft<'_>) -> Fields<'_> {
         engine.has(IMAGE_URL) && engine.has(ENGINE_VERSION) && !engine.has(ENGINE_ID)
     });
     engines.at(ENGINE_NAME).missing()
-}
-
-pub(super) fn engine_id_beside_image(job: Draft<'_>) -> Fields<'_> {
-    let images = engines(job).filter(|engine| engine.has(IMAGE_URL));
-    images.at(ENGINE_ID).given()
 }
 
 /// The images with a registry: a part before the first slash with a dot or a port.
@@ -158,29 +115,11 @@ pub(super) fn boot_file_inside(job: Draft<'_>) -> Fields<'_> {
     job.programs().filter(is_outside).at(BOOT_FILE)
 }
 
-pub(super) fn boot_file_python(job: Draft<'_>) -> Fields<'_> {
-    let files = job.programs().at(BOOT_FILE);
-    files.texts(|text| !text.ends_with(".py"))
-}
-
 /// The user ids, as numbers where they can be read, that are `wrong`. No document has a field for
 /// the user id in requests (`openapi/SOURCES.md`, O, S, F3); answers have `run_user`.
-fn users(job: Draft<'_>, wrong: impl Fn(Option<u64>) -> bool) -> Fields<'_> {
+pub(super) fn users(job: Draft<'_>, wrong: impl Fn(Option<u64>) -> bool) -> Fields<'_> {
     let users = job.programs().at(job_algorithm::engine::RUN_USER);
     users.texts(|digits| wrong(digits.parse().ok()))
-}
-
-pub(super) fn user_number(job: Draft<'_>) -> Fields<'_> {
-    users(job, |id| id.is_none())
-}
-
-pub(super) fn user_most(job: Draft<'_>) -> Fields<'_> {
-    users(job, |id| id.is_some_and(|id| id > 65_535))
-}
-
-pub(super) fn user_least(job: Draft<'_>) -> Fields<'_> {
-    let has_pool = job.has_pool();
-    users(job, |id| !has_pool && id.is_some_and(|id| id < 1000))
 }
 
 /// Directories that Huawei Cloud reserves, without the directories below them: the default lies
@@ -191,7 +130,7 @@ const RESERVED_TREES: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user
 
 /// The `wrong` local code directories, compared without trailing slashes. Those of code in the
 /// image are left out: they have no effect.
-fn local_code_dirs(job: Draft<'_>, wrong: impl Fn(&str) -> bool) -> Fields<'_> {
+pub(super) fn local_code_dirs(job: Draft<'_>, wrong: impl Fn(&str) -> bool) -> Fields<'_> {
     let is_in_image = |program: &Located<'_>| {
         let code = program.at(CODE_DIR).text();
         code.is_some_and(|path| path.starts_with("file://"))
@@ -211,15 +150,6 @@ pub(super) fn local_code_dir(job: Draft<'_>) -> Fields<'_> {
         let is_in_home = path == "/home" || path.starts_with("/home/");
         !is_in_home || !is_absolute_plain_path(path) || (is_reserved && job.cloud == Cloud::Huawei)
     })
-}
-
-pub(super) fn local_code_dir_home(job: Draft<'_>) -> Fields<'_> {
-    local_code_dirs(job, |path| path == "/home")
-}
-
-pub(super) fn working_dir(job: Draft<'_>) -> Fields<'_> {
-    let directories = job.programs().at(WORKING_DIR);
-    directories.texts(|path| !path.starts_with('/'))
 }
 
 pub(super) fn working_dir_plain(job: Draft<'_>) -> Fields<'_> {

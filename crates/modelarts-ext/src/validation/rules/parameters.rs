@@ -120,7 +120,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// The values that are `wrong` for the constraint of their hyper-parameter.
-fn values<'a>(job: Draft<'a>, wrong: fn(&Constraint<'_>, &str) -> bool) -> Fields<'a> {
+pub(super) fn values<'a>(job: Draft<'a>, wrong: fn(&Constraint<'_>, &str) -> bool) -> Fields<'a> {
     let parameters = parameters(job).filter(|parameter| {
         let constraint = Constraint::read(&parameter.at(parameter::CONSTRAINT));
         let value = parameter.at(parameter::VALUE).text();
@@ -144,18 +144,6 @@ pub(super) fn required_values(job: Draft<'_>) -> Fields<'_> {
     parameters.at(parameter::VALUE).missing()
 }
 
-pub(super) fn value_types(job: Draft<'_>) -> Fields<'_> {
-    values(job, |constraint, text| !constraint.admits_type(text))
-}
-
-pub(super) fn choices(job: Draft<'_>) -> Fields<'_> {
-    values(job, |constraint, text| !constraint.admits_choice(text))
-}
-
-pub(super) fn numbers_in_range(job: Draft<'_>) -> Fields<'_> {
-    values(job, |constraint, text| !constraint.admits_number(text))
-}
-
 pub(super) fn rewards(job: Draft<'_>) -> Fields<'_> {
     let rewards = job.at(auto_search::REWARD_ATTRS);
     if !rewards.is_given() {
@@ -167,11 +155,6 @@ pub(super) fn rewards(job: Draft<'_>) -> Fields<'_> {
         reward_attribute::REGEX,
     ];
     rewards.items().at_all(&fields).missing()
-}
-
-pub(super) fn repeated_rewards(job: Draft<'_>) -> Fields<'_> {
-    let rewards = job.at(auto_search::REWARD_ATTRS).items();
-    rewards.at(reward_attribute::NAME).repeated()
 }
 
 pub(super) fn search_bounds(job: Draft<'_>) -> Fields<'_> {

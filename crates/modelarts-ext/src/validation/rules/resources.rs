@@ -4,7 +4,7 @@ use modelarts_api::request_path::{
     create_training_job::{
         KIND, SPEC, TASKS,
         spec::{
-            resource::{FLAVOR_ID, POOL_GROUP_ID},
+            resource::FLAVOR_ID,
             schedule_policy::{PRIORITY, preferred_affinity, required_affinity},
         },
     },
@@ -19,11 +19,7 @@ use crate::validation::{
 /// The prefix of flavors of dedicated pools; the rest of the name stands for the number of cards.
 pub(crate) const POOL_FLAVOR_PREFIX: &str = "modelarts.pool.visual.";
 
-pub(super) fn spec_present(job: Draft<'_>) -> Fields<'_> {
-    job.at(SPEC).when(!job.has(SPEC) && !job.has(TASKS))
-}
-
-fn is_federated(job: Draft<'_>) -> bool {
+pub(super) fn is_federated(job: Draft<'_>) -> bool {
     job.at(KIND).is("federated_pool_job")
 }
 
@@ -35,7 +31,7 @@ pub(super) fn flavor_or_pool(job: Draft<'_>) -> Fields<'_> {
 
 /// The flavors of the job and of its tasks, selected by prefix (`of_pools`) and by the presence of
 /// a dedicated pool beside them (`in_pool`).
-fn flavors(job: Draft<'_>, of_pools: bool, in_pool: bool) -> Fields<'_> {
+pub(super) fn flavors(job: Draft<'_>, of_pools: bool, in_pool: bool) -> Fields<'_> {
     let resources = job.resources();
     resources
         .filter(|resource| names_pool(resource) == in_pool)
@@ -43,41 +39,10 @@ fn flavors(job: Draft<'_>, of_pools: bool, in_pool: bool) -> Fields<'_> {
         .texts(|flavor| flavor.starts_with(POOL_FLAVOR_PREFIX) == of_pools)
 }
 
-pub(super) fn flavor_of_pool(job: Draft<'_>) -> Fields<'_> {
-    flavors(job, false, true)
-}
-
-pub(super) fn pool_flavor_needs_pool(job: Draft<'_>) -> Fields<'_> {
-    flavors(job, true, false)
-}
-
-pub(super) fn federation(job: Draft<'_>) -> Fields<'_> {
-    job.at(POOL_GROUP_ID)
-        .when(is_federated(job) && !job.has(POOL_GROUP_ID))
-}
-
-fn priority(job: Draft<'_>, wrong: impl Fn(i64) -> bool) -> Fields<'_> {
+pub(super) fn priority(job: Draft<'_>, wrong: impl Fn(i64) -> bool) -> Fields<'_> {
     let priority = job.at(PRIORITY);
     let is_wrong = priority.integer().is_some_and(wrong);
     priority.when(is_wrong)
-}
-
-pub(super) fn priority_least(job: Draft<'_>) -> Fields<'_> {
-    priority(job, |number| number < 0)
-}
-
-/// The Swagger file admits 0 (`openapi/SOURCES.md`, W), and no source states its meaning (D-68).
-pub(super) fn priority_zero(job: Draft<'_>) -> Fields<'_> {
-    priority(job, |number| number == 0)
-}
-
-pub(super) fn priority_most(job: Draft<'_>) -> Fields<'_> {
-    priority(job, |number| number > 3)
-}
-
-/// Priorities above the default outside dedicated pools.
-pub(super) fn priority_needs_pool(job: Draft<'_>) -> Fields<'_> {
-    priority(job, |number| matches!(number, 2 | 3) && !job.has_pool())
 }
 
 pub(super) fn affinity_group_size(job: Draft<'_>) -> Fields<'_> {

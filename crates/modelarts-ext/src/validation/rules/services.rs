@@ -1,7 +1,7 @@
 //! Rules on custom metrics, notifications, SSH access and visualisation.
 
 use modelarts_api::request_path::{
-    create_training_job::{algorithm::summary, endpoints, spec},
+    create_training_job::{algorithm::summary, spec},
     custom_metrics::{EXEC, HTTP_GET, METRICS_PORT, METRICS_URL},
     http_metrics,
 };
@@ -38,21 +38,9 @@ pub(super) fn http_get(job: Draft<'_>) -> Fields<'_> {
 }
 
 /// The field, if it is missing beside `parent`.
-fn required_with<'a>(job: Draft<'a>, parent: &str, path: &str) -> Fields<'a> {
+pub(super) fn required_with<'a>(job: Draft<'a>, parent: &str, path: &str) -> Fields<'a> {
     job.at(path)
         .when(job.at(parent).is_present() && !job.has(path))
-}
-
-pub(super) fn topic(job: Draft<'_>) -> Fields<'_> {
-    required_with(job, spec::NOTIFICATION, spec::notification::TOPIC_URN)
-}
-
-pub(super) fn events(job: Draft<'_>) -> Fields<'_> {
-    required_with(job, spec::NOTIFICATION, spec::notification::EVENTS)
-}
-
-pub(super) fn key_pairs(job: Draft<'_>) -> Fields<'_> {
-    required_with(job, endpoints::SSH, endpoints::ssh::KEY_PAIR_NAMES)
 }
 
 pub(super) fn log_dir(job: Draft<'_>) -> Fields<'_> {

@@ -5,17 +5,14 @@ use modelarts_api::request_path::{create_training_job::spec, input, volume};
 use crate::validation::{
     draft::Draft,
     json_path::{Fields, Located},
-    rules::names::is_absolute_plain_path,
 };
 
 /// The kinds of volumes.
 const KINDS: [&str; 3] = [volume::NFS, volume::PFS, volume::OBS];
-/// The limit on the volumes of a job. The user guide calls them disks (`openapi/SOURCES.md`, F3).
-const MAX_VOLUMES: usize = 8;
 /// The default mounts that the user guide names (`openapi/SOURCES.md`, F3).
-const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", "/home/ma-user/modelarts"];
+pub(super) const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", "/home/ma-user/modelarts"];
 /// The parents of a default mount, and the directories of code, data and logs.
-const PLATFORM_DIRS: [&str; 6] = [
+pub(super) const PLATFORM_DIRS: [&str; 6] = [
     "/home",
     "/home/ma-user",
     "/home/ma-user/modelarts/inputs",
@@ -24,7 +21,7 @@ const PLATFORM_DIRS: [&str; 6] = [
     "/home/ma-user/modelarts/log",
 ];
 
-fn volumes(job: Draft<'_>) -> Fields<'_> {
+pub(super) fn volumes(job: Draft<'_>) -> Fields<'_> {
     job.at(spec::VOLUMES).items()
 }
 
@@ -51,15 +48,6 @@ pub(super) fn sources(job: Draft<'_>) -> Fields<'_> {
     sources.flatten().collect()
 }
 
-pub(super) fn nfs_needs_pool(job: Draft<'_>) -> Fields<'_> {
-    let mounts = volumes(job).at(volume::NFS).present();
-    mounts.filter(|_| !job.has_pool())
-}
-
-pub(super) fn count(job: Draft<'_>) -> Fields<'_> {
-    volumes(job).into_iter().skip(MAX_VOLUMES).collect()
-}
-
 /// The file systems that are mounted more than once; `10.0.0.5:/share` and `10.0.0.5:/share/` are
 /// the same. Buckets may repeat.
 pub(super) fn repeated_file_systems(job: Draft<'_>) -> Fields<'_> {
@@ -67,7 +55,7 @@ pub(super) fn repeated_file_systems(job: Draft<'_>) -> Fields<'_> {
     volumes(job).at_all(&sources).repeated_paths()
 }
 
-fn local_paths(job: Draft<'_>) -> Fields<'_> {
+pub(super) fn local_paths(job: Draft<'_>) -> Fields<'_> {
     volumes(job).at_all(&[
         volume::nfs::LOCAL_PATH,
         volume::pfs::LOCAL_PATH,
@@ -75,28 +63,12 @@ fn local_paths(job: Draft<'_>) -> Fields<'_> {
     ])
 }
 
-pub(super) fn repeated_mount_paths(job: Draft<'_>) -> Fields<'_> {
-    local_paths(job).repeated_paths()
-}
-
 /// The local paths that are `wrong`, compared without trailing slashes.
-fn local_paths_where(job: Draft<'_>, wrong: impl Fn(&str) -> bool) -> Fields<'_> {
+pub(super) fn local_paths_where(job: Draft<'_>, wrong: impl Fn(&str) -> bool) -> Fields<'_> {
     local_paths(job).texts(|path| match path.trim_end_matches('/') {
         "" => wrong("/"),
         path => wrong(path),
     })
-}
-
-pub(super) fn default_mount(job: Draft<'_>) -> Fields<'_> {
-    local_paths_where(job, |path| DEFAULT_MOUNTS.contains(&path))
-}
-
-pub(super) fn plain_paths(job: Draft<'_>) -> Fields<'_> {
-    local_paths_where(job, |path| !is_absolute_plain_path(path))
-}
-
-pub(super) fn over_home(job: Draft<'_>) -> Fields<'_> {
-    local_paths_where(job, |path| PLATFORM_DIRS.contains(&path))
 }
 
 pub(super) fn over_channel(job: Draft<'_>) -> Fields<'_> {
