@@ -63,15 +63,19 @@ impl<'a> Located<'a> {
         })
     }
 
-    /// The entries of a map.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a str, Self)> {
+    /// The keys of a map.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let entries = self.value.and_then(Value::as_object);
-        let keys = entries.into_iter().flat_map(Map::keys);
-        keys.map(|key| (key.as_str(), self.entry(key)))
+        entries.into_iter().flat_map(Map::keys).map(String::as_str)
+    }
+
+    /// The entries of a map.
+    pub(crate) fn entries(&self) -> Fields<'a> {
+        self.keys().map(|key| self.entry(key)).collect()
     }
 
     /// One entry of a map, or a missing element of a list.
-    pub(super) fn entry(&self, key: &str) -> Self {
+    pub(crate) fn entry(&self, key: &str) -> Self {
         let value = self.value.and_then(|value| value.get(key));
         Self::new(format!("{}[{key:?}]", self.path), value)
     }
@@ -325,8 +329,10 @@ mod tests {
     #[test]
     fn values_of_variables_are_hidden() {
         let body = json!({"algorithm": {"environments": {"PASSWORD": "hunter2"}}});
-        let environments = Located::root(&body).at("algorithm.environments");
-        let (_, field) = environments.entries().next().unwrap();
+        let field = &Located::root(&body)
+            .at("algorithm.environments")
+            .entries()
+            .0[0];
         assert_eq!(field.path(), r#"algorithm.environments["PASSWORD"]"#);
         assert_eq!(field.actual(), Actual::Hidden);
         assert_eq!(

@@ -143,16 +143,11 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
             add(report, located, "must be a whole number", "round it");
         }
         Shape::Object(inner) => check(inner, located, report),
-        Shape::List(inner) => {
-            let name = format!("{name}[]");
-            for item in located.items() {
-                check_shape(*inner, schema, &name, &item, report);
-            }
-        }
-        Shape::Map(inner) => {
-            let name = format!("{name}{{}}");
-            for (_, entry) in located.entries() {
-                check_shape(*inner, schema, &name, &entry, report);
+        Shape::List(inner) | Shape::Map(inner) => {
+            let mark = if value.is_array() { "[]" } else { "{}" };
+            let name = format!("{name}{mark}");
+            for element in located.items().into_iter().chain(located.entries()) {
+                check_shape(*inner, schema, &name, &element, report);
             }
         }
         _ => {}
@@ -219,31 +214,31 @@ pub(crate) fn broken_limit(schema: &str, name: &str, text: &str) -> Option<Strin
     broken.then(|| in_words(schema, name))
 }
 
+/// True if a value of the right type breaks the limit.
 fn breaks(value: &Value, rule: &Rule) -> bool {
-    let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
-    let characters = || value.as_str().map(|text| count(text.chars().count()));
-    let elements = || value.as_array().map(|items| count(items.len()));
-    let entries = || value.as_object().map(|members| count(members.len()));
-    let keeps = match *rule {
-        Rule::MinLength(least) => characters().is_none_or(|n| n >= least),
-        Rule::MaxLength(most) => characters().is_none_or(|n| n <= most),
-        Rule::Pattern(pattern) => value.as_str().is_none_or(|text| matches(pattern, text)),
-        Rule::Minimum(least) => value.as_f64().is_none_or(|n| n >= least),
-        Rule::Maximum(most) => value.as_f64().is_none_or(|n| n <= most),
-        Rule::ExclusiveMinimum(bound) => value.as_f64().is_none_or(|n| n > bound),
-        Rule::ExclusiveMaximum(bound) => value.as_f64().is_none_or(|n| n < bound),
-        Rule::MinItems(least) => elements().is_none_or(|n| n >= least),
-        Rule::MaxItems(most) => elements().is_none_or(|n| n <= most),
-        Rule::UniqueItems => value.as_array().is_none_or(|items| {
-            let repeated = |(index, item): (usize, &Value)| items[..index].contains(item);
-            !items.iter().enumerate().any(repeated)
-        }),
-        Rule::MinProperties(least) => entries().is_none_or(|n| n >= least),
-        Rule::MaxProperties(most) => entries().is_none_or(|n| n <= most),
-        // The service checks kinds of limits that this crate does not know.
-        _ => true,
+    let count = match value {
+        Value::String(text) => text.chars().count(),
+        Value::Array(items) => items.len(),
+        Value::Object(members) => members.len(),
+        _ => 0,
     };
-    !keeps
+    let count = u64::try_from(count).unwrap_or(u64::MAX);
+    let number = value.as_f64().unwrap_or_default();
+    match *rule {
+        Rule::MinLength(n) | Rule::MinItems(n) | Rule::MinProperties(n) => count < n,
+        Rule::MaxLength(n) | Rule::MaxItems(n) | Rule::MaxProperties(n) => count > n,
+        Rule::Pattern(pattern) => value.as_str().is_some_and(|text| !matches(pattern, text)),
+        Rule::Minimum(n) => number < n,
+        Rule::Maximum(n) => number > n,
+        Rule::ExclusiveMinimum(n) => number <= n,
+        Rule::ExclusiveMaximum(n) => number >= n,
+        Rule::UniqueItems => value.as_array().is_some_and(|items| {
+            let mut numbered = items.iter().enumerate();
+            numbered.any(|(index, item)| items[..index].contains(item))
+        }),
+        // The service checks kinds of limits that this crate does not know.
+        _ => false,
+    }
 }
 
 /// True if the text matches. A pattern that does not compile counts as matched; a test checks that
@@ -260,20 +255,17 @@ pub(crate) fn one_of(values: &[&str]) -> String {
     }
 }
 
-/// The units of numbers: schema, field, unit.
-const UNITS: &[(&str, &str, &str)] = &[
-    (auto_stop::SCHEMA, auto_stop::DURATION, "hours"),
-    (reserved_time::SCHEMA, reserved_time::DURATION, "hours"),
+/// The numbers in hours: schema and field.
+const TIMES: &[(&str, &str)] = &[
+    (auto_stop::SCHEMA, auto_stop::DURATION),
+    (reserved_time::SCHEMA, reserved_time::DURATION),
 ];
 
 /// The limits of a field in words; empty if the field has none.
 pub(crate) fn in_words(schema: &str, name: &str) -> String {
-    let limits = describe(&rules(schema, name).collect::<Vec<_>>());
-    let mut units = UNITS.iter();
-    match units.find(|(of, field, _)| (*of, *field) == (schema, name)) {
-        Some((_, _, unit)) => format!("{limits} {unit}"),
-        None => limits,
-    }
+    let rules: Vec<_> = rules(schema, name).collect();
+    let is_time = TIMES.contains(&(schema, name));
+    describe(&rules) + if is_time { " hours" } else { "" }
 }
 
 /// The limits of a field as a rule: "must have 2 to 128 characters", "must be 1 or more".

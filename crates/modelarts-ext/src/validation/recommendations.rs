@@ -190,13 +190,14 @@ fn ineffective_code_directory(job: Draft<'_>, found: &mut Vec<Warning>) {
 /// Annotations that resemble a known one. The service stores others without an effect.
 fn misspelt_annotations(job: Draft<'_>, found: &mut Vec<Warning>) {
     let known = || SWITCHES.into_iter().chain(OTHERS);
-    for (key, field) in job.at(metadata::ANNOTATIONS).entries() {
+    let annotations = job.at(metadata::ANNOTATIONS);
+    for key in annotations.keys() {
         if known().any(|known| known == key) {
             continue;
         }
         if let Some(nearest) = nearest(key, known()) {
             let advice = format!("no such annotation is known; did you mean {nearest}?");
-            found.push(Warning::at(&field, advice));
+            found.push(Warning::at(&annotations.entry(key), advice));
         }
     }
 }

@@ -54,8 +54,9 @@ impl Conversion {
                 items.collect()
             }
             (Shape::Map(inner), Value::Object(_)) if !self.is_answer => {
-                let entries = located.entries().filter_map(|(key, entry)| {
-                    Some((key.to_owned(), self.convert(*inner, "", &entry)?))
+                let entries = located.keys().filter_map(|key| {
+                    let entry = self.convert(*inner, "", &located.entry(key))?;
+                    Some((key.to_owned(), entry))
                 });
                 Value::Object(entries.collect())
             }

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use modelarts_api::{
     request_path::{
-        auto_stop,
         create_training_job::spec::{
-            self, AUTO_STOP, RESERVED_TIME, log_export_path, resource,
+            self, auto_stop, log_export_path, reserved_time, resource,
             schedule_policy::{self, REQUIRED_AFFINITY},
         },
-        required_affinity, reserved_time, volume,
+        required_affinity, volume,
     },
     types,
 };
@@ -113,20 +112,14 @@ impl CreateJob {
 
     /// Stops the job after this time: 1 to 72 whole hours. Default: no limit.
     pub fn auto_stop(self, after: Duration) -> Self {
-        let time = object([
-            (auto_stop::TIME_UNIT, text("HOURS")),
-            (auto_stop::DURATION, hours(after)),
-        ]);
-        self.set(AUTO_STOP, time)
+        self.set(auto_stop::TIME_UNIT, "HOURS")
+            .set(auto_stop::DURATION, hours(after))
     }
 
     /// Keeps the resources for this time after the end, in whole hours (Huawei Cloud).
     pub fn reserve(self, time: Duration) -> Self {
-        let time = object([
-            (reserved_time::TIME_UNIT, text("HOURS")),
-            (reserved_time::DURATION, hours(time)),
-        ]);
-        self.set(RESERVED_TIME, time)
+        self.set(reserved_time::TIME_UNIT, "HOURS")
+            .set(reserved_time::DURATION, hours(time))
     }
 
     /// Sets the OBS directory for the logs, which should be empty. Default: the service keeps logs

@@ -5,9 +5,9 @@ use modelarts_api::{
         create_training_job::{
             algorithm::summary,
             endpoints,
-            spec::{self, CUSTOM_METRICS, NOTIFICATION},
+            spec::{self, CUSTOM_METRICS, notification, output_model},
         },
-        custom_metrics, data_source, notification, obs_model,
+        custom_metrics, data_source,
     },
     types,
 };
@@ -29,11 +29,8 @@ impl CreateJob {
         events: impl IntoIterator<Item = types::NotificationEvent>,
     ) -> Self {
         let events = events.into_iter().map(|event| text(event.as_str()));
-        let notification = object([
-            (notification::TOPIC_URN, text(topic_urn)),
-            (notification::EVENTS, events.collect()),
-        ]);
-        self.set(NOTIFICATION, notification)
+        self.set(notification::TOPIC_URN, topic_urn.into())
+            .set(notification::EVENTS, events.collect::<Value>())
     }
 
     /// Enables SSH with these key pairs.
@@ -101,11 +98,8 @@ impl CreateJob {
     /// Stores the model of the job in OBS; `local_path` is its directory in the container (Huawei
     /// Cloud).
     pub fn output_model(self, obs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
-        let model = object([
-            (obs_model::OBS_PATH, text(obs_path)),
-            (obs_model::LOCAL_PATH, text(local_path)),
-        ]);
-        self.set(spec::output_model::OBS, model)
+        self.set(output_model::obs::OBS_PATH, obs_path.into())
+            .set(output_model::obs::LOCAL_PATH, local_path.into())
     }
 
     /// Registers the model of the job as an asset (Huawei Cloud).

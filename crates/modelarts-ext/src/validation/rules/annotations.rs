@@ -5,7 +5,7 @@ use modelarts_api::request_path::job_algorithm;
 use crate::validation::{
     annotations::{HANG_RETRY, RETRIES, SWITCHES, TEMPLATE},
     draft::Draft,
-    json_path::{Fields, Located},
+    json_path::Fields,
     rules::names::is_variable_name,
 };
 
@@ -38,19 +38,20 @@ pub(super) fn template(job: Draft<'_>) -> Fields<'_> {
         .when_text(|text| !["Template RL", "Template DL"].contains(&text))
 }
 
-fn variables(job: Draft<'_>) -> impl Iterator<Item = (&str, Located<'_>)> {
-    let variables = job.programs().at(job_algorithm::ENVIRONMENTS).into_iter();
-    variables.flat_map(|map| map.entries().collect::<Vec<_>>())
-}
-
 pub(super) fn variable_names(job: Draft<'_>) -> Fields<'_> {
-    variables(job)
-        .filter(|(name, _)| !is_variable_name(name) || name.len() > MAX_NAME_LENGTH)
-        .map(|(_, field)| field)
+    let is_wrong = |name: &str| !is_variable_name(name) || name.len() > MAX_NAME_LENGTH;
+    let variables = job.programs().at(job_algorithm::ENVIRONMENTS).into_iter();
+    variables
+        .flat_map(|map| {
+            let names = map.keys().filter(|name| is_wrong(name));
+            names.map(|name| map.entry(name)).collect::<Fields<'_>>()
+        })
         .collect()
 }
 
+/// Values that refer to another variable.
 pub(super) fn references(job: Draft<'_>) -> Fields<'_> {
-    let values: Fields<'_> = variables(job).map(|(_, field)| field).collect();
+    let variables = job.programs().at(job_algorithm::ENVIRONMENTS).into_iter();
+    let values: Fields<'_> = variables.flat_map(|map| map.entries()).collect();
     values.texts(|text| text.contains('$'))
 }
