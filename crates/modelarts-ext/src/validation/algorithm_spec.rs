@@ -7,16 +7,20 @@ use modelarts_api::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::validation::{
-    draft::Draft,
-    json_path::Located,
-    report::Report,
-    rules::{
-        external_facts::{
-            ALGORITHM_EXISTS, DATA_FITS_ALGORITHM, JOB_FITS_ALGORITHM, PARAMETER_CHOSEN,
-            PARAMETER_IN_RANGE, PARAMETER_REQUIRED, PARAMETER_TYPED,
+use crate::{
+    error::violation::Actual,
+    validation::{
+        draft::Draft,
+        json_path::Located,
+        report::Report,
+        rules::{
+            external_facts::{
+                ALGORITHM_EXISTS, DATA_FITS_ALGORITHM, JOB_FITS_ALGORITHM, PARAMETER_CHOSEN,
+                PARAMETER_EMPTY, PARAMETER_FIXED, PARAMETER_IN_RANGE, PARAMETER_REQUIRED,
+                PARAMETER_TYPED,
+            },
+            parameters::Constraint,
         },
-        parameters::Constraint,
     },
 };
 
@@ -32,10 +36,9 @@ pub struct AlgorithmSpec {
 
 impl From<Algorithm> for AlgorithmSpec {
     fn from(algorithm: Algorithm) -> Self {
-        let is_missing = false;
         Self {
             algorithm,
-            is_missing,
+            is_missing: false,
         }
     }
 }
@@ -65,12 +68,8 @@ impl AlgorithmSpec {
             return;
         }
         if self.is_missing {
-            report.add(
-                ALGORITHM_EXISTS.basis,
-                &job.at(algorithm::ID),
-                "must be an algorithm that the service has",
-                "correct the id, or create the algorithm first",
-            );
+            let id = job.at(algorithm::ID);
+            ALGORITHM_EXISTS.report(report, id.path(), id.actual());
             return;
         }
         let none = AlgorithmJobConfig::default();
@@ -170,13 +169,8 @@ fn check_parameters(config: &AlgorithmJobConfig, list: &Located<'_>, report: &mu
             .any(|field| field.is(name));
         let is_required = constraint(known).required && given(known.value.as_deref()).is_none();
         if !is_given && is_required {
-            report.add(
-                PARAMETER_REQUIRED.basis,
-                &list.entry(name),
-                "must be given, because the algorithm requires this hyper-parameter and has no \
-                 default for it",
-                "give it a value",
-            );
+            let path = list.entry(name);
+            PARAMETER_REQUIRED.report(report, path.path(), Actual::Missing);
         }
     }
 }
@@ -190,38 +184,18 @@ fn check_parameter(known: &Parameter, field: &Located<'_>, report: &mut Report) 
     let value = field.text().unwrap_or_default();
     let is_fixed = (known.constraint.as_ref()).is_some_and(|it| it.editable == Some(false));
     let constraint = constraint(known);
-    let (rule, requirement, advice) = if is_fixed && known.value.as_deref().unwrap_or("") != value {
-        (
-            JOB_FITS_ALGORITHM,
-            "must not be changed, because the algorithm fixes this hyper-parameter",
-            "leave it out",
-        )
+    let fact = if is_fixed && known.value.as_deref().unwrap_or_default() != value {
+        PARAMETER_FIXED
     } else if constraint.required && value.is_empty() {
-        (
-            PARAMETER_REQUIRED,
-            "must have a value, because the algorithm requires one",
-            "give it a value",
-        )
+        PARAMETER_EMPTY
     } else if value.is_empty() {
         return;
     } else if !constraint.admits_type(value) {
-        (
-            PARAMETER_TYPED,
-            "must be of the type that the algorithm states",
-            "correct the value",
-        )
+        PARAMETER_TYPED
     } else if !constraint.admits_choice(value) {
-        (
-            PARAMETER_CHOSEN,
-            "must be one of the choices of the algorithm",
-            "choose one of them",
-        )
+        PARAMETER_CHOSEN
     } else if !constraint.admits_number(value) {
-        (
-            PARAMETER_IN_RANGE,
-            "must lie in the range of the algorithm",
-            "choose a value in the range",
-        )
+        PARAMETER_IN_RANGE
     } else {
         return;
     };
@@ -229,8 +203,8 @@ fn check_parameter(known: &Parameter, field: &Located<'_>, report: &mut Report) 
     let admitted = [constraint.kind, given(Some(&range))];
     let admitted: Vec<_> = admitted.into_iter().flatten().collect();
     let advice = match admitted.is_empty() {
-        true => advice.to_owned(),
-        false => format!("{advice} ({})", admitted.join(": ")),
+        true => fact.advice.to_owned(),
+        false => format!("{} ({})", fact.advice, admitted.join(": ")),
     };
-    report.add(rule.basis, field, requirement, advice);
+    report.add(fact.basis, field, fact.requirement, advice);
 }

@@ -61,7 +61,7 @@ impl<'a> Draft<'a> {
     }
 
     /// All lists of this name: each algorithm has one, and another one in `job_config`.
-    fn lists(self, name: &str) -> Fields<'a> {
+    pub(super) fn lists(self, name: &str) -> Fields<'a> {
         let programs = self.programs().into_iter();
         let lists = programs.flat_map(|program| {
             let config = program.at(task_algorithm::JOB_CONFIG);
@@ -70,28 +70,17 @@ impl<'a> Draft<'a> {
         lists.collect()
     }
 
-    pub(super) fn inputs(self) -> Fields<'a> {
-        self.lists(job_algorithm::INPUTS)
-    }
-
-    pub(super) fn outputs(self) -> Fields<'a> {
-        self.lists(job_algorithm::OUTPUTS)
-    }
-
-    pub(super) fn parameters(self) -> Fields<'a> {
-        self.lists(job_algorithm::PARAMETERS)
-    }
-
     /// All inputs and outputs.
     pub(super) fn channels(self) -> Fields<'a> {
-        let lists = self.inputs().into_iter().chain(self.outputs());
-        lists.collect::<Fields<'_>>().items()
+        let inputs = self.lists(job_algorithm::INPUTS).items().into_iter();
+        let outputs = self.lists(job_algorithm::OUTPUTS).items();
+        inputs.chain(outputs).collect()
     }
 
     /// The value of a field, for a message. The value of a hyper-parameter that is marked as
     /// sensitive is hidden.
     pub(super) fn actual(self, field: &Located<'a>) -> Actual {
-        let mut parameters = self.parameters().items().into_iter();
+        let mut parameters = self.lists(job_algorithm::PARAMETERS).items().into_iter();
         let is_secret = parameters.any(|parameter| {
             parameter.at(parameter::constraint::SENSITIVE).is_true()
                 && parameter.at(parameter::VALUE).path() == field.path()

@@ -168,7 +168,10 @@ fn highest_priority(job: Draft<'_>, found: &mut Vec<Warning>) {
 }
 
 fn derived_fields(job: Draft<'_>, found: &mut Vec<Warning>) {
-    let datasets = job.inputs().items().at(input::remote::dataset::OBS_URL);
+    let datasets = job
+        .lists(job_algorithm::INPUTS)
+        .items()
+        .at(input::remote::dataset::OBS_URL);
     let fields = datasets.into_iter().chain([job.at(algorithm::NAME)]);
     warn(
         found,

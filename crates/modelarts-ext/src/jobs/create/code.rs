@@ -17,29 +17,29 @@ use serde_json::Value;
 use crate::jobs::create::{
     CreateJob,
     hyperparameter_search::HyperparameterSearch,
-    json_edit::{object, text},
+    json_edit::{self, object, text},
 };
 
 impl CreateJob {
     /// Uses an image of the platform, by name and version of its engine.
     pub fn preset_image(self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.unset(engine::ENGINE_ID)
+        self.without_field(engine::ENGINE_ID)
             .set(engine::ENGINE_NAME, name.into())
             .set(engine::ENGINE_VERSION, version.into())
     }
 
     /// Uses an image of the platform, by the id of its engine.
     pub fn preset_engine(self, id: impl Into<String>) -> Self {
-        self.unset(engine::ENGINE_NAME)
-            .unset(engine::ENGINE_VERSION)
-            .unset(engine::IMAGE_URL)
+        self.without_field(engine::ENGINE_NAME)
+            .without_field(engine::ENGINE_VERSION)
+            .without_field(engine::IMAGE_URL)
             .set(engine::ENGINE_ID, id.into())
     }
 
     /// Uses a custom image, such as `organisation/image:tag`. With
     /// [`preset_image`](Self::preset_image) and a boot file, it replaces the image of the engine.
     pub fn custom_image(self, url: impl Into<String>) -> Self {
-        self.unset(engine::ENGINE_ID)
+        self.without_field(engine::ENGINE_ID)
             .set(engine::IMAGE_URL, url.into())
     }
 
@@ -117,7 +117,7 @@ impl CreateJob {
     }
 
     fn set_parameter(mut self, new: Value) -> Self {
-        let list = self.slot(PARAMETERS);
+        let list = json_edit::slot(&mut self.body, PARAMETERS);
         let existing = list
             .as_array_mut()
             .into_iter()
@@ -143,7 +143,7 @@ impl CreateJob {
 
     /// Removes an environment variable.
     pub fn without_env(mut self, name: &str) -> Self {
-        if let Some(variables) = self.slot(ENVIRONMENTS).as_object_mut() {
+        if let Some(variables) = json_edit::slot(&mut self.body, ENVIRONMENTS).as_object_mut() {
             variables.remove(name);
         }
         self

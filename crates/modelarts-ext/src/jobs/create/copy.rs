@@ -15,7 +15,7 @@ use crate::{
         create::{
             CreateJob,
             conversion::Conversion,
-            json_edit::{self, get},
+            json_edit::{get, remove},
         },
         job::Job,
     },
@@ -50,45 +50,32 @@ impl Job {
 /// Converts the details of a job into the request for a copy.
 pub(super) fn request_from_details(details: &Value) -> Value {
     let mut body = Conversion::of_answer().convert_body(details);
-    let mut remove_if = |condition: fn(&Value) -> bool, fields: &[&str]| {
-        if condition(&body) {
-            for field in fields {
-                json_edit::remove(&mut body, field);
-            }
-        }
-    };
     // Only custom images have a user.
-    remove_if(
-        |body| get(body, engine::IMAGE_URL).is_none(),
-        &[engine::RUN_USER],
-    );
+    if get(&body, engine::IMAGE_URL).is_none() {
+        remove(&mut body, engine::RUN_USER);
+    }
     // An experiment has an id if it exists, or a name if it is new.
-    remove_if(
-        |body| get(body, experiment::ID).is_some(),
-        &[experiment::NAME, experiment::DESCRIPTION],
-    );
+    if get(&body, experiment::ID).is_some() {
+        remove(&mut body, experiment::NAME);
+        remove(&mut body, experiment::DESCRIPTION);
+    }
     // The default, as older interfaces return it.
-    remove_if(
-        |body| get(body, schedule_policy::PRIORITY) == Some(&0.into()),
-        &[schedule_policy::PRIORITY],
-    );
-    remove_if(
-        |body| !get(body, SCHEDULE_POLICY).is_some_and(has_content),
-        &[SCHEDULE_POLICY],
-    );
+    if get(&body, schedule_policy::PRIORITY) == Some(&0.into()) {
+        remove(&mut body, schedule_policy::PRIORITY);
+    }
+    if !get(&body, SCHEDULE_POLICY).is_some_and(has_content) {
+        remove(&mut body, SCHEDULE_POLICY);
+    }
     // Plain jobs are returned with an empty search configuration.
-    remove_if(
-        |body| {
-            let settings = [
-                ftjob_config::FT_JOB_UUID,
-                ftjob_config::FT_TRAIN_TYPE,
-                ftjob_config::MODEL_TYPE,
-                ftjob_config::TASK_ENV,
-                ftjob_config::CHECKPOINT_CONFIG,
-            ];
-            settings.iter().all(|field| get(body, field).is_none())
-        },
-        &[FTJOB_CONFIG],
-    );
+    let settings = [
+        ftjob_config::FT_JOB_UUID,
+        ftjob_config::FT_TRAIN_TYPE,
+        ftjob_config::MODEL_TYPE,
+        ftjob_config::TASK_ENV,
+        ftjob_config::CHECKPOINT_CONFIG,
+    ];
+    if settings.iter().all(|field| get(&body, field).is_none()) {
+        remove(&mut body, FTJOB_CONFIG);
+    }
     body
 }

@@ -44,7 +44,9 @@ impl TrainingJobs {
     /// Those of [`from_json`](Self::from_json).
     pub fn from_value(&self, document: &Value) -> Result<CreateJob, Error> {
         let (body, warnings) = request_body(document)?;
-        Ok(CreateJob::from_body(self.client().clone(), body).with_warnings(warnings))
+        let mut job = CreateJob::from_body(self.client().clone(), body);
+        job.warnings = warnings;
+        Ok(job)
     }
 }
 

@@ -105,33 +105,16 @@ impl CodeDir {
     /// directory, such as `src/train.py`.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
-        let mut add = |is_broken: bool, fact: Fact, value, requirement: &'static str, advice| {
-            if is_broken {
-                let value = Actual::Value(value);
-                report.add_value(fact.basis, CODE_DIR, value, requirement, advice);
-            }
-        };
-        add(
-            self.bytes > MAX_BYTES,
-            CODE_DIR_SIZE,
-            json!({"bytes": self.bytes}),
-            "must have at most 5 GB",
-            "move data to an input",
-        );
-        add(
-            self.files > MAX_FILES,
-            CODE_DIR_FILES,
-            json!({"files": self.files}),
-            "must have at most 1,000 files",
-            "leave out what the script does not need, or pack it",
-        );
-        add(
-            self.levels > MAX_LEVELS,
-            CODE_DIR_DEPTH,
-            json!({"levels": self.levels}),
-            "must be at most 32 directories deep",
-            "make the tree flatter",
-        );
+        let mut add = |fact: Fact, value| fact.report(&mut report, CODE_DIR, Actual::Value(value));
+        if self.bytes > MAX_BYTES {
+            add(CODE_DIR_SIZE, json!({"bytes": self.bytes}));
+        }
+        if self.files > MAX_FILES {
+            add(CODE_DIR_FILES, json!({"files": self.files}));
+        }
+        if self.levels > MAX_LEVELS {
+            add(CODE_DIR_DEPTH, json!({"levels": self.levels}));
+        }
         if let Some(boot_file) = boot_file {
             self.check_boot_file(boot_file, &mut report);
         }
@@ -146,31 +129,14 @@ impl CodeDir {
     }
 
     fn check_boot_file(&self, boot_file: &str, report: &mut Report) {
-        let mut add = |fact: Fact, requirement: &'static str, advice: &'static str| {
-            let value = Actual::Value(boot_file.into());
-            report.add_value(fact.basis, BOOT_FILE, value, requirement, advice);
-        };
-        let inside =
-            !Path::new(boot_file).is_absolute() && !boot_file.split('/').any(|s| s == "..");
-        if !inside {
-            add(
-                BOOT_FILE_INSIDE,
-                "must lie in the code directory",
-                "move the boot file into the directory",
-            );
+        let mut add = |fact: Fact| fact.report(report, BOOT_FILE, Actual::Value(boot_file.into()));
+        if Path::new(boot_file).is_absolute() || boot_file.split('/').any(|step| step == "..") {
+            add(BOOT_FILE_INSIDE);
         } else if !self.path.join(boot_file).is_file() {
-            add(
-                BOOT_FILE_EXISTS,
-                "must exist in the code directory",
-                "correct its name, or put it into the directory",
-            );
+            add(BOOT_FILE_EXISTS);
         }
         if !boot_file.ends_with(".py") {
-            add(
-                BOOT_FILE_PYTHON,
-                "must end in .py",
-                "start a Python file; other programs need an image and a command",
-            );
+            add(BOOT_FILE_PYTHON);
         }
     }
 }

@@ -51,9 +51,9 @@
 
 // `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add its
 // setters, which write to generated paths (`json_edit`). `from_document` reads it from JSON and YAML
-// (`document`), `copy` from the details of a job; both use `conversion`. `submit` looks up the algorithm and the
-// flavor (`look_up`), checks, and creates the job exactly once. `local_files` checks files before
-// they are uploaded. `creating_page_tests` writes the tables of CREATING.md.
+// (`document`), `copy` from the details of a job; both use `conversion`. `submit` looks up the
+// algorithm and the flavor (`look_up`), checks, and creates the job exactly once. `local_files`
+// checks files before they are uploaded. `creating_page_tests` writes the tables of CREATING.md.
 
 mod channels;
 mod code;
@@ -154,11 +154,6 @@ impl CreateJob {
         }
     }
 
-    pub(super) fn with_warnings(mut self, warnings: Vec<Warning>) -> Self {
-        self.warnings = warnings;
-        self
-    }
-
     pub(super) fn set(mut self, path: &str, value: impl Serialize) -> Self {
         json_edit::set(&mut self.body, path, value);
         self
@@ -174,18 +169,9 @@ impl CreateJob {
         self
     }
 
-    pub(super) fn slot(&mut self, path: &str) -> &mut Value {
-        json_edit::slot(&mut self.body, path)
-    }
-
-    pub(super) fn unset(mut self, path: &str) -> Self {
-        json_edit::remove(&mut self.body, path);
-        self
-    }
-
     /// Removes the item with this name from a list.
     pub(super) fn without_item(mut self, list: &str, name: &str) -> Self {
-        if let Some(items) = self.slot(list).as_array_mut() {
+        if let Some(items) = json_edit::slot(&mut self.body, list).as_array_mut() {
             items.retain(|item| item.get(input::NAME).and_then(Value::as_str) != Some(name));
         }
         self
@@ -240,8 +226,9 @@ impl CreateJob {
 
     /// Removes a field, such as `spec.notification`, that was set before, copied, or read from a
     /// document.
-    pub fn without_field(self, field: &str) -> Self {
-        self.unset(field)
+    pub fn without_field(mut self, field: &str) -> Self {
+        json_edit::remove(&mut self.body, field);
+        self
     }
 
     /// Sets the spec of the algorithm for the check: its channels, constraints of its

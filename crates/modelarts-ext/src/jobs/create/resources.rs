@@ -91,7 +91,7 @@ impl CreateJob {
 
     /// Removes all mounts, from a job that was copied or read from a document.
     pub fn without_volumes(self) -> Self {
-        self.unset(spec::VOLUMES)
+        self.without_field(spec::VOLUMES)
     }
 
     /// Sets the number of automatic restarts after a failure: 1 to 3, on Huawei Cloud up to 128. It

@@ -18,7 +18,7 @@ pub(super) fn input_names(job: Draft<'_>) -> Fields<'_> {
     if job.is_fine_tuning() {
         return Fields::default();
     }
-    let inputs = job.inputs().items();
+    let inputs = job.lists(job_algorithm::INPUTS).items();
     inputs
         .filter(|input| !is_of_task(input) || input.path().contains(task_algorithm::JOB_CONFIG))
         .at(input::NAME)
@@ -30,7 +30,10 @@ fn is_of_task(input: &Located<'_>) -> bool {
 }
 
 pub(super) fn repeated_names(job: Draft<'_>) -> Fields<'_> {
-    let lists = job.inputs().into_iter().chain(job.outputs());
+    let lists = job
+        .lists(job_algorithm::INPUTS)
+        .into_iter()
+        .chain(job.lists(job_algorithm::OUTPUTS));
     lists
         .flat_map(|list| list.items().at(input::NAME).repeated())
         .collect()
@@ -38,7 +41,10 @@ pub(super) fn repeated_names(job: Draft<'_>) -> Fields<'_> {
 
 /// The inputs and outputs of one program share its file system.
 pub(super) fn repeated_directories(job: Draft<'_>) -> Fields<'_> {
-    let programs = job.inputs().into_iter().zip(job.outputs());
+    let programs = job
+        .lists(job_algorithm::INPUTS)
+        .into_iter()
+        .zip(job.lists(job_algorithm::OUTPUTS));
     programs
         .flat_map(|(inputs, outputs)| {
             let channels: Fields<'_> = inputs.items().into_iter().chain(outputs.items()).collect();
@@ -58,12 +64,20 @@ pub(super) fn variable_names(job: Draft<'_>) -> Fields<'_> {
 
 pub(super) fn sources(job: Draft<'_>) -> Fields<'_> {
     let [obs, dataset] = [input_remote::OBS, input_remote::DATASET];
-    let remotes = job.inputs().items().at(input::REMOTE).present();
+    let remotes = job
+        .lists(job_algorithm::INPUTS)
+        .items()
+        .at(input::REMOTE)
+        .present();
     remotes.filter(|remote| remote.at(obs).is_present() == remote.at(dataset).is_present())
 }
 
 pub(super) fn dataset_version(job: Draft<'_>) -> Fields<'_> {
-    let datasets = job.inputs().items().at(input::remote::DATASET).present();
+    let datasets = job
+        .lists(job_algorithm::INPUTS)
+        .items()
+        .at(input::remote::DATASET)
+        .present();
     datasets
         .filter(|dataset| !dataset.at(dataset::SERVICE_TYPE).is("V3"))
         .at(dataset::VERSION_ID)
@@ -71,7 +85,7 @@ pub(super) fn dataset_version(job: Draft<'_>) -> Fields<'_> {
 }
 
 pub(super) fn task_datasets(job: Draft<'_>) -> Fields<'_> {
-    let inputs = job.inputs().items().filter(is_of_task);
+    let inputs = job.lists(job_algorithm::INPUTS).items().filter(is_of_task);
     inputs.at(input::remote::DATASET).given()
 }
 

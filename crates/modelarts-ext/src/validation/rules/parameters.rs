@@ -6,8 +6,8 @@ use modelarts_api::{
             self,
             policies::{AUTO_SEARCH, auto_search},
         },
-        job_engine, parameter, parameter_constraint, reward_attribute, search_algorithm,
-        search_parameter,
+        job_algorithm, job_engine, parameter, parameter_constraint, reward_attribute,
+        search_algorithm, search_parameter,
     },
     types,
 };
@@ -22,7 +22,7 @@ use crate::{
 };
 
 fn parameters(job: Draft<'_>) -> Fields<'_> {
-    job.parameters().items()
+    job.lists(job_algorithm::PARAMETERS).items()
 }
 
 pub(super) fn names(job: Draft<'_>) -> Fields<'_> {
@@ -31,7 +31,7 @@ pub(super) fn names(job: Draft<'_>) -> Fields<'_> {
 }
 
 pub(super) fn repeated_names(job: Draft<'_>) -> Fields<'_> {
-    let lists = job.parameters().into_iter();
+    let lists = job.lists(job_algorithm::PARAMETERS).into_iter();
     lists
         .flat_map(|list| list.items().at(parameter::NAME).repeated())
         .collect()
