@@ -2,7 +2,7 @@
 
 use modelarts_api::{
     request_path::{create_training_job::algorithm, input, parameter},
-    types::{Algorithm, AlgorithmJobConfig, Parameter, ResourceRequirement},
+    types::{Algorithm, AlgorithmJobConfig, Parameter, ParameterConstraint, ResourceRequirement},
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -19,7 +19,7 @@ use crate::{
                 PARAMETER_EMPTY, PARAMETER_FIXED, PARAMETER_IN_RANGE, PARAMETER_REQUIRED,
                 PARAMETER_TYPED,
             },
-            parameters::Constraint,
+            parameters::{admits_choice, admits_number, admits_type},
         },
     },
 };
@@ -167,40 +167,38 @@ fn check_parameters(config: &AlgorithmJobConfig, list: &Located<'_>, report: &mu
             .at(parameter::NAME)
             .iter()
             .any(|field| field.is(name));
-        let is_required = constraint(known).required && given(known.value.as_deref()).is_none();
-        if !is_given && is_required {
+        let constraint = known.constraint.as_ref();
+        let is_required = constraint.is_some_and(|it| it.required == Some(true));
+        if is_required && !is_given && given(known.value.as_deref()).is_none() {
             let path = list.entry(name);
             PARAMETER_REQUIRED.report(report, path.path(), Actual::Missing);
         }
     }
 }
 
-fn constraint(known: &Parameter) -> Constraint<'_> {
-    let constraint = known.constraint.as_ref();
-    constraint.map(Constraint::from).unwrap_or_default()
-}
-
 fn check_parameter(known: &Parameter, field: &Located<'_>, report: &mut Report) {
     let value = field.text().unwrap_or_default();
-    let is_fixed = (known.constraint.as_ref()).is_some_and(|it| it.editable == Some(false));
-    let constraint = constraint(known);
-    let fact = if is_fixed && known.value.as_deref().unwrap_or_default() != value {
+    let none = ParameterConstraint::default();
+    let constraint = known.constraint.as_ref().unwrap_or(&none);
+    let is_changed = known.value.as_deref().unwrap_or_default() != value;
+    let fact = if constraint.editable == Some(false) && is_changed {
         PARAMETER_FIXED
-    } else if constraint.required && value.is_empty() {
+    } else if constraint.required == Some(true) && value.is_empty() {
         PARAMETER_EMPTY
     } else if value.is_empty() {
         return;
-    } else if !constraint.admits_type(value) {
+    } else if !admits_type(constraint, value) {
         PARAMETER_TYPED
-    } else if !constraint.admits_choice(value) {
+    } else if !admits_choice(constraint, value) {
         PARAMETER_CHOSEN
-    } else if !constraint.admits_number(value) {
+    } else if !admits_number(constraint, value) {
         PARAMETER_IN_RANGE
     } else {
         return;
     };
+    let kind = constraint.type_.as_ref().map(|kind| kind.as_str());
     let range = constraint.valid_range.join(", ");
-    let admitted = [constraint.kind, given(Some(&range))];
+    let admitted = [kind, given(Some(&range))];
     let admitted: Vec<_> = admitted.into_iter().flatten().collect();
     let advice = match admitted.is_empty() {
         true => fact.advice.to_owned(),

@@ -6,11 +6,11 @@ use modelarts_api::{
             self,
             policies::{AUTO_SEARCH, auto_search},
         },
-        job_algorithm, job_engine, parameter, parameter_constraint, reward_attribute,
-        search_algorithm, search_parameter,
+        job_algorithm, job_engine, parameter, reward_attribute, search_algorithm, search_parameter,
     },
-    types,
+    types::{ParameterConstraint, ParameterType, ParameterValidType},
 };
+use serde::Deserialize;
 
 use crate::{
     config::cloud::Cloud,
@@ -37,80 +37,51 @@ pub(super) fn repeated_names(job: Draft<'_>) -> Fields<'_> {
         .collect()
 }
 
-/// The constraint of a hyper-parameter.
-#[derive(Default)]
-pub(crate) struct Constraint<'a> {
-    pub(crate) kind: Option<&'a str>,
-    pub(crate) required: bool,
-    valid_type: Option<&'a str>,
-    pub(crate) valid_range: Vec<&'a str>,
+/// The constraint of a hyper-parameter in the body.
+fn constraint(parameter: &Located<'_>) -> ParameterConstraint {
+    let value = parameter.at(parameter::CONSTRAINT).value();
+    let constraint = value.and_then(|value| ParameterConstraint::deserialize(value).ok());
+    constraint.unwrap_or_default()
 }
 
-impl<'a> From<&'a types::ParameterConstraint> for Constraint<'a> {
-    fn from(constraint: &'a types::ParameterConstraint) -> Self {
-        Self {
-            kind: constraint.type_.as_ref().map(|kind| kind.as_str()),
-            required: constraint.required == Some(true),
-            valid_type: constraint.valid_type.as_ref().map(|kind| kind.as_str()),
-            valid_range: constraint.valid_range.iter().map(String::as_str).collect(),
-        }
+/// The two bounds of a range, if both are numbers and in order.
+fn bounds(constraint: &ParameterConstraint) -> Option<(f64, f64)> {
+    let [low, high] = constraint.valid_range.as_slice() else {
+        return None;
+    };
+    let bounds = number(low).zip(number(high));
+    bounds.filter(|(low, high)| low <= high)
+}
+
+fn choices(constraint: &ParameterConstraint) -> Vec<&str> {
+    let choices = constraint.valid_range.iter().map(String::as_str);
+    choices.filter(|choice| !choice.is_empty()).collect()
+}
+
+pub(crate) fn admits_type(constraint: &ParameterConstraint, value: &str) -> bool {
+    match constraint.type_ {
+        Some(ParameterType::Integer) => value.trim().parse::<i64>().is_ok(),
+        Some(ParameterType::Float) => number(value).is_some(),
+        Some(ParameterType::Boolean) => ["true", "false"]
+            .iter()
+            .any(|word| value.eq_ignore_ascii_case(word)),
+        _ => true,
     }
 }
 
-impl<'a> Constraint<'a> {
-    fn read(field: &Located<'a>) -> Self {
-        let range = field.at(parameter_constraint::VALID_RANGE).items();
-        Self {
-            kind: field.at(parameter_constraint::TYPE).text(),
-            required: field.at(parameter_constraint::REQUIRED).is_true(),
-            valid_type: field.at(parameter_constraint::VALID_TYPE).text(),
-            valid_range: range.iter().filter_map(Located::text).collect(),
-        }
-    }
+/// True if the constraint lists no choices, or this one.
+pub(crate) fn admits_choice(constraint: &ParameterConstraint, value: &str) -> bool {
+    let choices = choices(constraint);
+    let is_choice = constraint.valid_type == Some(ParameterValidType::Choice);
+    !is_choice || choices.is_empty() || choices.contains(&value)
+}
 
-    fn is(&self, valid_type: &str) -> bool {
-        self.valid_type == Some(valid_type)
-    }
-
-    /// The two bounds, if both are numbers and in order.
-    fn bounds(&self) -> Option<(f64, f64)> {
-        match self.valid_range.as_slice() {
-            [low, high] => number(low)
-                .zip(number(high))
-                .filter(|(low, high)| low <= high),
-            _ => None,
-        }
-    }
-
-    /// True if the constraint itself is valid.
-    fn is_valid(&self) -> bool {
-        match self.valid_type {
-            Some("Choice") => !self.valid_range.is_empty(),
-            Some("Range") => self.bounds().is_some(),
-            _ => true,
-        }
-    }
-
-    pub(crate) fn admits_type(&self, value: &str) -> bool {
-        match self.kind {
-            Some("Integer") => value.trim().parse::<i64>().is_ok(),
-            Some("Float") => number(value).is_some(),
-            Some("Boolean") => ["true", "false"]
-                .iter()
-                .any(|word| value.eq_ignore_ascii_case(word)),
-            _ => true,
-        }
-    }
-
-    pub(crate) fn admits_choice(&self, value: &str) -> bool {
-        !self.is("Choice") || !self.is_valid() || self.valid_range.contains(&value)
-    }
-
-    pub(crate) fn admits_number(&self, value: &str) -> bool {
-        match (self.is("Range"), self.bounds(), number(value)) {
-            (true, Some((low, high)), Some(number)) => (low..=high).contains(&number),
-            _ => true,
-        }
+/// True if the constraint has no valid range, or the number lies in it.
+pub(crate) fn admits_number(constraint: &ParameterConstraint, value: &str) -> bool {
+    let is_range = constraint.valid_type == Some(ParameterValidType::Range);
+    match (bounds(constraint), number(value)) {
+        (Some((low, high)), Some(number)) if is_range => (low..=high).contains(&number),
+        _ => true,
     }
 }
 
@@ -119,21 +90,28 @@ fn number(text: &str) -> Option<f64> {
     number.filter(|number: &f64| number.is_finite())
 }
 
-/// The values that are `wrong` for the constraint of their hyper-parameter.
-pub(super) fn values<'a>(job: Draft<'a>, wrong: fn(&Constraint<'_>, &str) -> bool) -> Fields<'a> {
+/// The values that the constraint of their hyper-parameter does not admit.
+pub(super) fn values<'a>(
+    job: Draft<'a>,
+    admits: fn(&ParameterConstraint, &str) -> bool,
+) -> Fields<'a> {
     let parameters = parameters(job).filter(|parameter| {
-        let constraint = Constraint::read(&parameter.at(parameter::CONSTRAINT));
         let value = parameter.at(parameter::VALUE).text();
-        value.is_some_and(|value| wrong(&constraint, value))
+        value.is_some_and(|value| !admits(&constraint(parameter), value))
     });
     parameters.at(parameter::VALUE)
 }
 
 pub(super) fn ranges(job: Draft<'_>) -> Fields<'_> {
-    let constraints = parameters(job).at(parameter::CONSTRAINT);
-    constraints
-        .filter(|field| !Constraint::read(field).is_valid())
-        .at(parameter_constraint::VALID_RANGE)
+    let parameters = parameters(job).filter(|parameter| {
+        let constraint = constraint(parameter);
+        match constraint.valid_type {
+            Some(ParameterValidType::Choice) => choices(&constraint).is_empty(),
+            Some(ParameterValidType::Range) => bounds(&constraint).is_none(),
+            _ => false,
+        }
+    });
+    parameters.at(parameter::constraint::VALID_RANGE)
 }
 
 /// The required values that are missing. Hyper-parameters of stored algorithms are checked with the
