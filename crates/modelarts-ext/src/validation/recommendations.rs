@@ -59,21 +59,16 @@ fn channel_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     if job.has_stored_algorithm() || job.is_fine_tuning() {
         return;
     }
-    for (list, name, advice) in [
-        (
-            algorithm::INPUTS,
-            "data_url",
-            "should be data_url, the recommended name of an input",
-        ),
-        (
-            algorithm::OUTPUTS,
-            "train_url",
-            "should be train_url, the recommended name of an output",
-        ),
+    for (list, name, channel) in [
+        (algorithm::INPUTS, "data_url", "input"),
+        (algorithm::OUTPUTS, "train_url", "output"),
     ] {
         let names = job.at(list).items().at(input::NAME);
-        if !names.iter().any(|field| field.is(name)) {
-            warn(found, names.into_iter().take(1).collect(), advice);
+        if let Some(first) = names.iter().next()
+            && !names.iter().any(|field| field.is(name))
+        {
+            let advice = format!("should be {name}, the recommended name of an {channel}");
+            found.push(Warning::at(first, advice));
         }
     }
 }

@@ -32,17 +32,9 @@ impl CreateJob {
         Ok(self)
     }
 
-    /// Like [`look_up`](Self::look_up), but continues without the specs if a call fails, because
-    /// the service checks the job as well.
-    ///
-    /// # Errors
-    /// Rejected credentials: the service would reject them for the create as well, and locks a key
-    /// after a few wrong signatures.
-    pub(super) async fn look_up_if_possible(&mut self, body: &Value) -> Result<(), Error> {
-        self.look_up_specs(body, ignore_unless_unauthorized).await
-    }
-
-    async fn look_up_specs(
+    /// Sets the specs that are not set. `accept` decides if the look-up continues after a failed
+    /// call.
+    pub(super) async fn look_up_specs(
         &mut self,
         body: &Value,
         accept: fn(Result<(), Error>) -> Result<(), Error>,
@@ -104,7 +96,10 @@ impl CreateJob {
     }
 }
 
-fn ignore_unless_unauthorized(result: Result<(), Error>) -> Result<(), Error> {
+/// Continues without the spec if a call fails, because the service checks the job as well. Rejected
+/// credentials are an error: the service would reject them for the create as well, and locks a key
+/// after a few wrong signatures.
+pub(super) fn ignore_unless_unauthorized(result: Result<(), Error>) -> Result<(), Error> {
     match result {
         Err(error) if error.kind() == ErrorKind::Credentials || error.status() == Some(401) => {
             Err(error)

@@ -27,7 +27,10 @@ use crate::{
     clock::since,
     error::Error,
     jobs::{
-        create::{CreateJob, look_up::LOOKING_UP},
+        create::{
+            CreateJob,
+            look_up::{LOOKING_UP, ignore_unless_unauthorized},
+        },
         filter::Filter,
         job::Job,
     },
@@ -72,7 +75,7 @@ impl CreateJob {
         let deadline = client.deadline();
         if !self.unchecked {
             if self.looks_up {
-                let work = self.look_up_if_possible(&body);
+                let work = self.look_up_specs(&body, ignore_unless_unauthorized);
                 let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
                 found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
             }
