@@ -19,7 +19,7 @@ use crate::{
                 PARAMETER_EMPTY, PARAMETER_FIXED, PARAMETER_IN_RANGE, PARAMETER_REQUIRED,
                 PARAMETER_TYPED,
             },
-            parameters::{admits_choice, admits_number, admits_type},
+            parameters::{admits_choice, admits_number, admits_type, choices},
         },
     },
 };
@@ -44,7 +44,8 @@ impl From<Algorithm> for AlgorithmSpec {
 }
 
 impl AlgorithmSpec {
-    /// Reads the answer of `ShowAlgorithmByUuid`. Missing fields set no requirement.
+    /// Reads the answer of `ShowAlgorithmByUuid`. Missing fields set no requirement, nor does an
+    /// answer that cannot be decoded.
     #[must_use]
     pub fn from_json(answer: &Value) -> Self {
         Algorithm::deserialize(answer).unwrap_or_default().into()
@@ -76,7 +77,7 @@ impl AlgorithmSpec {
         let config = self.algorithm.job_config.as_deref().unwrap_or(&none);
         let inputs = config.inputs.iter().filter_map(|input| {
             let kinds = input.remote_constraints.iter();
-            let kinds = kinds.filter_map(|kind| Some(kind.data_type.as_ref()?.as_str()));
+            let kinds = kinds.filter_map(|kind| given(Some(kind.data_type.as_ref()?.as_str())));
             Some((given(input.name.as_deref())?, kinds.collect()))
         });
         let inputs: Vec<Channel<'_>> = inputs.collect();
@@ -197,8 +198,8 @@ fn check_parameter(known: &Parameter, field: &Located<'_>, report: &mut Report) 
         return;
     };
     let kind = constraint.type_.as_ref().map(|kind| kind.as_str());
-    let range = constraint.valid_range.join(", ");
-    let admitted = [kind, given(Some(&range))];
+    let range = choices(constraint).join(", ");
+    let admitted = [given(kind), given(Some(&range))];
     let admitted: Vec<_> = admitted.into_iter().flatten().collect();
     let advice = match admitted.is_empty() {
         true => fact.advice.to_owned(),

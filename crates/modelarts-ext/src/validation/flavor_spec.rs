@@ -37,8 +37,9 @@ impl From<&TrainingFlavor> for FlavorSpec {
         let gpus = info.and_then(|info| info.gpu.as_ref()?.unit_num);
         let npus = info.and_then(|info| info.npu.as_ref()?.unit_num);
         let disk = info.and_then(|info| info.disk.as_ref()?.size);
+        let kind = flavor.flavor_type.as_ref().map(ToString::to_string);
         Self {
-            kind: flavor.flavor_type.as_ref().map(ToString::to_string),
+            kind: kind.filter(|kind| !kind.is_empty()),
             cards: gpus.max(npus).unwrap_or_default(),
             max_nodes: flavor.max_num.or(info.and_then(|info| info.max_num)),
             disk_gb: disk.and_then(|size| u64::try_from(size).ok()),
@@ -49,7 +50,7 @@ impl From<&TrainingFlavor> for FlavorSpec {
 
 impl FlavorSpec {
     /// Reads one of the `flavors` in the answer of `ShowTrainingJobFlavors`. Missing fields set no
-    /// limit.
+    /// limit, nor does a flavor that cannot be decoded.
     #[must_use]
     pub fn from_json(flavor: &Value) -> Self {
         let flavor = TrainingFlavor::deserialize(flavor).unwrap_or_default();
@@ -143,13 +144,15 @@ impl FlavorSpec {
             };
             // Requests have `values`; answers have `value` in the documents (`openapi/SOURCES.md`,
             // D-16).
-            let values: Vec<_> = [&requirement.values[..], &requirement.value[..]].concat();
+            let values = requirement.values.iter().chain(&requirement.value);
+            let values = values.map(String::as_str).filter(|value| !value.is_empty());
+            let values: Vec<_> = values.collect();
             let admits = |actual: &str| {
                 values.is_empty()
                     || values.iter().any(|value| {
                         // An algorithm for several cards or nodes runs on one, too.
                         value.eq_ignore_ascii_case(actual)
-                            || (actual == "singular" && value == "multiple")
+                            || (actual == "singular" && *value == "multiple")
                     })
             };
             if let Some(actual) = actual.filter(|actual| !admits(actual)) {

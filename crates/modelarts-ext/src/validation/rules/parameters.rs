@@ -53,7 +53,8 @@ fn bounds(constraint: &ParameterConstraint) -> Option<(f64, f64)> {
     bounds.filter(|(low, high)| low <= high)
 }
 
-fn choices(constraint: &ParameterConstraint) -> Vec<&str> {
+/// The values of the range that are not empty.
+pub(crate) fn choices(constraint: &ParameterConstraint) -> Vec<&str> {
     let choices = constraint.valid_range.iter().map(String::as_str);
     choices.filter(|choice| !choice.is_empty()).collect()
 }
