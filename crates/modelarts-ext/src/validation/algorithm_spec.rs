@@ -1,5 +1,10 @@
 //! The spec of a stored algorithm, and its requirements for jobs.
 
+use modelarts_api::{
+    request_path::{create_training_job::algorithm, input, parameter},
+    types::{Algorithm, AlgorithmJobConfig, Parameter, ParameterConstraint, ResourceRequirement},
+};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
@@ -11,9 +16,10 @@ use crate::{
         rules::{
             external_facts::{
                 ALGORITHM_EXISTS, DATA_FITS_ALGORITHM, JOB_FITS_ALGORITHM, PARAMETER_CHOSEN,
-                PARAMETER_IN_RANGE, PARAMETER_REQUIRED, PARAMETER_TYPED,
+                PARAMETER_EMPTY, PARAMETER_FIXED, PARAMETER_IN_RANGE, PARAMETER_REQUIRED,
+                PARAMETER_TYPED,
             },
-            parameters::Constraint,
+            parameters::{admits_choice, admits_number, admits_type, choices},
         },
     },
 };
@@ -23,62 +29,26 @@ use crate::{
 /// A job with the algorithm must fit the spec.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlgorithmSpec {
-    inputs: Vec<Channel>,
-    outputs: Vec<Channel>,
-    parameters: Vec<Parameter>,
-    /// True if jobs may add hyper-parameters.
-    is_open: bool,
-    requirements: Vec<Requirement>,
+    algorithm: Algorithm,
     /// True if the service does not have the algorithm.
     is_missing: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-struct Channel {
-    name: String,
-    /// The kinds of data that the channel admits, `obs` or `modelarts_dataset`. Empty means any.
-    kinds: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Parameter {
-    name: String,
-    value: Option<String>,
-    editable: bool,
-    constraint: Constraint,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Requirement {
-    pub(crate) key: String,
-    pub(crate) values: Vec<String>,
+impl From<Algorithm> for AlgorithmSpec {
+    fn from(algorithm: Algorithm) -> Self {
+        Self {
+            algorithm,
+            is_missing: false,
+        }
+    }
 }
 
 impl AlgorithmSpec {
-    /// Reads the answer of `ShowAlgorithmByUuid`. Missing fields set no requirement.
+    /// Reads the answer of `ShowAlgorithmByUuid`. Missing fields set no requirement, nor does an
+    /// answer that cannot be decoded.
     #[must_use]
     pub fn from_json(answer: &Value) -> Self {
-        let answer = Located::root(answer);
-        let config = answer.at("job_config");
-        Self {
-            inputs: channels(&config.at("inputs")),
-            outputs: channels(&config.at("outputs")),
-            parameters: config
-                .at("parameters")
-                .items()
-                .iter()
-                .filter_map(parameter)
-                .collect(),
-            // Otherwise a job may only set the hyper-parameters of the algorithm.
-            is_open: config.at("parameters_customization").is_true(),
-            requirements: answer
-                .at("resource_requirements")
-                .items()
-                .iter()
-                .filter_map(requirement)
-                .collect(),
-            is_missing: false,
-        }
+        Algorithm::deserialize(answer).unwrap_or_default().into()
     }
 
     /// The spec of an algorithm that the service does not have.
@@ -89,179 +59,79 @@ impl AlgorithmSpec {
         }
     }
 
-    pub(crate) fn requirements(&self) -> &[Requirement] {
-        &self.requirements
+    pub(crate) fn requirements(&self) -> &[ResourceRequirement] {
+        &self.algorithm.resource_requirements
     }
 
     /// Adds all contradictions between job and algorithm to the report.
-    pub(crate) fn check(&self, draft: &Draft<'_>, report: &mut Report) {
-        if !draft.has_stored_algorithm() {
+    pub(crate) fn check(&self, job: Draft<'_>, report: &mut Report) {
+        if !job.has_stored_algorithm() {
             return;
         }
         if self.is_missing {
-            let id = draft.at("algorithm.id");
-            report.add(
-                ALGORITHM_EXISTS.basis,
-                id.path(),
-                id.actual(),
-                "must be an algorithm that the service has",
-                "correct the id, or create the algorithm first",
-            );
+            let id = job.at(algorithm::ID);
+            ALGORITHM_EXISTS.report(report, id.path(), id.actual());
             return;
         }
-        check_channels(&self.inputs, &draft.at("algorithm.inputs"), "input", report);
-        check_channels(
-            &self.outputs,
-            &draft.at("algorithm.outputs"),
-            "output",
-            report,
-        );
-        self.check_parameters(&draft.at("algorithm.parameters"), report);
+        let none = AlgorithmJobConfig::default();
+        let config = self.algorithm.job_config.as_deref().unwrap_or(&none);
+        let inputs = config.inputs.iter().filter_map(|input| {
+            let kinds = input.remote_constraints.iter();
+            let kinds = kinds.filter_map(|kind| given(Some(kind.data_type.as_ref()?.as_str())));
+            Some((given(input.name.as_deref())?, kinds.collect()))
+        });
+        let inputs: Vec<Channel<'_>> = inputs.collect();
+        let outputs = config.outputs.iter();
+        let outputs = outputs.filter_map(|output| Some((given(output.name.as_deref())?, vec![])));
+        let outputs: Vec<Channel<'_>> = outputs.collect();
+        check_channels(&inputs, &job.at(algorithm::INPUTS), "input", report);
+        check_channels(&outputs, &job.at(algorithm::OUTPUTS), "output", report);
+        check_parameters(config, &job.at(algorithm::PARAMETERS), report);
     }
+}
 
-    fn check_parameters(&self, list: &Located<'_>, report: &mut Report) {
-        let given = list.items();
-        for field in &given {
-            let Some(name) = field.at("name").text() else {
-                continue;
+fn given(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.is_empty())
+}
+
+/// The name of a channel, and the kinds of data that it admits: `obs` or `modelarts_dataset`.
+/// No kinds means any.
+type Channel<'a> = (&'a str, Vec<&'a str>);
+
+fn check_channels(known: &[Channel<'_>], list: &Located<'_>, direction: &str, report: &mut Report) {
+    let channels = list.items();
+    for field in channels.iter() {
+        let name = field.at(input::NAME);
+        let Some((_, kinds)) = known.iter().find(|(known, _)| name.is(known)) else {
+            let advice = match known {
+                [] => format!("leave it out; the algorithm has no {direction}s"),
+                known => {
+                    let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+                    format!("choose one of its {direction}s: {}", names.join(", "))
+                }
             };
-            let value = field.at("value");
-            match self.parameters.iter().find(|known| known.name == name) {
-                Some(known) => known.check(&value, report),
-                None if self.is_open => {}
-                None => report.add(
-                    JOB_FITS_ALGORITHM.basis,
-                    field.at("name").path(),
-                    field.at("name").actual(),
-                    match self.parameters.as_slice() {
-                        [] => "must not be given, because the algorithm has no hyper-parameters"
-                            .to_owned(),
-                        known => format!(
-                            "must be a hyper-parameter of the algorithm: {}",
-                            names(known.iter().map(|known| known.name.as_str())),
-                        ),
-                    },
-                    "leave it out",
-                ),
-            }
-        }
-        for known in &self.parameters {
-            let is_given = given.iter().any(|field| field.at("name").is(&known.name));
-            if !is_given && known.constraint.required && known.value.is_none() {
-                report.add(
-                    PARAMETER_REQUIRED.basis,
-                    format!("{}[{:?}]", list.path(), known.name),
-                    Actual::Missing,
-                    "must be given, because the algorithm requires this hyper-parameter and has \
-                     no default for it",
-                    "give it a value",
-                );
-            }
-        }
-    }
-}
-
-impl Parameter {
-    fn check(&self, field: &Located<'_>, report: &mut Report) {
-        let value = field.text().unwrap_or_default();
-        let same = self.value.as_deref().unwrap_or_default() == value;
-        let (rule, requirement, advice) = if !self.editable && !same {
-            (
-                JOB_FITS_ALGORITHM,
-                "must not be changed, because the algorithm fixes this hyper-parameter",
-                "leave it out",
-            )
-        } else if self.constraint.required && value.is_empty() {
-            (
-                PARAMETER_REQUIRED,
-                "must have a value, because the algorithm requires one",
-                "give it a value",
-            )
-        } else if value.is_empty() {
-            return;
-        } else if !self.constraint.admits_type(value) {
-            (
-                PARAMETER_TYPED,
-                "must be of the type that the algorithm states",
-                "correct the value",
-            )
-        } else if !self.constraint.admits_choice(value) {
-            (
-                PARAMETER_CHOSEN,
-                "must be one of the choices of the algorithm",
-                "choose one of them",
-            )
-        } else if !self.constraint.admits_number(value) {
-            (
-                PARAMETER_IN_RANGE,
-                "must lie in the range of the algorithm",
-                "choose a value in the range",
-            )
-        } else {
-            return;
-        };
-        let mut admitted = Vec::new();
-        admitted.extend(self.constraint.kind.clone());
-        if !self.constraint.valid_range.is_empty() {
-            admitted.push(self.constraint.valid_range.join(", "));
-        }
-        let advice = match admitted.is_empty() {
-            true => advice.to_owned(),
-            false => format!("{advice} ({})", admitted.join(": ")),
-        };
-        report.add(
-            rule.basis,
-            field.path(),
-            field.actual(),
-            requirement,
-            advice,
-        );
-    }
-}
-
-fn check_channels(known: &[Channel], list: &Located<'_>, direction: &str, report: &mut Report) {
-    let given = list.items();
-    for field in &given {
-        let name = field.at("name");
-        let Some(channel) = name
-            .text()
-            .and_then(|name| known.iter().find(|channel| channel.name == name))
-        else {
-            report.add(
-                JOB_FITS_ALGORITHM.basis,
-                name.path(),
-                name.actual(),
-                format!("must be an {direction} of the algorithm"),
-                match known.is_empty() {
-                    true => format!("leave it out; the algorithm has no {direction}s"),
-                    false => format!(
-                        "choose one of its {direction}s: {}",
-                        names(known.iter().map(|channel| channel.name.as_str())),
-                    ),
-                },
-            );
+            let requirement = format!("must be an {direction} of the algorithm");
+            report.add(JOB_FITS_ALGORITHM.basis, &name, requirement, advice);
             continue;
         };
-        let kind = match field.at("remote.dataset").is_given() {
+        let kind = match field.has(input::remote::DATASET) {
             true => "modelarts_dataset",
             false => "obs",
         };
-        if !channel.kinds.is_empty() && !channel.kinds.iter().any(|admitted| admitted == kind) {
+        if !kinds.is_empty() && !kinds.contains(&kind) {
             report.add(
                 DATA_FITS_ALGORITHM.basis,
-                field.at("remote").path(),
-                field.at("remote").actual(),
+                &field.at(input::REMOTE),
                 "must be data of a kind that the algorithm admits",
-                format!("give {}", channel.kinds.join(" or ")),
+                format!("give {}", kinds.join(" or ")),
             );
         }
     }
-    for channel in known {
-        if !given.iter().any(|field| field.at("name").is(&channel.name)) {
+    for (known, _) in known {
+        if !channels.iter().any(|field| field.at(input::NAME).is(known)) {
             report.add(
                 JOB_FITS_ALGORITHM.basis,
-                format!("{}[{:?}]", list.path(), channel.name),
-                Actual::Missing,
+                &list.entry(known),
                 format!("must be given, because the algorithm has an {direction} of this name"),
                 "add it",
             );
@@ -269,43 +139,71 @@ fn check_channels(known: &[Channel], list: &Located<'_>, direction: &str, report
     }
 }
 
-fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.collect::<Vec<_>>().join(", ")
-}
-
-fn channels(list: &Located<'_>) -> Vec<Channel> {
-    let read = |field: &Located<'_>| {
-        // Answers of the service have either name.
-        let constraints = ["remote_constraints", "remote_constraint"];
-        let kinds = constraints.iter().flat_map(|name| field.at(name).items());
-        Some(Channel {
-            name: field.at("name").text()?.to_owned(),
-            kinds: kinds
-                .filter_map(|kind| kind.at("data_type").text().map(str::to_owned))
-                .collect(),
-        })
-    };
-    list.items().iter().filter_map(read).collect()
-}
-
-fn parameter(field: &Located<'_>) -> Option<Parameter> {
-    Some(Parameter {
-        name: field.at("name").text()?.to_owned(),
-        value: field.at("value").text().map(str::to_owned),
-        editable: field.at("constraint.editable").value() != Some(&Value::Bool(false)),
-        constraint: Constraint::read(&field.at("constraint")),
-    })
-}
-
-fn requirement(field: &Located<'_>) -> Option<Requirement> {
-    // Requests have `values`; answers have `value` in the documents (`openapi/SOURCES.md`, D-16).
-    let values = ["values", "value"].map(|name| field.at(name));
-    Some(Requirement {
-        key: field.at("key").text()?.to_owned(),
-        values: values
+fn check_parameters(config: &AlgorithmJobConfig, list: &Located<'_>, report: &mut Report) {
+    let known = config.parameters.iter();
+    let known = known.filter_map(|known| Some((given(known.name.as_deref())?, known)));
+    let known: Vec<_> = known.collect();
+    let parameters = list.items();
+    for field in parameters.iter() {
+        let name = field.at(parameter::NAME);
+        let Some(text) = name.text() else {
+            continue;
+        };
+        if let Some((_, known)) = known.iter().find(|(known, _)| *known == text) {
+            check_parameter(known, &field.at(parameter::VALUE), report);
+        } else if config.parameters_customization != Some(true) {
+            let requirement = match known.as_slice() {
+                [] => "must not be given, because the algorithm has no hyper-parameters".to_owned(),
+                known => {
+                    let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+                    let names = names.join(", ");
+                    format!("must be a hyper-parameter of the algorithm: {names}")
+                }
+            };
+            report.add(JOB_FITS_ALGORITHM.basis, &name, requirement, "leave it out");
+        }
+    }
+    for (name, known) in known {
+        let is_given = parameters
+            .at(parameter::NAME)
             .iter()
-            .flat_map(Located::items)
-            .filter_map(|value| value.text().map(str::to_owned))
-            .collect(),
-    })
+            .any(|field| field.is(name));
+        let constraint = known.constraint.as_ref();
+        let is_required = constraint.is_some_and(|it| it.required == Some(true));
+        if is_required && !is_given && given(known.value.as_deref()).is_none() {
+            let path = list.entry(name);
+            PARAMETER_REQUIRED.report(report, path.path(), Actual::Missing);
+        }
+    }
+}
+
+fn check_parameter(known: &Parameter, field: &Located<'_>, report: &mut Report) {
+    let value = field.text().unwrap_or_default();
+    let none = ParameterConstraint::default();
+    let constraint = known.constraint.as_ref().unwrap_or(&none);
+    let is_changed = known.value.as_deref().unwrap_or_default() != value;
+    let fact = if constraint.editable == Some(false) && is_changed {
+        PARAMETER_FIXED
+    } else if constraint.required == Some(true) && value.is_empty() {
+        PARAMETER_EMPTY
+    } else if value.is_empty() {
+        return;
+    } else if !admits_type(constraint, value) {
+        PARAMETER_TYPED
+    } else if !admits_choice(constraint, value) {
+        PARAMETER_CHOSEN
+    } else if !admits_number(constraint, value) {
+        PARAMETER_IN_RANGE
+    } else {
+        return;
+    };
+    let kind = constraint.type_.as_ref().map(|kind| kind.as_str());
+    let range = choices(constraint).join(", ");
+    let admitted = [given(kind), given(Some(&range))];
+    let admitted: Vec<_> = admitted.into_iter().flatten().collect();
+    let advice = match admitted.is_empty() {
+        true => fact.advice.to_owned(),
+        false => format!("{} ({})", fact.advice, admitted.join(": ")),
+    };
+    report.add(fact.basis, field, fact.requirement, advice);
 }

@@ -6,6 +6,18 @@ pub(crate) const HANG_RETRY: &str = "fault-tolerance/hang-retry";
 pub(crate) const JUPYTER: &str = "jupyter-lab/enable";
 pub(crate) const TENSORBOARD: &str = "tensorboard/enable";
 pub(crate) const INSIGHT: &str = "mindstudio-insight/enable";
+pub(super) const TEMPLATE: &str = "job_template";
 
 /// The annotations with the values `true` and `false`.
 pub(super) const SWITCHES: [&str; 5] = [UNCONDITIONAL, HANG_RETRY, JUPYTER, TENSORBOARD, INSIGHT];
+
+/// The annotations with other values.
+pub(super) const OTHERS: [&str; 7] = [
+    RETRIES,
+    TEMPLATE,
+    "key_task",
+    "fault-tolerance/pod-retry-num",
+    "fault-tolerance/hccl_op_retry",
+    "performance_diagnosis_enabled",
+    "record/code-dir",
+];

@@ -1,122 +1,137 @@
 //! The body of a creation, in the form that the rules read.
 
+use modelarts_api::request_path::{
+    create_training_job::{
+        ALGORITHM, FTJOB_CONFIG, KIND, TASKS, TRAIN_TYPE, algorithm, metadata,
+        spec::{RESOURCE, resource},
+    },
+    job_algorithm, job_resource, parameter, task, task_algorithm,
+};
 use serde_json::Value;
 
-use crate::{config::cloud::Cloud, error::violation::Actual, validation::json_path::Located};
+use crate::{
+    config::cloud::Cloud,
+    error::violation::Actual,
+    validation::json_path::{Fields, Located},
+};
 
 /// The body, and the cloud whose rules apply to it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Draft<'a> {
-    body: Located<'a>,
+    body: &'a Value,
     pub(super) cloud: Cloud,
-}
-
-/// True for resources in a dedicated pool or in a federation of pools.
-pub(super) fn names_pool(resource: &Located<'_>) -> bool {
-    let fields = ["pool_id", "pool_group_id"];
-    fields.iter().any(|name| resource.at(name).is_given())
 }
 
 impl<'a> Draft<'a> {
     pub(crate) fn new(body: &'a Value, cloud: Cloud) -> Self {
-        Self {
-            body: Located::root(body),
-            cloud,
-        }
+        Self { body, cloud }
     }
 
-    pub(super) fn root(&self) -> Located<'a> {
-        self.body.clone()
+    pub(super) fn root(self) -> Located<'a> {
+        Located::root(self.body)
     }
 
-    pub(crate) fn at(&self, path: &str) -> Located<'a> {
-        self.body.at(path)
+    pub(crate) fn at(self, path: &str) -> Located<'a> {
+        self.root().at(path)
     }
 
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub(super) fn has(self, path: &str) -> bool {
         self.at(path).is_given()
     }
 
-    pub(super) fn annotation(&self, key: &str) -> Located<'a> {
-        self.at("metadata.annotations").entry(key)
+    pub(super) fn annotation(self, key: &str) -> Located<'a> {
+        self.at(metadata::ANNOTATIONS).entry(key)
+    }
+
+    /// The resources of the job and of its tasks.
+    pub(super) fn resources(self) -> Fields<'a> {
+        let tasks = self.at(TASKS).items().at(task::TASK_RESOURCE);
+        [self.at(RESOURCE)].into_iter().chain(tasks).collect()
     }
 
     /// True for a job in a dedicated pool, or with a task in one.
-    pub(super) fn has_pool(&self) -> bool {
-        let tasks = self.at("tasks").items();
-        let mut tasks = tasks.iter().map(|task| task.at("task_resource"));
-        names_pool(&self.at("spec.resource")) || tasks.any(|resource| names_pool(&resource))
+    pub(super) fn has_pool(self) -> bool {
+        self.resources().iter().any(names_pool)
     }
 
     /// The algorithm of the job, and those of its tasks.
-    pub(super) fn programs(&self) -> Vec<Located<'a>> {
-        let mut programs = vec![self.at("algorithm")];
-        let tasks = self.at("tasks").items();
-        programs.extend(tasks.iter().map(|task| task.at("algorithm")));
-        programs
+    pub(super) fn programs(self) -> Fields<'a> {
+        let tasks = self.at(TASKS).items().at(task::ALGORITHM);
+        [self.at(ALGORITHM)].into_iter().chain(tasks).collect()
     }
 
     /// All lists of this name: each algorithm has one, and another one in `job_config`.
-    fn lists(&self, name: &str) -> Vec<Vec<Located<'a>>> {
-        let mut lists = Vec::new();
-        for program in self.programs() {
-            lists.push(program.at(name).items());
-            lists.push(program.at("job_config").at(name).items());
-        }
-        lists
+    pub(super) fn lists(self, name: &str) -> Fields<'a> {
+        let programs = self.programs().into_iter();
+        let lists = programs.flat_map(|program| {
+            let config = program.at(task_algorithm::JOB_CONFIG);
+            [program.at(name), config.at(name)]
+        });
+        lists.collect()
     }
 
-    pub(super) fn inputs(&self) -> Vec<Vec<Located<'a>>> {
-        self.lists("inputs")
-    }
-
-    pub(super) fn outputs(&self) -> Vec<Vec<Located<'a>>> {
-        self.lists("outputs")
-    }
-
-    pub(super) fn parameters(&self) -> Vec<Vec<Located<'a>>> {
-        self.lists("parameters")
+    /// All inputs and outputs.
+    pub(super) fn channels(self) -> Fields<'a> {
+        let inputs = self.lists(job_algorithm::INPUTS).items().into_iter();
+        let outputs = self.lists(job_algorithm::OUTPUTS).items();
+        inputs.chain(outputs).collect()
     }
 
     /// The value of a field, for a message. The value of a hyper-parameter that is marked as
     /// sensitive is hidden.
-    pub(super) fn actual(&self, field: &Located<'a>) -> Actual {
-        let secret = self.parameters().iter().flatten().any(|parameter| {
-            parameter.at("constraint.sensitive").is_true()
-                && parameter.at("value").path() == field.path()
+    pub(super) fn actual(self, field: &Located<'a>) -> Actual {
+        let mut parameters = self.lists(job_algorithm::PARAMETERS).items().into_iter();
+        let is_secret = parameters.any(|parameter| {
+            parameter.at(parameter::constraint::SENSITIVE).is_true()
+                && parameter.at(parameter::VALUE).path() == field.path()
         });
-        match secret && field.is_given() {
+        match is_secret && field.is_given() {
             true => Actual::Hidden,
             false => field.actual(),
         }
     }
 
-    /// All inputs and outputs.
-    pub(super) fn channels(&self) -> Vec<Located<'a>> {
-        let lists = self.inputs().into_iter().chain(self.outputs());
-        lists.flatten().collect()
+    /// The id of the stored algorithm.
+    pub(crate) fn algorithm_id(self) -> Option<&'a str> {
+        self.at(algorithm::ID).text()
+    }
+
+    /// The id of the flavor of the public pool. The service does not list flavors of dedicated
+    /// pools.
+    pub(crate) fn flavor_id(self) -> Option<&'a str> {
+        match self.at(resource::POOL_ID).text() {
+            Some(_) => None,
+            None => self.at(resource::FLAVOR_ID).text(),
+        }
     }
 
     /// True for a job with a stored algorithm.
-    pub(super) fn has_stored_algorithm(&self) -> bool {
-        ["id", "subscription_id", "item_version_id"]
-            .iter()
-            .any(|name| self.at("algorithm").at(name).is_given())
+    pub(super) fn has_stored_algorithm(self) -> bool {
+        self.at(ALGORITHM).has_any(&[
+            job_algorithm::ID,
+            job_algorithm::SUBSCRIPTION_ID,
+            job_algorithm::ITEM_VERSION_ID,
+        ])
     }
 
     /// True for a job that must have an algorithm. Exempt are visualisation jobs, jobs with tasks
     /// and jobs that tune a model of the platform.
-    pub(super) fn runs_code(&self) -> bool {
-        !self.at("kind").is("visualization_job") && !self.has("tasks") && !self.is_fine_tuning()
+    pub(super) fn runs_code(self) -> bool {
+        !self.at(KIND).is("visualization_job") && !self.has(TASKS) && !self.is_fine_tuning()
     }
 
     /// True for a job that tunes a model of the platform.
-    pub(super) fn is_fine_tuning(&self) -> bool {
-        self.has("train_type") || self.has("ftjob_config")
+    pub(super) fn is_fine_tuning(self) -> bool {
+        self.root().has_any(&[TRAIN_TYPE, FTJOB_CONFIG])
     }
 
     /// True for a job whose algorithm must name its own code.
-    pub(super) fn names_own_code(&self) -> bool {
-        self.runs_code() && !self.has_stored_algorithm() && self.has("algorithm")
+    pub(super) fn names_own_code(self) -> bool {
+        self.runs_code() && !self.has_stored_algorithm() && self.has(ALGORITHM)
     }
+}
+
+/// True for resources in a dedicated pool or in a federation of pools.
+pub(super) fn names_pool(resource: &Located<'_>) -> bool {
+    resource.has_any(&[job_resource::POOL_ID, job_resource::POOL_GROUP_ID])
 }

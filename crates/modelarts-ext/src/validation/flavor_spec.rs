@@ -1,20 +1,24 @@
 //! The spec of a flavor, and its limits for jobs.
 
+use modelarts_api::{
+    request_path::create_training_job::spec::{
+        log_export_path::OBS_URL,
+        resource::{FLAVOR_ID, NODE_COUNT},
+    },
+    types::{ResourceRequirementKey, ShowTrainingJobFlavorsResponse, TrainingFlavor},
+};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::validation::{
     algorithm_spec::AlgorithmSpec,
     draft::Draft,
-    json_path::Located,
     report::{Report, Warning},
     rules::{
         external_facts::{FLAVOR_EXISTS, FLAVOR_FITS_ALGORITHM, NODES_OF_FLAVOR},
         resources::POOL_FLAVOR_PREFIX,
     },
 };
-
-const NODES: &str = "spec.resource.node_count";
-const FLAVOR: &str = "spec.resource.flavor_id";
 
 /// The spec of a flavor: kind, number of cards, limit on nodes, size of the disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,21 +31,30 @@ pub struct FlavorSpec {
     existing: Option<String>,
 }
 
-impl FlavorSpec {
-    /// Reads one of the `flavors` in the answer of `ShowTrainingJobFlavors`. Missing fields set no
-    /// limit.
-    #[must_use]
-    pub fn from_json(flavor: &Value) -> Self {
-        let flavor = Located::root(flavor);
-        let info = flavor.at("flavor_info");
-        let cards = ["gpu.unit_num", "npu.unit_num"].map(|path| number(&info.at(path)));
+impl From<&TrainingFlavor> for FlavorSpec {
+    fn from(flavor: &TrainingFlavor) -> Self {
+        let info = flavor.flavor_info.as_deref();
+        let gpus = info.and_then(|info| info.gpu.as_ref()?.unit_num);
+        let npus = info.and_then(|info| info.npu.as_ref()?.unit_num);
+        let disk = info.and_then(|info| info.disk.as_ref()?.size);
+        let kind = flavor.flavor_type.as_ref().map(ToString::to_string);
         Self {
-            kind: flavor.at("flavor_type").text().map(str::to_owned),
-            cards: cards.into_iter().flatten().max().unwrap_or_default(),
-            max_nodes: number(&flavor.at("max_num")).or_else(|| number(&info.at("max_num"))),
-            disk_gb: number(&info.at("disk.size")).and_then(|size| u64::try_from(size).ok()),
+            kind: kind.filter(|kind| !kind.is_empty()),
+            cards: gpus.max(npus).unwrap_or_default(),
+            max_nodes: flavor.max_num.or(info.and_then(|info| info.max_num)),
+            disk_gb: disk.and_then(|size| u64::try_from(size).ok()),
             existing: None,
         }
+    }
+}
+
+impl FlavorSpec {
+    /// Reads one of the `flavors` in the answer of `ShowTrainingJobFlavors`. Missing fields set no
+    /// limit, nor does a flavor that cannot be decoded.
+    #[must_use]
+    pub fn from_json(flavor: &Value) -> Self {
+        let flavor = TrainingFlavor::deserialize(flavor).unwrap_or_default();
+        Self::from(&flavor)
     }
 
     /// Reads the flavor with this id from the whole answer.
@@ -54,17 +67,20 @@ impl FlavorSpec {
         Some(Self::from_json(flavor))
     }
 
-    /// The spec of a flavor that is not in the answer. `None` if the answer is empty or has only a
-    /// part of the flavors, and so does not rule the flavor out.
-    pub(crate) fn missing(answer: &Value) -> Option<Self> {
-        let answer = Located::root(answer);
-        let flavors = answer.at("flavors").items();
-        let ids: Vec<_> = flavors
-            .iter()
-            .filter_map(|flavor| flavor.at("flavor_id").text())
-            .collect();
-        let total = number(&answer.at("total_count")).and_then(|count| usize::try_from(count).ok());
-        let is_whole = !ids.is_empty() && total.is_none_or(|total| total <= flavors.len());
+    /// Reads the flavor with this id from the answer of the service. `None` if the answer does not
+    /// have the flavor and is empty or has only a part of the flavors, and so does not rule it out.
+    pub(crate) fn look_up(answer: &ShowTrainingJobFlavorsResponse, id: &str) -> Option<Self> {
+        let flavors = answer.flavors.iter();
+        let ids = flavors.filter_map(|flavor| Some((flavor.flavor_id.as_deref()?, flavor)));
+        let ids: Vec<_> = ids.filter(|(id, _)| !id.is_empty()).collect();
+        if let Some((_, flavor)) = ids.iter().find(|(known, _)| *known == id) {
+            return Some(Self::from(*flavor));
+        }
+        let total = answer
+            .total_count
+            .and_then(|count| usize::try_from(count).ok());
+        let is_whole = !ids.is_empty() && total.is_none_or(|total| total <= answer.flavors.len());
+        let ids: Vec<_> = ids.into_iter().map(|(id, _)| id).collect();
         is_whole.then(|| Self {
             existing: Some(ids.join(", ")),
             ..Self::default()
@@ -80,38 +96,33 @@ impl FlavorSpec {
     /// Adds all contradictions between job, flavor and algorithm to the report.
     pub(crate) fn check(
         &self,
-        draft: &Draft<'_>,
+        job: Draft<'_>,
         algorithm: Option<&AlgorithmSpec>,
         report: &mut Report,
     ) {
+        let flavor = job.at(FLAVOR_ID);
         if let Some(existing) = &self.existing {
-            let flavor = draft.at(FLAVOR);
             // The list is that of the public pool. No source lists flavors of dedicated pools in it
             // (`openapi/SOURCES.md`, D-67).
-            if flavor
-                .text()
-                .is_some_and(|id| id.starts_with(POOL_FLAVOR_PREFIX))
-            {
-                return;
+            let id = flavor.text().unwrap_or_default();
+            if !id.starts_with(POOL_FLAVOR_PREFIX) {
+                report.add(
+                    FLAVOR_EXISTS.basis,
+                    &flavor,
+                    "must be a flavor that the public pool offers",
+                    format!("choose one of these: {existing}"),
+                );
             }
-            report.add(
-                FLAVOR_EXISTS.basis,
-                flavor.path(),
-                flavor.actual(),
-                "must be a flavor that the public pool offers",
-                format!("choose one of these: {existing}"),
-            );
             return;
         }
-        let nodes = draft.at(NODES);
+        let nodes = job.at(NODE_COUNT);
         let count = nodes.integer().unwrap_or(1);
         if let Some(most) = self.max_nodes
             && count > most
         {
             report.add(
                 NODES_OF_FLAVOR.basis,
-                nodes.path(),
-                nodes.actual(),
+                &nodes,
                 match most {
                     1 => "must be 1, because the flavor is not for distributed jobs".to_owned(),
                     most => format!("must be at most {most} with this flavor"),
@@ -120,53 +131,53 @@ impl FlavorSpec {
             );
         }
         for requirement in algorithm.map_or(&[][..], AlgorithmSpec::requirements) {
-            let (field, is) = match requirement.key.as_str() {
-                "flavor_type" => (draft.at(FLAVOR), self.kind.as_deref()),
-                "device_distributed_mode" => (draft.at(FLAVOR), Some(mode(self.cards > 1))),
-                "host_distributed_mode" => (draft.at(NODES), Some(mode(count > 1))),
+            let Some(key) = &requirement.key else {
+                continue;
+            };
+            let (field, actual) = match key {
+                ResourceRequirementKey::FlavorType => (&flavor, self.kind.as_deref()),
+                ResourceRequirementKey::DeviceDistributedMode => {
+                    (&flavor, Some(mode(self.cards > 1)))
+                }
+                ResourceRequirementKey::HostDistributedMode => (&nodes, Some(mode(count > 1))),
                 _ => continue,
             };
-            let admits = |is: &str| {
-                requirement.values.is_empty()
-                    || requirement.values.iter().any(|value| {
+            // Requests have `values`; answers have `value` in the documents (`openapi/SOURCES.md`,
+            // D-16).
+            let values = requirement.values.iter().chain(&requirement.value);
+            let values = values.map(String::as_str).filter(|value| !value.is_empty());
+            let values: Vec<_> = values.collect();
+            let admits = |actual: &str| {
+                values.is_empty()
+                    || values.iter().any(|value| {
                         // An algorithm for several cards or nodes runs on one, too.
-                        value.eq_ignore_ascii_case(is) || (is == "singular" && value == "multiple")
+                        value.eq_ignore_ascii_case(actual)
+                            || (actual == "singular" && *value == "multiple")
                     })
             };
-            if is.is_some_and(|is| !admits(is)) {
+            if let Some(actual) = actual.filter(|actual| !admits(actual)) {
                 report.add(
                     FLAVOR_FITS_ALGORITHM.basis,
-                    field.path(),
-                    field.actual(),
+                    field,
                     format!(
-                        "must fit the algorithm: {} is {}, and {} is required",
-                        requirement.key,
-                        is.unwrap_or_default(),
-                        requirement.values.join(" or "),
+                        "must fit the algorithm: {key} is {actual}, and {} is required",
+                        values.join(" or "),
                     ),
                     "choose a flavor and a number of nodes that fit",
                 );
             }
         }
-        let logs = draft.at("spec.log_export_path.obs_url");
-        let is_offered = self
-            .kind
-            .as_deref()
-            .is_none_or(|kind| ["CPU", "GPU"].contains(&kind));
-        if logs.is_given() && !is_offered {
-            report.warnings.push(Warning::new(
-                logs.path(),
-                logs.actual(),
+        let kind = self.kind.as_deref();
+        let offers_logs = kind.is_none_or(|kind| ["CPU", "GPU"].contains(&kind));
+        let logs = job.at(OBS_URL);
+        if logs.is_given() && !offers_logs {
+            report.warnings.push(Warning::at(
+                &logs,
                 "should be given with CPU and GPU flavors only, because others do not offer \
                  persistent logs",
             ));
         }
     }
-}
-
-/// A number, which the service also writes as text.
-fn number(field: &Located<'_>) -> Option<i64> {
-    field.integer().or_else(|| field.text()?.parse().ok())
 }
 
 fn mode(several: bool) -> &'static str {

@@ -1,5 +1,6 @@
-//! A JSON value in the body of a request, with its path.
+//! A JSON value in the body of a request, with its path; and lists of such values.
 
+use modelarts_api::request_path::{fine_tuning_config, job_algorithm};
 use serde_json::{Map, Value};
 
 use crate::error::violation::Actual;
@@ -13,17 +14,12 @@ pub(crate) struct Located<'a> {
 
 impl<'a> Located<'a> {
     pub(crate) fn root(body: &'a Value) -> Self {
-        Self {
-            path: String::new(),
-            value: Some(body),
-        }
+        Self::new(String::new(), Some(body))
     }
 
     fn new(path: String, value: Option<&'a Value>) -> Self {
-        Self {
-            path,
-            value: value.filter(|value| !value.is_null()),
-        }
+        let value = value.filter(|value| !value.is_null());
+        Self { path, value }
     }
 
     /// The path, such as `spec.volumes[2].nfs.local_path`.
@@ -37,29 +33,15 @@ impl<'a> Located<'a> {
 
     /// The field at this path, such as `nfs.local_path`.
     pub(crate) fn at(&self, path: &str) -> Self {
-        let value = self.value.and_then(|value| {
-            path.split('.')
-                .try_fold(value, |value, name| value.get(name))
-        });
-        let path = match self.path.as_str() {
-            "" => path.to_owned(),
-            parent => format!("{parent}.{path}"),
-        };
-        Self::new(path, value)
-    }
-
-    /// The field of this name, which may contain dots.
-    pub(crate) fn at_name(&self, name: &str) -> Self {
-        let value = self.value.and_then(|value| value.get(name));
-        let path = match self.path.as_str() {
-            "" => name.to_owned(),
-            path => format!("{path}.{name}"),
-        };
-        Self::new(path, value)
+        let mut names = path.split('.');
+        let value = self
+            .value
+            .and_then(|value| names.try_fold(value, |value, name| value.get(name)));
+        Self::new(join(&self.path, path), value)
     }
 
     /// The elements of a list.
-    pub(crate) fn items(&self) -> Vec<Self> {
+    pub(crate) fn items(&self) -> Fields<'a> {
         let items = self.value.and_then(Value::as_array);
         let items = items.into_iter().flatten().enumerate();
         items
@@ -67,15 +49,33 @@ impl<'a> Located<'a> {
             .collect()
     }
 
-    /// The entries of a map.
-    pub(crate) fn entries(&self) -> Vec<(&'a str, Self)> {
-        let entries = self.value.and_then(Value::as_object);
-        let entries = entries.into_iter().flat_map(Map::keys);
-        entries.map(|key| (key.as_str(), self.entry(key))).collect()
+    /// The field as the only element of a list.
+    pub(crate) fn as_only_item(&self) -> Self {
+        Self::new(format!("{}[0]", self.path), self.value)
     }
 
-    /// One entry of a map.
-    pub(super) fn entry(&self, key: &str) -> Self {
+    /// The members of an object, whose names may contain dots.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&'a str, Self)> {
+        let members = self.value.and_then(Value::as_object);
+        members.into_iter().flatten().map(|(name, value)| {
+            let member = Self::new(join(&self.path, name), Some(value));
+            (name.as_str(), member)
+        })
+    }
+
+    /// The keys of a map.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let entries = self.value.and_then(Value::as_object);
+        entries.into_iter().flat_map(Map::keys).map(String::as_str)
+    }
+
+    /// The entries of a map.
+    pub(crate) fn entries(&self) -> Fields<'a> {
+        self.keys().map(|key| self.entry(key)).collect()
+    }
+
+    /// One entry of a map, or a missing element of a list.
+    pub(crate) fn entry(&self, key: &str) -> Self {
         let value = self.value.and_then(|value| value.get(key));
         Self::new(format!("{}[{key:?}]", self.path), value)
     }
@@ -98,9 +98,42 @@ impl<'a> Located<'a> {
         self.value.and_then(Value::as_bool) == Some(true)
     }
 
+    pub(super) fn is_present(&self) -> bool {
+        self.value.is_some()
+    }
+
     /// True if the field has content, see [`has_content`].
     pub(super) fn is_given(&self) -> bool {
         self.value.is_some_and(has_content)
+    }
+
+    /// True if the field at this path has content.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.at(path).is_given()
+    }
+
+    /// True if the field at one of these paths has content.
+    pub(super) fn has_any(&self, paths: &[&str]) -> bool {
+        paths.iter().any(|path| self.has(path))
+    }
+
+    /// The field, if `condition` is true.
+    pub(crate) fn when(self, condition: bool) -> Fields<'a> {
+        condition.then_some(self).into_iter().collect()
+    }
+
+    /// The field, if it has a text for which `wrong` is true.
+    pub(super) fn when_text(self, wrong: impl Fn(&str) -> bool) -> Fields<'a> {
+        self.when(true).texts(wrong)
+    }
+
+    /// The missing one of two fields that must be given together.
+    pub(super) fn missing_of(&self, paths: [&str; 2]) -> Fields<'a> {
+        let missing = Fields::from_iter(paths.map(|path| self.at(path))).missing();
+        match missing.0.len() {
+            1 => missing,
+            _ => Fields::default(),
+        }
     }
 
     /// The value, for a message.
@@ -114,40 +147,99 @@ impl<'a> Located<'a> {
     }
 }
 
-/// The field, if it is wrong.
-pub(super) fn field_if<'a>(wrong: bool, field: Located<'a>) -> Vec<Located<'a>> {
-    wrong.then_some(field).into_iter().collect()
-}
-
-/// The fields with the same text as an earlier one.
-pub(super) fn repetitions<'a>(fields: impl IntoIterator<Item = Located<'a>>) -> Vec<Located<'a>> {
-    repetitions_by(fields, |text| text)
-}
-
-/// Like [`repetitions`], without regard to trailing slashes: `/mnt/a` and `/mnt/a/` are the same.
-pub(super) fn repeated_paths<'a>(
-    fields: impl IntoIterator<Item = Located<'a>>,
-) -> Vec<Located<'a>> {
-    repetitions_by(fields, |text| text.trim_end_matches('/'))
-}
-
-fn repetitions_by<'a>(
-    fields: impl IntoIterator<Item = Located<'a>>,
-    normal: fn(&str) -> &str,
-) -> Vec<Located<'a>> {
-    let mut seen = Vec::new();
-    let mut repeated = Vec::new();
-    for field in fields {
-        let Some(text) = field.text().map(normal) else {
-            continue;
-        };
-        if seen.contains(&text) {
-            repeated.push(field);
-        } else {
-            seen.push(text);
-        }
+fn join(parent: &str, name: &str) -> String {
+    match parent {
+        "" => name.to_owned(),
+        parent => format!("{parent}.{name}"),
     }
-    repeated
+}
+
+/// Several fields, in the order of the body.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fields<'a>(Vec<Located<'a>>);
+
+impl<'a> Fields<'a> {
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Located<'a>> {
+        self.0.iter()
+    }
+
+    /// The field at this path in each of them.
+    pub(crate) fn at(&self, path: &str) -> Self {
+        self.iter().map(|field| field.at(path)).collect()
+    }
+
+    /// The fields at these paths in each of them.
+    pub(super) fn at_all(&self, paths: &[&str]) -> Self {
+        let fields = self.iter();
+        let all = fields.flat_map(|field| paths.iter().map(|path| field.at(path)));
+        all.collect()
+    }
+
+    /// The elements of each list.
+    pub(super) fn items(&self) -> Self {
+        self.iter().flat_map(Located::items).collect()
+    }
+
+    pub(super) fn filter(mut self, keep: impl Fn(&Located<'a>) -> bool) -> Self {
+        self.0.retain(keep);
+        self
+    }
+
+    pub(super) fn given(self) -> Self {
+        self.filter(Located::is_given)
+    }
+
+    pub(super) fn missing(self) -> Self {
+        self.filter(|field| !field.is_given())
+    }
+
+    pub(super) fn present(self) -> Self {
+        self.filter(Located::is_present)
+    }
+
+    /// The fields with a text for which `wrong` is true.
+    pub(super) fn texts(self, wrong: impl Fn(&str) -> bool) -> Self {
+        self.filter(|field| field.text().is_some_and(&wrong))
+    }
+
+    /// The fields with the same text as an earlier one.
+    pub(super) fn repeated(self) -> Self {
+        self.repeated_by(|text| text)
+    }
+
+    /// Like [`repeated`](Self::repeated), without regard to trailing slashes: `/mnt/a` and
+    /// `/mnt/a/` are the same.
+    pub(super) fn repeated_paths(self) -> Self {
+        self.repeated_by(|text| text.trim_end_matches('/'))
+    }
+
+    fn repeated_by(mut self, normal: fn(&str) -> &str) -> Self {
+        let mut earlier = Vec::new();
+        self.0.retain(|field| {
+            let Some(text) = field.text().map(normal) else {
+                return false;
+            };
+            let is_repeated = earlier.contains(&text);
+            earlier.push(text);
+            is_repeated
+        });
+        self
+    }
+}
+
+impl<'a> FromIterator<Located<'a>> for Fields<'a> {
+    fn from_iter<I: IntoIterator<Item = Located<'a>>>(fields: I) -> Self {
+        Self(fields.into_iter().collect())
+    }
+}
+
+impl<'a> IntoIterator for Fields<'a> {
+    type Item = Located<'a>;
+    type IntoIter = std::vec::IntoIter<Located<'a>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
 }
 
 /// True for a value other than null, empty text and empty containers.
@@ -162,7 +254,7 @@ pub(crate) fn has_content(value: &Value) -> bool {
 }
 
 /// The fields that hold environment variables, which often contain passwords.
-const VARIABLE_FIELDS: [&str; 2] = ["environments", "task_env"];
+const VARIABLE_FIELDS: [&str; 2] = [job_algorithm::ENVIRONMENTS, fine_tuning_config::TASK_ENV];
 
 fn may_be_secret(path: &str, value: &Value) -> bool {
     VARIABLE_FIELDS.iter().any(|name| path.contains(name)) || holds_variables(value)
@@ -207,7 +299,7 @@ mod tests {
     #[test]
     fn fields_have_a_path() {
         let body = json!({"spec": {"volumes": [{}, {"nfs": {"local_path": "/a", "x": null}}]}});
-        let volume = &Located::root(&body).at("spec.volumes").items()[1];
+        let volume = &Located::root(&body).at("spec.volumes").items().0[1];
         let path = volume.at("nfs.local_path");
         assert_eq!(path.path(), "spec.volumes[1].nfs.local_path");
         assert_eq!(path.text(), Some("/a"));
@@ -218,7 +310,7 @@ mod tests {
         );
         assert!(!volume.at("pfs").is_given());
         assert!(volume.is_given());
-        assert!(!Located::root(&body).at("spec.volumes").items()[0].is_given());
+        assert!(!Located::root(&body).at("spec.volumes").items().0[0].is_given());
     }
 
     #[test]
@@ -237,7 +329,10 @@ mod tests {
     #[test]
     fn values_of_variables_are_hidden() {
         let body = json!({"algorithm": {"environments": {"PASSWORD": "hunter2"}}});
-        let (_, field) = &Located::root(&body).at("algorithm.environments").entries()[0];
+        let field = &Located::root(&body)
+            .at("algorithm.environments")
+            .entries()
+            .0[0];
         assert_eq!(field.path(), r#"algorithm.environments["PASSWORD"]"#);
         assert_eq!(field.actual(), Actual::Hidden);
         assert_eq!(

@@ -4,19 +4,27 @@
 //! the description. This module adds only information that the tables do not have: error codes,
 //! words for patterns, and the few fields for which another document is more precise.
 
-use modelarts_api::{FIELDS, Field, LIMITS, Rule, Shape};
+use std::borrow::Cow;
+
+use modelarts_api::{
+    FIELDS, Field, LIMITS, Rule, Shape,
+    request_path::{
+        auto_stop,
+        create_training_job::{self, algorithm, spec},
+        i18n_description, input, job_algorithm, job_engine, node_selector_requirement,
+        parameter_constraint, reserved_time, retention_policy, schedule_policy, task_algorithm,
+        task_engine,
+    },
+};
 use serde_json::Value;
 
-use crate::{
-    error::violation::{Actual, Violation},
-    validation::{
-        json_path::{Located, general_name},
-        report::{Report, Warning},
-    },
+use crate::validation::{
+    json_path::{Located, general_name},
+    report::{Basis, Report, Warning},
 };
 
 /// The schema of the body.
-pub(crate) const BODY: &str = "CreateTrainingJobRequest";
+pub(crate) const BODY: &str = create_training_job::SCHEMA;
 
 /// The code of the refusal for most broken limits.
 pub(crate) const INVALID: &str = "ModelArts.2788";
@@ -26,26 +34,31 @@ pub(crate) fn fields(schema: &str) -> impl Iterator<Item = &'static Field> + use
     FIELDS.iter().filter(move |field| field.schema == schema)
 }
 
+/// The field of this name in a schema.
+pub(crate) fn field(schema: &str, name: &str) -> Option<&'static Field> {
+    fields(schema).find(|field| field.name == name)
+}
+
 /// The fields with a code other than [`INVALID`].
 const CODES: &[(&str, &str)] = &[
-    ("algorithm.parameters[].constraint.type", "ModelArts.2825"),
-    ("spec.schedule_policy.priority", "ModelArts.2816"),
+    (algorithm::parameters::constraint::TYPE, "ModelArts.2825"),
+    (spec::schedule_policy::PRIORITY, "ModelArts.2816"),
 ];
 
 /// The fields (schema and name) that have rules in place of their limits, with more precise words,
 /// other codes, or as advice.
 const CHECKED_BY_RULES: &[(&str, &str)] = &[
-    (BODY, "kind"),
+    (BODY, create_training_job::KIND),
     // No source states if `/home` itself is accepted (`openapi/SOURCES.md`, D-120).
-    ("JobAlgorithmRequest", "local_code_dir"),
-    ("TaskAlgorithmRequest", "local_code_dir"),
-    ("JobEngineRequest", "run_user"),
-    ("TaskEngineRequest", "run_user"),
-    ("SchedulePolicyRequest", "priority"),
+    (job_algorithm::SCHEMA, job_algorithm::LOCAL_CODE_DIR),
+    (task_algorithm::SCHEMA, task_algorithm::LOCAL_CODE_DIR),
+    (job_engine::SCHEMA, job_engine::RUN_USER),
+    (task_engine::SCHEMA, task_engine::RUN_USER),
+    (schedule_policy::SCHEMA, schedule_policy::PRIORITY),
 ];
 
 /// A field that the description requires and that some jobs may leave out. A rule checks it.
-const REQUIRED_BY_RULES: (&str, &str) = ("InputRequest", "name");
+const REQUIRED_BY_RULES: (&str, &str) = (input::SCHEMA, input::NAME);
 
 pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
     CHECKED_BY_RULES.contains(&(schema, name))
@@ -55,10 +68,13 @@ pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
 /// service names the cause of the last. The service may add values to others; it accepts the
 /// runtime type `production`, though the SDK has only `debug` (`openapi/SOURCES.md`, D-115).
 const CLOSED_ENUMS: &[(&str, &str)] = &[
-    ("NodeSelectorRequirementRequest", "operator"),
-    ("RetentionPolicyRequest", "policy"),
-    ("I18nDescriptionRequest", "language"),
-    ("ParameterConstraintRequest", "type"),
+    (
+        node_selector_requirement::SCHEMA,
+        node_selector_requirement::OPERATOR,
+    ),
+    (retention_policy::SCHEMA, retention_policy::POLICY),
+    (i18n_description::SCHEMA, i18n_description::LANGUAGE),
+    (parameter_constraint::SCHEMA, parameter_constraint::TYPE),
 ];
 
 /// The end of the warning about a value that no document lists.
@@ -75,24 +91,26 @@ const PATTERNS_IN_WORDS: &[(&str, &str)] = &[
 pub(crate) fn check(schema: &str, located: &Located<'_>, report: &mut Report) {
     for field in fields(schema) {
         let here = located.at(field.name);
-        match here.value() {
-            None => missing(field, &here, report),
-            Some(Value::String(text)) if text.is_empty() => missing(field, &here, report),
-            Some(_) => check_shape(field.shape, schema, field.name, &here, report),
+        let is_missing = |value: &Value| value.as_str() == Some("");
+        if !here.value().is_none_or(is_missing) {
+            check_shape(field.shape, schema, field.name, &here, report);
+        } else if field.required && (schema, field.name) != REQUIRED_BY_RULES {
+            add(report, &here, "must be given", "add it");
         }
     }
 }
 
-fn missing(field: &Field, located: &Located<'_>, report: &mut Report) {
-    if field.required && (field.schema, field.name) != REQUIRED_BY_RULES {
-        report.violations.push(Violation::new(
-            located.path(),
-            Actual::Missing,
-            "must be given",
-            Some(code(located.path())),
-            "add it",
-        ));
-    }
+/// Adds a violation, with the code of the field.
+fn add(
+    report: &mut Report,
+    located: &Located<'_>,
+    requirement: impl Into<Cow<'static, str>>,
+    advice: &'static str,
+) {
+    let path = general_name(located.path());
+    let code = CODES.iter().find(|(field, _)| *field == path);
+    let basis = Basis::Must(code.map_or(INVALID, |(_, code)| code));
+    report.add(basis, located, requirement, advice);
 }
 
 fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, report: &mut Report) {
@@ -100,66 +118,36 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
         return;
     };
     if !fits(shape, value) {
-        report.violations.push(Violation::new(
-            located.path(),
-            located.actual(),
-            format!("must be {}", shape_in_words(shape)),
-            Some(code(located.path())),
-            "change its type",
-        ));
+        let requirement = format!("must be {}", shape_in_words(shape));
+        add(report, located, requirement, "change its type");
         return;
     }
-    let rules = rules(schema, name);
     let is_checked = is_checked_by_rules(schema, name);
-    if !is_checked && rules.iter().any(|rule| breaks(value, rule)) {
-        report.violations.push(Violation::new(
-            located.path(),
-            located.actual(),
-            requirement(schema, name),
-            Some(code(located.path())),
-            "choose a value within the limit",
-        ));
+    if !is_checked && rules(schema, name).any(|rule| breaks(value, rule)) {
+        let advice = "choose a value within the limit";
+        add(report, located, requirement(schema, name), advice);
     }
     match shape {
         Shape::OneOf(values) => {
-            let known = value.as_str().is_some_and(|text| values.contains(&text));
-            if is_checked || known {
+            let is_known = value.as_str().is_some_and(|text| values.contains(&text));
+            if is_checked || is_known {
             } else if CLOSED_ENUMS.contains(&(schema, name.trim_end_matches("[]"))) {
-                report.violations.push(Violation::new(
-                    located.path(),
-                    located.actual(),
-                    format!("must be {}", one_of(values)),
-                    Some(code(located.path())),
-                    "choose one of them",
-                ));
+                let requirement = format!("must be {}", one_of(values));
+                add(report, located, requirement, "choose one of them");
             } else {
-                report.warnings.push(Warning::new(
-                    located.path(),
-                    located.actual(),
-                    format!("should be {}; {CHECK_SPELLING}", one_of(values)),
-                ));
+                let advice = format!("should be {}; {CHECK_SPELLING}", one_of(values));
+                report.warnings.push(Warning::at(located, advice));
             }
         }
         Shape::Integer if !value.is_i64() && !value.is_u64() => {
-            report.violations.push(Violation::new(
-                located.path(),
-                located.actual(),
-                "must be a whole number",
-                Some(code(located.path())),
-                "round it",
-            ));
+            add(report, located, "must be a whole number", "round it");
         }
         Shape::Object(inner) => check(inner, located, report),
-        Shape::List(inner) => {
-            let name = format!("{name}[]");
-            for item in located.items() {
-                check_shape(*inner, schema, &name, &item, report);
-            }
-        }
-        Shape::Map(inner) => {
-            let name = format!("{name}{{}}");
-            for (_, entry) in located.entries() {
-                check_shape(*inner, schema, &name, &entry, report);
+        Shape::List(inner) | Shape::Map(inner) => {
+            let mark = if value.is_array() { "[]" } else { "{}" };
+            let name = format!("{name}{mark}");
+            for element in located.items().into_iter().chain(located.entries()) {
+                check_shape(*inner, schema, &name, &element, report);
             }
         }
         _ => {}
@@ -168,17 +156,16 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
 
 /// Finds the fields below `located` that no document names.
 pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<Located<'a>>) {
-    match (shape, located.value()) {
-        (Shape::Object(schema), Some(Value::Object(members))) => {
-            for name in members.keys() {
-                let here = located.at_name(name);
-                match fields(schema).find(|field| field.name == name) {
-                    Some(field) => unknown(field.shape, &here, found),
-                    None => found.push(here),
+    match shape {
+        Shape::Object(schema) => {
+            for (name, member) in located.members() {
+                match field(schema, name) {
+                    Some(field) => unknown(field.shape, &member, found),
+                    None => found.push(member),
                 }
             }
         }
-        (Shape::List(inner), Some(Value::Array(_))) => {
+        Shape::List(inner) => {
             for item in located.items() {
                 unknown(*inner, &item, found);
             }
@@ -189,7 +176,7 @@ pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<L
 
 /// True for a value of the type of the shape. The builder sets no others; copied jobs may have
 /// them.
-fn fits(shape: Shape, value: &Value) -> bool {
+pub(crate) fn fits(shape: Shape, value: &Value) -> bool {
     match shape {
         Shape::Text | Shape::OneOf(_) => value.is_string(),
         Shape::Integer | Shape::Number => value.is_number(),
@@ -212,55 +199,46 @@ pub(crate) fn shape_in_words(shape: Shape) -> &'static str {
     }
 }
 
-fn code(path: &str) -> &'static str {
-    let path = general_name(path);
-    CODES
-        .iter()
-        .find(|(field, _)| *field == path)
-        .map_or(INVALID, |(_, code)| code)
-}
-
 /// The limits of a field.
-fn rules(schema: &str, name: &str) -> Vec<Rule> {
-    LIMITS
-        .iter()
-        .filter(|limit| limit.schema == schema && limit.field == name)
-        .map(|limit| limit.rule)
-        .collect()
+fn rules(schema: &str, name: &str) -> impl Iterator<Item = &'static Rule> {
+    let limits = LIMITS.iter();
+    limits
+        .filter(move |limit| limit.schema == schema && limit.field == name)
+        .map(|limit| &limit.rule)
 }
 
 /// The limits of a field in words, if the text breaks one of them.
 pub(crate) fn broken_limit(schema: &str, name: &str, text: &str) -> Option<String> {
     let value = Value::from(text);
-    let broken = rules(schema, name).iter().any(|rule| breaks(&value, rule));
+    let broken = rules(schema, name).any(|rule| breaks(&value, rule));
     broken.then(|| in_words(schema, name))
 }
 
+/// True if a value of the right type breaks the limit.
 fn breaks(value: &Value, rule: &Rule) -> bool {
-    let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
-    let characters = || value.as_str().map(|text| count(text.chars().count()));
-    let elements = || value.as_array().map(|items| count(items.len()));
-    let entries = || value.as_object().map(|members| count(members.len()));
-    let keeps = match *rule {
-        Rule::MinLength(least) => characters().is_none_or(|n| n >= least),
-        Rule::MaxLength(most) => characters().is_none_or(|n| n <= most),
-        Rule::Pattern(pattern) => value.as_str().is_none_or(|text| matches(pattern, text)),
-        Rule::Minimum(least) => value.as_f64().is_none_or(|n| n >= least),
-        Rule::Maximum(most) => value.as_f64().is_none_or(|n| n <= most),
-        Rule::ExclusiveMinimum(bound) => value.as_f64().is_none_or(|n| n > bound),
-        Rule::ExclusiveMaximum(bound) => value.as_f64().is_none_or(|n| n < bound),
-        Rule::MinItems(least) => elements().is_none_or(|n| n >= least),
-        Rule::MaxItems(most) => elements().is_none_or(|n| n <= most),
-        Rule::UniqueItems => value.as_array().is_none_or(|items| {
-            let repeated = |(index, item): (usize, &Value)| items[..index].contains(item);
-            !items.iter().enumerate().any(repeated)
-        }),
-        Rule::MinProperties(least) => entries().is_none_or(|n| n >= least),
-        Rule::MaxProperties(most) => entries().is_none_or(|n| n <= most),
-        // The service checks kinds of limits that this crate does not know.
-        _ => true,
+    let count = match value {
+        Value::String(text) => text.chars().count(),
+        Value::Array(items) => items.len(),
+        Value::Object(members) => members.len(),
+        _ => 0,
     };
-    !keeps
+    let count = u64::try_from(count).unwrap_or(u64::MAX);
+    let number = value.as_f64().unwrap_or_default();
+    match *rule {
+        Rule::MinLength(n) | Rule::MinItems(n) | Rule::MinProperties(n) => count < n,
+        Rule::MaxLength(n) | Rule::MaxItems(n) | Rule::MaxProperties(n) => count > n,
+        Rule::Pattern(pattern) => value.as_str().is_some_and(|text| !matches(pattern, text)),
+        Rule::Minimum(n) => number < n,
+        Rule::Maximum(n) => number > n,
+        Rule::ExclusiveMinimum(n) => number <= n,
+        Rule::ExclusiveMaximum(n) => number >= n,
+        Rule::UniqueItems => value.as_array().is_some_and(|items| {
+            let mut numbered = items.iter().enumerate();
+            numbered.any(|(index, item)| items[..index].contains(item))
+        }),
+        // The service checks kinds of limits that this crate does not know.
+        _ => false,
+    }
 }
 
 /// True if the text matches. A pattern that does not compile counts as matched; a test checks that
@@ -277,20 +255,17 @@ pub(crate) fn one_of(values: &[&str]) -> String {
     }
 }
 
-/// The units of numbers: schema, field, unit.
-const UNITS: &[(&str, &str, &str)] = &[
-    ("AutoStopRequest", "duration", "hours"),
-    ("ReservedTimeRequest", "duration", "hours"),
+/// The numbers in hours: schema and field.
+const TIMES: &[(&str, &str)] = &[
+    (auto_stop::SCHEMA, auto_stop::DURATION),
+    (reserved_time::SCHEMA, reserved_time::DURATION),
 ];
 
 /// The limits of a field in words; empty if the field has none.
 pub(crate) fn in_words(schema: &str, name: &str) -> String {
-    let limits = describe(&rules(schema, name));
-    let mut units = UNITS.iter();
-    match units.find(|(of, field, _)| (*of, *field) == (schema, name)) {
-        Some((_, _, unit)) => format!("{limits} {unit}"),
-        None => limits,
-    }
+    let rules: Vec<_> = rules(schema, name).collect();
+    let is_time = TIMES.contains(&(schema, name));
+    describe(&rules) + if is_time { " hours" } else { "" }
 }
 
 /// The limits of a field as a rule: "must have 2 to 128 characters", "must be 1 or more".
@@ -303,29 +278,28 @@ fn requirement(schema: &str, name: &str) -> String {
     }
 }
 
-fn describe(rules: &[Rule]) -> String {
-    let mut words = Vec::new();
+fn describe(rules: &[&Rule]) -> String {
     let pattern = rules.iter().find_map(|rule| match rule {
         Rule::Pattern(pattern) => Some(*pattern),
         _ => None,
     });
-    let known = pattern.and_then(|pattern| {
-        PATTERNS_IN_WORDS
-            .iter()
-            .find(|(known, _)| *known == pattern)
-    });
+    let mut known = PATTERNS_IN_WORDS.iter();
+    let known = known.find(|(known, _)| Some(*known) == pattern);
     let in_pattern = known.is_some_and(|(pattern, _)| pattern.contains("{1,"));
 
-    let mut least = None;
-    let mut most = None;
+    let mut words = Vec::new();
+    let (mut least, mut most) = (None, None);
+    let (mut lowest, mut highest) = (None, None);
     for rule in rules {
-        match *rule {
+        match **rule {
             Rule::MinLength(n) if n > 0 && !in_pattern => least = Some((n, "characters")),
             Rule::MaxLength(n) if !in_pattern => most = Some((n, "characters")),
             Rule::MinItems(n) => least = Some((n, "elements")),
             Rule::MaxItems(n) => most = Some((n, "elements")),
             Rule::MinProperties(n) => least = Some((n, "entries")),
             Rule::MaxProperties(n) => most = Some((n, "entries")),
+            Rule::Minimum(n) => lowest = Some(n),
+            Rule::Maximum(n) => highest = Some(n),
             Rule::UniqueItems => words.push("no repeated elements".to_owned()),
             Rule::ExclusiveMinimum(n) => words.push(format!("more than {n}")),
             Rule::ExclusiveMaximum(n) => words.push(format!("less than {n}")),
@@ -333,22 +307,13 @@ fn describe(rules: &[Rule]) -> String {
         }
     }
     words.extend(match (least, most) {
-        (Some((a, what)), Some((b, _))) if a == b => Some(format!("exactly {a} {what}")),
-        (Some((a, _)), Some((b, what))) => Some(format!("{a} to {b} {what}")),
-        (Some((a, what)), None) => Some(format!("at least {a} {what}")),
-        (None, Some((b, what))) => Some(format!("at most {b} {what}")),
+        (Some((a, unit)), Some((b, _))) if a == b => Some(format!("exactly {a} {unit}")),
+        (Some((a, _)), Some((b, unit))) => Some(format!("{a} to {b} {unit}")),
+        (Some((a, unit)), None) => Some(format!("at least {a} {unit}")),
+        (None, Some((b, unit))) => Some(format!("at most {b} {unit}")),
         (None, None) => None,
     });
-    let number = |wanted: fn(&Rule) -> Option<f64>| rules.iter().find_map(wanted);
-    let least = number(|rule| match rule {
-        Rule::Minimum(n) => Some(*n),
-        _ => None,
-    });
-    let most = number(|rule| match rule {
-        Rule::Maximum(n) => Some(*n),
-        _ => None,
-    });
-    words.extend(match (least, most) {
+    words.extend(match (lowest, highest) {
         (Some(a), Some(b)) => Some(format!("{a} to {b}")),
         (Some(a), None) => Some(format!("{a} or more")),
         (None, Some(b)) => Some(format!("{b} or less")),
@@ -356,8 +321,7 @@ fn describe(rules: &[Rule]) -> String {
     });
     words.extend(match (known, pattern) {
         (Some((_, words)), _) => Some((*words).to_owned()),
-        (None, Some(pattern)) => Some(format!("text matching {pattern}")),
-        (None, None) => None,
+        (None, pattern) => pattern.map(|pattern| format!("text matching {pattern}")),
     });
     words.join(", ")
 }

@@ -60,10 +60,7 @@ use serde_json::Value;
 
 use crate::{
     config::cloud::Cloud,
-    validation::{
-        draft::Draft,
-        known_specs::{KnownSpecs, algorithm_of, flavor_of},
-    },
+    validation::{draft::Draft, known_specs::KnownSpecs},
 };
 
 /// Checks the body of a creation: against the rules of a cloud, and against the specs of its
@@ -72,14 +69,14 @@ pub(crate) fn check(body: &Value, cloud: Cloud, specs: &KnownSpecs) -> Report {
     let draft = Draft::new(body, cloud);
     let mut report = Report::default();
     limits::check(limits::BODY, &draft.root(), &mut report);
-    rules::check(&draft, &mut report);
-    let algorithm = specs.algorithm(algorithm_of(body));
+    rules::check(draft, &mut report);
+    let algorithm = specs.algorithm.of(draft.algorithm_id());
     if let Some(algorithm) = algorithm {
-        algorithm.check(&draft, &mut report);
+        algorithm.check(draft, &mut report);
     }
-    if let Some(flavor) = specs.flavor(flavor_of(body)) {
-        flavor.check(&draft, algorithm, &mut report);
+    if let Some(flavor) = specs.flavor.of(draft.flavor_id()) {
+        flavor.check(draft, algorithm, &mut report);
     }
-    recommendations::check(&draft, &mut report.warnings);
+    recommendations::check(draft, &mut report.warnings);
     report
 }

@@ -2,14 +2,23 @@
 //!
 //! A job that does not follow them still runs, so they are warnings.
 
-use modelarts_api::Shape;
+use modelarts_api::{
+    Shape,
+    request_path::{
+        create_training_job::{
+            algorithm::{self, policies::auto_search},
+            metadata, spec,
+        },
+        input, job_algorithm, output, volume,
+    },
+};
 
 use crate::{
     error::violation::Actual,
     validation::{
-        annotations::{INSIGHT, JUPYTER, RETRIES, SWITCHES, TENSORBOARD},
+        annotations::{OTHERS, SWITCHES},
         draft::Draft,
-        json_path::Located,
+        json_path::{Fields, Located},
         limits::{self, BODY},
         obs_path::ObsPath,
         report::Warning,
@@ -17,7 +26,7 @@ use crate::{
 };
 
 /// All recommendations.
-const RECOMMENDATIONS: &[fn(&Draft<'_>, &mut Vec<Warning>)] = &[
+const RECOMMENDATIONS: &[fn(Draft<'_>, &mut Vec<Warning>)] = &[
     channel_names,
     repeated_argument_names,
     output_folders,
@@ -33,279 +42,215 @@ const RECOMMENDATIONS: &[fn(&Draft<'_>, &mut Vec<Warning>)] = &[
     empty_search,
 ];
 
-pub(crate) fn check(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+pub(crate) fn check(job: Draft<'_>, found: &mut Vec<Warning>) {
     for recommendation in RECOMMENDATIONS {
-        recommendation(draft, found);
+        recommendation(job, found);
     }
 }
 
-fn warn(found: &mut Vec<Warning>, field: &Located<'_>, advice: impl Into<String>) {
-    found.push(Warning::new(field.path(), field.actual(), advice.into()));
+fn warn(found: &mut Vec<Warning>, fields: Fields<'_>, advice: &'static str) {
+    found.extend(fields.iter().map(|field| Warning::at(field, advice)));
 }
 
 /// Channels without the names that the user guide recommends (`openapi/SOURCES.md`, F3) and that
 /// most scripts use. Exempt are stored algorithms, which name their channels, and fine-tuning jobs,
 /// which need no names.
-fn channel_names(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    if draft.has_stored_algorithm() || draft.is_fine_tuning() {
+fn channel_names(job: Draft<'_>, found: &mut Vec<Warning>) {
+    if job.has_stored_algorithm() || job.is_fine_tuning() {
         return;
     }
-    for (list, name, what) in [
-        ("algorithm.inputs", "data_url", "input"),
-        ("algorithm.outputs", "train_url", "output"),
+    for (list, name, channel) in [
+        (algorithm::INPUTS, "data_url", "input"),
+        (algorithm::OUTPUTS, "train_url", "output"),
     ] {
-        let channels = draft.at(list).items();
-        let names: Vec<_> = channels.iter().map(|channel| channel.at("name")).collect();
-        if let Some(first) = names.first()
+        let names = job.at(list).items().at(input::NAME);
+        if let Some(first) = names.iter().next()
             && !names.iter().any(|field| field.is(name))
         {
-            warn(
-                found,
-                first,
-                format!("should be {name}, the recommended name of an {what}"),
-            );
+            let advice = format!("should be {name}, the recommended name of an {channel}");
+            found.push(Warning::at(first, advice));
         }
     }
 }
 
 /// Names of channels and hyper-parameters that are used twice: both become the argument `--<name>`.
-fn repeated_argument_names(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    let mut seen: Vec<&str> = Vec::new();
-    for list in ["inputs", "outputs", "parameters"] {
-        let fields = draft.at("algorithm").at(list).items();
-        let names: Vec<_> = fields
-            .iter()
-            .filter(|field| !field.at("access_method").is("env"))
-            .map(|field| field.at("name"))
-            .collect();
-        for name in &names {
-            if let Some(text) = name.text()
-                && seen.contains(&text)
-            {
-                warn(
-                    found,
-                    name,
-                    "should be unique: an input, an output or a hyper-parameter of this name \
-                     becomes the same argument",
-                );
-            }
-        }
-        seen.extend(names.iter().filter_map(Located::text));
+/// Names that are used twice in one list break a rule.
+fn repeated_argument_names(job: Draft<'_>, found: &mut Vec<Warning>) {
+    let mut earlier: Vec<&str> = Vec::new();
+    for list in [algorithm::INPUTS, algorithm::OUTPUTS, algorithm::PARAMETERS] {
+        let arguments = job.at(list).items();
+        let names = arguments
+            .filter(|field| !field.at(input::ACCESS_METHOD).is("env"))
+            .at(input::NAME);
+        warn(
+            found,
+            names.clone().texts(|name| earlier.contains(&name)),
+            "should be unique: an input, an output or a hyper-parameter of this name becomes the \
+             same argument",
+        );
+        earlier.extend(names.iter().filter_map(Located::text));
     }
 }
 
 /// Paths in OBS that are not empty: code and inputs.
-fn filled_paths<'a>(draft: &Draft<'a>) -> Vec<ObsPath<'a>> {
-    let inputs = draft.at("algorithm.inputs").items();
-    let inputs = inputs.iter().map(|input| input.at("remote.obs.obs_url"));
+fn filled_paths(job: Draft<'_>) -> Vec<ObsPath<'_>> {
+    let inputs = job.at(algorithm::INPUTS).items();
+    let inputs = inputs.at(input::remote::obs::OBS_URL).into_iter();
     inputs
-        .chain([draft.at("algorithm.code_dir")])
+        .chain([job.at(algorithm::CODE_DIR)])
         .filter_map(|field| ObsPath::parse(field.text()?))
         .collect()
 }
 
-fn output_folders(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    let mut taken = filled_paths(draft);
-    for output in draft.at("algorithm.outputs").items() {
-        let field = output.at("remote.obs.obs_url");
-        let Some(path) = field.text().and_then(ObsPath::parse) else {
-            continue;
-        };
+fn output_folders(job: Draft<'_>, found: &mut Vec<Warning>) {
+    let mut taken = filled_paths(job);
+    for output in job.at(algorithm::OUTPUTS).items() {
+        let field = output.at(output::remote::obs::OBS_URL);
         // A job that continues an earlier run uses the output of that run.
-        if !output.at("prefetch_to_local").is_true() {
-            check_folder(found, &field, &path, &taken, "an output");
+        if !output.at(output::PREFETCH_TO_LOCAL).is_true() {
+            check_folder(found, &field, &taken, "an output");
         }
-        taken.push(path);
+        taken.extend(field.text().and_then(ObsPath::parse));
     }
 }
 
-fn log_folder(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    let mut taken = filled_paths(draft);
-    let outputs = draft.at("algorithm.outputs").items();
-    let outputs: Vec<_> = outputs
-        .iter()
-        .map(|output| output.at("remote.obs.obs_url"))
-        .collect();
-    taken.extend(
-        outputs
-            .iter()
-            .filter_map(|field| ObsPath::parse(field.text()?)),
-    );
-    let field = draft.at("spec.log_export_path.obs_url");
-    if let Some(path) = field.text().and_then(ObsPath::parse) {
-        check_folder(found, &field, &path, &taken, "the logs");
-    }
+fn log_folder(job: Draft<'_>, found: &mut Vec<Warning>) {
+    let mut taken = filled_paths(job);
+    let outputs = job.at(algorithm::OUTPUTS).items();
+    let outputs = outputs.at(output::remote::obs::OBS_URL).into_iter();
+    taken.extend(outputs.filter_map(|field| ObsPath::parse(field.text()?)));
+    let logs = job.at(spec::log_export_path::OBS_URL);
+    check_folder(found, &logs, &taken, "the logs");
 }
 
 fn check_folder(
     found: &mut Vec<Warning>,
     field: &Located<'_>,
-    path: &ObsPath<'_>,
     taken: &[ObsPath<'_>],
-    what: &str,
+    content: &str,
 ) {
-    if path.is_bucket() {
-        warn(
-            found,
-            field,
-            format!("should be an empty folder for {what}, not a whole bucket"),
-        );
-    } else if taken.iter().any(|other| other.overlaps(path)) {
-        warn(
-            found,
-            field,
-            format!(
-                "should be an empty folder for {what}; this one overlaps with code, data or \
-                 another output"
-            ),
-        );
-    }
+    let Some(path) = field.text().and_then(ObsPath::parse) else {
+        return;
+    };
+    let reason = if path.is_bucket() {
+        ", not a whole bucket"
+    } else if taken.iter().any(|other| other.overlaps(&path)) {
+        "; this one overlaps with code, data or another output"
+    } else {
+        return;
+    };
+    let advice = format!("should be an empty folder for {content}{reason}");
+    found.push(Warning::at(field, advice));
 }
 
-fn undocumented_predownload(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    for output in draft.at("algorithm.outputs").items() {
-        let predownload = output.at("prefetch_to_local");
-        if predownload.is_true() {
-            warn(
-                found,
-                &predownload,
-                "no document names the field for predownload; make sure that the files are \
-                 downloaded",
-            );
-        }
-    }
+fn undocumented_predownload(job: Draft<'_>, found: &mut Vec<Warning>) {
+    let outputs = job.at(algorithm::OUTPUTS).items();
+    let switches = outputs.at(output::PREFETCH_TO_LOCAL);
+    warn(
+        found,
+        switches.filter(Located::is_true),
+        "no document names the field for predownload; make sure that the files are downloaded",
+    );
 }
 
-fn highest_priority(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    let priority = draft.at("spec.schedule_policy.priority");
-    if priority.integer() == Some(3) {
-        warn(
-            found,
-            &priority,
-            "priority 3 requires a separate permission",
-        );
-    }
+fn highest_priority(job: Draft<'_>, found: &mut Vec<Warning>) {
+    let priority = job.at(spec::schedule_policy::PRIORITY).when(true);
+    warn(
+        found,
+        priority.filter(|priority| priority.integer() == Some(3)),
+        "priority 3 requires a separate permission",
+    );
 }
 
-fn derived_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    let name = draft.at("algorithm.name");
-    let inputs = draft.inputs().into_iter().flatten();
-    let derived = inputs.map(|input| input.at("remote.dataset.obs_url"));
-    for field in derived.chain([name]).filter(Located::is_given) {
-        warn(
-            found,
-            &field,
-            "should be left out, because the service fills it in",
-        );
-    }
+fn derived_fields(job: Draft<'_>, found: &mut Vec<Warning>) {
+    let datasets = job
+        .lists(job_algorithm::INPUTS)
+        .items()
+        .at(input::remote::dataset::OBS_URL);
+    let fields = datasets.into_iter().chain([job.at(algorithm::NAME)]);
+    warn(
+        found,
+        fields.collect::<Fields<'_>>().given(),
+        "should be left out, because the service fills it in",
+    );
 }
 
-fn ineffective_code_directory(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    let code = draft.at("algorithm.code_dir").text();
-    let directory = draft.at("algorithm.local_code_dir");
-    if directory.is_given() && code.is_some_and(|path| path.starts_with("file://")) {
-        warn(
-            found,
-            &directory,
-            "should be left out, because it has no effect on code in the image",
-        );
-    }
+fn ineffective_code_directory(job: Draft<'_>, found: &mut Vec<Warning>) {
+    let code = job.at(algorithm::CODE_DIR).text();
+    let is_in_image = code.is_some_and(|path| path.starts_with("file://"));
+    warn(
+        found,
+        job.at(algorithm::LOCAL_CODE_DIR).when(is_in_image).given(),
+        "should be left out, because it has no effect on code in the image",
+    );
 }
 
 /// Annotations that resemble a known one. The service stores others without an effect.
-fn misspelt_annotations(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    const OTHER_ANNOTATIONS: [&str; 6] = [
-        "job_template",
-        "key_task",
-        "fault-tolerance/pod-retry-num",
-        "fault-tolerance/hccl_op_retry",
-        "performance_diagnosis_enabled",
-        "record/code-dir",
-    ];
-    let known = SWITCHES
-        .iter()
-        .chain([&RETRIES, &JUPYTER, &TENSORBOARD, &INSIGHT])
-        .chain(&OTHER_ANNOTATIONS);
-    for (key, field) in draft.at("metadata.annotations").entries() {
-        if known.clone().any(|known| *known == key) {
+fn misspelt_annotations(job: Draft<'_>, found: &mut Vec<Warning>) {
+    let known = || SWITCHES.into_iter().chain(OTHERS);
+    let annotations = job.at(metadata::ANNOTATIONS);
+    for key in annotations.keys() {
+        if known().any(|known| known == key) {
             continue;
         }
-        if let Some(nearest) = nearest(key, known.clone().copied()) {
-            warn(
-                found,
-                &field,
-                format!("no such annotation is known; did you mean {nearest}?"),
-            );
+        if let Some(nearest) = nearest(key, known()) {
+            let advice = format!("no such annotation is known; did you mean {nearest}?");
+            found.push(Warning::at(&annotations.entry(key), advice));
         }
     }
 }
 
 /// Fields that no document names; copied jobs may have them. Their values may be secrets, so the
 /// warning does not show them.
-fn unknown_fields(draft: &Draft<'_>, found: &mut Vec<Warning>) {
+fn unknown_fields(job: Draft<'_>, found: &mut Vec<Warning>) {
     let mut fields = Vec::new();
-    limits::unknown(Shape::Object(BODY), &draft.root(), &mut fields);
-    found.extend(fields.iter().map(|field| {
-        Warning::new(
-            field.path(),
-            Actual::Field,
-            "no document names this field; it is sent as it is",
-        )
-    }));
+    limits::unknown(Shape::Object(BODY), &job.root(), &mut fields);
+    let advice = "no document names this field; it is sent as it is";
+    let warnings = fields.iter();
+    found.extend(warnings.map(|field| Warning::new(field.path(), Actual::Field, advice)));
 }
 
 /// The first directory of common local paths. The service reads such a path as one in OBS, in the
 /// bucket of this name.
 const LOCAL_ROOTS: [&str; 7] = ["home", "root", "tmp", "mnt", "cache", "Users", "var"];
 
-fn local_paths(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    let channels = draft.channels().into_iter();
-    let mut paths: Vec<_> = channels
-        .map(|field| field.at("remote.obs.obs_url"))
-        .collect();
-    for program in draft.programs() {
-        paths.extend(["code_dir", "boot_file"].map(|name| program.at(name)));
-    }
-    paths.push(draft.at("spec.log_export_path.obs_url"));
+fn local_paths(job: Draft<'_>, found: &mut Vec<Warning>) {
+    let code = [job_algorithm::CODE_DIR, job_algorithm::BOOT_FILE];
+    let channels = job.channels().at(input::remote::obs::OBS_URL).into_iter();
+    let paths = channels
+        .chain(job.programs().at_all(&code))
+        .chain([job.at(spec::log_export_path::OBS_URL)]);
     for field in paths {
         let steps = field.text().and_then(|path| path.strip_prefix('/'));
         let bucket = steps.and_then(|steps| steps.split('/').next());
         if let Some(bucket) = bucket.filter(|bucket| LOCAL_ROOTS.contains(bucket)) {
-            warn(
-                found,
-                &field,
-                format!(
-                    "this is the bucket {bucket} in OBS, not a local path; write obs:// if the bucket \
-                     is meant, or upload the files"
-                ),
+            let advice = format!(
+                "this is the bucket {bucket} in OBS, not a local path; write obs:// if the bucket \
+                 is meant, or upload the files"
             );
+            found.push(Warning::at(&field, advice));
         }
     }
 }
 
-fn volume_servers(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    for volume in draft.at("spec.volumes").items() {
-        let server = volume.at("nfs.nfs_server_path");
-        let has_path = |text: &str| {
-            text.split_once(":/")
-                .is_some_and(|(host, _)| !host.is_empty())
-        };
-        if server.text().is_some_and(|text| !has_path(text)) {
-            warn(
-                found,
-                &server,
-                "should be a server and a path, such as 10.0.0.5:/share",
-            );
-        }
-    }
+fn volume_servers(job: Draft<'_>, found: &mut Vec<Warning>) {
+    let has_path = |text: &str| {
+        let parts = text.split_once(":/");
+        parts.is_some_and(|(host, _)| !host.is_empty())
+    };
+    let volumes = job.at(spec::VOLUMES).items();
+    let servers = volumes.at(volume::nfs::NFS_SERVER_PATH);
+    warn(
+        found,
+        servers.texts(|text| !has_path(text)),
+        "should be a server and a path, such as 10.0.0.5:/share",
+    );
 }
 
-fn empty_search(draft: &Draft<'_>, found: &mut Vec<Warning>) {
-    let search = draft.at("algorithm.policies.auto_search");
-    let varied = search.at("search_params");
-    if search.at("reward_attrs").is_given() && !varied.is_given() {
+fn empty_search(job: Draft<'_>, found: &mut Vec<Warning>) {
+    if job.has(auto_search::REWARD_ATTRS) && !job.has(auto_search::SEARCH_PARAMS) {
         found.push(Warning::new(
-            varied.path(),
+            auto_search::SEARCH_PARAMS,
             Actual::Missing,
             "should be given, because the search varies nothing; name the hyper-parameters to \
              vary, or leave the search out",
@@ -315,13 +260,9 @@ fn empty_search(draft: &Draft<'_>, found: &mut Vec<Warning>) {
 
 /// The known name that is most similar to a misspelt one.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
     known
-        .map(|known| {
-            (
-                strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase()),
-                known,
-            )
-        })
+        .map(|known| (strsim::jaro_winkler(&name, &known.to_lowercase()), known))
         // Below this similarity, names are unrelated.
         .filter(|(likeness, _)| *likeness > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))

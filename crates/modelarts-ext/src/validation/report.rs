@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, fmt};
 
-use crate::error::violation::{Actual, Violation};
+use crate::{
+    error::violation::{Actual, Violation},
+    validation::json_path::Located,
+};
 
 /// The evidence for a rule, as in `openapi/SOURCES.md`. It decides between violation and warning.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +44,11 @@ impl Warning {
         }
     }
 
+    /// Advice on a field, with its value.
+    pub(crate) fn at(field: &Located<'_>, advice: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(field.path(), field.actual(), advice)
+    }
+
     /// The field, such as `algorithm.inputs[0].name`.
     #[must_use]
     pub fn field(&self) -> &str {
@@ -76,6 +84,17 @@ pub struct Report {
 impl Report {
     /// Adds a violation, or a warning if the rule is advice.
     pub(crate) fn add(
+        &mut self,
+        basis: Basis,
+        field: &Located<'_>,
+        requirement: impl Into<Cow<'static, str>>,
+        advice: impl Into<Cow<'static, str>>,
+    ) {
+        self.add_value(basis, field.path(), field.actual(), requirement, advice);
+    }
+
+    /// Like [`add`](Self::add), with a value for the message.
+    pub(crate) fn add_value(
         &mut self,
         basis: Basis,
         field: impl Into<String>,

@@ -1,12 +1,19 @@
 //! Inputs and outputs of a job: `Input`, `Output`, and their setters of `CreateJob`.
 
-use modelarts_api::types::RemoteConstraint;
-use serde_json::{Value, json};
+use modelarts_api::{
+    request_path::{
+        create_training_job::algorithm::{INPUTS, OUTPUTS},
+        input, output,
+    },
+    types::RemoteConstraint,
+};
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::jobs::create::{CreateJob, json_edit};
-
-const INPUTS: &str = "algorithm.inputs";
-const OUTPUTS: &str = "algorithm.outputs";
+use crate::jobs::create::{
+    CreateJob,
+    json_edit::{self, object, text},
+};
 
 impl CreateJob {
     /// Adds an input channel. The script gets `--<name>=<directory>` with a copy of the OBS
@@ -17,7 +24,7 @@ impl CreateJob {
 
     /// Adds an input channel with further settings.
     pub fn add_input(self, input: Input) -> Self {
-        self.push(INPUTS, input.into_json())
+        self.push(INPUTS, input.0)
     }
 
     /// Removes an input, from a job that was copied or read from a document.
@@ -33,7 +40,7 @@ impl CreateJob {
 
     /// Adds an output channel with further settings.
     pub fn add_output(self, output: Output) -> Self {
-        self.push(OUTPUTS, output.into_json())
+        self.push(OUTPUTS, output.0)
     }
 
     /// Removes an output, from a job that was copied or read from a document.
@@ -50,7 +57,10 @@ pub struct Input(Value);
 impl Input {
     /// Creates an input from OBS.
     pub fn obs(name: impl Into<String>, path: impl Into<String>) -> Self {
-        Self(json!({"name": name.into(), "remote": {"obs": {"obs_url": path.into()}}}))
+        Self(object([
+            (input::NAME, text(name)),
+            (input::remote::obs::OBS_URL, text(path)),
+        ]))
     }
 
     /// Creates an input from a version of a data set of the data management.
@@ -59,51 +69,52 @@ impl Input {
         id: impl Into<String>,
         version: impl Into<String>,
     ) -> Self {
-        let dataset = json!({"id": id.into(), "version_id": version.into()});
-        Self(json!({"name": name.into(), "remote": {"dataset": dataset}}))
+        Self(object([
+            (input::NAME, text(name)),
+            (input::remote::dataset::ID, text(id)),
+            (input::remote::dataset::VERSION_ID, text(version)),
+        ]))
     }
 
     /// Creates an input from a data set of the asset service, which has no versions (Huawei Cloud).
     pub fn asset_dataset(name: impl Into<String>, id: impl Into<String>) -> Self {
-        let dataset = json!({"id": id.into(), "service_type": "V3"});
-        Self(json!({"name": name.into(), "remote": {"dataset": dataset}}))
+        Self(object([
+            (input::NAME, text(name)),
+            (input::remote::dataset::ID, text(id)),
+            (input::remote::dataset::SERVICE_TYPE, text("V3")),
+        ]))
     }
 
     /// Uses this share of the data set, 1 to 100 percent. Fine-tuning only.
     pub fn proportion(self, percent: u8) -> Self {
-        self.set("remote.dataset.dataset_proportion", percent)
+        self.set(input::remote::dataset::DATASET_PROPORTION, percent)
     }
 
     /// Sets the description of the input.
     pub fn description(self, text: impl Into<String>) -> Self {
-        self.set("description", text.into())
+        self.set(input::DESCRIPTION, text.into())
     }
 
     /// Sets the directory in the container. Default: one that the service chooses.
     pub fn local_dir(self, path: impl Into<String>) -> Self {
-        self.set("local_dir", path.into())
+        self.set(input::LOCAL_DIR, path.into())
     }
 
     /// Passes the directory in an environment variable with the name of the input, instead of the
     /// parameter `--<name>`.
     pub fn from_env(self) -> Self {
-        self.set("access_method", "env")
+        self.set(input::ACCESS_METHOD, "env")
     }
 
     /// Restricts the kind of data that the input admits.
     pub fn constraint(mut self, constraint: RemoteConstraint) -> Self {
-        let constraint = serde_json::to_value(constraint).unwrap_or_default();
-        json_edit::push(&mut self.0, "remote_constraint", constraint);
+        json_edit::push(&mut self.0, input::REMOTE_CONSTRAINT, constraint);
         self
     }
 
-    fn set(mut self, path: &str, value: impl Into<Value>) -> Self {
+    fn set(mut self, path: &str, value: impl Serialize) -> Self {
         json_edit::set(&mut self.0, path, value);
         self
-    }
-
-    pub(super) fn into_json(self) -> Value {
-        self.0
     }
 }
 
@@ -116,23 +127,26 @@ impl Output {
     /// Creates an output to this OBS directory, written during and after the run. It should be
     /// empty.
     pub fn obs(name: impl Into<String>, path: impl Into<String>) -> Self {
-        Self(json!({"name": name.into(), "remote": {"obs": {"obs_url": path.into()}}}))
+        Self(object([
+            (output::NAME, text(name)),
+            (output::remote::obs::OBS_URL, text(path)),
+        ]))
     }
 
     /// Sets the description of the output.
     pub fn description(self, text: impl Into<String>) -> Self {
-        self.set("description", text.into())
+        self.set(output::DESCRIPTION, text.into())
     }
 
     /// Sets the directory in the container. Default: one that the service chooses.
     pub fn local_dir(self, path: impl Into<String>) -> Self {
-        self.set("local_dir", path.into())
+        self.set(output::LOCAL_DIR, path.into())
     }
 
     /// Passes the directory in an environment variable with the name of the output, instead of the
     /// parameter `--<name>`.
     pub fn from_env(self) -> Self {
-        self.set("access_method", "env")
+        self.set(output::ACCESS_METHOD, "env")
     }
 
     /// Copies the OBS directory into the container before the start, to continue an earlier run.
@@ -140,15 +154,11 @@ impl Output {
     /// The console offers this, and no source names its field (`openapi/SOURCES.md`, F3); it is
     /// sent as `prefetch_to_local`, which a public example of an algorithm uses.
     pub fn predownload(self) -> Self {
-        self.set("prefetch_to_local", true)
+        self.set(output::PREFETCH_TO_LOCAL, true)
     }
 
-    fn set(mut self, path: &str, value: impl Into<Value>) -> Self {
+    fn set(mut self, path: &str, value: impl Serialize) -> Self {
         json_edit::set(&mut self.0, path, value);
         self
-    }
-
-    pub(super) fn into_json(self) -> Value {
-        self.0
     }
 }

@@ -2,58 +2,56 @@
 
 use std::fmt;
 
-use modelarts_api::types;
-use serde_json::{Value, json};
+use modelarts_api::{
+    request_path::{
+        create_training_job::{
+            FTJOB_CONFIG, TASKS, TRAIN_TYPE,
+            algorithm::{self, ENVIRONMENTS, PARAMETERS, engine, policies::AUTO_SEARCH},
+        },
+        parameter,
+    },
+    types,
+};
+use serde_json::Value;
 
-use crate::jobs::create::{CreateJob, hyperparameter_search::HyperparameterSearch};
-
-const ENGINE: &str = "algorithm.engine";
+use crate::jobs::create::{
+    CreateJob,
+    hyperparameter_search::HyperparameterSearch,
+    json_edit::{self, object, text},
+};
 
 impl CreateJob {
-    /// Sets fields of the engine, and removes those of other kinds of engines.
-    fn set_engine(self, fields: &[(&str, String)], others: &[&str]) -> Self {
-        let cleared = others
-            .iter()
-            .fold(self, |job, name| job.unset(&format!("{ENGINE}.{name}")));
-        fields.iter().fold(cleared, |job, (name, value)| {
-            job.set(&format!("{ENGINE}.{name}"), value.as_str())
-        })
-    }
-
     /// Uses an image of the platform, by name and version of its engine.
     pub fn preset_image(self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.set_engine(
-            &[
-                ("engine_name", name.into()),
-                ("engine_version", version.into()),
-            ],
-            &["engine_id"],
-        )
+        self.without_field(engine::ENGINE_ID)
+            .set(engine::ENGINE_NAME, name.into())
+            .set(engine::ENGINE_VERSION, version.into())
     }
 
     /// Uses an image of the platform, by the id of its engine.
     pub fn preset_engine(self, id: impl Into<String>) -> Self {
-        self.set_engine(
-            &[("engine_id", id.into())],
-            &["engine_name", "engine_version", "image_url"],
-        )
+        self.without_field(engine::ENGINE_NAME)
+            .without_field(engine::ENGINE_VERSION)
+            .without_field(engine::IMAGE_URL)
+            .set(engine::ENGINE_ID, id.into())
     }
 
     /// Uses a custom image, such as `organisation/image:tag`. With
     /// [`preset_image`](Self::preset_image) and a boot file, it replaces the image of the engine.
     pub fn custom_image(self, url: impl Into<String>) -> Self {
-        self.set_engine(&[("image_url", url.into())], &["engine_id"])
+        self.without_field(engine::ENGINE_ID)
+            .set(engine::IMAGE_URL, url.into())
     }
 
     /// Sets the instance of the enterprise registry that holds the image (Huawei Cloud).
     pub fn image_repository(self, id: impl Into<String>) -> Self {
-        self.set_engine(&[("image_repo_id", id.into())], &[])
+        self.set(engine::IMAGE_REPO_ID, id.into())
     }
 
     /// Installs the platform's `MoXing` into the image, or not. Requires
     /// [`preset_image`](Self::preset_image) and [`custom_image`](Self::custom_image).
     pub fn install_sys_packages(self, install: bool) -> Self {
-        self.set("algorithm.engine.install_sys_packages", install)
+        self.set(engine::INSTALL_SYS_PACKAGES, install)
     }
 
     /// Sets the user id of a custom image: 1000 to 65535, in a dedicated pool from 0. Default 1000.
@@ -61,52 +59,55 @@ impl CreateJob {
     /// Requests have no documented field for it (`openapi/SOURCES.md`, O, S, F3); it is sent in the
     /// field that responses have.
     pub fn run_user(self, id: u32) -> Self {
-        self.set_engine(&[("run_user", id.to_string())], &[])
+        self.set(engine::RUN_USER, id.to_string())
     }
 
     /// Sets the command of a custom image. The user guide requires a single line
     /// (`openapi/SOURCES.md`, F3): `;` and `&&` join commands.
     pub fn command(self, command: impl Into<String>) -> Self {
-        self.set("algorithm.command", command.into())
+        self.set(algorithm::COMMAND, command.into())
     }
 
     /// Uses an algorithm of the service. Code, boot file and engine that are set here override
     /// those of the algorithm.
     pub fn algorithm(self, id: impl Into<String>) -> Self {
-        self.set("algorithm.id", id.into())
+        self.set(algorithm::ID, id.into())
     }
 
     /// Uses a subscribed algorithm.
     pub fn subscription(self, id: impl Into<String>, version: impl Into<String>) -> Self {
-        self.set("algorithm.subscription_id", id.into())
-            .set("algorithm.item_version_id", version.into())
+        self.set(algorithm::SUBSCRIPTION_ID, id.into())
+            .set(algorithm::ITEM_VERSION_ID, version.into())
     }
 
     /// Sets the OBS directory with the code, such as `obs://bucket/bert/`.
     pub fn code_dir(self, path: impl Into<String>) -> Self {
-        self.set("algorithm.code_dir", path.into())
+        self.set(algorithm::CODE_DIR, path.into())
     }
 
     /// Sets the script to run, a file in the code directory such as `obs://bucket/bert/train.py`.
     pub fn boot_file(self, path: impl Into<String>) -> Self {
-        self.set("algorithm.boot_file", path.into())
+        self.set(algorithm::BOOT_FILE, path.into())
     }
 
     /// Sets the directory in the container, below `/home`, into which the last directory of
     /// `code_dir` is downloaded. Default `/home/ma-user/modelarts/user-job-dir`.
     pub fn local_code_dir(self, path: impl Into<String>) -> Self {
-        self.set("algorithm.local_code_dir", path.into())
+        self.set(algorithm::LOCAL_CODE_DIR, path.into())
     }
 
     /// Sets the working directory of the command.
     pub fn working_dir(self, path: impl Into<String>) -> Self {
-        self.set("algorithm.working_dir", path.into())
+        self.set(algorithm::WORKING_DIR, path.into())
     }
 
     /// Adds a hyper-parameter: the script gets `--<name>=<value>`. A later value replaces an
     /// earlier one.
     pub fn parameter(self, name: impl Into<String>, value: impl fmt::Display) -> Self {
-        self.set_parameter(json!({"name": name.into(), "value": value.to_string()}))
+        self.set_parameter(object([
+            (parameter::NAME, text(name)),
+            (parameter::VALUE, text(value.to_string())),
+        ]))
     }
 
     /// Adds a hyper-parameter with a description or a constraint. A later one replaces an earlier
@@ -115,34 +116,34 @@ impl CreateJob {
         self.set_parameter(serde_json::to_value(parameter).unwrap_or_default())
     }
 
-    fn set_parameter(mut self, parameter: Value) -> Self {
-        let list = self.slot("algorithm.parameters");
+    fn set_parameter(mut self, new: Value) -> Self {
+        let list = json_edit::slot(&mut self.body, PARAMETERS);
         let existing = list
             .as_array_mut()
             .into_iter()
             .flatten()
-            .find(|item| item.get("name") == parameter.get("name"));
-        match (existing, &parameter) {
+            .find(|item| item.get(parameter::NAME) == new.get(parameter::NAME));
+        match (existing, new) {
             // Fields of a copied job's parameter other than its value are kept.
-            (Some(Value::Object(members)), Value::Object(new)) => members.extend(new.clone()),
-            _ => return self.push("algorithm.parameters", parameter),
+            (Some(Value::Object(members)), Value::Object(new)) => members.extend(new),
+            (_, new) => return self.push(PARAMETERS, new),
         }
         self
     }
 
     /// Removes a hyper-parameter, from a job that was copied or read from a document.
     pub fn without_parameter(self, name: &str) -> Self {
-        self.without_item("algorithm.parameters", name)
+        self.without_item(PARAMETERS, name)
     }
 
     /// Sets an environment variable.
     pub fn env(self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.insert("algorithm.environments", name.into(), value.into())
+        self.insert(ENVIRONMENTS, &name.into(), value.into())
     }
 
     /// Removes an environment variable.
     pub fn without_env(mut self, name: &str) -> Self {
-        if let Some(variables) = self.slot("algorithm.environments").as_object_mut() {
+        if let Some(variables) = json_edit::slot(&mut self.body, ENVIRONMENTS).as_object_mut() {
             variables.remove(name);
         }
         self
@@ -150,18 +151,18 @@ impl CreateJob {
 
     /// Sets a hyper-parameter search.
     pub fn search(self, search: HyperparameterSearch) -> Self {
-        self.set("algorithm.policies.auto_search", search.into_json())
+        self.set(AUTO_SEARCH, search.0)
     }
 
     /// Sets a hyper-parameter search by a YAML file in OBS, with a framework in an OBS directory.
     pub fn search_files(self, config: impl Into<String>, framework: impl Into<String>) -> Self {
-        self.set("algorithm.autosearch_config_path", config.into())
-            .set("algorithm.autosearch_framework_path", framework.into())
+        self.set(algorithm::AUTOSEARCH_CONFIG_PATH, config.into())
+            .set(algorithm::AUTOSEARCH_FRAMEWORK_PATH, framework.into())
     }
 
     /// Adds a task of a heterogeneous job. Its tasks replace algorithm and resources.
     pub fn task(self, task: types::TaskRequest) -> Self {
-        self.push("tasks", serde_json::to_value(task).unwrap_or_default())
+        self.push(TASKS, task)
     }
 
     /// Sets the fine-tuning of a model of the platform (Huawei Cloud).
@@ -170,9 +171,7 @@ impl CreateJob {
         method: types::TrainType,
         config: types::FineTuningConfigRequest,
     ) -> Self {
-        self.set("train_type", method.as_str()).set(
-            "ftjob_config",
-            serde_json::to_value(config).unwrap_or_default(),
-        )
+        self.set(TRAIN_TYPE, method.as_str())
+            .set(FTJOB_CONFIG, config)
     }
 }

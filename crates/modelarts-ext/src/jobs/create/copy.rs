@@ -1,19 +1,25 @@
 //! Copies of jobs: the request that creates a job like an existing one.
 
-use modelarts_api::Shape;
-use serde_json::{Map, Value, json};
+use modelarts_api::request_path::create_training_job::{
+    FTJOB_CONFIG,
+    algorithm::engine,
+    ftjob_config,
+    metadata::training_experiment_reference as experiment,
+    spec::{SCHEDULE_POLICY, schedule_policy},
+};
+use serde_json::Value;
 
 use crate::{
     error::Error,
     jobs::{
-        create::{CreateJob, json_edit},
+        create::{
+            CreateJob,
+            conversion::Conversion,
+            json_edit::{get, remove},
+        },
         job::Job,
     },
-    validation::{
-        json_path::has_content,
-        limits::{self, BODY},
-        response_only::is_response_only,
-    },
+    validation::json_path::has_content,
 };
 
 impl Job {
@@ -43,103 +49,33 @@ impl Job {
 
 /// Converts the details of a job into the request for a copy.
 pub(super) fn request_from_details(details: &Value) -> Value {
-    let mut body = request_value(Shape::Object(BODY), "", "", details).unwrap_or_else(|| json!({}));
+    let mut body = Conversion::of_answer().convert_body(details);
     // Only custom images have a user.
-    if body.pointer("/algorithm/engine/image_url").is_none() {
-        json_edit::remove(&mut body, "algorithm.engine.run_user");
+    if get(&body, engine::IMAGE_URL).is_none() {
+        remove(&mut body, engine::RUN_USER);
     }
     // An experiment has an id if it exists, or a name if it is new.
-    if body
-        .pointer("/metadata/training_experiment_reference/id")
-        .is_some()
-    {
-        json_edit::remove(&mut body, "metadata.training_experiment_reference.name");
-        json_edit::remove(
-            &mut body,
-            "metadata.training_experiment_reference.description",
-        );
+    if get(&body, experiment::ID).is_some() {
+        remove(&mut body, experiment::NAME);
+        remove(&mut body, experiment::DESCRIPTION);
     }
     // The default, as older interfaces return it.
-    if body.pointer("/spec/schedule_policy/priority") == Some(&0.into()) {
-        json_edit::remove(&mut body, "spec.schedule_policy.priority");
-        if body
-            .pointer("/spec/schedule_policy")
-            .is_some_and(|policy| !has_content(policy))
-        {
-            json_edit::remove(&mut body, "spec.schedule_policy");
-        }
+    if get(&body, schedule_policy::PRIORITY) == Some(&0.into()) {
+        remove(&mut body, schedule_policy::PRIORITY);
+    }
+    if !get(&body, SCHEDULE_POLICY).is_some_and(has_content) {
+        remove(&mut body, SCHEDULE_POLICY);
     }
     // Plain jobs are returned with an empty search configuration.
     let settings = [
-        "ft_job_uuid",
-        "ft_train_type",
-        "model_type",
-        "task_env",
-        "checkpoint_config",
+        ftjob_config::FT_JOB_UUID,
+        ftjob_config::FT_TRAIN_TYPE,
+        ftjob_config::MODEL_TYPE,
+        ftjob_config::TASK_ENV,
+        ftjob_config::CHECKPOINT_CONFIG,
     ];
-    let tuned = settings
-        .iter()
-        .any(|name| body.pointer(&format!("/ftjob_config/{name}")).is_some());
-    if !tuned {
-        json_edit::remove(&mut body, "ftjob_config");
+    if settings.iter().all(|field| get(&body, field).is_none()) {
+        remove(&mut body, FTJOB_CONFIG);
     }
     body
-}
-
-/// Converts a value of a response into the shape of requests; `None` if a request cannot have it.
-/// `path`: the field without list indexes.
-fn request_value(shape: Shape, path: &str, name: &str, value: &Value) -> Option<Value> {
-    match (shape, value) {
-        (_, Value::Null) => None,
-        (Shape::Object(schema), Value::Object(members)) => {
-            let mut object = Map::new();
-            for (name, member) in members {
-                let path = match path {
-                    "" => name.clone(),
-                    path => format!("{path}.{name}"),
-                };
-                if is_response_only(&path) {
-                    continue;
-                }
-                // Undocumented fields are kept as they are.
-                let known = limits::fields(schema).find(|field| field.name == name);
-                let shape = known.map_or(Shape::Any, |field| field.shape);
-                if let Some(value) = request_value(shape, &path, name, member) {
-                    object.insert(name.clone(), value);
-                }
-            }
-            let object = Value::Object(object);
-            has_content(&object).then_some(object)
-        }
-        (Shape::List(inner), value) => {
-            // The service returns some lists of one element without the list.
-            let items = match value {
-                Value::Array(items) => items.as_slice(),
-                one => std::slice::from_ref(one),
-            };
-            let path = format!("{path}[]");
-            let items = items
-                .iter()
-                .filter_map(|item| request_value(*inner, &path, "", item));
-            let items: Vec<_> = items.collect();
-            (!items.is_empty()).then_some(Value::Array(items))
-        }
-        (Shape::Text | Shape::OneOf(_), Value::Number(_) | Value::Bool(_)) => {
-            Some(value.to_string().into())
-        }
-        // The value of a hyper-parameter may be empty.
-        (Shape::Text, Value::String(text)) if text.is_empty() && name == "value" => {
-            Some(value.clone())
-        }
-        (Shape::Integer | Shape::Number, Value::String(text)) => match text.trim().parse() {
-            Ok(number) => Some(Value::Number(number)),
-            Err(_) => has_content(value).then(|| value.clone()),
-        },
-        (Shape::Boolean, Value::String(text)) => match text.trim().parse() {
-            Ok(switch) => Some(Value::Bool(switch)),
-            Err(_) => has_content(value).then(|| value.clone()),
-        },
-        // Not the documented shape: kept, and reported by the check.
-        _ => has_content(value).then(|| value.clone()),
-    }
 }

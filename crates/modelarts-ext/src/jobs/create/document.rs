@@ -4,7 +4,7 @@ use std::fmt;
 
 use modelarts_api::Shape;
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Map, Value};
@@ -13,102 +13,32 @@ use serde_saphyr::UserMessageFormatter;
 use crate::{error::Error, validation::limits};
 
 /// Parses JSON. A duplicate key is an error, because one of the values would be lost.
+///
+/// The parser of YAML does not replace this one: it accepts keys without quotes and trailing
+/// commas, and refuses more than 64 nested lists and the character U+007F.
 pub(super) fn json(text: &str) -> Result<Value, Error> {
-    serde_json::from_str(text)
-        .map(|UniqueKeys(value)| value)
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = ShapeSeed(Shape::Any).deserialize(&mut deserializer);
+    value
+        .and_then(|value| deserializer.end().map(|()| value))
         .map_err(|error| Error::invalid(format!("not JSON: {error}")))
 }
 
-/// Parses YAML with its own types: `007` is a number.
-pub(super) fn yaml_untyped(text: &str) -> Result<Value, Error> {
-    with_yaml(text, |deserializer| Value::deserialize(deserializer))
-}
-
 /// Parses YAML into a shape: where it is text, `007`, `yes` and `1.50` are taken literally.
-pub(super) fn yaml_of_shape(shape: Shape, text: &str) -> Result<Value, Error> {
-    with_yaml(text, |deserializer| {
-        ShapeSeed(shape).deserialize(deserializer)
-    })
-}
-
-fn with_yaml(
-    text: &str,
-    read: impl FnOnce(serde_saphyr::Deserializer<'_, '_>) -> Result<Value, serde_saphyr::Error>,
-) -> Result<Value, Error> {
+/// Elsewhere, YAML has its own types: `007` is a number.
+pub(super) fn yaml(shape: Shape, text: &str) -> Result<Value, Error> {
     // The lines around an error may hold secrets.
     let options = serde_saphyr::options! { with_snippet: false };
-    serde_saphyr::with_deserializer_from_str_with_options(text, options, read).map_err(|error| {
+    serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
+        ShapeSeed(shape).deserialize(deserializer)
+    })
+    .map_err(|error| {
         let message = error.render_with_formatter(&UserMessageFormatter);
         Error::invalid(format!("not YAML: {message}"))
     })
 }
 
-/// A JSON value without duplicate keys.
-struct UniqueKeys(Value);
-
-impl<'de> Deserialize<'de> for UniqueKeys {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(UniqueKeysVisitor).map(Self)
-    }
-}
-
-struct UniqueKeysVisitor;
-
-impl<'de> Visitor<'de> for UniqueKeysVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(UniqueKeys(item)) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(list.into())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut members = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            if members.contains_key(&key) {
-                return Err(A::Error::custom(format_args!(
-                    "the key {key:?} comes twice"
-                )));
-            }
-            let UniqueKeys(value) = entries.next_value()?;
-            members.insert(key, value);
-        }
-        Ok(members.into())
-    }
-}
-
-/// Deserializes a value of this shape.
+/// Deserializes a value of this shape, without duplicate keys.
 struct ShapeSeed(Shape);
 
 impl<'de> DeserializeSeed<'de> for ShapeSeed {
@@ -139,8 +69,24 @@ impl<'de> Visitor<'de> for ShapeSeed {
             Shape::Text | Shape::OneOf(_) => deserializer.deserialize_str(self),
             Shape::Object(_) | Shape::Map(_) => deserializer.deserialize_map(self),
             Shape::List(_) => deserializer.deserialize_seq(self),
-            _ => Value::deserialize(deserializer),
+            _ => deserializer.deserialize_any(self),
         }
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -162,10 +108,14 @@ impl<'de> Visitor<'de> for ShapeSeed {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
+            if members.contains_key(&key) {
+                let error = format_args!("the key {key:?} comes twice");
+                return Err(A::Error::custom(error));
+            }
             let shape = match self.0 {
-                Shape::Object(schema) => limits::fields(schema)
-                    .find(|field| field.name == key)
-                    .map_or(Shape::Any, |field| field.shape),
+                Shape::Object(schema) => {
+                    limits::field(schema, &key).map_or(Shape::Any, |field| field.shape)
+                }
                 Shape::Map(inner) => *inner,
                 _ => Shape::Any,
             };

@@ -1,24 +1,15 @@
 //! Jobs from JSON and YAML documents.
 
-use modelarts_api::Shape;
-use serde_json::{Map, Value};
+use modelarts_api::{Shape, request_path::create_training_job::KIND};
+use serde_json::Value;
 
 use crate::{
-    error::{
-        Error,
-        violation::{Actual, Violation},
-    },
+    error::Error,
     jobs::{
-        create::{CreateJob, copy::request_from_details, document},
+        create::{CreateJob, conversion::Conversion, copy::request_from_details, document},
         training_jobs::TrainingJobs,
     },
-    validation::{
-        json_path::{Located, general_name},
-        limits::{self, BODY},
-        recommendations::nearest,
-        report::Warning,
-        response_only::is_response_only,
-    },
+    validation::{limits::BODY, report::Warning},
 };
 
 impl TrainingJobs {
@@ -43,8 +34,8 @@ impl TrainingJobs {
     /// Those of [`from_json`](Self::from_json).
     pub fn from_yaml(&self, text: &str) -> Result<CreateJob, Error> {
         // Untyped parsing finds all violations with their paths; typed parsing keeps `007`.
-        request_body(&document::yaml_untyped(text)?)?;
-        self.from_value(&document::yaml_of_shape(Shape::Object(BODY), text)?)
+        request_body(&document::yaml(Shape::Any, text)?)?;
+        self.from_value(&document::yaml(Shape::Object(BODY), text)?)
     }
 
     /// Starts a job from a JSON value.
@@ -53,7 +44,9 @@ impl TrainingJobs {
     /// Those of [`from_json`](Self::from_json).
     pub fn from_value(&self, document: &Value) -> Result<CreateJob, Error> {
         let (body, warnings) = request_body(document)?;
-        Ok(CreateJob::from_body(self.client().clone(), body).with_warnings(warnings))
+        let mut job = CreateJob::from_body(self.client().clone(), body);
+        job.warnings = warnings;
+        Ok(job)
     }
 }
 
@@ -69,106 +62,17 @@ fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
             "the document is no object; a job is one, with metadata, algorithm and spec",
         ));
     }
-    let mut findings = Findings::default();
-    let mut body = read_shape(Shape::Object(BODY), &Located::root(document), &mut findings);
-    if !findings.violations.is_empty() {
-        return Err(Error::broken_rules("the document", findings.violations));
+    let mut conversion = Conversion::default();
+    let mut body = conversion.convert_body(document);
+    if !conversion.violations.is_empty() {
+        return Err(Error::broken_rules("the document", conversion.violations));
     }
     if let Value::Object(members) = &mut body {
-        members.entry("kind").or_insert_with(|| "job".into());
+        members.entry(KIND).or_insert_with(|| "job".into());
     }
     // These are the details of a job.
-    if !findings.warnings.is_empty() {
+    if !conversion.warnings.is_empty() {
         body = request_from_details(&body);
     }
-    Ok((body, findings.warnings))
-}
-
-/// Violations of a document, and warnings about fields that are not sent.
-#[derive(Default)]
-struct Findings {
-    violations: Vec<Violation>,
-    warnings: Vec<Warning>,
-}
-
-/// Converts a value into the shape of requests: numbers become text where text is required, and
-/// nulls are removed.
-fn read_shape(shape: Shape, located: &Located<'_>, findings: &mut Findings) -> Value {
-    let Some(value) = located.value() else {
-        return Value::Null;
-    };
-    match (shape, value) {
-        (Shape::Object(schema), Value::Object(members)) => {
-            let mut object = Map::new();
-            for name in members.keys() {
-                let member = located.at_name(name);
-                match limits::fields(schema).find(|field| field.name == name) {
-                    Some(field) => {
-                        let value = read_shape(field.shape, &member, findings);
-                        if !value.is_null() {
-                            object.insert(name.clone(), value);
-                        }
-                    }
-                    None if is_response_only(&general_name(member.path())) => {
-                        findings.warnings.push(Warning::new(
-                            member.path(),
-                            Actual::Field,
-                            "only the service sets this field, so it is not sent",
-                        ));
-                    }
-                    None => findings
-                        .violations
-                        .push(unknown_field(schema, name, &member)),
-                }
-            }
-            Value::Object(object)
-        }
-        (Shape::List(inner), Value::Array(_)) => {
-            let items = located.items().into_iter();
-            items
-                .map(|item| read_shape(*inner, &item, findings))
-                .collect()
-        }
-        (Shape::Map(inner), Value::Object(_)) => {
-            let entries = located.entries().into_iter();
-            Value::Object(
-                entries
-                    .map(|(key, entry)| (key.to_owned(), read_shape(*inner, &entry, findings)))
-                    .filter(|(_, value)| !value.is_null())
-                    .collect(),
-            )
-        }
-        (Shape::Text | Shape::OneOf(_), Value::Number(_) | Value::Bool(_)) => {
-            value.to_string().into()
-        }
-        (Shape::Text | Shape::OneOf(_), Value::String(_))
-        | (Shape::Integer | Shape::Number, Value::Number(_))
-        | (Shape::Boolean, Value::Bool(_))
-        | (Shape::Any, _) => value.clone(),
-        _ => {
-            findings.violations.push(Violation::new(
-                located.path(),
-                located.actual(),
-                format!("must be {}", limits::shape_in_words(shape)),
-                None,
-                "change its type",
-            ));
-            Value::Null
-        }
-    }
-}
-
-fn unknown_field(schema: &str, name: &str, located: &Located<'_>) -> Violation {
-    let advice = match nearest(name, limits::fields(schema).map(|field| field.name)) {
-        Some(nearest) => format!("did you mean {nearest}?"),
-        None => "leave it out".to_owned(),
-    };
-    // An unknown field may be a misspelt one with a secret.
-    Violation::new(
-        located.path(),
-        Actual::Field,
-        "there is no such field",
-        None,
-        advice,
-    )
+    Ok((body, conversion.warnings))
 }

@@ -1,42 +1,58 @@
 //! Edits of the JSON of a request, by paths such as `spec.resource.flavor_id`.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
+
+/// An object with these values at these paths.
+pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    let mut object = Value::Null;
+    for (path, value) in fields {
+        *slot(&mut object, path) = value;
+    }
+    object
+}
+
+pub(super) fn text(text: impl Into<String>) -> Value {
+    Value::String(text.into())
+}
+
+/// The value at a path.
+pub(super) fn get<'a>(body: &'a Value, path: &str) -> Option<&'a Value> {
+    let mut names = path.split('.');
+    names.try_fold(body, |value, name| value.get(name))
+}
 
 /// Returns the value at a path, and creates missing objects on the way.
 pub(super) fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
-    let mut value = body;
-    for name in path.split('.') {
-        if !value.is_object() {
-            *value = Value::Object(Map::new());
-        }
-        // Indexing creates missing fields.
-        value = &mut value[name];
-    }
-    value
+    path.split('.').fold(body, member)
 }
 
-pub(super) fn set(body: &mut Value, path: &str, value: impl Into<Value>) {
-    *slot(body, path) = value.into();
+fn member<'a>(value: &'a mut Value, name: &str) -> &'a mut Value {
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    // Indexing creates missing members.
+    &mut value[name]
+}
+
+/// Sets the value at a path. A value that JSON cannot express becomes null.
+pub(super) fn set(body: &mut Value, path: &str, value: impl Serialize) {
+    *slot(body, path) = serde_json::to_value(value).unwrap_or_default();
 }
 
 /// Appends to a list.
-pub(super) fn push(body: &mut Value, path: &str, value: impl Into<Value>) {
+pub(super) fn push(body: &mut Value, path: &str, value: impl Serialize) {
     let list = slot(body, path);
+    let value = serde_json::to_value(value).unwrap_or_default();
     match list {
-        Value::Array(items) => items.push(value.into()),
-        _ => *list = Value::Array(vec![value.into()]),
+        Value::Array(items) => items.push(value),
+        _ => *list = Value::Array(vec![value]),
     }
 }
 
 /// Sets an entry of a map, whose key may have dots.
-pub(super) fn insert(body: &mut Value, path: &str, key: String, value: impl Into<Value>) {
-    let map = slot(body, path);
-    if !map.is_object() {
-        *map = Value::Object(Map::new());
-    }
-    if let Value::Object(entries) = map {
-        entries.insert(key, value.into());
-    }
+pub(super) fn insert(body: &mut Value, path: &str, key: &str, value: String) {
+    *member(slot(body, path), key) = value.into();
 }
 
 /// Removes a field, and keeps its parent.
@@ -80,7 +96,7 @@ mod tests {
         set(&mut body, "spec.resource.node_count", 2);
         push(&mut body, "algorithm.inputs", "a");
         push(&mut body, "algorithm.inputs", "b");
-        insert(&mut body, "metadata.annotations", "a.b/c".into(), "true");
+        insert(&mut body, "metadata.annotations", "a.b/c", "true".into());
         let whole = json!({
             "spec": {"resource": {"node_count": 2}},
             "algorithm": {"inputs": ["a", "b"]},

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use modelarts_api::request_path::create_training_job::algorithm::{BOOT_FILE, CODE_DIR, INPUTS};
 use serde_json::json;
 use walkdir::WalkDir;
 
@@ -23,23 +24,12 @@ use crate::{
     },
 };
 
-const CODE_DIR: &str = "algorithm.code_dir";
-const INPUTS: &str = "algorithm.inputs";
-const MAX_BYTES: u64 = 5 << 30;
+pub(super) const MAX_BYTES: u64 = 5 << 30;
 /// The maximum number of files, without directories.
-const MAX_FILES: u64 = 1000;
-const MAX_LEVELS: usize = 32;
+pub(super) const MAX_FILES: u64 = 1000;
+pub(super) const MAX_LEVELS: usize = 32;
 /// The recommended size. Larger directories are admitted, but slow to download in each task.
-const RECOMMENDED_BYTES: u64 = 50 << 20;
-
-/// The limits of a code directory, for the table of parameters.
-pub(super) fn limits_in_words() -> String {
-    format!(
-        "at most {} GB, {MAX_FILES} files, {MAX_LEVELS} levels; best {} MB",
-        MAX_BYTES >> 30,
-        RECOMMENDED_BYTES >> 20
-    )
-}
+pub(super) const RECOMMENDED_BYTES: u64 = 50 << 20;
 
 /// A local code directory: its size, and the number and depth of its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,32 +105,15 @@ impl CodeDir {
     /// directory, such as `src/train.py`.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
+        let mut add = |fact: Fact, value| fact.report(&mut report, CODE_DIR, Actual::Value(value));
         if self.bytes > MAX_BYTES {
-            report.add(
-                CODE_DIR_SIZE.basis,
-                CODE_DIR,
-                Actual::Value(json!({"bytes": self.bytes})),
-                "must have at most 5 GB",
-                "move data to an input",
-            );
+            add(CODE_DIR_SIZE, json!({"bytes": self.bytes}));
         }
         if self.files > MAX_FILES {
-            report.add(
-                CODE_DIR_FILES.basis,
-                CODE_DIR,
-                Actual::Value(json!({"files": self.files})),
-                "must have at most 1,000 files",
-                "leave out what the script does not need, or pack it",
-            );
+            add(CODE_DIR_FILES, json!({"files": self.files}));
         }
         if self.levels > MAX_LEVELS {
-            report.add(
-                CODE_DIR_DEPTH.basis,
-                CODE_DIR,
-                Actual::Value(json!({"levels": self.levels})),
-                "must be at most 32 directories deep",
-                "make the tree flatter",
-            );
+            add(CODE_DIR_DEPTH, json!({"levels": self.levels}));
         }
         if let Some(boot_file) = boot_file {
             self.check_boot_file(boot_file, &mut report);
@@ -156,37 +129,14 @@ impl CodeDir {
     }
 
     fn check_boot_file(&self, boot_file: &str, report: &mut Report) {
-        let mut add = |fact: Fact, requirement: &'static str, advice: &'static str| {
-            let value = Actual::Value(boot_file.into());
-            report.add(
-                fact.basis,
-                "algorithm.boot_file",
-                value,
-                requirement,
-                advice,
-            );
-        };
-        let inside =
-            !Path::new(boot_file).is_absolute() && !boot_file.split('/').any(|s| s == "..");
-        if !inside {
-            add(
-                BOOT_FILE_INSIDE,
-                "must lie in the code directory",
-                "move the boot file into the directory",
-            );
+        let mut add = |fact: Fact| fact.report(report, BOOT_FILE, Actual::Value(boot_file.into()));
+        if Path::new(boot_file).is_absolute() || boot_file.split('/').any(|step| step == "..") {
+            add(BOOT_FILE_INSIDE);
         } else if !self.path.join(boot_file).is_file() {
-            add(
-                BOOT_FILE_EXISTS,
-                "must exist in the code directory",
-                "correct its name, or put it into the directory",
-            );
+            add(BOOT_FILE_EXISTS);
         }
         if !boot_file.ends_with(".py") {
-            add(
-                BOOT_FILE_PYTHON,
-                "must end in .py",
-                "start a Python file; other programs need an image and a command",
-            );
+            add(BOOT_FILE_PYTHON);
         }
     }
 }
@@ -200,14 +150,8 @@ impl CreateJob {
     pub fn check_code_dir(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
         let body = self.body();
         let draft = Draft::new(&body, Cloud::default());
-        let obs_path = |name: &str| {
-            draft
-                .at("algorithm")
-                .at(name)
-                .text()
-                .and_then(ObsPath::parse)
-        };
-        let boot_file = obs_path("boot_file").zip(obs_path("code_dir"));
+        let obs_path = |path| draft.at(path).text().and_then(ObsPath::parse);
+        let boot_file = obs_path(BOOT_FILE).zip(obs_path(CODE_DIR));
         let boot_file = boot_file.and_then(|(file, directory)| file.path_below(&directory));
         Ok(CodeDir::scan(path)?.check(boot_file.as_deref()))
     }
@@ -220,16 +164,19 @@ impl CreateJob {
 /// # Errors
 /// A file that cannot be read.
 pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, Error> {
-    let unreadable = |error: walkdir::Error| {
+    let sizes = WalkDir::new(path).follow_links(true).into_iter();
+    let sizes = sizes.map(|entry| {
+        let metadata = entry?.metadata()?;
+        Ok(if metadata.is_file() {
+            metadata.len()
+        } else {
+            0
+        })
+    });
+    let bytes: Result<u64, walkdir::Error> = sizes.sum();
+    let bytes = bytes.map_err(|error| {
         Error::invalid(format!("the input cannot be read: {error}")).with_source(error)
-    };
-    let mut bytes = 0;
-    for entry in WalkDir::new(path).follow_links(true) {
-        let entry = entry.map_err(unreadable)?;
-        if entry.file_type().is_file() {
-            bytes += entry.metadata().map_err(unreadable)?.len();
-        }
-    }
+    })?;
     Ok(compare_with_disk(bytes, disk_gb))
 }
 

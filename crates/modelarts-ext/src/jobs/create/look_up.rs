@@ -1,13 +1,11 @@
 //! Look-up of the algorithm and the flavor of a job, for the check.
 
+use serde_json::Value;
+
 use crate::{
     error::{Error, ErrorKind},
     jobs::create::CreateJob,
-    validation::{
-        algorithm_spec::AlgorithmSpec,
-        flavor_spec::FlavorSpec,
-        known_specs::{algorithm_of, flavor_of},
-    },
+    validation::{algorithm_spec::AlgorithmSpec, draft::Draft, flavor_spec::FlavorSpec},
 };
 
 /// The name of this step in errors.
@@ -27,37 +25,36 @@ impl CreateJob {
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). A missing
     /// algorithm or flavor is not an error here, but a violation in the check.
     pub async fn look_up(mut self) -> Result<Self, Error> {
-        let client = self.client().clone();
-        let work = async {
-            self.look_up_algorithm().await?;
-            self.look_up_flavor().await
-        };
+        let (client, body) = (self.client.clone(), self.body());
+        let work = self.look_up_specs(&body, |result| result);
         let deadline = client.deadline();
         deadline.limit(&**client.clock(), LOOKING_UP, work).await?;
         Ok(self)
     }
 
-    /// Like [`look_up`](Self::look_up), but continues without the specs if a call fails, because
-    /// the service checks the job as well.
-    ///
-    /// # Errors
-    /// Rejected credentials: the service would reject them for the create as well, and locks a key
-    /// after a few wrong signatures.
-    pub(super) async fn look_up_if_possible(&mut self) -> Result<(), Error> {
-        ignore_unless_unauthorized(self.look_up_algorithm().await)?;
-        ignore_unless_unauthorized(self.look_up_flavor().await)
+    /// Sets the specs that are not set. `accept` decides if the look-up continues after a failed
+    /// call.
+    pub(super) async fn look_up_specs(
+        &mut self,
+        body: &Value,
+        accept: fn(Result<(), Error>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let job = Draft::new(body, self.cloud);
+        if let Some(id) = job.algorithm_id()
+            && self.specs.algorithm.of(Some(id)).is_none()
+        {
+            accept(self.look_up_algorithm(id).await)?;
+        }
+        if let Some(id) = job.flavor_id()
+            && self.specs.flavor.of(Some(id)).is_none()
+        {
+            accept(self.look_up_flavor(id).await)?;
+        }
+        Ok(())
     }
 
-    async fn look_up_algorithm(&mut self) -> Result<(), Error> {
-        let body = self.body();
-        let id = algorithm_of(&body);
-        if self.specs.algorithm(id).is_some() {
-            return Ok(());
-        }
-        let Some(id) = id else {
-            return Ok(());
-        };
-        let client = self.client().clone();
+    async fn look_up_algorithm(&mut self, id: &str) -> Result<(), Error> {
+        let client = &self.client;
         let answer = client
             .call(|api| {
                 api.show_algorithm_by_uuid()
@@ -67,35 +64,24 @@ impl CreateJob {
             })
             .await
             .and_then(|answer| {
-                answer.require_match(&client, "metadata.id", id, |algorithm| {
+                answer.require_match(client, "metadata.id", id, |algorithm| {
                     algorithm.metadata.as_ref()?.id.as_deref()
                 })
             });
         let spec = match answer {
-            Ok(answer) => {
-                let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
-                AlgorithmSpec::from_json(&answer)
-            }
+            Ok(answer) => AlgorithmSpec::from(answer.into_inner()),
             // Without a code, the 404 is that of a gateway without this path.
             Err(error) if error.is_not_found() && error.code().is_some() => {
                 AlgorithmSpec::missing()
             }
             Err(error) => return Err(error),
         };
-        self.specs.set_algorithm(Some(id), spec);
+        self.specs.algorithm.set(Some(id), spec);
         Ok(())
     }
 
-    async fn look_up_flavor(&mut self) -> Result<(), Error> {
-        let body = self.body();
-        let id = flavor_of(&body);
-        if self.specs.flavor(id).is_some() {
-            return Ok(());
-        }
-        let Some(id) = id else {
-            return Ok(());
-        };
-        let client = self.client().clone();
+    async fn look_up_flavor(&mut self, id: &str) -> Result<(), Error> {
+        let client = &self.client;
         let answer = client
             .call(|api| {
                 api.show_training_job_flavors()
@@ -103,16 +89,17 @@ impl CreateJob {
                     .send()
             })
             .await?;
-        let answer = serde_json::to_value(answer.into_inner()).unwrap_or_default();
-        let spec = FlavorSpec::find(&answer, id).or_else(|| FlavorSpec::missing(&answer));
-        if let Some(spec) = spec {
-            self.specs.set_flavor(Some(id), spec);
+        if let Some(spec) = FlavorSpec::look_up(&answer, id) {
+            self.specs.flavor.set(Some(id), spec);
         }
         Ok(())
     }
 }
 
-fn ignore_unless_unauthorized(result: Result<(), Error>) -> Result<(), Error> {
+/// Continues without the spec if a call fails, because the service checks the job as well. Rejected
+/// credentials are an error: the service would reject them for the create as well, and locks a key
+/// after a few wrong signatures.
+pub(super) fn ignore_unless_unauthorized(result: Result<(), Error>) -> Result<(), Error> {
     match result {
         Err(error) if error.kind() == ErrorKind::Credentials || error.status() == Some(401) => {
             Err(error)

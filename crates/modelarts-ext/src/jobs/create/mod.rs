@@ -50,21 +50,23 @@
 //! | a copy of a job | [`Job::copy_as`](crate::Job::copy_as) |
 
 // `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add its
-// setters, which write to the paths of `json_edit`. `from_document` reads it from JSON and YAML
-// (`document`), `copy` converts the details of a job. `submit` looks up the algorithm and the
-// flavor (`look_up`), checks, and creates the job exactly once. `local_files` checks files before
-// they are uploaded; `parameter_tables` writes the tables of CREATING.md.
+// setters, which write to generated paths (`json_edit`). `from_document` reads it from JSON and YAML
+// (`document`), `copy` from the details of a job; both use `conversion`. `submit` looks up the
+// algorithm and the flavor (`look_up`), checks, and creates the job exactly once. `local_files`
+// checks files before they are uploaded. `creating_page_tests` writes the tables of CREATING.md.
 
 mod channels;
 mod code;
+mod conversion;
 mod copy;
+#[cfg(test)]
+mod creating_page_tests;
 mod document;
 mod from_document;
 mod hyperparameter_search;
 mod json_edit;
 mod local_files;
 mod look_up;
-mod parameter_tables;
 mod resources;
 mod services;
 mod submit;
@@ -72,20 +74,32 @@ mod submit;
 pub use channels::{Input, Output};
 pub use hyperparameter_search::HyperparameterSearch;
 pub use local_files::{CodeDir, check_input_size};
-#[doc(hidden)]
-pub use parameter_tables::parameters_as_markdown;
 pub use resources::Volume;
 
 use std::fmt;
 
-use modelarts_api::types;
-use serde_json::{Value, json};
+use modelarts_api::{
+    request_path::{
+        create_training_job::{
+            KIND, SPEC,
+            metadata::{self, TRAINING_EXPERIMENT_REFERENCE},
+            spec,
+        },
+        experiment_reference, input,
+    },
+    types,
+};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
     client::Client,
     config::cloud::Cloud,
     error::Error,
-    jobs::training_jobs::TrainingJobs,
+    jobs::{
+        create::json_edit::{object, text},
+        training_jobs::TrainingJobs,
+    },
     validation::{
         self,
         algorithm_spec::AlgorithmSpec,
@@ -121,7 +135,7 @@ impl TrainingJobs {
 
     /// Starts a job with this name: 1 to 64 letters, digits, `-`, `_`.
     pub fn create(&self, name: impl Into<String>) -> CreateJob {
-        let body = json!({"kind": "job", "metadata": {"name": name.into()}});
+        let body = object([(KIND, text("job")), (metadata::NAME, text(name))]);
         CreateJob::from_body(self.client().clone(), body)
     }
 }
@@ -140,87 +154,67 @@ impl CreateJob {
         }
     }
 
-    pub(super) fn with_warnings(mut self, warnings: Vec<Warning>) -> Self {
-        self.warnings = warnings;
-        self
-    }
-
-    pub(super) fn client(&self) -> &Client {
-        &self.client
-    }
-
-    pub(super) fn set(mut self, path: &str, value: impl Into<Value>) -> Self {
+    pub(super) fn set(mut self, path: &str, value: impl Serialize) -> Self {
         json_edit::set(&mut self.body, path, value);
         self
     }
 
-    pub(super) fn push(mut self, path: &str, value: impl Into<Value>) -> Self {
+    pub(super) fn push(mut self, path: &str, value: impl Serialize) -> Self {
         json_edit::push(&mut self.body, path, value);
         self
     }
 
-    pub(super) fn insert(mut self, path: &str, key: String, value: impl Into<Value>) -> Self {
+    pub(super) fn insert(mut self, path: &str, key: &str, value: String) -> Self {
         json_edit::insert(&mut self.body, path, key, value);
-        self
-    }
-
-    pub(super) fn slot(&mut self, path: &str) -> &mut Value {
-        json_edit::slot(&mut self.body, path)
-    }
-
-    pub(super) fn unset(mut self, path: &str) -> Self {
-        json_edit::remove(&mut self.body, path);
         self
     }
 
     /// Removes the item with this name from a list.
     pub(super) fn without_item(mut self, list: &str, name: &str) -> Self {
-        if let Some(items) = self.slot(list).as_array_mut() {
-            items.retain(|item| item.get("name").and_then(Value::as_str) != Some(name));
+        if let Some(items) = json_edit::slot(&mut self.body, list).as_array_mut() {
+            items.retain(|item| item.get(input::NAME).and_then(Value::as_str) != Some(name));
         }
         self
     }
 
     /// Sets the name: 1 to 64 letters, digits, `_` and `-`.
     pub fn name(self, name: impl Into<String>) -> Self {
-        self.set("metadata.name", name.into())
+        self.set(metadata::NAME, name.into())
     }
 
     /// Sets the description, up to 256 characters.
     pub fn description(self, text: impl Into<String>) -> Self {
-        self.set("metadata.description", text.into())
+        self.set(metadata::DESCRIPTION, text.into())
     }
 
     /// Sets the workspace. Default `0`.
     pub fn workspace(self, id: impl Into<String>) -> Self {
-        self.set("metadata.workspace_id", id.into())
+        self.set(metadata::WORKSPACE_ID, id.into())
     }
 
     /// Sets the kind of the job. Default: a plain training job.
     pub fn kind(self, kind: types::JobKind) -> Self {
-        self.set("kind", kind.as_str())
+        self.set(KIND, kind.as_str())
     }
 
     /// Sets an annotation. Annotations enable most of the optional features of a job.
     pub fn annotation(self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.insert("metadata.annotations", key.into(), value.into())
+        self.insert(metadata::ANNOTATIONS, &key.into(), value.into())
     }
 
     /// Adds the job to an existing experiment (Huawei Cloud).
     pub fn experiment(self, id: impl Into<String>) -> Self {
-        self.set(
-            "metadata.training_experiment_reference",
-            json!({"id": id.into()}),
-        )
+        let experiment = object([(experiment_reference::ID, text(id))]);
+        self.set(TRAINING_EXPERIMENT_REFERENCE, experiment)
     }
 
     /// Creates an experiment together with the job (Huawei Cloud).
     pub fn new_experiment(self, name: impl Into<String>, description: impl Into<String>) -> Self {
-        let (name, description) = (name.into(), description.into());
-        self.set(
-            "metadata.training_experiment_reference",
-            json!({"name": name, "description": description}),
-        )
+        let experiment = object([
+            (experiment_reference::NAME, text(name)),
+            (experiment_reference::DESCRIPTION, text(description)),
+        ]);
+        self.set(TRAINING_EXPERIMENT_REFERENCE, experiment)
     }
 
     /// Sets the cloud whose rules apply. Default: that of the
@@ -232,22 +226,23 @@ impl CreateJob {
 
     /// Removes a field, such as `spec.notification`, that was set before, copied, or read from a
     /// document.
-    pub fn without_field(self, field: &str) -> Self {
-        self.unset(field)
+    pub fn without_field(mut self, field: &str) -> Self {
+        json_edit::remove(&mut self.body, field);
+        self
     }
 
     /// Sets the spec of the algorithm for the check: its channels, constraints of its
     /// hyper-parameters, the flavors that it requires. [`look_up`](Self::look_up) reads it from the
     /// service.
     pub fn with_algorithm_spec(mut self, spec: AlgorithmSpec) -> Self {
-        self.specs.set_algorithm(None, spec);
+        self.specs.algorithm.set(None, spec);
         self
     }
 
     /// Sets the spec of the flavor for the check: its type, and the number of nodes that it admits.
     /// [`look_up`](Self::look_up) reads it from the service.
     pub fn with_flavor_spec(mut self, spec: FlavorSpec) -> Self {
-        self.specs.set_flavor(None, spec);
+        self.specs.flavor.set(None, spec);
         self
     }
 
@@ -270,8 +265,8 @@ impl CreateJob {
         let mut body = self.body.clone();
         json_edit::prune(&mut body);
         // 1 is the default, but Huawei Cloud requires the field.
-        if body.get("spec").is_some_and(|spec| !spec.is_null()) {
-            let nodes = json_edit::slot(&mut body, "spec.resource.node_count");
+        if body.get(SPEC).is_some() {
+            let nodes = json_edit::slot(&mut body, spec::resource::NODE_COUNT);
             if nodes.is_null() {
                 *nodes = 1.into();
             }
@@ -298,7 +293,11 @@ impl CreateJob {
     /// Some conditions are known only to the service: names in use, objects in OBS, existing pools.
     /// Algorithm and flavor are checked after a [`look_up`](Self::look_up).
     pub fn check(&self) -> Report {
-        let mut report = validation::check(&self.body(), self.cloud, &self.specs);
+        self.check_body(&self.body())
+    }
+
+    fn check_body(&self, body: &Value) -> Report {
+        let mut report = validation::check(body, self.cloud, &self.specs);
         report.warnings.splice(0..0, self.warnings.iter().cloned());
         report
     }
@@ -308,7 +307,7 @@ impl fmt::Debug for CreateJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Environment variables and parameters may hold secrets and are not printed.
         f.debug_struct("CreateJob")
-            .field("name", &self.body.pointer("/metadata/name"))
+            .field("name", &json_edit::get(&self.body, metadata::NAME))
             .finish_non_exhaustive()
     }
 }

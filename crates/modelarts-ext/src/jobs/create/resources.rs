@@ -2,90 +2,96 @@
 
 use std::time::Duration;
 
-use modelarts_api::types;
-use serde_json::{Value, json};
+use modelarts_api::{
+    request_path::{
+        create_training_job::spec::{
+            self, auto_stop, log_export_path, reserved_time, resource,
+            schedule_policy::{self, REQUIRED_AFFINITY},
+        },
+        required_affinity, volume,
+    },
+    types,
+};
+use serde_json::Value;
 
 use crate::{
-    jobs::create::{CreateJob, json_edit},
+    jobs::create::{
+        CreateJob,
+        json_edit::{self, object, text},
+    },
     validation::annotations::{HANG_RETRY, RETRIES, UNCONDITIONAL},
 };
-
-const AFFINITY: &str = "spec.schedule_policy.required_affinity";
 
 impl CreateJob {
     /// Sets the flavor of the nodes, such as `modelarts.vm.cpu.8u`.
     pub fn flavor(self, id: impl Into<String>) -> Self {
-        self.set("spec.resource.flavor_id", id.into())
+        self.set(resource::FLAVOR_ID, id.into())
     }
 
     /// Sets the dedicated pool. Default: the public pool.
     pub fn pool(self, id: impl Into<String>) -> Self {
-        self.set("spec.resource.pool_id", id.into())
+        self.set(resource::POOL_ID, id.into())
     }
 
     /// Sets the federation of pools (Huawei Cloud).
     pub fn pool_group(self, id: impl Into<String>) -> Self {
-        self.set("spec.resource.pool_group_id", id.into())
+        self.set(resource::POOL_GROUP_ID, id.into())
     }
 
     /// Sets the number of nodes. Default 1.
     pub fn nodes(self, count: u32) -> Self {
-        self.set("spec.resource.node_count", count)
+        self.set(resource::NODE_COUNT, count)
     }
 
     /// Sets a custom size of the main container (Huawei Cloud).
     pub fn container_size(self, size: types::ContainerFlavorRequest) -> Self {
-        self.set(
-            "spec.resource.main_container_customized_flavor",
-            serde_json::to_value(size).unwrap_or_default(),
-        )
+        self.set(resource::MAIN_CONTAINER_CUSTOMIZED_FLAVOR, size)
     }
 
     /// Sets the priority in a dedicated pool: 1 to 3; 3 is the highest and requires a permission.
     /// Default 1.
     pub fn priority(self, priority: u8) -> Self {
-        self.set("spec.schedule_policy.priority", priority)
+        self.set(schedule_policy::PRIORITY, priority)
     }
 
     /// Admits the preemption of the job's nodes by other jobs, or not.
     pub fn preemptible(self, preemptible: bool) -> Self {
-        self.set("spec.schedule_policy.preemptible", preemptible)
+        self.set(schedule_policy::PREEMPTIBLE, preemptible)
     }
 
     /// Places all nodes in one cabinet.
     pub fn in_one_cabinet(self) -> Self {
-        self.set(AFFINITY, json!({"affinity_type": "cabinet"}))
+        let affinity = object([(required_affinity::AFFINITY_TYPE, text("cabinet"))]);
+        self.set(REQUIRED_AFFINITY, affinity)
     }
 
     /// Places groups of this many tasks on one supernode each.
     pub fn on_supernodes(self, group_size: u32) -> Self {
-        self.set(
-            AFFINITY,
-            json!({"affinity_type": "hyperinstance", "affinity_group_size": group_size}),
-        )
+        let affinity = object([
+            (required_affinity::AFFINITY_TYPE, text("hyperinstance")),
+            (required_affinity::AFFINITY_GROUP_SIZE, group_size.into()),
+        ]);
+        self.set(REQUIRED_AFFINITY, affinity)
     }
 
     /// Sets the required affinity.
     pub fn required_affinity(self, affinity: types::RequiredAffinityRequest) -> Self {
-        self.set(AFFINITY, serde_json::to_value(affinity).unwrap_or_default())
+        self.set(REQUIRED_AFFINITY, affinity)
     }
 
     /// Sets the preferred affinity (Huawei Cloud).
     pub fn preferred_affinity(self, affinity: types::PreferredAffinityRequest) -> Self {
-        self.set(
-            "spec.schedule_policy.preferred_affinity",
-            serde_json::to_value(affinity).unwrap_or_default(),
-        )
+        self.set(schedule_policy::PREFERRED_AFFINITY, affinity)
     }
 
     /// Mounts a file system.
     pub fn volume(self, volume: Volume) -> Self {
-        self.push("spec.volumes", volume.into_json())
+        self.push(spec::VOLUMES, volume.0)
     }
 
     /// Removes all mounts, from a job that was copied or read from a document.
     pub fn without_volumes(self) -> Self {
-        self.unset("spec.volumes")
+        self.without_field(spec::VOLUMES)
     }
 
     /// Sets the number of automatic restarts after a failure: 1 to 3, on Huawei Cloud up to 128. It
@@ -106,50 +112,40 @@ impl CreateJob {
 
     /// Stops the job after this time: 1 to 72 whole hours. Default: no limit.
     pub fn auto_stop(self, after: Duration) -> Self {
-        self.set(
-            "spec.auto_stop",
-            json!({"time_unit": "HOURS", "duration": hours(after)}),
-        )
+        self.set(auto_stop::TIME_UNIT, "HOURS")
+            .set(auto_stop::DURATION, hours(after))
     }
 
     /// Keeps the resources for this time after the end, in whole hours (Huawei Cloud).
     pub fn reserve(self, time: Duration) -> Self {
-        self.set(
-            "spec.reserved_time",
-            json!({"time_unit": "HOURS", "duration": hours(time)}),
-        )
+        self.set(reserved_time::TIME_UNIT, "HOURS")
+            .set(reserved_time::DURATION, hours(time))
     }
 
     /// Sets the OBS directory for the logs, which should be empty. Default: the service keeps logs
     /// for 30 days.
     pub fn log_path(self, obs_path: impl Into<String>) -> Self {
-        self.set("spec.log_export_path.obs_url", obs_path.into())
+        self.set(log_export_path::OBS_URL, obs_path.into())
     }
 
     /// Sets the directory of the host for the logs.
     pub fn log_host_path(self, path: impl Into<String>) -> Self {
-        self.set("spec.log_export_path.host_path", path.into())
+        self.set(log_export_path::HOST_PATH, path.into())
     }
 
     /// Sets the configuration of exported logs (Huawei Cloud).
     pub fn log_export_config(self, config: types::LogExportConfigRequest) -> Self {
-        self.set(
-            "spec.log_export_config",
-            serde_json::to_value(config).unwrap_or_default(),
-        )
+        self.set(spec::LOG_EXPORT_CONFIG, config)
     }
 
     /// Sets the runtime type, such as debugging.
     pub fn runtime_type(self, kind: types::RuntimeType) -> Self {
-        self.set("spec.runtime_type", kind.as_str())
+        self.set(spec::RUNTIME_TYPE, kind.as_str())
     }
 
     /// Sets the retention of the job's record (Huawei Cloud).
     pub fn retention(self, retention: types::RetentionPolicyRequest) -> Self {
-        self.set(
-            "spec.retention",
-            serde_json::to_value(retention).unwrap_or_default(),
-        )
+        self.set(spec::RETENTION, retention)
     }
 }
 
@@ -162,32 +158,34 @@ impl Volume {
     /// Mounts an SFS Turbo file system, such as `10.0.0.5:/share`, at a path such as `/mnt/data`.
     /// Dedicated pools only, at most 8 in a job.
     pub fn nfs(server_path: impl Into<String>, local_path: impl Into<String>) -> Self {
-        let (source, target) = (server_path.into(), local_path.into());
-        Self(json!({"nfs": {"nfs_server_path": source, "local_path": target}}))
+        Self(object([
+            (volume::nfs::NFS_SERVER_PATH, text(server_path)),
+            (volume::nfs::LOCAL_PATH, text(local_path)),
+        ]))
     }
 
     /// Mounts an OBS parallel file system, such as `/file-system/path`.
     pub fn pfs(pfs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
-        let (source, target) = (pfs_path.into(), local_path.into());
-        Self(json!({"pfs": {"pfs_path": source, "local_path": target}}))
+        Self(object([
+            (volume::pfs::PFS_PATH, text(pfs_path)),
+            (volume::pfs::LOCAL_PATH, text(local_path)),
+        ]))
     }
 
     /// Mounts an OBS directory, such as `/bucket/path`.
     pub fn obs(obs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
-        let (source, target) = (obs_path.into(), local_path.into());
-        Self(json!({"obs": {"obs_path": source, "local_path": target}}))
+        Self(object([
+            (volume::obs::OBS_PATH, text(obs_path)),
+            (volume::obs::LOCAL_PATH, text(local_path)),
+        ]))
     }
 
     /// Makes the mount read-only. SFS Turbo only; the other kinds have no such field.
     pub fn read_only(mut self) -> Self {
-        if self.0.get("nfs").is_some() {
-            json_edit::set(&mut self.0, "nfs.read_only", true);
+        if self.0.get(volume::NFS).is_some() {
+            json_edit::set(&mut self.0, volume::nfs::READ_ONLY, true);
         }
         self
-    }
-
-    pub(super) fn into_json(self) -> Value {
-        self.0
     }
 }
 

@@ -1,10 +1,23 @@
 //! Setters of `CreateJob` for other services: notifications, SSH, visualization, metrics, models.
 
-use modelarts_api::types;
-use serde_json::{Value, json};
+use modelarts_api::{
+    request_path::{
+        create_training_job::{
+            algorithm::summary,
+            endpoints,
+            spec::{self, CUSTOM_METRICS, notification, output_model},
+        },
+        custom_metrics, data_source,
+    },
+    types,
+};
+use serde_json::Value;
 
 use crate::{
-    jobs::create::CreateJob,
+    jobs::create::{
+        CreateJob,
+        json_edit::{object, text},
+    },
     validation::annotations::{INSIGHT, JUPYTER, TENSORBOARD},
 };
 
@@ -15,20 +28,15 @@ impl CreateJob {
         topic_urn: impl Into<String>,
         events: impl IntoIterator<Item = types::NotificationEvent>,
     ) -> Self {
-        let events: Vec<Value> = events
-            .into_iter()
-            .map(|event| event.as_str().into())
-            .collect();
-        self.set(
-            "spec.notification",
-            json!({"topic_urn": topic_urn.into(), "events": events}),
-        )
+        let events = events.into_iter().map(|event| text(event.as_str()));
+        self.set(notification::TOPIC_URN, topic_urn.into())
+            .set(notification::EVENTS, events.collect::<Value>())
     }
 
     /// Enables SSH with these key pairs.
     pub fn ssh(self, key_pairs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let names: Vec<String> = key_pairs.into_iter().map(Into::into).collect();
-        self.set("endpoints.ssh.key_pair_names", names)
+        self.set(endpoints::ssh::KEY_PAIR_NAMES, names)
     }
 
     /// Starts `JupyterLab` with the job.
@@ -47,63 +55,60 @@ impl CreateJob {
     }
 
     fn add_summary_jobs(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        jobs.into_iter().fold(self, |job, id| {
-            job.push(
-                "algorithm.summary.data_sources",
-                json!({"job": {"job_id": id.into()}}),
-            )
-        })
+        let sources = jobs.into_iter();
+        let sources = sources.map(|id| object([(data_source::job::JOB_ID, text(id))]));
+        sources.fold(self, |job, source| job.push(summary::DATA_SOURCES, source))
     }
 
     /// Sets the type of the job's visualization logs, and their directory in a parallel file
     /// system, such as `obs://file-system/logs/`.
     pub fn summary(self, kind: types::SummaryLogType, pfs_path: impl Into<String>) -> Self {
-        self.set("algorithm.summary.log_type", kind.as_str())
-            .set("algorithm.summary.log_dir.pfs.pfs_path", pfs_path.into())
+        self.set(summary::LOG_TYPE, kind.as_str())
+            .set(summary::log_dir::pfs::PFS_PATH, pfs_path.into())
     }
 
     /// Sets metrics that the job serves at a path of its own port, in the older form.
     pub fn metrics_url(self, url: impl Into<String>, port: u16) -> Self {
-        self.push(
-            "spec.custom_metrics",
-            json!({"metrics_url": url.into(), "metrics_port": port}),
-        )
+        let metrics = object([
+            (custom_metrics::METRICS_URL, text(url)),
+            (custom_metrics::METRICS_PORT, port.into()),
+        ]);
+        self.push(CUSTOM_METRICS, metrics)
     }
 
     /// Sets metrics that the job serves by HTTP: a path of 2 to 128 characters, a port from 10001
     /// to 20000.
     pub fn metrics_http(self, path: impl Into<String>, port: u16) -> Self {
-        self.push(
-            "spec.custom_metrics",
-            json!({"http_get": {"path": path.into(), "port": port}}),
-        )
+        let metrics = object([
+            (custom_metrics::http_get::PATH, text(path)),
+            (custom_metrics::http_get::PORT, port.into()),
+        ]);
+        self.push(CUSTOM_METRICS, metrics)
     }
 
     /// Sets metrics that a command prints: the program and one argument.
     pub fn metrics_command(self, program: impl Into<String>, argument: impl Into<String>) -> Self {
-        let command = [program.into(), argument.into()];
-        self.push("spec.custom_metrics", json!({"exec": {"command": command}}))
+        let command = Value::Array(vec![text(program), text(argument)]);
+        self.push(
+            CUSTOM_METRICS,
+            object([(custom_metrics::exec::COMMAND, command)]),
+        )
     }
 
     /// Stores the model of the job in OBS; `local_path` is its directory in the container (Huawei
     /// Cloud).
     pub fn output_model(self, obs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
-        self.set(
-            "spec.output_model.obs",
-            json!({"obs_path": obs_path.into(), "local_path": local_path.into()}),
-        )
+        self.set(output_model::obs::OBS_PATH, obs_path.into())
+            .set(output_model::obs::LOCAL_PATH, local_path.into())
     }
 
     /// Registers the model of the job as an asset (Huawei Cloud).
     pub fn asset_model(self, model: types::AssetModelRequest) -> Self {
-        self.set(
-            "spec.asset_model",
-            serde_json::to_value(model).unwrap_or_default(),
-        )
+        self.set(spec::ASSET_MODEL, model)
     }
 
     /// Sets the model asset to tune (Huawei Cloud). Fine-tuning only.
     pub fn asset(self, id: impl Into<String>) -> Self {
-        self.set("spec.asset_id", id.into())
+        self.set(spec::ASSET_ID, id.into())
     }
 }

@@ -10,7 +10,14 @@ use std::{
 };
 
 use futures::TryStreamExt;
-use modelarts_api::{ClientInfo, Operation, types::TrainingJob};
+use modelarts_api::{
+    ClientInfo, Operation,
+    request_path::{
+        create_training_job::{algorithm, metadata},
+        output,
+    },
+    types::TrainingJob,
+};
 use reqwest::header::ACCEPT;
 use serde_json::Value;
 
@@ -19,7 +26,10 @@ use crate::{
     clock::since,
     error::{Error, ErrorKind, call_summary::CallSummary},
     jobs::{
-        create::{CreateJob, look_up::LOOKING_UP},
+        create::{
+            CreateJob,
+            look_up::{LOOKING_UP, ignore_unless_unauthorized},
+        },
         filter::Filter,
         job::Job,
     },
@@ -60,15 +70,15 @@ impl CreateJob {
     /// (nothing is sent then). A rejection of the service. An error with [`Error::is_uncertain`]
     /// means that the job may exist; its solution describes the result of the search.
     pub async fn submit(mut self) -> Result<Job, Error> {
-        let client = self.client.clone();
+        let (client, body) = (self.client.clone(), self.body());
         let deadline = client.deadline();
         if !self.unchecked {
             if self.looks_up {
-                let work = self.look_up_if_possible();
+                let work = self.look_up_specs(&body, ignore_unless_unauthorized);
                 let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
                 found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
             }
-            let report = self.check();
+            let report = self.check_body(&body);
             if !report.is_ok() {
                 return Err(Error::broken_rules("the job", report.violations));
             }
@@ -76,7 +86,7 @@ impl CreateJob {
                 tracing::warn!(%warning, "the job does not follow a recommendation");
             }
         }
-        create_once(&client, &self.body(), &deadline).await
+        create_once(&client, &body, &deadline).await
     }
 }
 
@@ -85,7 +95,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
     let clock = &**client.clock();
     let started = clock.now();
     let policy = &client.transport().retry;
-    let name = text(body, "metadata.name");
+    let name = text(body, metadata::NAME);
     let mut lost_error: Option<Error> = None;
     for attempt in 1.. {
         let progress = Arc::<Mutex<CallSummary>>::default();
@@ -173,9 +183,9 @@ async fn send(
     progress: &Arc<Mutex<CallSummary>>,
 ) -> Result<Job, Error> {
     let answer = post(&client.with_progress(Arc::clone(progress)), body).await?;
-    let answer = match text(body, "metadata.name") {
+    let answer = match text(body, metadata::NAME) {
         "" => answer,
-        name => answer.require_match(client, "metadata.name", name, |job| {
+        name => answer.require_match(client, metadata::NAME, name, |job| {
             job.metadata.as_ref()?.name.as_deref()
         })?,
     };
@@ -247,7 +257,7 @@ async fn find_lost_job(
             .list()
             .filter(Filter::name().like(name));
         // A search covers one workspace, in which names are unique.
-        let workspace = text(body, "metadata.workspace_id");
+        let workspace = text(body, metadata::WORKSPACE_ID);
         if !workspace.is_empty() {
             list = list.workspace(workspace);
         }
@@ -280,22 +290,19 @@ async fn find_lost_job(
 /// Returns `true` if this body can have created the job. An older job of the same name would have
 /// prevented the creation, and must not be taken for it.
 fn is_made_from(job: &TrainingJob, body: &Value) -> bool {
-    let body = Located::root(body);
     let description = job
         .metadata
         .as_ref()
         .and_then(|metadata| metadata.description.as_deref());
-    let same_description = description.unwrap_or_default()
-        == body.at("metadata.description").text().unwrap_or_default();
+    let same_description = description.unwrap_or_default() == text(body, metadata::DESCRIPTION);
     let outputs = job.algorithm.as_ref().map(|algorithm| &algorithm.outputs);
     let has = outputs
         .into_iter()
         .flatten()
         .filter_map(|output| output.remote.as_ref()?.obs.as_ref()?.obs_url.as_deref());
-    let wanted = body.at("algorithm.outputs").items();
-    let wants = wanted
-        .iter()
-        .filter_map(|output| output.at("remote.obs.obs_url").text());
+    let wanted = Located::root(body).at(algorithm::OUTPUTS).items();
+    let wanted = wanted.at(output::remote::obs::OBS_URL);
+    let wants = wanted.iter().filter_map(Located::text);
     // The service returns `obs://bucket/key/` as `/bucket/key/`.
     let normal = |text| ObsPath::parse(text).ok_or(text);
     same_description && has.map(normal).eq(wants.map(normal))

@@ -13,24 +13,37 @@ pub(crate) mod resources;
 mod services;
 mod volumes;
 
+use modelarts_api::request_path::{
+    create_training_job::{
+        ALGORITHM, KIND, SPEC, TASKS,
+        algorithm::{self, engine, inputs, outputs, policies::auto_search, summary},
+        endpoints, metadata,
+        spec::{self, custom_metrics, notification, resource, schedule_policy},
+        tasks,
+    },
+    input,
+    job_algorithm::{BOOT_FILE, CODE_DIR, WORKING_DIR},
+    job_engine::{ENGINE_ID, IMAGE_URL},
+    reward_attribute, volume,
+};
+
 use crate::validation::{
     draft::Draft,
-    json_path::Located,
+    json_path::Fields,
     report::{
         Basis::{self, Advice, Must, Refusal},
         Report,
     },
+    rules::names::{is_absolute_plain_path, is_name},
 };
 
 /// A rule on the body of a creation.
 pub(crate) struct Rule {
     /// The name in `openapi/SOURCES.md` and in the emulator.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "tests compare the table with SOURCES")
-    )]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for tests of the table"))]
     name: &'static str,
     /// The general names of the fields that the rule is about.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for CREATING.md"))]
     pub(crate) on: &'static [&'static str],
     /// The rule: "must …", or "should …" where it is advice. A subject is named where a field of
     /// `on` would be ambiguous.
@@ -39,7 +52,7 @@ pub(crate) struct Rule {
     /// The correction of a job that breaks the rule.
     advice: &'static str,
     /// Returns the fields that break the rule.
-    broken_fields: for<'a> fn(&Draft<'a>) -> Vec<Located<'a>>,
+    broken_fields: for<'a> fn(Draft<'a>) -> Fields<'a>,
 }
 
 const fn rule(
@@ -48,7 +61,7 @@ const fn rule(
     requirement: &'static str,
     basis: Basis,
     advice: &'static str,
-    broken_fields: for<'a> fn(&Draft<'a>) -> Vec<Located<'a>>,
+    broken_fields: for<'a> fn(Draft<'a>) -> Fields<'a>,
 ) -> Rule {
     Rule {
         name,
@@ -61,11 +74,11 @@ const fn rule(
 }
 
 /// Adds all broken rules to the report.
-pub(crate) fn check(draft: &Draft<'_>, report: &mut Report) {
+pub(crate) fn check(job: Draft<'_>, report: &mut Report) {
     for rule in RULES {
-        for field in (rule.broken_fields)(draft) {
-            let actual = draft.actual(&field);
-            report.add(
+        for field in (rule.broken_fields)(job) {
+            let actual = job.actual(&field);
+            report.add_value(
                 rule.basis,
                 field.path(),
                 actual,
@@ -92,121 +105,153 @@ const RANGE: &str = "ModelArts.2816";
 const IMAGE: &str = "ModelArts.2806";
 const OBS: &str = "ModelArts.2791";
 
-const CODE_DIR: &str = "algorithm.code_dir";
-const BOOT_FILE: &str = "algorithm.boot_file";
-const COMMAND: &str = "algorithm.command";
-const IMAGE_URL: &str = "algorithm.engine.image_url";
-const POOL: &str = "spec.resource.pool_id";
-const FLAVOR: &str = "spec.resource.flavor_id";
-const RUN_USER: &str = "algorithm.engine.run_user";
-const PRIORITY: &str = "spec.schedule_policy.priority";
-const ANNOTATIONS: &str = "metadata.annotations{}";
 const LOCAL_PATHS: &[&str] = &[
-    "spec.volumes[].nfs.local_path",
-    "spec.volumes[].pfs.local_path",
-    "spec.volumes[].obs.local_path",
+    spec::volumes::nfs::LOCAL_PATH,
+    spec::volumes::pfs::LOCAL_PATH,
+    spec::volumes::obs::LOCAL_PATH,
 ];
 
-/// All rules, in the order of the report.
+/// All rules, in the order of the report. A rule of one expression has it in its row.
 #[rustfmt::skip]
 pub(crate) const RULES: &[Rule] = &[
     // The job as a whole.
-    rule("kind-of-cloud", &["kind"], "must be a kind of job that the cloud has: job or visualization_job; on Huawei Cloud also federated_pool_job, edge_job, hetero_job, mrs_job, autosearch_job and diag_job", Must(INVALID), "use job", annotations::kind),
-    rule("tasks-or-spec", &["tasks", "spec"], "tasks and spec should not be given together", Advice(NO_REFUSAL_DOCUMENTED), "leave one out", code::tasks_or_spec),
-    rule("retries-in-range", &[ANNOTATIONS], "the number of retries must be 1 to 3, on Huawei Cloud 1 to 128", Must(INVALID), "set a number in this range, or leave auto restart out", annotations::retries),
-    rule("annotation-switches", &[ANNOTATIONS], "a switch should be true or false", Advice(NO_REFUSAL_DOCUMENTED), "write \"true\" or \"false\"", annotations::switches),
-    rule("hang-retry-needs-retries", &[ANNOTATIONS], "a number of retries should be given with hang-retry", Advice(NO_REFUSAL_DOCUMENTED), "set auto restart too", annotations::hang_retry),
-    rule("job-template-known", &[ANNOTATIONS], "job_template should be Template RL or Template DL", Advice(NO_REFUSAL_DOCUMENTED), "leave it out unless the job is heterogeneous", annotations::template),
+    rule("kind-of-cloud", &[KIND], "must be a kind of job that the cloud has: job or visualization_job; on Huawei Cloud also federated_pool_job, edge_job, hetero_job, mrs_job, autosearch_job and diag_job", Must(INVALID), "use job",
+        |job| job.at(KIND).when_text(|kind| !job.cloud.job_kinds().contains(&kind))),
+    rule("tasks-or-spec", &[TASKS, SPEC], "tasks and spec should not be given together", Advice(NO_REFUSAL_DOCUMENTED), "leave one out",
+        |job| job.at(TASKS).when(job.has(TASKS) && job.has(SPEC))),
+    rule("retries-in-range", &[metadata::annotations::ENTRY], "the number of retries must be 1 to 3, on Huawei Cloud 1 to 128", Must(INVALID), "set a number in this range, or leave auto restart out", annotations::retries),
+    rule("annotation-switches", &[metadata::annotations::ENTRY], "a switch should be true or false", Advice(NO_REFUSAL_DOCUMENTED), "write \"true\" or \"false\"", annotations::switches),
+    rule("hang-retry-needs-retries", &[metadata::annotations::ENTRY], "a number of retries should be given with hang-retry", Advice(NO_REFUSAL_DOCUMENTED), "set auto restart too", annotations::hang_retry),
+    rule("job-template-known", &[metadata::annotations::ENTRY], "job_template should be Template RL or Template DL", Advice(NO_REFUSAL_DOCUMENTED), "leave it out unless the job is heterogeneous", annotations::template),
 
     // Code and engine.
-    rule("algorithm-required", &["algorithm"], "must be given, unless the job has tasks, tunes a model or only shows logs", Must(INVALID), "give an algorithm by id or by subscription, code directory and boot file, or an image and its command", code::algorithm_present),
-    rule("subscription-and-version", &["algorithm.subscription_id", "algorithm.item_version_id"], "subscription_id and item_version_id must be given together", Must(INVALID), "give both", code::subscription),
-    rule("one-stored-algorithm", &["algorithm.id", "algorithm.subscription_id"], "id and subscription_id should not be given together", Advice(NO_REFUSAL_DOCUMENTED), "give either the id of an algorithm or a subscription", code::subscription_beside_id),
-    rule("stored-algorithm-code", &[CODE_DIR, BOOT_FILE], "should not be given with a stored algorithm, which has its own code directory and boot file", Advice(NOT_NEEDED), "leave both out unless they are to replace those of the algorithm", code::code_beside_stored),
-    rule("stored-algorithm-engine", &[COMMAND, "algorithm.engine"], "should not be given with a stored algorithm, which has its own command and engine", Advice(NO_KNOWN_JOB), "leave both out unless they are to replace those of the algorithm", code::engine_beside_stored),
-    rule("boot-file-needs-code-dir", &[CODE_DIR], "must be given with a boot file", Must(INVALID), "give the directory that holds the boot file", code::code_dir),
-    rule("boot-file-required", &[BOOT_FILE], "must be given, unless the job has a command", Must(INVALID), "name the script to start", code::boot_file),
-    rule("command-or-boot-file", &[COMMAND], "should not be given together with a boot file", Advice(NO_REFUSAL_DOCUMENTED), "leave one out: a boot file is for a preset image, a command for a custom image", code::boot_or_command),
-    rule("image-and-command", &[COMMAND, IMAGE_URL], "image_url and command must be given together", Refusal(IMAGE), "give both, or name the engine of a preset image", code::image_and_command),
-    rule("command-one-line", &[COMMAND], "should be one line", Advice(ACCEPTED_BY_SERVICE), "join commands with ; or &&", code::command_one_line),
-    rule("engine-for-boot-file", &["algorithm.engine"], "must name the engine of the boot file, by id, by name and version, or by image", Must(INVALID), "name the engine that runs the boot file", code::engine),
-    rule("engine-name-and-version", &["algorithm.engine.engine_name", "algorithm.engine.engine_version"], "engine_name and engine_version should be given together", Advice(NO_REFUSAL_DOCUMENTED), "give both", code::engine_pair),
-    rule("engine-version-needs-name", &["algorithm.engine.engine_name"], "engine_name should be given with engine_version beside an image", Advice(NO_REFUSAL_DOCUMENTED), "give both or neither", code::engine_beside_image),
-    rule("engine-id-beside-image", &["algorithm.engine.engine_id"], "engine_id should not be given with image_url", Advice(REFUSAL_UNCLEAR), "leave it out", code::engine_id_beside_image),
-    rule("image-without-registry", &[IMAGE_URL], "should be organization/name:tag, without a registry", Advice(REFUSAL_UNCLEAR), "leave the registry out", code::image_without_registry),
-    rule("sys-packages-need-image", &["algorithm.engine.install_sys_packages"], "should be given only with engine_name, engine_version and image_url", Advice(NO_REFUSAL_DOCUMENTED), "give all three, or leave it out", code::sys_packages),
-    rule("boot-file-inside", &[BOOT_FILE], "must lie in the code directory", Refusal("ModelArts.2792"), "move the boot file, or name the directory that holds it", code::boot_file_inside),
-    rule("boot-file-python", &[BOOT_FILE], "must end in .py", Must("ModelArts.2758"), "start a Python file; other programs need an image and a command", code::boot_file_python),
-    rule("user-id-number", &[RUN_USER], "must be a number", Must(TYPE), "write it in digits", code::user_number),
-    rule("user-id-most", &[RUN_USER], "must be at most 65535", Must(RANGE), "choose a smaller id; 1000 is the default", code::user_most),
-    rule("user-id-least", &[RUN_USER], "must be at least 1000 in the public pool", Refusal("ModelArts.2855"), "choose a larger id, or run in a dedicated pool", code::user_least),
-    rule("local-code-dir", &["algorithm.local_code_dir"], "must be a path in /home, without . and .., that the cloud does not reserve", Refusal("ModelArts.2857"), "choose another directory below /home", code::local_code_dir),
-    rule("local-code-dir-home", &["algorithm.local_code_dir"], "should lie below /home", Advice(NO_REFUSAL_DOCUMENTED), "choose a directory in /home", code::local_code_dir_home),
-    rule("working-dir", &["algorithm.working_dir"], "must be an absolute path", Refusal("ModelArts.2859"), "begin it with /", code::working_dir),
-    rule("working-dir-plain", &["algorithm.working_dir"], "should have no . or .. in its path", Advice(OWN_READING), "write the path without them", code::working_dir_plain),
-    rule("search-config-yaml", &["algorithm.autosearch_config_path"], "should be a YAML file", Advice(NO_REFUSAL_DOCUMENTED), "name a .yaml file", code::search_config),
+    rule("algorithm-required", &[ALGORITHM], "must be given, unless the job has tasks, tunes a model or only shows logs", Must(INVALID), "give an algorithm by id or by subscription, code directory and boot file, or an image and its command",
+        |job| job.at(ALGORITHM).when(job.runs_code() && !job.has(ALGORITHM))),
+    rule("subscription-and-version", &[algorithm::SUBSCRIPTION_ID, algorithm::ITEM_VERSION_ID], "subscription_id and item_version_id must be given together", Must(INVALID), "give both",
+        |job| job.root().missing_of([algorithm::SUBSCRIPTION_ID, algorithm::ITEM_VERSION_ID])),
+    rule("one-stored-algorithm", &[algorithm::ID, algorithm::SUBSCRIPTION_ID], "id and subscription_id should not be given together", Advice(NO_REFUSAL_DOCUMENTED), "give either the id of an algorithm or a subscription",
+        |job| job.at(algorithm::SUBSCRIPTION_ID).when(job.has(algorithm::ID)).given()),
+    rule("stored-algorithm-code", &[algorithm::CODE_DIR, algorithm::BOOT_FILE], "should not be given with a stored algorithm, which has its own code directory and boot file", Advice(NOT_NEEDED), "leave both out unless they are to replace those of the algorithm",
+        |job| code::first_beside_stored(job, [algorithm::CODE_DIR, algorithm::BOOT_FILE])),
+    rule("stored-algorithm-engine", &[algorithm::COMMAND, algorithm::ENGINE], "should not be given with a stored algorithm, which has its own command and engine", Advice(NO_KNOWN_JOB), "leave both out unless they are to replace those of the algorithm",
+        |job| code::first_beside_stored(job, [algorithm::COMMAND, algorithm::ENGINE])),
+    rule("boot-file-needs-code-dir", &[algorithm::CODE_DIR], "must be given with a boot file", Must(INVALID), "give the directory that holds the boot file",
+        |job| job.programs().filter(|program| program.has(BOOT_FILE)).at(CODE_DIR).missing()),
+    rule("boot-file-required", &[algorithm::BOOT_FILE], "must be given, unless the job has a command", Must(INVALID), "name the script to start", code::boot_file),
+    rule("command-or-boot-file", &[algorithm::COMMAND], "should not be given together with a boot file", Advice(NO_REFUSAL_DOCUMENTED), "leave one out: a boot file is for a preset image, a command for a custom image", code::boot_or_command),
+    rule("image-and-command", &[algorithm::COMMAND, engine::IMAGE_URL], "image_url and command must be given together", Refusal(IMAGE), "give both, or name the engine of a preset image", code::image_and_command),
+    rule("command-one-line", &[algorithm::COMMAND], "should be one line", Advice(ACCEPTED_BY_SERVICE), "join commands with ; or &&",
+        |job| job.at(algorithm::COMMAND).when_text(|text| text.contains(['\n', '\r']))),
+    rule("engine-for-boot-file", &[algorithm::ENGINE], "must name the engine of the boot file, by id, by name and version, or by image", Must(INVALID), "name the engine that runs the boot file", code::engine),
+    rule("engine-name-and-version", &[engine::ENGINE_NAME, engine::ENGINE_VERSION], "engine_name and engine_version should be given together", Advice(NO_REFUSAL_DOCUMENTED), "give both", code::engine_pair),
+    rule("engine-version-needs-name", &[engine::ENGINE_NAME], "engine_name should be given with engine_version beside an image", Advice(NO_REFUSAL_DOCUMENTED), "give both or neither", code::engine_beside_image),
+    rule("engine-id-beside-image", &[engine::ENGINE_ID], "engine_id should not be given with image_url", Advice(REFUSAL_UNCLEAR), "leave it out",
+        |job| code::engines(job).filter(|engine| engine.has(IMAGE_URL)).at(ENGINE_ID).given()),
+    rule("image-without-registry", &[engine::IMAGE_URL], "should be organization/name:tag, without a registry", Advice(REFUSAL_UNCLEAR), "leave the registry out", code::image_without_registry),
+    rule("sys-packages-need-image", &[engine::INSTALL_SYS_PACKAGES], "should be given only with engine_name, engine_version and image_url", Advice(NO_REFUSAL_DOCUMENTED), "give all three, or leave it out", code::sys_packages),
+    rule("boot-file-inside", &[algorithm::BOOT_FILE], "must lie in the code directory", Refusal("ModelArts.2792"), "move the boot file, or name the directory that holds it", code::boot_file_inside),
+    rule("boot-file-python", &[algorithm::BOOT_FILE], "must end in .py", Must("ModelArts.2758"), "start a Python file; other programs need an image and a command",
+        |job| job.programs().at(BOOT_FILE).texts(|path| !path.ends_with(".py"))),
+    rule("user-id-number", &[engine::RUN_USER], "must be a number", Must(TYPE), "write it in digits",
+        |job| code::users(job, |id| id.is_none())),
+    rule("user-id-most", &[engine::RUN_USER], "must be at most 65535", Must(RANGE), "choose a smaller id; 1000 is the default",
+        |job| code::users(job, |id| id.is_some_and(|id| id > 65_535))),
+    rule("user-id-least", &[engine::RUN_USER], "must be at least 1000 in the public pool", Refusal("ModelArts.2855"), "choose a larger id, or run in a dedicated pool",
+        |job| code::users(job, |id| id.is_some_and(|id| id < 1000) && !job.has_pool())),
+    rule("local-code-dir", &[algorithm::LOCAL_CODE_DIR], "must be a path in /home, without . and .., that the cloud does not reserve", Refusal("ModelArts.2857"), "choose another directory below /home", code::local_code_dir),
+    rule("local-code-dir-home", &[algorithm::LOCAL_CODE_DIR], "should lie below /home", Advice(NO_REFUSAL_DOCUMENTED), "choose a directory in /home",
+        |job| code::local_code_dirs(job, |path| path == "/home")),
+    rule("working-dir", &[algorithm::WORKING_DIR], "must be an absolute path", Refusal("ModelArts.2859"), "begin it with /",
+        |job| job.programs().at(WORKING_DIR).texts(|path| !path.starts_with('/'))),
+    rule("working-dir-plain", &[algorithm::WORKING_DIR], "should have no . or .. in its path", Advice(OWN_READING), "write the path without them", code::working_dir_plain),
+    rule("search-config-yaml", &[algorithm::AUTOSEARCH_CONFIG_PATH], "should be a YAML file", Advice(NO_REFUSAL_DOCUMENTED), "name a .yaml file", code::search_config),
 
     // Variables and hyper-parameters.
-    rule("variable-names", &["algorithm.environments{}"], "a name must be up to 8192 letters, digits and _, without a digit at the start", Must(INVALID), "rename the variable", annotations::variable_names),
-    rule("variable-references", &["algorithm.environments{}"], "a value must not refer to another variable with $", Must(INVALID), "write the value itself; the service does not expand it", annotations::references),
-    rule("parameter-names", &["algorithm.parameters[].name"], "the name must be 1 to 64 letters, digits, _ and -", Must(INVALID), "rename the hyper-parameter", parameters::names),
-    rule("parameter-names-different", &["algorithm.parameters[].name"], "the name must differ from those of other hyper-parameters", Refusal("ModelArts.2767"), "leave one out", parameters::repeated_names),
-    rule("parameter-ranges", &["algorithm.parameters[].constraint.valid_range"], "must list the values of a Choice, or the lower and the upper end of a Range", Refusal("ModelArts.2770"), "correct the range", parameters::ranges),
-    rule("parameter-required", &["algorithm.parameters[].value"], "the value of a required hyper-parameter must be given", Refusal("ModelArts.2766"), "give it a value", parameters::required_values),
-    rule("parameter-typed", &["algorithm.parameters[].value"], "the value must be of the type of the hyper-parameter", Refusal("ModelArts.2768"), "correct the value", parameters::value_types),
-    rule("parameter-chosen", &["algorithm.parameters[].value"], "the value must be one of the choices", Refusal("ModelArts.2765"), "choose one of them", parameters::choices),
-    rule("parameter-in-range", &["algorithm.parameters[].value"], "the value must lie in the range", Refusal("ModelArts.2769"), "choose a value in the range", parameters::numbers_in_range),
-    rule("search-rewards", &["algorithm.policies.auto_search.reward_attrs"], "a search should have metrics with name, mode and regex", Advice(NO_REFUSAL_DOCUMENTED), "name the metric to improve, and the regex that finds it in the log", parameters::rewards),
-    rule("search-rewards-different", &["algorithm.policies.auto_search.reward_attrs[].name"], "must differ from the names of the other metrics", Refusal("ModelArts.2824"), "leave one out", parameters::repeated_rewards),
-    rule("search-bounds", &["algorithm.policies.auto_search.search_params[]"], "must have two numbers in order as bounds, or a list of values", Refusal("ModelArts.2826"), "give lower_bound and upper_bound, or discrete_values", parameters::search_bounds),
-    rule("search-floats", &["algorithm.policies.auto_search.search_params[].name"], "must be a hyper-parameter of type Float", Must("ModelArts.2826"), "leave it out of the search, or make it a Float", parameters::search_floats),
-    rule("search-algorithms", &["algorithm.policies.auto_search.algo_configs[].name"], "should be one of bayes_opt_search, tpe_search and anneal_search", Advice(NO_REFUSAL_DOCUMENTED), "choose one of them", parameters::search_algorithms),
-    rule("search-engine", &["algorithm.policies.auto_search"], "should be pytorch_1.8.0 or tensorflow_2.1.0 for a search", Advice("the guide of Open Telekom Cloud names these two"), "choose one of these engines", parameters::search_engine),
+    rule("variable-names", &[algorithm::environments::ENTRY], "a name must be up to 8192 letters, digits and _, without a digit at the start", Must(INVALID), "rename the variable", annotations::variable_names),
+    rule("variable-references", &[algorithm::environments::ENTRY], "a value must not refer to another variable with $", Must(INVALID), "write the value itself; the service does not expand it", annotations::references),
+    rule("parameter-names", &[algorithm::parameters::NAME], "the name must be 1 to 64 letters, digits, _ and -", Must(INVALID), "rename the hyper-parameter", parameters::names),
+    rule("parameter-names-different", &[algorithm::parameters::NAME], "the name must differ from those of other hyper-parameters", Refusal("ModelArts.2767"), "leave one out", parameters::repeated_names),
+    rule("parameter-ranges", &[algorithm::parameters::constraint::VALID_RANGE], "must list the values of a Choice, or the lower and the upper end of a Range", Refusal("ModelArts.2770"), "correct the range", parameters::ranges),
+    rule("parameter-required", &[algorithm::parameters::VALUE], "the value of a required hyper-parameter must be given", Refusal("ModelArts.2766"), "give it a value", parameters::required_values),
+    rule("parameter-typed", &[algorithm::parameters::VALUE], "the value must be of the type of the hyper-parameter", Refusal("ModelArts.2768"), "correct the value",
+        |job| parameters::values(job, parameters::admits_type)),
+    rule("parameter-chosen", &[algorithm::parameters::VALUE], "the value must be one of the choices", Refusal("ModelArts.2765"), "choose one of them",
+        |job| parameters::values(job, parameters::admits_choice)),
+    rule("parameter-in-range", &[algorithm::parameters::VALUE], "the value must lie in the range", Refusal("ModelArts.2769"), "choose a value in the range",
+        |job| parameters::values(job, parameters::admits_number)),
+    rule("search-rewards", &[auto_search::REWARD_ATTRS], "a search should have metrics with name, mode and regex", Advice(NO_REFUSAL_DOCUMENTED), "name the metric to improve, and the regex that finds it in the log", parameters::rewards),
+    rule("search-rewards-different", &[auto_search::reward_attrs::NAME], "must differ from the names of the other metrics", Refusal("ModelArts.2824"), "leave one out",
+        |job| job.at(auto_search::REWARD_ATTRS).items().at(reward_attribute::NAME).repeated()),
+    rule("search-bounds", &[auto_search::search_params::ELEMENT], "must have two numbers in order as bounds, or a list of values", Refusal("ModelArts.2826"), "give lower_bound and upper_bound, or discrete_values", parameters::search_bounds),
+    rule("search-floats", &[auto_search::search_params::NAME], "must be a hyper-parameter of type Float", Must("ModelArts.2826"), "leave it out of the search, or make it a Float", parameters::search_floats),
+    rule("search-algorithms", &[auto_search::algo_configs::NAME], "should be one of bayes_opt_search, tpe_search and anneal_search", Advice(NO_REFUSAL_DOCUMENTED), "choose one of them", parameters::search_algorithms),
+    rule("search-engine", &[algorithm::policies::AUTO_SEARCH], "should be pytorch_1.8.0 or tensorflow_2.1.0 for a search", Advice("the guide of Open Telekom Cloud names these two"), "choose one of these engines", parameters::search_engine),
 
     // Data.
-    rule("input-named", &["algorithm.inputs[].name"], "must be given, unless the job tunes a model", Must(INVALID), "name the input", channels::input_names),
-    rule("channel-names", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "must be 1 to 64 letters, digits, _ and -", Must(INVALID), "rename the channel", channels::names),
-    rule("channel-names-different", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "should be unique among the inputs, or among the outputs", Advice(OWN_READING), "rename one", channels::repeated_names),
-    rule("channel-directories-different", &["algorithm.inputs[].local_dir", "algorithm.outputs[].local_dir"], "should differ from the local directories of other channels", Advice("they would share one directory"), "choose another, or let the service choose", channels::repeated_directories),
-    rule("channel-local-directory", &["algorithm.inputs[].local_dir", "algorithm.outputs[].local_dir"], "should be an absolute path without . and ..", Advice(NO_REFUSAL_DOCUMENTED), "begin it with /, and write it without . and ..", channels::local_dirs),
-    rule("channel-variable-name", &["algorithm.inputs[].name", "algorithm.outputs[].name"], "should be the name of a variable where access_method is env", Advice(NO_REFUSAL_DOCUMENTED), "use letters, digits and _, without a digit at the start, or pass the channel as a parameter", channels::variable_names),
-    rule("channel-one-source", &["algorithm.inputs[].remote"], "must have exactly one source, OBS or a data set", Must(INVALID), "give one of the two", channels::sources),
-    rule("dataset-version", &["algorithm.inputs[].remote.dataset.version_id"], "version_id should be given, unless service_type is V3", Advice("the documents disagree"), "give the version", channels::dataset_version),
-    rule("tasks-read-from-obs", &["tasks[].algorithm.inputs[].remote.dataset"], "must not be given for a task of a heterogeneous job", Must(INVALID), "give an OBS path", channels::task_datasets),
-    rule("obs-paths", &[CODE_DIR, BOOT_FILE, "algorithm.inputs[].remote.obs.obs_url", "algorithm.outputs[].remote.obs.obs_url", "algorithm.summary.log_dir.pfs.pfs_path", "spec.log_export_path.obs_url", "spec.volumes[].pfs.pfs_path", "spec.volumes[].obs.obs_path", "spec.output_model.obs.obs_path"], "must be an OBS path, obs://bucket/path or /bucket/path, without . and ..", Refusal(OBS), "write it in full, such as obs://bucket/directory/file", channels::obs_paths),
+    rule("input-named", &[inputs::NAME], "must be given, unless the job tunes a model", Must(INVALID), "name the input", channels::input_names),
+    rule("channel-names", &[inputs::NAME, outputs::NAME], "must be 1 to 64 letters, digits, _ and -", Must(INVALID), "rename the channel",
+        |job| job.channels().at(input::NAME).texts(|name| !is_name(name))),
+    rule("channel-names-different", &[inputs::NAME, outputs::NAME], "should be unique among the inputs, or among the outputs", Advice(OWN_READING), "rename one", channels::repeated_names),
+    rule("channel-directories-different", &[inputs::LOCAL_DIR, outputs::LOCAL_DIR], "should differ from the local directories of other channels", Advice("they would share one directory"), "choose another, or let the service choose", channels::repeated_directories),
+    rule("channel-local-directory", &[inputs::LOCAL_DIR, outputs::LOCAL_DIR], "should be an absolute path without . and ..", Advice(NO_REFUSAL_DOCUMENTED), "begin it with /, and write it without . and ..",
+        |job| job.channels().at(input::LOCAL_DIR).texts(|path| !is_absolute_plain_path(path))),
+    rule("channel-variable-name", &[inputs::NAME, outputs::NAME], "should be the name of a variable where access_method is env", Advice(NO_REFUSAL_DOCUMENTED), "use letters, digits and _, without a digit at the start, or pass the channel as a parameter", channels::variable_names),
+    rule("channel-one-source", &[inputs::REMOTE], "must have exactly one source, OBS or a data set", Must(INVALID), "give one of the two", channels::sources),
+    rule("dataset-version", &[inputs::remote::dataset::VERSION_ID], "version_id should be given, unless service_type is V3", Advice("the documents disagree"), "give the version", channels::dataset_version),
+    rule("tasks-read-from-obs", &[tasks::algorithm::inputs::remote::DATASET], "must not be given for a task of a heterogeneous job", Must(INVALID), "give an OBS path", channels::task_datasets),
+    rule("obs-paths", &[algorithm::CODE_DIR, algorithm::BOOT_FILE, inputs::remote::obs::OBS_URL, outputs::remote::obs::OBS_URL, summary::log_dir::pfs::PFS_PATH, spec::log_export_path::OBS_URL, spec::volumes::pfs::PFS_PATH, spec::volumes::obs::OBS_PATH, spec::output_model::obs::OBS_PATH], "must be an OBS path, obs://bucket/path or /bucket/path, without . and ..", Refusal(OBS), "write it in full, such as obs://bucket/directory/file", channels::obs_paths),
 
     // Resources, scheduling and volumes.
-    rule("spec-required", &["spec"], "must be given, unless the job has tasks", Must(INVALID), "give a flavor or a pool", resources::spec),
-    rule("flavor-or-pool", &[FLAVOR, POOL], "flavor_id or pool_id must be given", Must(INVALID), "give a flavor of the public pool, or a dedicated pool", resources::flavor_or_pool),
-    rule("flavor-of-pool", &[FLAVOR], "must begin with modelarts.pool.visual. in a dedicated pool, such as modelarts.pool.visual.xlarge", Refusal("ModelArts.2781"), "choose a flavor of the pool, or leave it out for a pool of CPU nodes", resources::flavor_of_pool),
-    rule("pool-flavor-needs-pool", &[FLAVOR], "should begin with modelarts.pool.visual. only in a dedicated pool", Advice(NO_REFUSAL_DOCUMENTED), "name the pool, or choose a flavor of the public pool", resources::pool_flavor_needs_pool),
-    rule("federation-named", &["spec.resource.pool_group_id"], "must be given for a federated_pool_job", Must(INVALID), "name the federation of pools", resources::federation),
-    rule("priority-least", &[PRIORITY], "must be at least 0", Must(INVALID), "choose 1, 2 or 3", resources::priority_least),
-    rule("priority-zero", &[PRIORITY], "should be at least 1", Advice("the published schema admits 0, the guide does not"), "choose 1, 2 or 3", resources::priority_zero),
-    rule("priority-most", &[PRIORITY], "must be at most 3", Must(RANGE), "choose 1, 2 or 3", resources::priority_most),
-    rule("priority-needs-pool", &[PRIORITY], "should be above 1 only in a dedicated pool", Advice("documented for dedicated pools only; no refusal elsewhere is known"), "leave it out, or run in a dedicated pool", resources::priority_needs_pool),
-    rule("affinity-group-size", &["spec.schedule_policy.required_affinity.affinity_group_size"], "must be at least 1, and must be given for hyperinstance and networkTopology", Must(INVALID), "give the number of tasks that stay together", resources::affinity_group_size),
-    rule("condition-values", &["spec.schedule_policy.required_affinity.node_affinity"], "must hold values for In and NotIn, none for Exists and DoesNotExist, one whole number for Gt and Lt", Must(INVALID), "correct the values", resources::condition_values),
-    rule("volume-one-kind", &["spec.volumes[]"], "should have exactly one of nfs, pfs and obs", Advice(NO_REFUSAL_DOCUMENTED), "give each volume one of them", volumes::kinds),
-    rule("volume-path", &["spec.volumes[].pfs.pfs_path", "spec.volumes[].obs.obs_path"], "a volume of OBS must have a path or a local_path", Must(INVALID), "give the path in OBS and the local_path that it is mounted at", volumes::sources),
-    rule("nfs-needs-pool", &["spec.volumes[].nfs"], "SFS Turbo must be mounted in a dedicated pool only", Must(INVALID), "run in a dedicated pool", volumes::nfs_needs_pool),
-    rule("volumes-at-most-8", &["spec.volumes"], "a job must have at most 8 volumes", Must(INVALID), "mount fewer", volumes::count),
-    rule("volume-once", &["spec.volumes[].nfs.nfs_server_path", "spec.volumes[].pfs.pfs_path"], "a file system must not be mounted twice", Must(INVALID), "leave one out", volumes::repeated_file_systems),
-    rule("volume-places-different", LOCAL_PATHS, "local_path must differ from those of other volumes", Must(INVALID), "choose another path", volumes::repeated_mount_paths),
-    rule("volume-default-mount", LOCAL_PATHS, "local_path must not be a default mount of the platform: /, /cache or /home/ma-user/modelarts", Must(INVALID), "choose another path, such as /mnt/data", volumes::default_mount),
-    rule("volume-path-plain", LOCAL_PATHS, "local_path should be an absolute path without . and ..", Advice(NO_REFUSAL_DOCUMENTED), "begin it with /, such as /mnt/data", volumes::plain_paths),
-    rule("volume-over-home", LOCAL_PATHS, "local_path should not hide a directory of the platform below /home", Advice(NO_REFUSAL_DOCUMENTED), "choose another path, such as /mnt/data", volumes::over_home),
+    rule("spec-required", &[SPEC], "must be given, unless the job has tasks", Must(INVALID), "give a flavor or a pool",
+        |job| job.at(SPEC).when(!job.has(SPEC) && !job.has(TASKS))),
+    rule("flavor-or-pool", &[resource::FLAVOR_ID, resource::POOL_ID], "flavor_id or pool_id must be given", Must(INVALID), "give a flavor of the public pool, or a dedicated pool", resources::flavor_or_pool),
+    rule("flavor-of-pool", &[resource::FLAVOR_ID], "must begin with modelarts.pool.visual. in a dedicated pool, such as modelarts.pool.visual.xlarge", Refusal("ModelArts.2781"), "choose a flavor of the pool, or leave it out for a pool of CPU nodes",
+        |job| resources::flavors(job, false, true)),
+    rule("pool-flavor-needs-pool", &[resource::FLAVOR_ID], "should begin with modelarts.pool.visual. only in a dedicated pool", Advice(NO_REFUSAL_DOCUMENTED), "name the pool, or choose a flavor of the public pool",
+        |job| resources::flavors(job, true, false)),
+    rule("federation-named", &[resource::POOL_GROUP_ID], "must be given for a federated_pool_job", Must(INVALID), "name the federation of pools",
+        |job| job.at(resource::POOL_GROUP_ID).when(resources::is_federated(job)).missing()),
+    rule("priority-least", &[schedule_policy::PRIORITY], "must be at least 0", Must(INVALID), "choose 1, 2 or 3",
+        |job| resources::priority(job, |number| number < 0)),
+    // The Swagger file admits 0 (`openapi/SOURCES.md`, W), and no source states its meaning (D-68).
+    rule("priority-zero", &[schedule_policy::PRIORITY], "should be at least 1", Advice("the published schema admits 0, the guide does not"), "choose 1, 2 or 3",
+        |job| resources::priority(job, |number| number == 0)),
+    rule("priority-most", &[schedule_policy::PRIORITY], "must be at most 3", Must(RANGE), "choose 1, 2 or 3",
+        |job| resources::priority(job, |number| number > 3)),
+    rule("priority-needs-pool", &[schedule_policy::PRIORITY], "should be above 1 only in a dedicated pool", Advice("documented for dedicated pools only; no refusal elsewhere is known"), "leave it out, or run in a dedicated pool",
+        |job| resources::priority(job, |number| matches!(number, 2 | 3) && !job.has_pool())),
+    rule("affinity-group-size", &[schedule_policy::required_affinity::AFFINITY_GROUP_SIZE], "must be at least 1, and must be given for hyperinstance and networkTopology", Must(INVALID), "give the number of tasks that stay together", resources::affinity_group_size),
+    rule("condition-values", &[schedule_policy::required_affinity::NODE_AFFINITY], "must hold values for In and NotIn, none for Exists and DoesNotExist, one whole number for Gt and Lt", Must(INVALID), "correct the values", resources::condition_values),
+    rule("volume-one-kind", &[spec::volumes::ELEMENT], "should have exactly one of nfs, pfs and obs", Advice(NO_REFUSAL_DOCUMENTED), "give each volume one of them", volumes::kinds),
+    rule("volume-path", &[spec::volumes::pfs::PFS_PATH, spec::volumes::obs::OBS_PATH], "a volume of OBS must have a path or a local_path", Must(INVALID), "give the path in OBS and the local_path that it is mounted at", volumes::sources),
+    rule("nfs-needs-pool", &[spec::volumes::NFS], "SFS Turbo must be mounted in a dedicated pool only", Must(INVALID), "run in a dedicated pool",
+        |job| volumes::volumes(job).at(volume::NFS).present().filter(|_| !job.has_pool())),
+    // The user guide calls them disks (`openapi/SOURCES.md`, F3).
+    rule("volumes-at-most-8", &[spec::VOLUMES], "a job must have at most 8 volumes", Must(INVALID), "mount fewer",
+        |job| volumes::volumes(job).into_iter().skip(8).collect()),
+    rule("volume-once", &[spec::volumes::nfs::NFS_SERVER_PATH, spec::volumes::pfs::PFS_PATH], "a file system must not be mounted twice", Must(INVALID), "leave one out", volumes::repeated_file_systems),
+    rule("volume-places-different", LOCAL_PATHS, "local_path must differ from those of other volumes", Must(INVALID), "choose another path",
+        |job| volumes::local_paths(job).repeated_paths()),
+    rule("volume-default-mount", LOCAL_PATHS, "local_path must not be a default mount of the platform: /, /cache or /home/ma-user/modelarts", Must(INVALID), "choose another path, such as /mnt/data",
+        |job| volumes::local_paths_where(job, |path| volumes::DEFAULT_MOUNTS.contains(&path))),
+    rule("volume-path-plain", LOCAL_PATHS, "local_path should be an absolute path without . and ..", Advice(NO_REFUSAL_DOCUMENTED), "begin it with /, such as /mnt/data",
+        |job| volumes::local_paths_where(job, |path| !is_absolute_plain_path(path))),
+    rule("volume-over-home", LOCAL_PATHS, "local_path should not hide a directory of the platform below /home", Advice(NO_REFUSAL_DOCUMENTED), "choose another path, such as /mnt/data",
+        |job| volumes::local_paths_where(job, |path| volumes::PLATFORM_DIRS.contains(&path))),
     rule("volume-over-channel", LOCAL_PATHS, "local_path should not be the directory of an input or output", Advice(NO_REFUSAL_DOCUMENTED), "choose another path, such as /mnt/data", volumes::over_channel),
 
     // Metrics, notifications, SSH and visualisation.
-    rule("metrics-url-and-port", &["spec.custom_metrics[]"], "metrics_url and metrics_port must be given together", Must(INVALID), "give both", services::metrics_url),
-    rule("metrics-one-form", &["spec.custom_metrics[]"], "must have exactly one form: metrics_url and metrics_port, exec, or http_get", Must(INVALID), "give one of them", services::metrics_form),
-    rule("metrics-http-get", &["spec.custom_metrics[].http_get"], "http_get must have path and port", Must(INVALID), "give both", services::http_get),
-    rule("notification-topic", &["spec.notification.topic_urn"], "must be given with notifications", Must(INVALID), "name the topic that they are sent to", services::topic),
-    rule("notification-events", &["spec.notification.events"], "must be given with notifications", Must(INVALID), "name the events to send", services::events),
-    rule("ssh-key-pairs", &["endpoints.ssh.key_pair_names"], "must be given for access by SSH", Must(INVALID), "name a key pair", services::key_pairs),
-    rule("summary-log-dir", &["algorithm.summary.log_dir"], "must be given with log_type", Must(INVALID), "give the directory of the logs", services::log_dir),
-    rule("board-data-sources", &["algorithm.summary.data_sources"], "must be given for TensorBoard and MindStudio Insight", Must(INVALID), "name the jobs or directories whose logs are shown", services::data_sources),
+    rule("metrics-url-and-port", &[custom_metrics::ELEMENT], "metrics_url and metrics_port must be given together", Must(INVALID), "give both", services::metrics_url),
+    rule("metrics-one-form", &[custom_metrics::ELEMENT], "must have exactly one form: metrics_url and metrics_port, exec, or http_get", Must(INVALID), "give one of them", services::metrics_form),
+    rule("metrics-http-get", &[custom_metrics::HTTP_GET], "http_get must have path and port", Must(INVALID), "give both", services::http_get),
+    rule("notification-topic", &[notification::TOPIC_URN], "must be given with notifications", Must(INVALID), "name the topic that they are sent to",
+        |job| services::required_with(job, spec::NOTIFICATION, notification::TOPIC_URN)),
+    rule("notification-events", &[notification::EVENTS], "must be given with notifications", Must(INVALID), "name the events to send",
+        |job| services::required_with(job, spec::NOTIFICATION, notification::EVENTS)),
+    rule("ssh-key-pairs", &[endpoints::ssh::KEY_PAIR_NAMES], "must be given for access by SSH", Must(INVALID), "name a key pair",
+        |job| services::required_with(job, endpoints::SSH, endpoints::ssh::KEY_PAIR_NAMES)),
+    rule("summary-log-dir", &[summary::LOG_DIR], "must be given with log_type", Must(INVALID), "give the directory of the logs", services::log_dir),
+    rule("board-data-sources", &[summary::DATA_SOURCES], "must be given for TensorBoard and MindStudio Insight", Must(INVALID), "name the jobs or directories whose logs are shown", services::data_sources),
 ];
 
 #[cfg(test)]

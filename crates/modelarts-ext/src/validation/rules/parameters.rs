@@ -1,240 +1,190 @@
 //! Rules on hyper-parameters and on their search.
 
+use modelarts_api::{
+    request_path::{
+        create_training_job::algorithm::{
+            self,
+            policies::{AUTO_SEARCH, auto_search},
+        },
+        job_algorithm, job_engine, parameter, reward_attribute, search_algorithm, search_parameter,
+    },
+    types::{ParameterConstraint, ParameterType, ParameterValidType},
+};
+use serde::Deserialize;
+
 use crate::{
     config::cloud::Cloud,
     validation::{
         draft::Draft,
-        json_path::{Located, repetitions},
+        json_path::{Fields, Located},
         rules::names::is_name,
     },
 };
 
-const SEARCH: &str = "algorithm.policies.auto_search";
-
-fn all_parameters<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    draft.parameters().into_iter().flatten().collect()
+fn parameters(job: Draft<'_>) -> Fields<'_> {
+    job.lists(job_algorithm::PARAMETERS).items()
 }
 
-pub(super) fn names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let names = all_parameters(draft)
-        .into_iter()
-        .map(|parameter| parameter.at("name"));
-    names
-        .filter(|name| !name.text().is_some_and(is_name))
-        .collect()
+pub(super) fn names(job: Draft<'_>) -> Fields<'_> {
+    let names = parameters(job).at(parameter::NAME);
+    names.filter(|name| !name.text().is_some_and(is_name))
 }
 
-pub(super) fn repeated_names<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let lists = draft.parameters().into_iter();
+pub(super) fn repeated_names(job: Draft<'_>) -> Fields<'_> {
+    let lists = job.lists(job_algorithm::PARAMETERS).into_iter();
     lists
-        .flat_map(|list| repetitions(list.iter().map(|parameter| parameter.at("name"))))
+        .flat_map(|list| list.items().at(parameter::NAME).repeated())
         .collect()
 }
 
-/// The constraint of a hyper-parameter.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Constraint {
-    pub(crate) kind: Option<String>,
-    pub(crate) required: bool,
-    pub(crate) valid_type: Option<String>,
-    pub(crate) valid_range: Vec<String>,
+/// The constraint of a hyper-parameter in the body.
+fn constraint(parameter: &Located<'_>) -> ParameterConstraint {
+    let value = parameter.at(parameter::CONSTRAINT).value();
+    let constraint = value.and_then(|value| ParameterConstraint::deserialize(value).ok());
+    constraint.unwrap_or_default()
 }
 
-impl Constraint {
-    pub(crate) fn read(field: &Located<'_>) -> Self {
-        let text = |name: &str| field.at(name).text().map(str::to_owned);
-        let range = field.at("valid_range").items();
-        Self {
-            kind: text("type"),
-            required: field.at("required").is_true(),
-            valid_type: text("valid_type"),
-            valid_range: range
-                .iter()
-                .filter_map(|value| value.text().map(str::to_owned))
-                .collect(),
-        }
-    }
+/// The two bounds of a range, if both are numbers and in order.
+fn bounds(constraint: &ParameterConstraint) -> Option<(f64, f64)> {
+    let [low, high] = constraint.valid_range.as_slice() else {
+        return None;
+    };
+    let bounds = number(low).zip(number(high));
+    bounds.filter(|(low, high)| low <= high)
+}
 
-    fn is(&self, valid_type: &str) -> bool {
-        self.valid_type.as_deref() == Some(valid_type)
-    }
+/// The values of the range that are not empty.
+pub(crate) fn choices(constraint: &ParameterConstraint) -> Vec<&str> {
+    let choices = constraint.valid_range.iter().map(String::as_str);
+    choices.filter(|choice| !choice.is_empty()).collect()
+}
 
-    /// The two bounds, if both are numbers and in order.
-    fn bounds(&self) -> Option<(f64, f64)> {
-        match self.valid_range.as_slice() {
-            [low, high] => number(low)
-                .zip(number(high))
-                .filter(|(low, high)| low <= high),
-            _ => None,
-        }
+pub(crate) fn admits_type(constraint: &ParameterConstraint, value: &str) -> bool {
+    match constraint.type_ {
+        Some(ParameterType::Integer) => value.trim().parse::<i64>().is_ok(),
+        Some(ParameterType::Float) => number(value).is_some(),
+        Some(ParameterType::Boolean) => ["true", "false"]
+            .iter()
+            .any(|word| value.eq_ignore_ascii_case(word)),
+        _ => true,
     }
+}
 
-    /// True if the constraint itself is valid.
-    fn is_valid(&self) -> bool {
-        match self.valid_type.as_deref() {
-            Some("Choice") => !self.valid_range.is_empty(),
-            Some("Range") => self.bounds().is_some(),
-            _ => true,
-        }
-    }
+/// True if the constraint lists no choices, or this one.
+pub(crate) fn admits_choice(constraint: &ParameterConstraint, value: &str) -> bool {
+    let choices = choices(constraint);
+    let is_choice = constraint.valid_type == Some(ParameterValidType::Choice);
+    !is_choice || choices.is_empty() || choices.contains(&value)
+}
 
-    pub(crate) fn admits_type(&self, value: &str) -> bool {
-        match self.kind.as_deref() {
-            Some("Integer") => value.trim().parse::<i64>().is_ok(),
-            Some("Float") => number(value).is_some(),
-            Some("Boolean") => ["true", "false"]
-                .iter()
-                .any(|word| value.eq_ignore_ascii_case(word)),
-            _ => true,
-        }
-    }
-
-    pub(crate) fn admits_choice(&self, value: &str) -> bool {
-        !self.is("Choice") || !self.is_valid() || self.valid_range.iter().any(|one| one == value)
-    }
-
-    pub(crate) fn admits_number(&self, value: &str) -> bool {
-        match (self.is("Range"), self.bounds(), number(value)) {
-            (true, Some((low, high)), Some(number)) => (low..=high).contains(&number),
-            _ => true,
-        }
+/// True if the constraint has no valid range, or the number lies in it.
+pub(crate) fn admits_number(constraint: &ParameterConstraint, value: &str) -> bool {
+    let is_range = constraint.valid_type == Some(ParameterValidType::Range);
+    match (bounds(constraint), number(value)) {
+        (Some((low, high)), Some(number)) if is_range => (low..=high).contains(&number),
+        _ => true,
     }
 }
 
 fn number(text: &str) -> Option<f64> {
-    text.trim()
-        .parse()
-        .ok()
-        .filter(|number: &f64| number.is_finite())
+    let number = text.trim().parse().ok();
+    number.filter(|number: &f64| number.is_finite())
 }
 
-/// The values that are `wrong` for the constraint of their hyper-parameter.
-fn values<'a>(draft: &Draft<'a>, wrong: fn(&Constraint, &str) -> bool) -> Vec<Located<'a>> {
-    let mut values = Vec::new();
-    for parameter in all_parameters(draft) {
-        let constraint = Constraint::read(&parameter.at("constraint"));
-        let value = parameter.at("value");
-        if value.text().is_some_and(|text| wrong(&constraint, text)) {
-            values.push(value);
+/// The values that the constraint of their hyper-parameter does not admit.
+pub(super) fn values<'a>(
+    job: Draft<'a>,
+    admits: fn(&ParameterConstraint, &str) -> bool,
+) -> Fields<'a> {
+    let parameters = parameters(job).filter(|parameter| {
+        let value = parameter.at(parameter::VALUE).text();
+        value.is_some_and(|value| !admits(&constraint(parameter), value))
+    });
+    parameters.at(parameter::VALUE)
+}
+
+pub(super) fn ranges(job: Draft<'_>) -> Fields<'_> {
+    let parameters = parameters(job).filter(|parameter| {
+        let constraint = constraint(parameter);
+        match constraint.valid_type {
+            Some(ParameterValidType::Choice) => choices(&constraint).is_empty(),
+            Some(ParameterValidType::Range) => bounds(&constraint).is_none(),
+            _ => false,
         }
-    }
-    values
-}
-
-pub(super) fn ranges<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let constraints = all_parameters(draft)
-        .into_iter()
-        .map(|parameter| parameter.at("constraint"));
-    constraints
-        .filter(|field| !Constraint::read(field).is_valid())
-        .map(|field| field.at("valid_range"))
-        .collect()
+    });
+    parameters.at(parameter::constraint::VALID_RANGE)
 }
 
 /// The required values that are missing. Hyper-parameters of stored algorithms are checked with the
 /// spec of the algorithm, which may have a default.
-pub(super) fn required_values<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let parameters = all_parameters(draft).into_iter();
-    parameters
-        .filter(|parameter| parameter.at("constraint.required").is_true())
-        .map(|parameter| parameter.at("value"))
-        .filter(|value| !value.is_given())
-        .collect()
+pub(super) fn required_values(job: Draft<'_>) -> Fields<'_> {
+    let is_required = |field: &Located<'_>| field.at(parameter::constraint::REQUIRED).is_true();
+    let parameters = parameters(job).filter(is_required);
+    parameters.at(parameter::VALUE).missing()
 }
 
-pub(super) fn value_types<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    values(draft, |constraint, text| !constraint.admits_type(text))
-}
-
-pub(super) fn choices<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    values(draft, |constraint, text| !constraint.admits_choice(text))
-}
-
-pub(super) fn numbers_in_range<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    values(draft, |constraint, text| !constraint.admits_number(text))
-}
-
-pub(super) fn rewards<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    if !draft.has(SEARCH) {
-        return Vec::new();
-    }
-    let rewards = draft.at(SEARCH).at("reward_attrs");
+pub(super) fn rewards(job: Draft<'_>) -> Fields<'_> {
+    let rewards = job.at(auto_search::REWARD_ATTRS);
     if !rewards.is_given() {
-        return vec![rewards];
+        return rewards.when(job.has(AUTO_SEARCH));
     }
-    let rewards = rewards.items().into_iter();
-    rewards
-        .flat_map(|reward| ["name", "mode", "regex"].map(|name| reward.at(name)))
-        .filter(|field| !field.is_given())
-        .collect()
+    let fields = [
+        reward_attribute::NAME,
+        reward_attribute::MODE,
+        reward_attribute::REGEX,
+    ];
+    rewards.items().at_all(&fields).missing()
 }
 
-pub(super) fn repeated_rewards<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let rewards = draft.at(SEARCH).at("reward_attrs").items();
-    repetitions(rewards.iter().map(|reward| reward.at("name")))
-}
-
-pub(super) fn search_bounds<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let params = draft.at(SEARCH).at("search_params").items().into_iter();
-    let bounded = |field: &Located<'_>| {
-        let end = |name: &str| field.at(name).text().and_then(number);
-        matches!((end("lower_bound"), end("upper_bound")), (Some(low), Some(high)) if low <= high)
+pub(super) fn search_bounds(job: Draft<'_>) -> Fields<'_> {
+    let is_bounded = |field: &Located<'_>| {
+        let end = |name| field.at(name).text().and_then(number);
+        let bounds = end(search_parameter::LOWER_BOUND).zip(end(search_parameter::UPPER_BOUND));
+        bounds.is_some_and(|(low, high)| low <= high)
     };
-    params
-        .filter(|field| match field.at("param_type").text() {
-            Some("continuous") => !bounded(field),
-            Some("discrete") => !field.at("discrete_values").is_given(),
-            _ => !bounded(field) && !field.at("discrete_values").is_given(),
-        })
-        .collect()
+    let has_values = |field: &Located<'_>| field.has(search_parameter::DISCRETE_VALUES);
+    let params = job.at(auto_search::SEARCH_PARAMS).items();
+    params.filter(
+        |field| match field.at(search_parameter::PARAM_TYPE).text() {
+            Some("continuous") => !is_bounded(field),
+            Some("discrete") => !has_values(field),
+            _ => !is_bounded(field) && !has_values(field),
+        },
+    )
 }
 
-pub(super) fn search_floats<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let parameters = draft.at("algorithm.parameters").items();
-    let is_other = |name: &str| {
-        parameters.iter().any(|parameter| {
-            parameter.at("name").is(name)
-                && parameter
-                    .at("constraint.type")
-                    .text()
-                    .is_some_and(|kind| kind != "Float")
-        })
-    };
-    let params = draft.at(SEARCH).at("search_params").items().into_iter();
+pub(super) fn search_floats(job: Draft<'_>) -> Fields<'_> {
+    let others = job.at(algorithm::PARAMETERS).items().filter(|parameter| {
+        let kind = parameter.at(parameter::constraint::TYPE).text();
+        kind.is_some_and(|kind| kind != "Float")
+    });
+    let others = others.at(parameter::NAME);
+    let params = job.at(auto_search::SEARCH_PARAMS).items();
     params
-        .map(|field| field.at("name"))
-        .filter(|name| name.text().is_some_and(is_other))
-        .collect()
+        .at(search_parameter::NAME)
+        .texts(|name| others.iter().any(|other| other.is(name)))
 }
 
-pub(super) fn search_algorithms<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
+pub(super) fn search_algorithms(job: Draft<'_>) -> Fields<'_> {
     let known = ["bayes_opt_search", "tpe_search", "anneal_search"];
-    let configs = draft.at(SEARCH).at("algo_configs").items().into_iter();
+    let configs = job.at(auto_search::ALGO_CONFIGS).items();
     configs
-        .map(|config| config.at("name"))
+        .at(search_algorithm::NAME)
         .filter(|name| !name.text().is_some_and(|text| known.contains(&text)))
-        .collect()
 }
 
 /// The engine of a search, if the cloud does not support it. Only Open Telekom Cloud documents the
 /// supported engines. The engine in a custom image is unknown.
-pub(super) fn search_engine<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let engine = draft.at("algorithm.engine");
-    let named = engine
-        .at("engine_id")
-        .text()
-        .or(engine.at("engine_version").text());
-    let wrong = draft.cloud == Cloud::Otc
-        && draft.has(SEARCH)
-        && !engine.at("image_url").is_given()
-        && named.is_some_and(|engine| {
-            !["pytorch_1.8.0", "tensorflow_2.1.0"]
-                .iter()
-                .any(|able| engine.starts_with(able))
-        });
-    let field = match engine.at("engine_id").is_given() {
-        true => engine.at("engine_id"),
-        false => engine.at("engine_version"),
+pub(super) fn search_engine(job: Draft<'_>) -> Fields<'_> {
+    let supported = ["pytorch_1.8.0", "tensorflow_2.1.0"];
+    let engine = job.at(algorithm::ENGINE);
+    let named = match engine.has(job_engine::ENGINE_ID) {
+        true => engine.at(job_engine::ENGINE_ID),
+        false => engine.at(job_engine::ENGINE_VERSION),
     };
-    wrong.then_some(field).into_iter().collect()
+    let is_checked =
+        job.cloud == Cloud::Otc && job.has(AUTO_SEARCH) && !engine.has(job_engine::IMAGE_URL);
+    named
+        .when(is_checked)
+        .texts(|engine| !supported.iter().any(|name| engine.starts_with(name)))
 }

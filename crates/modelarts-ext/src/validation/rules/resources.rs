@@ -1,124 +1,79 @@
 //! Rules on flavor, pool, priority and placement.
 
-use crate::validation::{
-    draft::{Draft, names_pool},
-    json_path::{Located, field_if},
+use modelarts_api::request_path::{
+    create_training_job::{
+        KIND, SPEC, TASKS,
+        spec::{
+            resource::FLAVOR_ID,
+            schedule_policy::{PRIORITY, preferred_affinity, required_affinity},
+        },
+    },
+    job_resource, node_selector_requirement, node_selector_term, preferred_scheduling_term,
 };
 
-const FLAVOR: &str = "spec.resource.flavor_id";
-const PRIORITY: &str = "spec.schedule_policy.priority";
+use crate::validation::{
+    draft::{Draft, names_pool},
+    json_path::{Fields, Located},
+};
 
 /// The prefix of flavors of dedicated pools; the rest of the name stands for the number of cards.
 pub(crate) const POOL_FLAVOR_PREFIX: &str = "modelarts.pool.visual.";
 
-pub(super) fn spec<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    field_if(!draft.has("spec") && !draft.has("tasks"), draft.at("spec"))
+pub(super) fn is_federated(job: Draft<'_>) -> bool {
+    job.at(KIND).is("federated_pool_job")
 }
 
-pub(super) fn flavor_or_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let federated = draft.at("kind").is("federated_pool_job");
-    let missing = draft.has("spec") && !draft.has(FLAVOR) && !draft.has_pool();
-    let missing = missing && !draft.has("tasks") && !federated;
-    field_if(missing, draft.at(FLAVOR))
+pub(super) fn flavor_or_pool(job: Draft<'_>) -> Fields<'_> {
+    let is_missing = job.has(SPEC) && !job.has(FLAVOR_ID) && !job.has_pool();
+    let flavor = job.at(FLAVOR_ID);
+    flavor.when(is_missing && !job.has(TASKS) && !is_federated(job))
 }
 
 /// The flavors of the job and of its tasks, selected by prefix (`of_pools`) and by the presence of
 /// a dedicated pool beside them (`in_pool`).
-fn flavors<'a>(draft: &Draft<'a>, of_pools: bool, in_pool: bool) -> Vec<Located<'a>> {
-    let tasks = draft.at("tasks").items().into_iter();
-    let resources = tasks.map(|task| task.at("task_resource"));
-    let resources = std::iter::once(draft.at("spec.resource")).chain(resources);
+pub(super) fn flavors(job: Draft<'_>, of_pools: bool, in_pool: bool) -> Fields<'_> {
+    let resources = job.resources();
     resources
         .filter(|resource| names_pool(resource) == in_pool)
-        .map(|resource| resource.at("flavor_id"))
-        .filter(|flavor| {
-            let text = flavor.text();
-            text.is_some_and(|flavor| flavor.starts_with(POOL_FLAVOR_PREFIX) == of_pools)
-        })
-        .collect()
+        .at(job_resource::FLAVOR_ID)
+        .texts(|flavor| flavor.starts_with(POOL_FLAVOR_PREFIX) == of_pools)
 }
 
-pub(super) fn flavor_of_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    flavors(draft, false, true)
+pub(super) fn priority(job: Draft<'_>, wrong: impl Fn(i64) -> bool) -> Fields<'_> {
+    let priority = job.at(PRIORITY);
+    let is_wrong = priority.integer().is_some_and(wrong);
+    priority.when(is_wrong)
 }
 
-pub(super) fn pool_flavor_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    flavors(draft, true, false)
-}
-
-pub(super) fn federation<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let group = draft.at("spec.resource.pool_group_id");
-    field_if(
-        draft.at("kind").is("federated_pool_job") && !group.is_given(),
-        group,
-    )
-}
-
-pub(super) fn priority_least<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let priority = draft.at(PRIORITY);
-    field_if(
-        priority.integer().is_some_and(|number| number < 0),
-        priority,
-    )
-}
-
-/// The Swagger file admits 0 (`openapi/SOURCES.md`, W), and no source states its meaning (D-68).
-pub(super) fn priority_zero<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let priority = draft.at(PRIORITY);
-    field_if(priority.integer() == Some(0), priority)
-}
-
-pub(super) fn priority_most<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let priority = draft.at(PRIORITY);
-    field_if(
-        priority.integer().is_some_and(|number| number > 3),
-        priority,
-    )
-}
-
-/// Priorities above the default outside dedicated pools.
-pub(super) fn priority_needs_pool<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let priority = draft.at(PRIORITY);
-    let above = priority
-        .integer()
-        .is_some_and(|number| (2..=3).contains(&number));
-    field_if(above && !draft.has_pool(), priority)
-}
-
-pub(super) fn affinity_group_size<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let affinity = draft.at("spec.schedule_policy.required_affinity");
-    let size = affinity.at("affinity_group_size");
-    let needed = affinity
-        .at("affinity_type")
-        .text()
-        .is_some_and(|kind| ["hyperinstance", "networkTopology"].contains(&kind));
-    let wrong = match size.integer() {
+pub(super) fn affinity_group_size(job: Draft<'_>) -> Fields<'_> {
+    let size = job.at(required_affinity::AFFINITY_GROUP_SIZE);
+    let kind = job.at(required_affinity::AFFINITY_TYPE).text();
+    let is_wrong = match size.integer() {
         Some(number) => number < 1,
-        None => needed,
+        None => matches!(kind, Some("hyperinstance" | "networkTopology")),
     };
-    field_if(wrong, size)
+    size.when(is_wrong)
 }
 
 /// All conditions on nodes, required and preferred.
-fn conditions<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let policy = draft.at("spec.schedule_policy");
-    let required = policy
-        .at("required_affinity.node_affinity.nodeSelectorTerms")
-        .items();
-    let preferred = policy.at("preferred_affinity.node_affinity").items();
-    let preferred = preferred.iter().map(|term| term.at("preference"));
-    required
-        .into_iter()
-        .chain(preferred)
-        .flat_map(|term| ["matchExpressions", "matchFields"].map(|name| term.at(name)))
-        .flat_map(|list| list.items())
-        .collect()
+fn conditions(job: Draft<'_>) -> Fields<'_> {
+    let required = required_affinity::node_affinity::NODE_SELECTOR_TERMS;
+    let preferred = job.at(preferred_affinity::NODE_AFFINITY).items();
+    let terms: Fields<'_> = (job.at(required).items().into_iter())
+        .chain(preferred.at(preferred_scheduling_term::PREFERENCE))
+        .collect();
+    let lists = [
+        node_selector_term::MATCH_EXPRESSIONS,
+        node_selector_term::MATCH_FIELDS,
+    ];
+    terms.at_all(&lists).items()
 }
 
-pub(super) fn condition_values<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
-    let wrong = |condition: &Located<'_>| {
-        let values = condition.at("values").items();
-        match condition.at("operator").text() {
+pub(super) fn condition_values(job: Draft<'_>) -> Fields<'_> {
+    let is_wrong = |condition: &Located<'_>| {
+        let values = condition.at(node_selector_requirement::VALUES).items();
+        let values: Vec<_> = values.into_iter().collect();
+        match condition.at(node_selector_requirement::OPERATOR).text() {
             Some("In" | "NotIn") => values.is_empty(),
             Some("Exists" | "DoesNotExist") => !values.is_empty(),
             Some("Gt" | "Lt") => match values.as_slice() {
@@ -128,6 +83,6 @@ pub(super) fn condition_values<'a>(draft: &Draft<'a>) -> Vec<Located<'a>> {
             _ => false,
         }
     };
-    let conditions = conditions(draft).into_iter().filter(wrong);
-    conditions.map(|condition| condition.at("values")).collect()
+    let conditions = conditions(job).filter(is_wrong);
+    conditions.at(node_selector_requirement::VALUES)
 }

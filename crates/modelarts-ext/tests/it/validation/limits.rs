@@ -162,7 +162,7 @@ fn around(rule: Rule, current: &Value) -> Option<(Value, Option<Value>)> {
 
 /// Type and limits of each field in words, as in the documentation.
 fn documented() -> BTreeMap<String, (String, String)> {
-    let page = modelarts_ext::jobs::create::parameters_as_markdown();
+    let page = include_str!("../../../CREATING.md");
     let (_, table) = page.split_once("### All fields").unwrap();
     let rows = table.lines().filter_map(|row| row.strip_prefix("| `"));
     rows.map(|row| {

@@ -1,17 +1,6 @@
-//! The page on creating jobs: its document and its tables.
+//! The document of the page on creating jobs.
 
 use crate::support::create_job::client;
-
-#[test]
-fn the_page_has_the_tables_of_the_code() {
-    let page = include_str!("../../../../CREATING.md");
-    let mark = "<!-- The rest is written by `cargo run --example parameters -- --write`. -->\n\n";
-    let (_, tables) = page.split_once(mark).unwrap();
-    assert!(
-        tables == modelarts_ext::jobs::create::parameters_as_markdown(),
-        "CREATING.md is old: run `cargo run -p modelarts-ext --example parameters -- --write`"
-    );
-}
 
 #[test]
 fn the_document_of_the_page_is_a_job() {

@@ -1,12 +1,12 @@
-//! Tables of all parameters of a job, generated from the fields and limits of the description and
-//! the list of rules.
+//! The tables of all parameters in CREATING.md, generated from the fields and limits of the
+//! description and the list of rules.
 
-use std::fmt::Write;
+use std::{fmt::Write, path::Path};
 
 use modelarts_api::Shape;
 
 use crate::{
-    jobs::create::local_files,
+    jobs::create::local_files::{MAX_BYTES, MAX_FILES, MAX_LEVELS, RECOMMENDED_BYTES},
     validation::{
         limits::{self, BODY},
         rules::RULES,
@@ -85,10 +85,25 @@ struct Leaf {
     is_choice: bool,
 }
 
-/// Returns the tables of CREATING.md. An example prints them, and a test compares them with the
-/// page.
-#[must_use]
-pub fn parameters_as_markdown() -> String {
+const BEGIN: &str = "<!-- The rest is written by `UPDATE=1 cargo test -p modelarts-ext --lib creating_page`. -->\n\n";
+
+#[test]
+fn creating_md_has_the_tables_of_the_code() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("CREATING.md");
+    let page = std::fs::read_to_string(&file).unwrap();
+    let (text, tables) = page.split_once(BEGIN).unwrap();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(file, format!("{text}{BEGIN}{}", parameters_as_markdown())).unwrap();
+        return;
+    }
+    assert!(
+        tables == parameters_as_markdown(),
+        "CREATING.md is not what the tables say; run the tests with UPDATE=1"
+    );
+}
+
+/// The tables of CREATING.md.
+fn parameters_as_markdown() -> String {
     let leaves = leaves();
     let mut page = String::new();
     let _ = writeln!(page, "### The parameters of the form\n");
@@ -110,7 +125,7 @@ pub fn parameters_as_markdown() -> String {
             let choices = limits.filter(|leaf| leaf.is_choice);
             all_limits.extend(choices.map(|leaf| leaf.value_kind.clone()));
             if *field == "algorithm.code_dir" {
-                all_limits.push(local_files::limits_in_words());
+                all_limits.push(code_dir_limits());
             }
             let rules = RULES.iter().filter(|rule| rule.on.contains(field));
             all_limits.extend(rules.map(|rule| rule.requirement.to_owned()));
@@ -145,6 +160,14 @@ pub fn parameters_as_markdown() -> String {
         );
     }
     page
+}
+
+fn code_dir_limits() -> String {
+    format!(
+        "at most {} GB, {MAX_FILES} files, {MAX_LEVELS} levels; best {} MB",
+        MAX_BYTES >> 30,
+        RECOMMENDED_BYTES >> 20
+    )
 }
 
 fn cell(text: &str) -> String {
@@ -234,31 +257,26 @@ fn value_kind(shape: Shape) -> String {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Fields that are in one table without being a leaf in the other.
-    #[test]
-    fn every_field_that_is_named_exists() {
-        let leaves = leaves();
-        let exists = |field: &str| {
-            leaves.iter().any(|leaf| {
-                let rest = leaf.path.strip_prefix(field);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', '{']))
-            }) || field
-                .strip_suffix("{}")
-                .is_some_and(|map| leaves.iter().any(|leaf| leaf.path == map))
-        };
-        for parameter in &FORM {
-            for field in parameter.fields {
-                assert!(exists(field), "{}: {field}", parameter.name);
-            }
+/// Fields that are in one table without being a leaf in the other.
+#[test]
+fn every_field_that_is_named_exists() {
+    let leaves = leaves();
+    let exists = |field: &str| {
+        leaves.iter().any(|leaf| {
+            let rest = leaf.path.strip_prefix(field);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', '{']))
+        }) || field
+            .strip_suffix("{}")
+            .is_some_and(|map| leaves.iter().any(|leaf| leaf.path == map))
+    };
+    for parameter in &FORM {
+        for field in parameter.fields {
+            assert!(exists(field), "{}: {field}", parameter.name);
         }
-        for rule in RULES {
-            for field in rule.on {
-                assert!(exists(field), "{}: {field}", rule.requirement);
-            }
+    }
+    for rule in RULES {
+        for field in rule.on {
+            assert!(exists(field), "{}: {field}", rule.requirement);
         }
     }
 }
