@@ -2,38 +2,42 @@
 
 use std::{
     collections::BTreeSet,
-    fmt, io,
+    fmt,
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
     sync::Arc,
 };
 
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    accounts::{Accounts, User},
+    accounts::{Accounts, User, log_links::LogLinks},
     api::ids::Ids,
     catalog::{cloud::Cloud, pools::Pool, quirks::Quirks},
     clock::{
         system::{Clock, SystemClock},
         timing::Timing,
     },
-    database::{Database, quotas::Quotas},
+    database::{Database, documents::Documents, quotas::Quotas},
     emulator::{Emulator, error::StartError},
     execution::{recovery, seeds::Seeds},
     files::confined_dir::ConfinedDir,
     job::{event::Wording, state::RestartOn},
+    logs::index::LogIndexes,
     metrics::Metrics,
     runner::{
         Runner,
-        process::{ProcessRunner, Settings, watchdog::Watchdog},
+        process::{ProcessRunner, Settings},
         simulated::{SimulatedRunner, script::Script},
     },
     scheduler::Scheduler,
     server::{connections, host_guard, router},
-    state::{EmulatorState, StateParts},
+    state::{Background, EmulatorState},
     store::JobStore,
     traffic::{
+        counts::RequestCounts,
+        faults::Faults,
         observer::{Exchange, Observer},
         request_log::RequestLog,
     },
@@ -54,19 +58,23 @@ pub enum RunnerKind {
 
 /// Default name of the user.
 const USER_NAME: &str = "emulator";
+/// Default maximum size of a log, in bytes.
+const LOG_CAP: u64 = 1 << 30;
+/// Default of the free bytes that the pre-check requires.
+const LEAST_DISK: u64 = 100 << 20;
 
 /// Settings of an [`Emulator`].
-#[derive(Clone)]
+#[derive(Clone, Default)]
 #[must_use = "nothing starts before `start`"]
 pub struct Builder {
-    listen: SocketAddr,
+    listen: Option<SocketAddr>,
     data_dir: Option<PathBuf>,
     obs_root: Option<PathBuf>,
     project_id: Option<String>,
     access_key: Option<String>,
     secret_key: Option<String>,
     tokens: Vec<String>,
-    clock: Arc<dyn Clock>,
+    clock: Option<Arc<dyn Clock>>,
     timing: Timing,
     wording: Wording,
     cloud: Cloud,
@@ -75,11 +83,11 @@ pub struct Builder {
     organizations: BTreeSet<String>,
     datasets: Option<PathBuf>,
     nfs: Option<PathBuf>,
-    log_cap: u64,
-    least_disk: u64,
-    install_packages: bool,
+    log_cap: Option<u64>,
+    least_disk: Option<u64>,
+    no_packages: bool,
     restart_on: RestartOn,
-    public_nodes: u32,
+    public_nodes: Option<u32>,
     users: Vec<User>,
     password: Option<String>,
     high_priority: bool,
@@ -103,51 +111,11 @@ impl fmt::Debug for Builder {
     }
 }
 
-impl Default for Builder {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            data_dir: None,
-            obs_root: None,
-            project_id: None,
-            access_key: None,
-            secret_key: None,
-            tokens: Vec::new(),
-            clock: Arc::new(SystemClock),
-            timing: Timing::default(),
-            wording: Wording::default(),
-            cloud: Cloud::default(),
-            pools: Vec::new(),
-            encrypted: BTreeSet::new(),
-            organizations: BTreeSet::new(),
-            datasets: None,
-            nfs: None,
-            log_cap: 1 << 30,
-            least_disk: 100 << 20,
-            install_packages: true,
-            restart_on: RestartOn::default(),
-            public_nodes: u32::MAX,
-            users: Vec::new(),
-            password: None,
-            high_priority: false,
-            quota: None,
-            one_job_per_output: false,
-            strict: false,
-            show_secrets: false,
-            script: None,
-            quirks: Quirks::default(),
-            seeds: Vec::new(),
-            observer: None,
-            id_seed: None,
-        }
-    }
-}
-
 impl Builder {
     /// The address to listen on, which must be a loopback address. Default: `127.0.0.1` with a free
     /// port.
     pub fn listen(mut self, address: SocketAddr) -> Self {
-        self.listen = address;
+        self.listen = Some(address);
         self
     }
 
@@ -262,7 +230,7 @@ impl Builder {
 
     /// The clock. Default: [`SystemClock`].
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
+        self.clock = Some(clock);
         self
     }
 
@@ -293,7 +261,7 @@ impl Builder {
 
     /// Number of nodes for jobs outside of dedicated pools. Default: unlimited.
     pub fn public_nodes(mut self, nodes: u32) -> Self {
-        self.public_nodes = nodes;
+        self.public_nodes = Some(nodes);
         self
     }
 
@@ -327,21 +295,21 @@ impl Builder {
     /// Maximum size of a log, in bytes; later output is dropped, and a last line says so. Default:
     /// 1 GiB, as on the service.
     pub fn log_cap(mut self, bytes: u64) -> Self {
-        self.log_cap = bytes;
+        self.log_cap = Some(bytes);
         self
     }
 
     /// Free bytes required for the directories of jobs: with less, the pre-check of jobs that may
     /// run again fails. Default: 100 MiB; the service requires 32 GB.
     pub fn least_disk(mut self, bytes: u64) -> Self {
-        self.least_disk = bytes;
+        self.least_disk = Some(bytes);
         self
     }
 
     /// Installs packages from `requirements.txt` into a virtual environment of the job. If that
     /// fails, an event and the log report it, and the job continues. Default: yes.
     pub fn install_packages(mut self, install: bool) -> Self {
-        self.install_packages = install;
+        self.no_packages = !install;
         self
     }
 
@@ -373,8 +341,10 @@ impl Builder {
     /// If the address is not a loopback address or is not available, or a directory cannot be
     /// created.
     pub async fn start(self) -> Result<Emulator, StartError> {
-        if !host_guard::may_listen_on(self.listen.ip()) {
-            return Err(StartError::NotLoopback(self.listen));
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listen = self.listen.unwrap_or(listen);
+        if !host_guard::may_listen_on(listen.ip()) {
+            return Err(StartError::NotLoopback(listen));
         }
         let temporary = match (&self.data_dir, &self.obs_root) {
             (Some(_), Some(_)) => None,
@@ -402,37 +372,37 @@ impl Builder {
         let file = self.data_dir.map(|_| data.root().join("state.sqlite3"));
         let database = Database::open(file.as_deref()).map_err(StartError::Database)?;
         let database = Arc::new(database);
-        let listener = TcpListener::bind(self.listen)
-            .await
-            .map_err(|error| StartError::Listen(self.listen, error))?;
-        let address = listener
-            .local_addr()
-            .map_err(|error| StartError::Listen(self.listen, error))?;
+        let listen_error = |error| StartError::Listen(listen, error);
+        let listener = TcpListener::bind(listen).await.map_err(listen_error)?;
+        let address = listener.local_addr().map_err(listen_error)?;
+        let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock));
         let metrics = Arc::new(Metrics::new(&database));
-        let temporary_path = temporary
+        let log_cap = self.log_cap.unwrap_or(LOG_CAP);
+        let to_remove = temporary
             .as_ref()
             .map(|directory| directory.path().to_owned());
-        let mut watchdog = None;
-        let runner: io::Result<Arc<dyn Runner>> = match self.script {
-            Some(script) => {
-                watchdog = Some(Watchdog::new(String::new(), temporary_path));
-                let (obs, clock) = (obs.clone(), Arc::clone(&self.clock));
-                let metrics = Arc::clone(&metrics);
-                SimulatedRunner::new(data.root(), script, obs, clock, metrics, self.log_cap)
-                    .map(|runner| Arc::new(runner) as _)
-            }
+        let runner = match self.script {
+            Some(script) => SimulatedRunner::new(
+                data.root(),
+                obs.clone(),
+                script,
+                Arc::clone(&clock),
+                Arc::clone(&metrics),
+                log_cap,
+                to_remove,
+            )
+            .map(|runner| Runner::Simulated(Arc::new(runner))),
             None => {
                 let settings = Settings {
-                    obs: obs.clone(),
-                    datasets: self.datasets.clone(),
                     nfs: self.nfs.unwrap_or_else(|| data.root().join("nfs")),
                     url: format!("http://{address}"),
-                    log_cap: self.log_cap,
-                    least_disk: self.least_disk,
-                    install_packages: self.install_packages,
-                    temporary: temporary_path,
+                    log_cap,
+                    least_disk: self.least_disk.unwrap_or(LEAST_DISK),
+                    install_packages: !self.no_packages,
+                    temporary: to_remove,
                 };
-                ProcessRunner::new(data.root(), settings).map(|runner| Arc::new(runner) as _)
+                ProcessRunner::new(data.root(), obs.clone(), self.datasets.clone(), settings)
+                    .map(|runner| Runner::Process(Arc::new(runner)))
             }
         };
         let runner =
@@ -464,16 +434,23 @@ impl Builder {
             self.pools
         };
         let sizes = pools.iter().map(|pool| (pool.id.clone(), pool.nodes));
-        let scheduler = Scheduler::new(self.public_nodes, sizes.collect());
-        let state = EmulatorState::new(StateParts {
+        let public_nodes = self.public_nodes.unwrap_or(u32::MAX);
+        let state = Arc::new(EmulatorState {
             accounts: Accounts::new(users, self.tokens, self.cloud.region(), &database),
-            quotas: Quotas::new(&database, self.quota),
-            store: JobStore::new(database),
-            one_job_per_output: self.one_job_per_output,
             address,
-            clock: self.clock,
+            clock,
             timing: self.timing,
             wording: self.wording,
+            restart_on: self.restart_on,
+            algorithms: Documents::new(&database, "algorithm"),
+            experiments: Documents::new(&database, "experiment"),
+            publications: Documents::new(&database, "publication"),
+            quotas: Quotas::new(&database, self.quota),
+            store: JobStore::new(database),
+            log_links: LogLinks::default(),
+            log_indexes: LogIndexes::default(),
+            one_job_per_output: self.one_job_per_output,
+            scheduler: Scheduler::new(public_nodes, sizes.collect()),
             offer: Offer {
                 cloud: self.cloud,
                 pools,
@@ -483,14 +460,17 @@ impl Builder {
                 obs: obs.clone(),
                 strict: self.strict,
             },
-            restart_on: self.restart_on,
+            metrics,
+            runner,
+            faults: Faults::default(),
+            request_counts: RequestCounts::default(),
+            request_log: RequestLog::new(self.show_secrets),
             quirks: self.quirks,
             ids: Ids::new(self.id_seed),
-            scheduler,
-            runner,
-            metrics,
-            request_log: RequestLog::new(self.show_secrets),
             observer: self.observer,
+            closing: watch::Sender::new(false),
+            copy_cancellation: CancellationToken::new(),
+            background: Background::default(),
         });
         recovery::resume(&state).map_err(database_error)?;
         for seeds in self.seeds {
@@ -512,7 +492,6 @@ impl Builder {
             state,
             server,
             _temporary: temporary,
-            _watchdog: watchdog,
         })
     }
 }

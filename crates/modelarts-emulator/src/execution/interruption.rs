@@ -2,10 +2,7 @@
 
 use std::io;
 
-use futures::{
-    FutureExt,
-    future::{BoxFuture, Shared},
-};
+use futures::{FutureExt, future::Shared};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -37,13 +34,13 @@ async fn copy_until<T, E>(
 impl Driver {
     /// Runs a copy or an installation before the start of the code. It ends with any request to
     /// stop, and at the time limit of the preparation.
-    pub(super) async fn copy_in_time<'a>(
+    pub(super) async fn copy_in_time<F: Future<Output = io::Result<()>>>(
         &self,
         limit: &PrepareLimit,
-        copy: impl FnOnce(CancellationToken) -> BoxFuture<'a, io::Result<()>>,
+        copy: impl FnOnce(CancellationToken) -> F,
     ) -> Result<io::Result<()>, Ending> {
         let interrupt = self.state.copy_cancellation.child_token();
-        let copy = copy(interrupt.clone());
+        let copy = Box::pin(copy(interrupt.clone()));
         copy_until(self.wait_for_interruption(limit), &interrupt, copy).await
     }
 

@@ -1,7 +1,5 @@
 //! Preparation of a job on its nodes: containers, pre-check, code, inputs, packages.
 
-use std::sync::Arc;
-
 use futures::FutureExt;
 
 use crate::{
@@ -10,6 +8,7 @@ use crate::{
         interruption::PrepareLimit,
     },
     job::{event::EventKind, worker::Worker},
+    runner::worker_files::Transfer,
 };
 
 impl Driver {
@@ -63,7 +62,7 @@ impl Driver {
 
     /// Downloads code, inputs and packages to one worker.
     async fn download_all(&self, worker: &Worker, limit: &PrepareLimit) -> Result<(), Ending> {
-        let runner = Arc::clone(&self.state.runner);
+        let runner = &self.state.runner;
         let task = worker.task();
         if worker.request.code_dir.is_some() {
             self.note(EventKind::CodeDownloading { task: task.clone() });
@@ -74,7 +73,7 @@ impl Driver {
                 () = self.state.clock.sleep(runner.download_time(worker)) => {}
             }
             let copy = self.copy_in_time(limit, |interrupt| {
-                runner.download_code(worker.clone(), interrupt)
+                runner.copy(worker.clone(), Transfer::Code, interrupt)
             });
             let result = copy.await?;
             let seconds = self.now().seconds_since(begin);
@@ -99,7 +98,7 @@ impl Driver {
             self.note(EventKind::InputDownloading { task: task.clone() });
             let begin = self.now();
             let copy = self.copy_in_time(limit, |interrupt| {
-                runner.download_input(worker.clone(), index, interrupt)
+                runner.copy(worker.clone(), Transfer::Input(index), interrupt)
             });
             let result = copy.await?;
             let seconds = self.now().seconds_since(begin);
@@ -132,7 +131,7 @@ impl Driver {
             self.check_not_stopped()?;
             // The catalogue has no event for this copy (SOURCES F1).
             let copy = self.copy_in_time(limit, |interrupt| {
-                runner.prefetch_output(worker.clone(), index, interrupt)
+                runner.copy(worker.clone(), Transfer::StoredOutput(index), interrupt)
             });
             if let Err(error) = copy.await? {
                 let (name, place) = (&output.name, &output.source);

@@ -21,7 +21,7 @@ use crate::{
         worker::Worker,
     },
     logs::LOG_CHUNK,
-    runner::Exit,
+    runner::run::Exit,
     tuning::{
         search::{Point, SearchHistory, Searcher},
         settings::Tuning,

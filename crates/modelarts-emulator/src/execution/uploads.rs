@@ -1,12 +1,13 @@
 //! Uploads of results: outputs after the code has ended, logs also while it runs.
 
-use std::{io, sync::Arc};
+use std::io;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     execution::driver::Driver,
     job::{event::EventKind, request::LogExport},
+    runner::worker_files::Transfer,
 };
 
 impl Driver {
@@ -29,7 +30,7 @@ impl Driver {
     }
 
     async fn upload_outputs(&self, interrupt: &CancellationToken) {
-        let runner = Arc::clone(&self.state.runner);
+        let runner = &self.state.runner;
         for worker in &self.workers {
             let task = worker.task();
             for (index, output) in worker.request.outputs.iter().enumerate() {
@@ -39,8 +40,8 @@ impl Driver {
                     parameter: parameter.clone(),
                 });
                 let begin = self.now();
-                let upload = runner.upload_output(worker.clone(), index, interrupt.clone());
-                let result = upload.await;
+                let output = Transfer::Output(index);
+                let result = runner.copy(worker.clone(), output, interrupt.clone()).await;
                 let seconds = self.now().seconds_since(begin);
                 match result {
                     Ok(()) => self.note(EventKind::OutputUploaded {

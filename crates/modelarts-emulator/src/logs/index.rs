@@ -6,7 +6,6 @@
 
 use std::{collections::VecDeque, io, sync::Arc};
 
-use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
 use crate::logs::{
@@ -125,10 +124,10 @@ impl LineIndex {
     }
 
     /// Continues counting until there are `until` line ends or the log ends.
-    async fn extend<'a>(
+    async fn extend<P: Future<Output = io::Result<Vec<u8>>>>(
         &mut self,
         until: usize,
-        part: &impl Fn(u64, u64) -> BoxFuture<'a, io::Result<Vec<u8>>>,
+        part: &impl Fn(u64, u64) -> P,
     ) -> io::Result<()> {
         let mark = self.mark.len() as u64;
         if mark > 0 && part(self.end() - mark, mark).await? != self.mark {
@@ -159,11 +158,11 @@ pub(crate) struct Page {
 /// fit are returned; of a single longer line, its beginning. Returns `None` if there are no such
 /// lines. `part` reads the log from a position (its first argument) on, at most as many bytes as
 /// its second.
-pub(crate) async fn page<'a>(
+pub(crate) async fn page<P: Future<Output = io::Result<Vec<u8>>>>(
     index: &tokio::sync::Mutex<LineIndex>,
     query: LineQuery,
     max_bytes: u64,
-    part: impl Fn(u64, u64) -> BoxFuture<'a, io::Result<Vec<u8>>>,
+    part: impl Fn(u64, u64) -> P,
 ) -> io::Result<Option<Page>> {
     let start = {
         let mut index = index.lock().await;

@@ -17,10 +17,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use tokio::{sync::Mutex, task::spawn_blocking};
-
-use crate::runner::process::process_group;
 
 /// The name of the variable. Its value is the emulator's own name, a colon, and the directory of
 /// the worker; for a trial its name follows, for an installation `packages`.
@@ -132,7 +130,7 @@ impl ProcessTable {
 
     /// Waits until no process of the group is alive.
     pub(super) async fn wait_for_group_end(self: &Arc<Self>, group: Pid) {
-        while process_group::exists(group) {
+        while test_kill_process_group(group).is_ok() {
             let scan = self.scan().await;
             if scan.processes.is_some() && scan.of(Some(group), OsStr::new("")).is_empty() {
                 return;
@@ -147,13 +145,13 @@ impl ProcessTable {
         loop {
             if let Some(group) = group {
                 // ESRCH: the group has already ended.
-                let _ = process_group::signal(group, Signal::KILL);
+                let _ = kill_process_group(group, Signal::KILL);
             }
             let scan = self.scan().await;
             let left = scan.of(group, run);
             let lives = match scan.processes {
                 Some(_) => !left.is_empty(),
-                None => group.is_some_and(process_group::exists),
+                None => group.is_some_and(|group| test_kill_process_group(group).is_ok()),
             };
             if !lives {
                 return;

@@ -13,24 +13,18 @@ use std::{
     os::{fd::OwnedFd, unix::net::UnixStream},
     path::{Path, PathBuf},
     process::Stdio,
-    sync::Arc,
 };
 
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
-
-use crate::runner::process::process_group;
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
 /// The process groups of an emulator, and the process that ends them. Dropping it makes that
 /// process end them.
-#[derive(Clone, Debug)]
-pub(crate) struct Watchdog(Arc<Inner>);
-
 #[derive(Debug)]
-struct Inner {
+pub(crate) struct Watchdog {
     /// See [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty
     /// if jobs are simulated.
     mark: String,
@@ -83,20 +77,20 @@ impl Helper {
 impl Watchdog {
     /// Creates the watchdog. Must be called on the runtime.
     pub(crate) fn new(mark: String, temporary: Option<PathBuf>) -> Self {
-        let watchdog = Self(Arc::new(Inner {
+        let watchdog = Self {
             mark,
             temporary,
             groups: Mutex::default(),
-        }));
-        if watchdog.0.temporary.is_some() {
-            watchdog.0.groups.lock().helper = watchdog.start(&HashSet::new());
+        };
+        if watchdog.temporary.is_some() {
+            watchdog.groups.lock().helper = watchdog.start(&HashSet::new());
         }
         watchdog
     }
 
     /// Records a group. Must be called on the runtime.
     pub(super) fn add_group(&self, group: Pid) {
-        let mut groups = self.0.groups.lock();
+        let mut groups = self.groups.lock();
         groups.live.insert(group);
         if groups
             .helper
@@ -110,7 +104,7 @@ impl Watchdog {
 
     /// Starts the process with all recorded groups. If that fails, the emulator works without it.
     fn start(&self, live: &HashSet<Pid>) -> Option<Helper> {
-        let started = Helper::start(&self.0.mark, self.0.temporary.as_deref());
+        let started = Helper::start(&self.mark, self.temporary.as_deref());
         let helper = started.and_then(|mut helper| {
             for group in live {
                 helper.send('+', *group)?;
@@ -125,7 +119,7 @@ impl Watchdog {
 
     /// Removes a group that has ended: its number may be reused.
     pub(super) fn remove_group(&self, group: Pid) {
-        let mut groups = self.0.groups.lock();
+        let mut groups = self.groups.lock();
         if groups.live.remove(&group)
             && let Some(helper) = &mut groups.helper
         {
@@ -136,10 +130,10 @@ impl Watchdog {
 
     /// Kills all groups, and makes the process end those that have left them.
     pub(crate) fn end_all(&self) {
-        let mut groups = self.0.groups.lock();
+        let mut groups = self.groups.lock();
         for group in groups.live.drain() {
             // The group may have ended in the meantime.
-            let _ = process_group::signal(group, Signal::KILL);
+            let _ = kill_process_group(group, Signal::KILL);
         }
         groups.release();
     }
@@ -155,7 +149,7 @@ impl Groups {
     }
 }
 
-impl Drop for Inner {
+impl Drop for Watchdog {
     fn drop(&mut self) {
         self.groups.get_mut().release();
     }

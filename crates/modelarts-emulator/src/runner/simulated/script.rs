@@ -67,7 +67,7 @@ struct ScriptedJob {
 /// One run of the code, or its differences in one task.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct ScriptedRun {
+pub(crate) struct ScriptedRun {
     pub(super) seconds: Option<f64>,
     pub(super) exit_code: Option<i32>,
     pub(super) log: Option<Vec<LogLine>>,
@@ -75,10 +75,10 @@ pub(super) struct ScriptedRun {
     pub(super) fault: Option<RunFault>,
     pub(super) ignores_sigterm: Option<bool>,
     pub(super) download_seconds: Option<f64>,
-    pub(super) download_error: Option<String>,
-    pub(super) input_error: Option<String>,
-    pub(super) pre_check_error: Option<String>,
-    pub(super) prepare_timeout: Option<bool>,
+    pub(crate) download_error: Option<String>,
+    pub(crate) input_error: Option<String>,
+    pub(crate) pre_check_error: Option<String>,
+    pub(crate) prepare_timeout: Option<bool>,
     tasks: BTreeMap<String, ScriptedRun>,
 }
 
@@ -146,7 +146,7 @@ impl Script {
     }
 
     /// The behaviour of a task in a run of its job; `run` counts from 0.
-    pub(super) fn of(&self, request: &JobRequest, task: &str, run: usize) -> ScriptedRun {
+    pub(super) fn run(&self, request: &JobRequest, task: &str, run: usize) -> ScriptedRun {
         let job = self.jobs.iter().find(|job| job.fits(request));
         let runs = job.map_or(&self.default, |job| &job.runs);
         let Some(of_all) = runs.get(run).or(runs.last()) else {
@@ -276,7 +276,7 @@ impl ScriptedRun {
 }
 
 impl RunFault {
-    const fn seconds(self) -> f64 {
+    pub(super) const fn seconds(self) -> f64 {
         match self {
             Self::NodeFault(seconds) | Self::Hang(seconds) => seconds,
         }
