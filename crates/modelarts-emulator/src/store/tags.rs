@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params, params_from_iter, types::Value};
+use serde::Serialize;
 
 use crate::{
     database::write_error,
@@ -80,7 +81,7 @@ impl JobStore {
             let (condition, mut values) = query.condition(project)?;
             let sql = format!("SELECT count(*) FROM jobs WHERE {condition}");
             let mut select = connection.prepare_cached(&sql)?;
-            let total: i64 = select.query_row(params_from_iter(&values), |row| row.get(0))?;
+            let total = select.query_row(params_from_iter(&values), |row| row.get(0))?;
             let sql = format!(
                 "SELECT jobs.number, id, name, workspace FROM jobs
                  JOIN job_groups ON job_groups.number = job_group
@@ -96,10 +97,7 @@ impl JobStore {
                     tags: tags(connection, row.get(0)?)?,
                 })
             })?;
-            Ok((
-                u64::try_from(total).unwrap_or(0),
-                rows.collect::<Result<_, _>>()?,
-            ))
+            Ok((total, rows.collect::<Result<_, _>>()?))
         })
     }
 }
@@ -113,12 +111,8 @@ impl TagQuery<'_> {
             sql.push_str(" AND NOT EXISTS (SELECT 1 FROM tags WHERE job = jobs.number)");
         } else {
             for (key, any) in &self.tags {
-                sql.push_str(" AND jobs.number IN (SELECT job FROM tags WHERE key = ?");
-                values.push((*key).to_owned().into());
-                if !any.is_empty() {
-                    sql.push_str(" AND value IN (SELECT value FROM json_each(?))");
-                    values.push(serde_json::to_string(any).map_err(write_error)?.into());
-                }
+                sql.push_str(" AND jobs.number IN (SELECT job FROM tags WHERE ");
+                push_tag_test(&mut sql, &mut values, key, any)?;
                 sql.push(')');
             }
         }
@@ -132,6 +126,27 @@ impl TagQuery<'_> {
         }
         Ok((sql, values))
     }
+}
+
+/// Adds a test of a row of `tags` to a statement: the key, and one of the values, if there are any.
+pub(super) fn push_tag_test(
+    sql: &mut String,
+    parameters: &mut Vec<Value>,
+    key: &str,
+    values: &[impl Serialize],
+) -> rusqlite::Result<()> {
+    sql.push_str("key = ?");
+    parameters.push(key.to_owned().into());
+    if !values.is_empty() {
+        sql.push_str(" AND value IN (SELECT value FROM json_each(?))");
+        parameters.push(json_list(values)?);
+    }
+    Ok(())
+}
+
+/// A list for `json_each`.
+pub(super) fn json_list(values: &[impl Serialize]) -> rusqlite::Result<Value> {
+    Ok(serde_json::to_string(values).map_err(write_error)?.into())
 }
 
 /// The tags of a job.
