@@ -1,7 +1,7 @@
 //! The script of simulated jobs: the part that a job follows, and the behaviour of each run of its
 //! code.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -102,16 +102,9 @@ pub(super) enum RunFault {
 }
 
 /// Reason why a script is invalid.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct ScriptError(String);
-
-impl fmt::Display for ScriptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ScriptError {}
 
 /// Longest time in a script, in seconds: a year.
 const MAX_SECONDS: f64 = 31_536_000.0;
