@@ -124,16 +124,16 @@ impl Script {
     }
 
     fn check(&self) -> Result<(), String> {
-        for (at, run) in self.default.iter().enumerate() {
-            run.check(&format!("default[{at}]"), None)?;
-        }
-        for (job_at, job) in self.jobs.iter().enumerate() {
+        let check_all = |runs: &[ScriptedRun], path: &str| {
+            let mut runs = runs.iter().enumerate();
+            runs.try_for_each(|(at, run)| run.check(&format!("{path}[{at}]"), None))
+        };
+        check_all(&self.default, "default")?;
+        for (at, job) in self.jobs.iter().enumerate() {
             if job.runs.is_empty() {
-                return Err(format!("jobs[{job_at}].runs must have at least one run"));
+                return Err(format!("jobs[{at}].runs must have at least one run"));
             }
-            for (at, run) in job.runs.iter().enumerate() {
-                run.check(&format!("jobs[{job_at}].runs[{at}]"), None)?;
-            }
+            check_all(&job.runs, &format!("jobs[{at}].runs"))?;
         }
         Ok(())
     }
@@ -154,19 +154,16 @@ impl Script {
 
 impl ScriptedJob {
     fn fits(&self, request: &JobRequest) -> bool {
-        let annotations = request.annotations.as_ref();
-        let variables = request.environments.as_ref();
-        self.name
-            .as_ref()
-            .is_none_or(|pattern| matches_pattern(pattern, &request.name))
-            && self.annotations.iter().all(|(name, pattern)| {
-                let value = annotations.and_then(|all| all.get(name)?.as_str());
-                value.is_some_and(|text| matches_pattern(pattern, text))
-            })
-            && self.environments.iter().all(|(name, pattern)| {
-                let value = variables.and_then(|all| all.get(name));
-                value.is_some_and(|text| matches_pattern(pattern, text))
-            })
+        let annotation = |name: &String| request.annotations.as_ref()?.get(name)?.as_str();
+        let variable = |name: &String| request.environments.as_ref()?.get(name).map(String::as_str);
+        let fits = |pattern: &String, text: Option<&str>| {
+            text.is_some_and(|text| matches_pattern(pattern, text))
+        };
+        let mut names = self.name.iter();
+        let (mut annotations, mut variables) = (self.annotations.iter(), self.environments.iter());
+        names.all(|pattern| fits(pattern, Some(&request.name)))
+            && annotations.all(|(name, pattern)| fits(pattern, annotation(name)))
+            && variables.all(|(name, pattern)| fits(pattern, variable(name)))
     }
 }
 
@@ -288,15 +285,15 @@ impl TryFrom<Value> for LogLine {
             every: Option<f64>,
             line: String,
         }
-        if let Value::String(line) = value {
-            return Ok(Self {
+        let Timed { at, every, line } = match value {
+            Value::String(line) => Timed {
                 at: 0.0,
                 every: None,
                 line,
-            });
-        }
-        let Timed { at, every, line } = serde_json::from_value(value)
-            .map_err(|error| format!("a line of a log is a text or has `line`: {error}"))?;
+            },
+            value => serde_json::from_value(value)
+                .map_err(|error| format!("a line of a log is a text or has `line`: {error}"))?,
+        };
         Ok(Self { at, every, line })
     }
 }
