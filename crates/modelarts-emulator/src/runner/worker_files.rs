@@ -102,7 +102,6 @@ impl WorkerFiles {
         }
     }
 
-    /// Opens the log for appending.
     pub(super) fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
         let directory = self.directory(worker)?;
         directory.directory(ContainerPath::from_static(MA_LOG_DIR).relative())?;
@@ -114,10 +113,8 @@ impl WorkerFiles {
     pub(super) fn open_logs(&self, worker: &Worker) -> io::Result<Vec<fs::File>> {
         let mut logs = vec![self.open_log(worker)?];
         if worker.trial.is_some() {
-            let of_all = Worker {
-                trial: None,
-                ..worker.clone()
-            };
+            let mut of_all = worker.clone();
+            of_all.trial = None;
             logs.push(self.open_log(&of_all)?);
         }
         Ok(logs)
@@ -147,7 +144,6 @@ impl WorkerFiles {
         }
     }
 
-    /// The last `limit` bytes of the log; `None` while it is empty.
     pub(super) fn log_tail(&self, worker: &Worker, limit: u64) -> io::Result<Option<LogTail>> {
         let Some(mut file) = self.read_log(worker) else {
             return Ok(None);
@@ -159,7 +155,6 @@ impl WorkerFiles {
         Ok(Some(LogTail { content, full_size }))
     }
 
-    /// At most `most` bytes of the log from the byte `from` on.
     pub(super) fn log_part(&self, worker: &Worker, from: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
         if let Some(mut file) = self.read_log(worker) {
@@ -183,7 +178,6 @@ impl WorkerFiles {
         self.worker_directory(worker).with_added_extension("log")
     }
 
-    /// Copies the code or the data of a channel.
     pub(super) fn copy(
         &self,
         worker: &Worker,
@@ -249,7 +243,6 @@ impl WorkerFiles {
         }
     }
 
-    /// Copies the log to the export path of the job.
     pub(super) fn export_log(
         &self,
         worker: &Worker,
@@ -261,7 +254,6 @@ impl WorkerFiles {
         confined_dir::copy(log, to, OnEscape::Refuse, interrupt).map(|_| ())
     }
 
-    /// Removes all files of a job.
     pub(super) fn remove(&self, job_id: &str) {
         if let Err(error) = fs::remove_dir_all(self.job_directory(job_id))
             && error.kind() != io::ErrorKind::NotFound

@@ -17,7 +17,7 @@ use std::{
 
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
@@ -36,42 +36,9 @@ pub(crate) struct Watchdog {
 #[derive(Debug, Default)]
 struct Groups {
     live: HashSet<Pid>,
-    helper: Option<Helper>,
-}
-
-#[derive(Debug)]
-struct Helper {
-    /// Reaped by the runtime when it ends.
-    _child: Child,
-    line: UnixStream,
-}
-
-impl Helper {
-    /// Starts the process. It reads a socket and not a pipe, because writing to a closed pipe would
-    /// end a program that does not ignore SIGPIPE.
-    fn start(mark: &str, temporary: Option<&Path>) -> io::Result<Self> {
-        let (line, end) = UnixStream::pair()?;
-        let child = Command::new("/bin/sh")
-            .args(["-c", SCRIPT, "modelarts-emulator-watchdog", mark])
-            .arg(temporary.unwrap_or(Path::new("")))
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .current_dir("/")
-            .stdin(Stdio::from(OwnedFd::from(end)))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()?;
-        Ok(Self {
-            _child: child,
-            line,
-        })
-    }
-
-    fn send(&mut self, sign: char, group: Pid) -> io::Result<()> {
-        let line = format!("{sign}{}\n", group.as_raw_nonzero());
-        self.line.write_all(line.as_bytes())
-    }
+    /// The socket that the process reads; `None` while there is no process. Not a pipe, because
+    /// writing to a closed pipe would end a program that does not ignore SIGPIPE.
+    line: Option<UnixStream>,
 }
 
 impl Watchdog {
@@ -83,7 +50,7 @@ impl Watchdog {
             groups: Mutex::default(),
         };
         if watchdog.temporary.is_some() {
-            watchdog.groups.lock().helper = watchdog.start(&HashSet::new());
+            watchdog.groups.lock().line = watchdog.start(&HashSet::new());
         }
         watchdog
     }
@@ -92,39 +59,48 @@ impl Watchdog {
     pub(super) fn add_group(&self, group: Pid) {
         let mut groups = self.groups.lock();
         groups.live.insert(group);
-        if groups
-            .helper
-            .as_mut()
-            .is_some_and(|helper| helper.send('+', group).is_ok())
-        {
-            return;
+        let sent = groups.line.as_mut().map(|line| send(line, '+', group));
+        if !matches!(sent, Some(Ok(()))) {
+            groups.line = self.start(&groups.live);
         }
-        groups.helper = self.start(&groups.live);
     }
 
     /// Starts the process with all recorded groups. If that fails, the emulator works without it.
-    fn start(&self, live: &HashSet<Pid>) -> Option<Helper> {
-        let started = Helper::start(&self.mark, self.temporary.as_deref());
-        let helper = started.and_then(|mut helper| {
+    fn start(&self, live: &HashSet<Pid>) -> Option<UnixStream> {
+        let start = || -> io::Result<UnixStream> {
+            let (mut line, end) = UnixStream::pair()?;
+            // The runtime reaps the process when it ends.
+            Command::new("/bin/sh")
+                .args(["-c", SCRIPT, "modelarts-emulator-watchdog", &self.mark])
+                .arg(self.temporary.as_deref().unwrap_or(Path::new("")))
+                .env_clear()
+                .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+                .current_dir("/")
+                .stdin(Stdio::from(OwnedFd::from(end)))
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .process_group(0)
+                .spawn()?;
             for group in live {
-                helper.send('+', *group)?;
+                send(&mut line, '+', *group)?;
             }
-            Ok(helper)
-        });
-        helper.inspect_err(|error| {
-            tracing::warn!(%error, "no watchdog: processes and temporary files stay if this process is killed");
-        })
-        .ok()
+            Ok(line)
+        };
+        start()
+            .inspect_err(|error| {
+                tracing::warn!(%error, "no watchdog: processes and temporary files stay if this process is killed");
+            })
+            .ok()
     }
 
     /// Removes a group that has ended: its number may be reused.
     pub(super) fn remove_group(&self, group: Pid) {
         let mut groups = self.groups.lock();
         if groups.live.remove(&group)
-            && let Some(helper) = &mut groups.helper
+            && let Some(line) = &mut groups.line
         {
             // If the process was killed, the next group starts another one.
-            let _ = helper.send('-', group);
+            let _ = send(line, '-', group);
         }
     }
 
@@ -142,11 +118,16 @@ impl Watchdog {
 impl Groups {
     /// Announces the orderly end of the emulator to the process, which does the rest.
     fn release(&mut self) {
-        if let Some(mut helper) = self.helper.take() {
+        if let Some(mut line) = self.line.take() {
             // If the process was killed, there is nothing left to do.
-            let _ = helper.line.write_all(b"=\n");
+            let _ = line.write_all(b"=\n");
         }
     }
+}
+
+fn send(line: &mut UnixStream, sign: char, group: Pid) -> io::Result<()> {
+    let text = format!("{sign}{}\n", group.as_raw_nonzero());
+    line.write_all(text.as_bytes())
 }
 
 impl Drop for Watchdog {
