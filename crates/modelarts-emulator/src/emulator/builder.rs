@@ -85,7 +85,7 @@ pub struct Builder {
     nfs_root: Option<PathBuf>,
     log_cap: Option<u64>,
     least_disk: Option<u64>,
-    no_packages: bool,
+    install_packages: Option<bool>,
     restart_on: RestartOn,
     public_nodes: Option<u32>,
     users: Vec<User>,
@@ -95,10 +95,10 @@ pub struct Builder {
     one_job_per_output: bool,
     strict: bool,
     show_secrets: bool,
-    script: Option<Script>,
+    runner: RunnerKind,
     quirks: Quirks,
     seeds: Vec<Seeds>,
-    observer: Option<Observer>,
+    observe: Option<Observer>,
     id_seed: Option<u64>,
 }
 
@@ -214,6 +214,18 @@ impl Builder {
         /// the same in each run of a test that creates them in the same order. Not for a data
         /// directory that already has jobs with these ids. Default: random ids.
         id_seed(seed: u64) => Some(seed);
+
+        /// Execution of the code of jobs. Default: [`RunnerKind::Process`].
+        runner(kind: RunnerKind) => kind;
+
+        /// Installs packages from `requirements.txt` into a virtual environment of the job. If that
+        /// fails, an event and the log report it, and the job continues. Default: yes.
+        install_packages(install: bool) => Some(install);
+
+        /// Sets a function to call with each request for an operation of the service and its
+        /// response, before the response is sent, for tests of a client's requests. Default: none.
+        observe(observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) =>
+            Some(Observer::new(observe));
     }
 
     /// Adds a token that is accepted in the header `X-Auth-Token`. Default: none.
@@ -226,15 +238,6 @@ impl Builder {
     /// set on this builder are those of the first user.
     pub fn user(mut self, user: User) -> Self {
         self.users.push(user);
-        self
-    }
-
-    /// Execution of the code of jobs. Default: [`RunnerKind::Process`].
-    pub fn runner(mut self, kind: RunnerKind) -> Self {
-        self.script = match kind {
-            RunnerKind::Process => None,
-            RunnerKind::Simulated(script) => Some(script),
-        };
         self
     }
 
@@ -261,20 +264,6 @@ impl Builder {
     /// accepted.
     pub fn organization(mut self, name: impl Into<String>) -> Self {
         self.organizations.insert(name.into());
-        self
-    }
-
-    /// Installs packages from `requirements.txt` into a virtual environment of the job. If that
-    /// fails, an event and the log report it, and the job continues. Default: yes.
-    pub fn install_packages(mut self, install: bool) -> Self {
-        self.no_packages = !install;
-        self
-    }
-
-    /// Sets a function to call with each request for an operation of the service and its response,
-    /// before the response is sent, for tests of a client's requests. Default: none.
-    pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
-        self.observer = Some(Observer::new(observe));
         self
     }
 
@@ -324,8 +313,8 @@ impl Builder {
         let to_remove = temporary
             .as_ref()
             .map(|directory| directory.path().to_owned());
-        let runner = match self.script {
-            Some(script) => SimulatedRunner::new(
+        let runner = match self.runner {
+            RunnerKind::Simulated(script) => SimulatedRunner::new(
                 data.root(),
                 obs.clone(),
                 script,
@@ -335,13 +324,13 @@ impl Builder {
                 to_remove,
             )
             .map(|runner| Runner::Simulated(Arc::new(runner))),
-            None => {
+            RunnerKind::Process => {
                 let settings = Settings {
                     nfs: self.nfs_root.unwrap_or_else(|| data.root().join("nfs")),
                     url: format!("http://{address}"),
                     log_cap,
                     least_disk: self.least_disk.unwrap_or(LEAST_DISK),
-                    install_packages: !self.no_packages,
+                    install_packages: self.install_packages.unwrap_or(true),
                     temporary: to_remove,
                 };
                 ProcessRunner::new(data.root(), obs.clone(), self.datasets.clone(), settings)
@@ -410,7 +399,7 @@ impl Builder {
             request_log: RequestLog::new(self.show_secrets),
             quirks: self.quirks,
             ids: Ids::new(self.id_seed),
-            observer: self.observer,
+            observer: self.observe,
             closing: watch::Sender::new(false),
             copy_cancellation: CancellationToken::new(),
             background: Background::default(),

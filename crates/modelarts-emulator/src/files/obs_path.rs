@@ -104,11 +104,7 @@ mod tests {
             ("https://bucket/key", "it must start with obs:// or /"),
             ("/bucket/a\0b", "control characters are not allowed"),
         ] {
-            assert_eq!(
-                ObsPath::parse(text),
-                Err(sentence),
-                "{text:?}"
-            );
+            assert_eq!(ObsPath::parse(text), Err(sentence), "{text:?}");
         }
     }
 }

@@ -80,24 +80,6 @@ pub(crate) fn count(connection: &Connection, project: &str) -> rusqlite::Result<
     select.query_row([project], |row| row.get(0))
 }
 
-/// Number of all jobs.
-pub(crate) fn count_all(connection: &Connection) -> rusqlite::Result<u64> {
-    let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups";
-    connection.query_row(sql, [], |row| row.get(0))
-}
-
-/// Number of jobs that refer to an experiment.
-pub(crate) fn count_of_experiment(
-    connection: &Connection,
-    project: &str,
-    experiment: &str,
-) -> rusqlite::Result<u64> {
-    let sql = "SELECT count(*) FROM jobs WHERE experiment = ?2 AND experiment <> ''
-               AND project = (SELECT number FROM projects WHERE id = ?1)";
-    let mut select = connection.prepare_cached(sql)?;
-    select.query_row([project, experiment], |row| row.get(0))
-}
-
 /// The next `many` jobs after a row id.
 pub(crate) fn ids_after(
     connection: &Connection,
@@ -311,20 +293,6 @@ pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<
         })
     })?;
     rows.collect()
-}
-
-/// The ids of all jobs, in the order of creation.
-pub(crate) fn all_ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut select = connection.prepare("SELECT id FROM jobs ORDER BY number")?;
-    let ids = select.query_map([], |row| row.get(0))?;
-    ids.collect()
-}
-
-/// The ids of jobs that are not settled, the oldest first.
-pub(crate) fn open_ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut select = connection.prepare("SELECT id FROM jobs WHERE open ORDER BY number")?;
-    let ids = select.query_map([], |row| row.get(0))?;
-    ids.collect()
 }
 
 /// Removes a job.

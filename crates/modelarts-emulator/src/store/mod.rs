@@ -167,7 +167,9 @@ impl JobStore {
 
     /// Number of jobs of all projects.
     pub(crate) fn count_all(&self) -> rusqlite::Result<u64> {
-        self.database.read(job_table::count_all)
+        let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups";
+        self.database
+            .read(|c| c.query_row(sql, [], |row| row.get(0)))
     }
 
     /// True if a project has a job of this name.
@@ -182,8 +184,12 @@ impl JobStore {
         project: &str,
         experiment: &str,
     ) -> rusqlite::Result<u64> {
-        self.database
-            .read(|c| job_table::count_of_experiment(c, project, experiment))
+        let sql = "SELECT count(*) FROM jobs WHERE experiment = ?2 AND experiment <> ''
+                   AND project = (SELECT number FROM projects WHERE id = ?1)";
+        self.database.read(|c| {
+            let mut select = c.prepare_cached(sql)?;
+            select.query_row([project, experiment], |row| row.get(0))
+        })
     }
 
     /// The ids of the next `many` settled jobs after the row id `last`, which is advanced. `None`
@@ -216,12 +222,20 @@ impl JobStore {
 
     /// The ids of all jobs, in the order of creation.
     pub(crate) fn all_ids(&self) -> rusqlite::Result<Vec<String>> {
-        self.database.read(job_table::all_ids)
+        self.ids("SELECT id FROM jobs ORDER BY number")
     }
 
     /// The ids of the jobs that are not settled, including those of an earlier process.
     pub(crate) fn open_ids(&self) -> rusqlite::Result<Vec<String>> {
-        self.database.read(job_table::open_ids)
+        self.ids("SELECT id FROM jobs WHERE open ORDER BY number")
+    }
+
+    fn ids(&self, sql: &str) -> rusqlite::Result<Vec<String>> {
+        self.database.read(|connection| {
+            let mut select = connection.prepare(sql)?;
+            let ids = select.query_map([], |row| row.get(0))?;
+            ids.collect()
+        })
     }
 
     /// Requests all live jobs to end.

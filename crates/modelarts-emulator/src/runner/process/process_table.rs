@@ -59,6 +59,18 @@ impl Scan {
         });
         of.map(|process| process.id).collect()
     }
+
+    /// True if processes are `left`, or, without `/proc`, the group exists.
+    fn lives(&self, group: Option<Pid>, left: &[Pid]) -> bool {
+        match self.processes {
+            Some(_) => !left.is_empty(),
+            None => group.is_some_and(|group| test_kill_process_group(group).is_ok()),
+        }
+    }
+
+    async fn pause(&self) {
+        tokio::time::sleep(SCAN_PAUSE.max(self.took)).await;
+    }
 }
 
 /// The reader of processes for all runs of one emulator.
@@ -132,10 +144,10 @@ impl ProcessTable {
     pub(super) async fn wait_for_group_end(self: &Arc<Self>, group: Pid) {
         while test_kill_process_group(group).is_ok() {
             let scan = self.scan().await;
-            if scan.processes.is_some() && scan.of(Some(group), OsStr::new("")).is_empty() {
+            if !scan.lives(Some(group), &scan.of(Some(group), OsStr::new(""))) {
                 return;
             }
-            tokio::time::sleep(SCAN_PAUSE.max(scan.took)).await;
+            scan.pause().await;
         }
     }
 
@@ -149,11 +161,7 @@ impl ProcessTable {
             }
             let scan = self.scan().await;
             let left = scan.of(group, run);
-            let lives = match scan.processes {
-                Some(_) => !left.is_empty(),
-                None => group.is_some_and(|group| test_kill_process_group(group).is_ok()),
-            };
-            if !lives {
+            if !scan.lives(group, &left) {
                 return;
             }
             if start.elapsed() > KILL_TIMEOUT {
@@ -161,7 +169,7 @@ impl ProcessTable {
                 return;
             }
             end_all(left);
-            tokio::time::sleep(SCAN_PAUSE.max(scan.took)).await;
+            scan.pause().await;
         }
     }
 
