@@ -16,7 +16,6 @@ mod migrations;
 pub(crate) mod quotas;
 
 use std::{
-    fmt,
     fs::File,
     os::unix::fs::OpenOptionsExt,
     path::Path,
@@ -45,12 +44,14 @@ const CACHE_KIB: i64 = 16 * 1024;
 const CHECKPOINT_PAGES: i64 = 4000;
 
 /// The database of one emulator.
+#[derive(Debug)]
 pub(crate) struct Database {
     shared: Arc<Shared>,
     /// `None` in memory, where each change is committed by itself.
     committer: Mutex<Option<JoinHandle<()>>>,
 }
 
+#[derive(Debug)]
 struct Shared {
     inner: Mutex<Inner>,
     in_memory: bool,
@@ -61,6 +62,7 @@ struct Shared {
     progress: watch::Sender<Progress>,
 }
 
+#[derive(Debug)]
 struct Inner {
     /// `None` after the database was closed.
     connection: Option<Connection>,
@@ -74,12 +76,6 @@ struct Progress {
     committed: u64,
     /// The first error; no changes are stored after it.
     failure: Option<Arc<str>>,
-}
-
-impl fmt::Debug for Database {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Database").finish_non_exhaustive()
-    }
 }
 
 impl Database {

@@ -157,14 +157,11 @@ pub(crate) async fn page<P: Future<Output = io::Result<Vec<u8>>>>(
 ) -> io::Result<Option<Page>> {
     let start = {
         let mut index = index.lock().await;
-        let last = query.last();
-        let until = match query.ascending {
-            true => query.skip(),
-            false => last,
-        };
+        let (skip, last) = (query.skip(), query.last());
+        let until = if query.ascending { skip } else { last };
         index.extend(until, &part).await?;
         index.start_position(match query.ascending {
-            true => query.skip(),
+            true => skip,
             // The log has at least that many lines.
             false => index.line_end_count().min(last).saturating_sub(query.count),
         })

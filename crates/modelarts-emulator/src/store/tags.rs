@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, params, params_from_iter, types::Value};
 use serde::Serialize;
 
-use crate::{
-    database::write_error,
-    store::{JobStore, job_table},
-};
+use crate::{database::write_error, store::JobStore};
 
 /// A condition on the tags of jobs.
 #[derive(Debug)]
@@ -44,12 +41,10 @@ impl JobStore {
     ) -> rusqlite::Result<Keys> {
         self.database.read(|connection| {
             let mut keys = Keys::new();
-            let Some(project) = job_table::known_project(connection, project)? else {
-                return Ok(keys);
-            };
             let mut select = connection.prepare_cached(
                 "WITH own AS (SELECT DISTINCT key, value FROM tags
-                              JOIN jobs ON number = job WHERE project = ?1)
+                              JOIN jobs ON number = job
+                              WHERE project = (SELECT number FROM projects WHERE id = ?1))
                  SELECT key, value FROM own WHERE key IN
                  (SELECT DISTINCT key FROM own ORDER BY key LIMIT ?2 OFFSET ?3)
                  ORDER BY key, value",
@@ -75,9 +70,6 @@ impl JobStore {
         limit: usize,
     ) -> rusqlite::Result<(u64, Vec<TaggedJob>)> {
         self.database.read(|connection| {
-            let Some(project) = job_table::known_project(connection, project)? else {
-                return Ok((0, Vec::new()));
-            };
             let (condition, mut values) = query.condition(project)?;
             let sql = format!("SELECT count(*) FROM jobs WHERE {condition}");
             let mut select = connection.prepare_cached(&sql)?;
@@ -104,9 +96,9 @@ impl JobStore {
 
 impl TagQuery<'_> {
     /// The condition in SQL, with its parameters.
-    fn condition(&self, project: i64) -> rusqlite::Result<(String, Vec<Value>)> {
-        let mut sql = "jobs.project = ?".to_owned();
-        let mut values: Vec<Value> = vec![project.into()];
+    fn condition(&self, project: &str) -> rusqlite::Result<(String, Vec<Value>)> {
+        let mut sql = "jobs.project = (SELECT number FROM projects WHERE id = ?)".to_owned();
+        let mut values: Vec<Value> = vec![project.to_owned().into()];
         if self.untagged {
             sql.push_str(" AND NOT EXISTS (SELECT 1 FROM tags WHERE job = jobs.number)");
         } else {
