@@ -8,7 +8,11 @@ pub(crate) mod run;
 pub(crate) mod simulated;
 pub(crate) mod worker_files;
 
-use std::{io, io::Write, sync::Arc, time::Duration};
+use std::{
+    io::{self, Write},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;

@@ -1,10 +1,10 @@
 //! Storage of all jobs: in the database, and in memory those that are not settled.
 //!
 //! [`JobStore`] is the only access to a job. Changes are made in [`JobStore::update`], which writes
-//! the rows ([`job_table`], [`trial_table`]) and notifies the waiters ([`change_signals`]). An event
-//! without a change of the state is written by [`JobStore::append_event`].
-//! [`listing`] finds the page of a [`selection`] with the help of [`creation_counts`],
-//! [`count_cache`], [`scan`] and [`top_n`]; [`tags`] has the queries by tags.
+//! the rows ([`job_table`], [`trial_table`]) and notifies the waiters ([`change_signals`]). An
+//! event without a change of the state is written by [`JobStore::append_event`]. [`listing`] finds
+//! the page of a [`selection`] with the help of [`creation_counts`], [`count_cache`], [`scan`] and
+//! [`top_n`]; [`tags`] has the queries by tags.
 
 mod change_signals;
 mod count_cache;

@@ -2,8 +2,9 @@
 //!
 //! [`environment`] builds the variables and arguments of the code, [`python`] finds the interpreter
 //! and installs packages, and [`start_gate`] delays the code until its group is recorded by
-//! [`orphans`]. A [`run`] waits for the end; [`log_pump`] copies its output. [`process_table`] finds
-//! and ends all processes of a run, and the [`watchdog`] those of an emulator that was killed.
+//! [`orphans`]. A [`run`] waits for the end; [`log_pump`] copies its output. [`process_table`]
+//! finds and ends all processes of a run, and the [`watchdog`] those of an emulator that was
+//! killed.
 
 pub(crate) mod environment;
 mod log_pump;

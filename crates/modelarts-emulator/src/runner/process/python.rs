@@ -36,9 +36,9 @@ pub(crate) async fn python3() -> Option<&'static Path> {
 }
 
 /// Installs the packages listed in `file` into the virtual environment in `home`, the directory of
-/// a worker, which also sees the packages of python3. `run_name` is the value of [`RUN_VARIABLE`]. Returns the output of pip.
-/// When the future is dropped, or the process of the emulator ends, the process groups are killed;
-/// the caller ends processes that have left them.
+/// a worker, which also sees the packages of python3. `run_name` is the value of [`RUN_VARIABLE`].
+/// Returns the output of pip. When the future is dropped, or the process of the emulator ends, the
+/// process groups are killed; the caller ends processes that have left them.
 ///
 /// There is one attempt without retries, so that a machine without a network fails soon.
 pub(crate) async fn install(

@@ -1,6 +1,12 @@
 //! A run of a worker as processes: its end, whether by itself or requested, and the clean-up.
 
-use std::{collections::HashMap, ffi::OsString, io, path::Path, path::PathBuf, sync::Arc};
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
