@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    fmt::Display,
     io,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -11,7 +12,7 @@ use std::{
 
 use clap::{Parser, Subcommand, ValueEnum};
 use modelarts_emulator::{
-    Builder, Cloud, Emulator, StartError, Timing, User,
+    Builder, Cloud, Emulator, Timing, User,
     clock::ManualClock,
     events::Wording,
     jobs::{RestartOn, RunnerKind},
@@ -207,13 +208,13 @@ enum WordingName {
 }
 
 /// Parses the arguments of the command line, after those of the configuration file that it names.
-pub(crate) fn arguments() -> Result<Serve, Failure> {
+pub(crate) fn arguments() -> Result<Serve, String> {
     let given: Vec<OsString> = std::env::args_os().collect();
     let Command::Serve(serve) = Arguments::parse_from(&given).command;
     let Some(path) = &serve.config else {
         return Ok(serve);
     };
-    let flags = flags(&read(path)?).map_err(|what| Failure::File(path.clone(), what))?;
+    let flags = load(path, flags)?;
     // Inserted after the names of the program and of the command.
     let (command, rest) = given.split_at(2.min(given.len()));
     let all = command
@@ -263,140 +264,97 @@ fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Builds the settings from the arguments.
-pub(crate) fn builder(arguments: Serve) -> Result<Builder, Failure> {
+/// Calls a setter with each of the values.
+fn each<T>(
+    builder: Builder,
+    values: impl IntoIterator<Item = T>,
+    set: impl Fn(Builder, T) -> Builder,
+) -> Builder {
+    values.into_iter().fold(builder, set)
+}
+
+/// Builds the settings from the given.
+pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
     let mut builder = Emulator::builder()
-        .listen(arguments.listen)
-        .data_dir(arguments.data_dir)
-        .obs_root(arguments.obs_root)
-        .timing(match arguments.timing {
-            _ if arguments.speed.is_some() => Timing::faster(arguments.speed.unwrap_or_default()),
+        .listen(given.listen)
+        .data_dir(given.data_dir)
+        .obs_root(given.obs_root)
+        .timing(match given.timing {
+            _ if given.speed.is_some() => Timing::faster(given.speed.unwrap_or_default()),
             TimingName::Instant => Timing::instant(),
             TimingName::Quick => Timing::default(),
             TimingName::Documented => Timing::documented(),
         })
-        .event_wording(match arguments.wording {
+        .event_wording(match given.wording {
             WordingName::Api => Wording::Api,
             WordingName::Guide => Wording::Guide,
         })
-        .cloud(match arguments.cloud {
+        .cloud(match given.cloud {
             CloudName::Otc => Cloud::Otc,
             CloudName::Huawei => Cloud::Huawei,
         })
-        .restart_on(match arguments.restart_on {
+        .restart_on(match given.restart_on {
             RestartName::Fault => RestartOn::Fault,
             RestartName::AnyFailure => RestartOn::AnyFailure,
         })
-        .log_cap(arguments.log_cap)
-        .least_disk(arguments.least_disk)
-        .job_quota(arguments.job_quota)
-        .one_job_per_output(arguments.one_job_per_output)
-        .strict(arguments.strict)
-        .show_secrets(arguments.show_secrets)
-        .install_packages(!arguments.no_packages);
-    for pool in arguments.pool {
-        builder = builder.pool(pool);
-    }
-    if let Some(nodes) = arguments.public_nodes {
-        builder = builder.public_nodes(nodes);
-    }
-    for bucket in arguments.encrypted_bucket {
-        builder = builder.encrypted_bucket(bucket);
-    }
-    for name in arguments.organization {
-        builder = builder.organization(name);
-    }
+        .log_cap(given.log_cap)
+        .least_disk(given.least_disk)
+        .job_quota(given.job_quota)
+        .one_job_per_output(given.one_job_per_output)
+        .strict(given.strict)
+        .show_secrets(given.show_secrets)
+        .high_priority(given.high_priority)
+        .install_packages(!given.no_packages);
+    builder = each(builder, given.pool, Builder::pool);
+    builder = each(builder, given.public_nodes, Builder::public_nodes);
+    builder = each(builder, given.encrypted_bucket, Builder::encrypted_bucket);
+    builder = each(builder, given.organization, Builder::organization);
+    builder = each(builder, given.password, Builder::password);
+    builder = each(builder, given.datasets, Builder::datasets);
+    builder = each(builder, given.nfs_root, Builder::nfs_root);
+    builder = each(builder, given.project_id, Builder::project_id);
+    builder = each(builder, given.access_key, Builder::access_key);
+    builder = each(builder, given.secret_key, Builder::secret_key);
+    builder = each(builder, given.token, Builder::token);
     let mut quirks = Quirks::default();
-    for choice in &arguments.choose {
-        quirks.set(choice).map_err(Failure::Choice)?;
+    for choice in &given.choose {
+        let set = quirks.set(choice);
+        set.map_err(|what| format!("cannot choose: {what}"))?;
     }
     builder = builder.quirks(quirks);
-    for path in arguments.seed {
-        let seeds = Seeds::from_json(&read(&path)?);
-        let seeds = seeds.map_err(|what| Failure::File(path, what.to_string()))?;
-        builder = builder.seed_jobs(seeds);
+    for path in given.seed {
+        builder = builder.seed_jobs(load(&path, Seeds::from_json)?);
     }
-    match (arguments.runner, arguments.script) {
-        (RunnerName::Process, None) => {}
-        (RunnerName::Process, Some(path)) => {
-            let what = "only --runner simulated follows a script".to_owned();
-            return Err(Failure::File(path, what));
+    let script = match given.script {
+        None => Script::default(),
+        Some(path) if given.runner == RunnerName::Process => {
+            let path = path.display();
+            return Err(format!(
+                "cannot use {path}: only --runner simulated follows a script"
+            ));
         }
-        (RunnerName::Simulated, None) => {
-            builder = builder.runner(RunnerKind::Simulated(Script::default()));
-        }
-        (RunnerName::Simulated, Some(path)) => {
-            let script = Script::from_json(&read(&path)?);
-            let script = script.map_err(|what| Failure::File(path, what.to_string()))?;
-            builder = builder.runner(RunnerKind::Simulated(script));
-        }
+        Some(path) => load(&path, Script::from_json)?,
+    };
+    if given.runner == RunnerName::Simulated {
+        builder = builder.runner(RunnerKind::Simulated(script));
     }
-    if let ClockName::Manual = arguments.clock {
+    if let ClockName::Manual = given.clock {
         builder = builder.clock(Arc::new(ManualClock::at(SystemTime::now())));
     }
-    if let Some(path) = arguments.users {
-        let users = User::list_from_json(&read(&path)?);
-        for user in users.map_err(|what| Failure::File(path, what))? {
-            builder = builder.user(user);
-        }
-    }
-    if let Some(password) = arguments.password {
-        builder = builder.password(password);
-    }
-    if arguments.high_priority {
-        builder = builder.high_priority(true);
-    }
-    if let Some(path) = arguments.datasets {
-        builder = builder.datasets(path);
-    }
-    if let Some(path) = arguments.nfs_root {
-        builder = builder.nfs_root(path);
-    }
-    if let Some(id) = arguments.project_id {
-        builder = builder.project_id(id);
-    }
-    if let Some(key) = arguments.access_key {
-        builder = builder.access_key(key);
-    }
-    if let Some(key) = arguments.secret_key {
-        builder = builder.secret_key(key);
-    }
-    for token in arguments.token {
-        builder = builder.token(token);
+    if let Some(path) = given.users {
+        builder = each(builder, load(&path, User::list_from_json)?, Builder::user);
     }
     Ok(builder)
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| {
-        let what = match error.kind() {
-            io::ErrorKind::NotFound => {
-                "there is no such file: name one that exists, as seen from the current directory"
-                    .to_owned()
-            }
-            _ => error.to_string(),
-        };
-        Failure::File(path.to_owned(), what)
-    })
-}
-
-#[derive(Debug)]
-pub(crate) enum Failure {
-    Start(StartError),
-    /// A file that cannot be used, with the reason.
-    File(PathBuf, String),
-    /// An unknown switch.
-    Choice(String),
-    Io(io::Error),
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Start(error) => error.fmt(f),
-            Self::File(path, what) => write!(f, "cannot use {}: {what}", path.display()),
-            Self::Choice(what) => write!(f, "cannot choose: {what}"),
-            Self::Io(error) => error.fmt(f),
-        }
-    }
+/// Reads and parses a file. The error names it.
+fn load<T, E: Display>(path: &Path, parse: fn(&str) -> Result<T, E>) -> Result<T, String> {
+    let unusable = |what: &dyn Display| format!("cannot use {}: {what}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => unusable(
+            &"there is no such file: name one that exists, as seen from the current directory",
+        ),
+        _ => unusable(&error),
+    })?;
+    parse(&text).map_err(|what| unusable(&what))
 }

@@ -14,24 +14,9 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-use crate::cli::{Failure, Serve};
-
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = match cli::arguments() {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            eprintln!("modelarts-emulator: {error}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .init();
-    match serve(arguments).await {
+    match serve().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("modelarts-emulator: {error}");
@@ -40,13 +25,20 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn serve(arguments: Serve) -> Result<(), Failure> {
+async fn serve() -> Result<(), String> {
+    let arguments = cli::arguments()?;
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .init();
     // Registered before the ready line is printed, because the parent may send a signal as soon as
     // it has read it.
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::Io)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::Io)?;
-    let emulator = cli::builder(arguments)?;
-    let emulator = emulator.start().await.map_err(Failure::Start)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
+    let emulator = cli::builder(arguments)?.start().await;
+    let emulator = emulator.map_err(|error| error.to_string())?;
     let ready = json!({
         "url": emulator.url(),
         "project_id": emulator.project_id(),
@@ -56,7 +48,7 @@ async fn serve(arguments: Serve) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{ready}")
         .and_then(|()| stdout.flush())
-        .map_err(Failure::Io)?;
+        .map_err(|error| error.to_string())?;
     drop(stdout);
     tracing::info!(
         url = emulator.url(),

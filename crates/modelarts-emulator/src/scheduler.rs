@@ -167,27 +167,20 @@ impl Scheduler {
                 continue;
             }
             // The lowest priority is preempted first, among equals the youngest.
-            let holders = queue.holding.iter();
-            let mut victims: Vec<(i64, Reverse<u64>, &Entry)> = holders
-                .filter_map(|number| {
-                    let entry = state.entries.get(number)?;
-                    let gives_way = entry.request.preemptible
-                        && entry.request.priority < first.request.priority;
-                    gives_way.then_some((entry.request.priority, Reverse(*number), entry))
-                })
-                .collect();
-            victims.sort_by_key(|(priority, number, _)| (*priority, *number));
+            let holders = queue.holding.iter().rev();
+            let holders = holders.filter_map(|number| state.entries.get(number));
+            let lower = |entry: &&Entry| entry.request.priority < first.request.priority;
+            let preemptible = holders.filter(|entry| entry.request.preemptible);
+            let mut victims: Vec<&Entry> = preemptible.filter(lower).collect();
+            victims.sort_by_key(|victim| victim.request.priority);
             let mut freed = free;
-            let mut chosen = Vec::new();
-            for (.., victim) in victims {
-                if freed >= wanted {
-                    break;
-                }
-                freed += victim.request.nodes;
-                chosen.push(victim);
-            }
+            victims.retain(|victim| {
+                let is_needed = freed < wanted;
+                freed += if is_needed { victim.request.nodes } else { 0 };
+                is_needed
+            });
             if freed >= wanted {
-                for victim in chosen {
+                for victim in victims {
                     victim.slot_state.send_replace(SlotState::Preempted);
                 }
             }
@@ -205,21 +198,16 @@ impl QueueSlot {
     /// Waits for the nodes.
     pub(crate) async fn wait_for_nodes(&mut self) {
         // The sender lives as long as the slot.
-        let _ = self
-            .slot_state
-            .wait_for(|slot_state| *slot_state != SlotState::Waiting)
-            .await;
+        let granted = |state: &SlotState| *state != SlotState::Waiting;
+        let _ = self.slot_state.wait_for(granted).await;
     }
 
     /// Waits until the job is preempted.
     pub(crate) fn preemption(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut slot_state = self.slot_state.clone();
         async move {
-            if slot_state
-                .wait_for(|slot_state| *slot_state == SlotState::Preempted)
-                .await
-                .is_err()
-            {
+            let preempted = slot_state.wait_for(|state| *state == SlotState::Preempted);
+            if preempted.await.is_err() {
                 std::future::pending::<()>().await;
             }
         }

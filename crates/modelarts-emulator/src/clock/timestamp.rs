@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::system::Clock;
 
 /// A point in time with the service's precision: whole milliseconds since the epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Timestamp(i64);
 
 /// Offset, in hours, of reported event times. The service uses it in all regions.

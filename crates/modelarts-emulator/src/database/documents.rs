@@ -1,9 +1,9 @@
 //! Documents that are stored in the form in which they are shown: algorithms, their publications,
 //! and experiments.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Params, Row, params};
 use serde_json::Value;
 
 use crate::database::{Database, read_error, write_error};
@@ -46,16 +46,41 @@ impl Documents {
         }
     }
 
+    /// Executes a change, and returns the number of changed documents.
+    fn execute(&self, sql: &str, values: impl Params) -> rusqlite::Result<usize> {
+        self.database.write(|c| c.execute(sql, values))
+    }
+
     /// Inserts a document, unless its project has one of this name.
     pub(crate) fn insert(&self, record: &Document) -> rusqlite::Result<bool> {
-        let value = serde_json::to_string(&record.value).map_err(write_error)?;
         let sql = "INSERT INTO records (kind, project, id, name, value) VALUES (?1, ?2, ?3, ?4, ?5)
                    ON CONFLICT DO NOTHING";
-        let (project, id, name) = (&record.project, &record.id, &record.name);
-        let added = self.database.write(|connection| {
-            connection.execute(sql, params![self.kind, project, id, name, value])
-        })?;
-        Ok(added == 1)
+        Ok(self.execute(sql, self.columns(record)?)? == 1)
+    }
+
+    /// Replaces the document with the same id. Returns `false` if it does not exist or another one
+    /// has the name.
+    pub(crate) fn replace(&self, record: &Document) -> rusqlite::Result<bool> {
+        let sql = "UPDATE OR IGNORE records SET name = ?4, value = ?5
+                   WHERE kind = ?1 AND project = ?2 AND id = ?3";
+        Ok(self.execute(sql, self.columns(record)?)? == 1)
+    }
+
+    fn columns<'a>(&'a self, record: &'a Document) -> rusqlite::Result<[Cow<'a, str>; 5]> {
+        let value = serde_json::to_string(&record.value).map_err(write_error)?;
+        let texts = [self.kind, &record.project, &record.id, &record.name];
+        let [kind, project, id, name] = texts.map(Cow::Borrowed);
+        Ok([kind, project, id, name, value.into()])
+    }
+
+    pub(crate) fn remove(&self, project: &str, id: &str) -> rusqlite::Result<bool> {
+        let sql = "DELETE FROM records WHERE kind = ?1 AND project = ?2 AND id = ?3";
+        Ok(self.execute(sql, [self.kind, project, id])? == 1)
+    }
+
+    pub(crate) fn clear(&self) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM records WHERE kind = ?1";
+        self.execute(sql, [self.kind]).map(|_| ())
     }
 
     pub(crate) fn find(&self, project: &str, id: &str) -> rusqlite::Result<Option<Document>> {
@@ -66,34 +91,6 @@ impl Documents {
             let found = select.query_row(params![self.kind, project, id], Document::read);
             found.optional()
         })
-    }
-
-    /// Replaces the document with the same id. Returns `false` if it does not exist or another one
-    /// has the name.
-    pub(crate) fn replace(&self, record: &Document) -> rusqlite::Result<bool> {
-        let value = serde_json::to_string(&record.value).map_err(write_error)?;
-        let sql = "UPDATE OR IGNORE records SET name = ?4, value = ?5
-                   WHERE kind = ?1 AND project = ?2 AND id = ?3";
-        let (project, id, name) = (&record.project, &record.id, &record.name);
-        let changed = self.database.write(|connection| {
-            connection.execute(sql, params![self.kind, project, id, name, value])
-        })?;
-        Ok(changed == 1)
-    }
-
-    pub(crate) fn remove(&self, project: &str, id: &str) -> rusqlite::Result<bool> {
-        let sql = "DELETE FROM records WHERE kind = ?1 AND project = ?2 AND id = ?3";
-        let removed = self
-            .database
-            .write(|connection| connection.execute(sql, params![self.kind, project, id]))?;
-        Ok(removed == 1)
-    }
-
-    pub(crate) fn clear(&self) -> rusqlite::Result<()> {
-        let sql = "DELETE FROM records WHERE kind = ?1";
-        self.database
-            .write(|connection| connection.execute(sql, [self.kind]))
-            .map(|_| ())
     }
 
     /// Returns the documents of a project in the order of creation.

@@ -16,7 +16,6 @@ mod migrations;
 pub(crate) mod quotas;
 
 use std::{
-    fmt,
     fs::File,
     os::unix::fs::OpenOptionsExt,
     path::Path,
@@ -45,12 +44,14 @@ const CACHE_KIB: i64 = 16 * 1024;
 const CHECKPOINT_PAGES: i64 = 4000;
 
 /// The database of one emulator.
+#[derive(Debug)]
 pub(crate) struct Database {
     shared: Arc<Shared>,
     /// `None` in memory, where each change is committed by itself.
     committer: Mutex<Option<JoinHandle<()>>>,
 }
 
+#[derive(Debug)]
 struct Shared {
     inner: Mutex<Inner>,
     in_memory: bool,
@@ -61,6 +62,7 @@ struct Shared {
     progress: watch::Sender<Progress>,
 }
 
+#[derive(Debug)]
 struct Inner {
     /// `None` after the database was closed.
     connection: Option<Connection>,
@@ -74,12 +76,6 @@ struct Progress {
     committed: u64,
     /// The first error; no changes are stored after it.
     failure: Option<Arc<str>>,
-}
-
-impl fmt::Debug for Database {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Database").finish_non_exhaustive()
-    }
 }
 
 impl Database {
@@ -152,7 +148,7 @@ impl Database {
     ) -> rusqlite::Result<R> {
         let mut inner = self.shared.inner.lock();
         let connection = inner.connection.as_ref().ok_or_else(closed_error)?;
-        let changed = begin(connection).and_then(|()| change(connection));
+        let changed = execute_if(connection, false, "BEGIN").and_then(|()| change(connection));
         if let Err(error) = &changed {
             self.shared.fail(&mut inner, error);
         }
@@ -231,7 +227,7 @@ impl Shared {
     fn commit(&self, inner: &mut Inner) {
         let executed = self.executed.load(Ordering::Acquire);
         if let Some(connection) = &inner.connection
-            && let Err(error) = commit_changes(connection)
+            && let Err(error) = execute_if(connection, true, "COMMIT")
         {
             self.fail(inner, &error);
         }
@@ -255,16 +251,14 @@ fn closed_error() -> rusqlite::Error {
     )
 }
 
-fn begin(connection: &Connection) -> rusqlite::Result<()> {
-    if connection.is_autocommit() {
-        connection.prepare_cached("BEGIN")?.execute([])?;
-    }
-    Ok(())
-}
-
-fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
-    if !connection.is_autocommit() {
-        connection.prepare_cached("COMMIT")?.execute([])?;
+/// Executes `statement` if the connection is in a transaction, or if it is in none.
+fn execute_if(
+    connection: &Connection,
+    in_transaction: bool,
+    statement: &str,
+) -> rusqlite::Result<()> {
+    if connection.is_autocommit() != in_transaction {
+        connection.prepare_cached(statement)?.execute([])?;
     }
     Ok(())
 }

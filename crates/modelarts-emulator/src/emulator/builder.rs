@@ -2,38 +2,42 @@
 
 use std::{
     collections::BTreeSet,
-    fmt, io,
+    fmt,
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
     sync::Arc,
 };
 
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    accounts::{Accounts, User},
+    accounts::{Accounts, User, log_links::LogLinks},
     api::ids::Ids,
     catalog::{cloud::Cloud, pools::Pool, quirks::Quirks},
     clock::{
         system::{Clock, SystemClock},
         timing::Timing,
     },
-    database::{Database, quotas::Quotas},
+    database::{Database, documents::Documents, quotas::Quotas},
     emulator::{Emulator, error::StartError},
     execution::{recovery, seeds::Seeds},
     files::confined_dir::ConfinedDir,
     job::{event::Wording, state::RestartOn},
+    logs::index::LogIndexes,
     metrics::Metrics,
     runner::{
         Runner,
-        process::{ProcessRunner, Settings, watchdog::Watchdog},
+        process::{ProcessRunner, Settings},
         simulated::{SimulatedRunner, script::Script},
     },
     scheduler::Scheduler,
     server::{connections, router},
-    state::{EmulatorState, StateParts},
+    state::{Background, EmulatorState},
     store::JobStore,
     traffic::{
+        counts::RequestCounts,
+        faults::Faults,
         observer::{Exchange, Observer},
         request_log::RequestLog,
     },
@@ -54,43 +58,47 @@ pub enum RunnerKind {
 
 /// Default name of the user.
 const USER_NAME: &str = "emulator";
+/// Default maximum size of a log, in bytes.
+const LOG_CAP: u64 = 1 << 30;
+/// Default of the free bytes that the pre-check requires.
+const LEAST_DISK: u64 = 100 << 20;
 
 /// Settings of an [`Emulator`].
-#[derive(Clone)]
+#[derive(Clone, Default)]
 #[must_use = "nothing starts before `start`"]
 pub struct Builder {
-    listen: SocketAddr,
+    listen: Option<SocketAddr>,
     data_dir: Option<PathBuf>,
     obs_root: Option<PathBuf>,
     project_id: Option<String>,
     access_key: Option<String>,
     secret_key: Option<String>,
     tokens: Vec<String>,
-    clock: Arc<dyn Clock>,
+    clock: Option<Arc<dyn Clock>>,
     timing: Timing,
-    wording: Wording,
+    event_wording: Wording,
     cloud: Cloud,
     pools: Vec<Pool>,
     encrypted: BTreeSet<String>,
     organizations: BTreeSet<String>,
     datasets: Option<PathBuf>,
-    nfs: Option<PathBuf>,
-    log_cap: u64,
-    least_disk: u64,
-    install_packages: bool,
+    nfs_root: Option<PathBuf>,
+    log_cap: Option<u64>,
+    least_disk: Option<u64>,
+    install_packages: Option<bool>,
     restart_on: RestartOn,
-    public_nodes: u32,
+    public_nodes: Option<u32>,
     users: Vec<User>,
     password: Option<String>,
     high_priority: bool,
-    quota: Option<u32>,
+    job_quota: Option<u32>,
     one_job_per_output: bool,
     strict: bool,
     show_secrets: bool,
-    script: Option<Script>,
+    runner: RunnerKind,
     quirks: Quirks,
     seeds: Vec<Seeds>,
-    observer: Option<Observer>,
+    observe: Option<Observer>,
     id_seed: Option<u64>,
 }
 
@@ -103,84 +111,121 @@ impl fmt::Debug for Builder {
     }
 }
 
-impl Default for Builder {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            data_dir: None,
-            obs_root: None,
-            project_id: None,
-            access_key: None,
-            secret_key: None,
-            tokens: Vec::new(),
-            clock: Arc::new(SystemClock),
-            timing: Timing::default(),
-            wording: Wording::default(),
-            cloud: Cloud::default(),
-            pools: Vec::new(),
-            encrypted: BTreeSet::new(),
-            organizations: BTreeSet::new(),
-            datasets: None,
-            nfs: None,
-            log_cap: 1 << 30,
-            least_disk: 100 << 20,
-            install_packages: true,
-            restart_on: RestartOn::default(),
-            public_nodes: u32::MAX,
-            users: Vec::new(),
-            password: None,
-            high_priority: false,
-            quota: None,
-            one_job_per_output: false,
-            strict: false,
-            show_secrets: false,
-            script: None,
-            quirks: Quirks::default(),
-            seeds: Vec::new(),
-            observer: None,
-            id_seed: None,
-        }
-    }
+/// Defines a setter for each of these settings.
+macro_rules! setters {
+    ($($(#[$documentation:meta])* $setting:ident($value:ident: $type:ty) => $stored:expr;)*) => {
+        $(
+            $(#[$documentation])*
+            pub fn $setting(mut self, $value: $type) -> Self {
+                self.$setting = $stored;
+                self
+            }
+        )*
+    };
 }
 
 impl Builder {
-    /// The address to listen on, which must be a loopback address. Default: `127.0.0.1` with a free
-    /// port.
-    pub fn listen(mut self, address: SocketAddr) -> Self {
-        self.listen = address;
-        self
-    }
+    setters! {
+        /// The address to listen on, which must be a loopback address. Default: `127.0.0.1` with a
+        /// free port.
+        listen(address: SocketAddr) => Some(address);
 
-    /// The directory of jobs and of all state (`state.sqlite3`); created if it does not exist. An
-    /// emulator started on the directory of an earlier one continues its jobs, as after a node
-    /// fault. Default: temporary, with the state in memory only.
-    pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
-        self.data_dir = Some(path.into());
-        self
-    }
+        /// The directory of jobs and of all state (`state.sqlite3`); created if it does not exist.
+        /// An emulator started on the directory of an earlier one continues its jobs, as after a
+        /// node fault. Default: temporary, with the state in memory only.
+        data_dir(path: impl Into<PathBuf>) => Some(path.into());
 
-    /// The directory that holds OBS; created if it does not exist. Default: temporary.
-    pub fn obs_root(mut self, path: impl Into<PathBuf>) -> Self {
-        self.obs_root = Some(path.into());
-        self
-    }
+        /// The directory that holds OBS; created if it does not exist. Default: temporary.
+        obs_root(path: impl Into<PathBuf>) => Some(path.into());
 
-    /// The id of the project. Default: that of the data directory; random in a new one.
-    pub fn project_id(mut self, id: impl Into<String>) -> Self {
-        self.project_id = Some(id.into());
-        self
-    }
+        /// The id of the project. Default: that of the data directory; random in a new one.
+        project_id(id: impl Into<String>) => Some(id.into());
 
-    /// The accepted access key. Default: random at each start.
-    pub fn access_key(mut self, key: impl Into<String>) -> Self {
-        self.access_key = Some(key.into());
-        self
-    }
+        /// The accepted access key. Default: random at each start.
+        access_key(key: impl Into<String>) => Some(key.into());
 
-    /// The secret key of the access key. Default: random at each start.
-    pub fn secret_key(mut self, key: impl Into<String>) -> Self {
-        self.secret_key = Some(key.into());
-        self
+        /// The secret key of the access key. Default: random at each start.
+        secret_key(key: impl Into<String>) => Some(key.into());
+
+        /// The password of the first user, for `POST /v3/auth/tokens`. Default: the user's own, or
+        /// none.
+        password(password: impl Into<String>) => Some(password.into());
+
+        /// Lets the first user give jobs the priority 3, which the service does not allow by
+        /// default. Default: the user's own setting.
+        high_priority(on: bool) => on;
+
+        /// Quota of jobs of a project. Default: 10,000 (`openapi/SOURCES.md`, G).
+        job_quota(jobs: u32) => Some(jobs);
+
+        /// Refuses a job whose output path an active job writes to. Documented only in the guide to
+        /// an old console (`openapi/SOURCES.md`, G). Default: no.
+        one_job_per_output(on: bool) => on;
+
+        /// Refuses jobs with documented fields that the emulator does not act on, with status 501.
+        /// Default: no; such fields are stored, returned, and named in the header
+        /// `X-Emulator-Ignored`, in the log, and by `GET /_emulator/jobs/{id}/ignored`.
+        strict(on: bool) => on;
+
+        /// Shows the values of environment variables and of credentials in bodies, in
+        /// [`Emulator::last_requests`] and `/_emulator/requests/last`. Default: no, they are `***`.
+        show_secrets(on: bool) => on;
+
+        /// Behaviour on which documents are silent or disagree. Default: [`Quirks::default`].
+        quirks(quirks: Quirks) => quirks;
+
+        /// The clock. Default: [`SystemClock`].
+        clock(clock: Arc<dyn Clock>) => Some(clock);
+
+        /// Durations of the steps of a job. Default: [`Timing::default`], fast but visible.
+        timing(timing: Timing) => timing;
+
+        /// Wording of events. Default: [`Wording::Api`].
+        event_wording(wording: Wording) => wording;
+
+        /// The cloud to emulate: operations, kinds of jobs and limits differ. Default:
+        /// [`Cloud::Huawei`].
+        cloud(cloud: Cloud) => cloud;
+
+        /// Number of nodes for jobs outside of dedicated pools. Default: unlimited.
+        public_nodes(nodes: u32) => Some(nodes);
+
+        /// The directory of data sets: version `v` of the data set `d` is `d/v` in it. Default: no
+        /// data sets.
+        datasets(path: impl Into<PathBuf>) => Some(path.into());
+
+        /// The directory of NFS exports: `server:/path` is `server/path` in it; created if it does
+        /// not exist. Default: `nfs` in the data directory.
+        nfs_root(path: impl Into<PathBuf>) => Some(path.into());
+
+        /// Maximum size of a log, in bytes; later output is dropped, and a last line says so.
+        /// Default: 1 GiB, as on the service.
+        log_cap(bytes: u64) => Some(bytes);
+
+        /// Free bytes required for the directories of jobs: with less, the pre-check of jobs that
+        /// may run again fails. Default: 100 MiB; the service requires 32 GB.
+        least_disk(bytes: u64) => Some(bytes);
+
+        /// Failures after which a job with `fault-tolerance/job-retry-num` runs again. Default:
+        /// [`RestartOn::AnyFailure`].
+        restart_on(restart_on: RestartOn) => restart_on;
+
+        /// Generates the ids of new jobs, algorithms and experiments from a seed, so that they are
+        /// the same in each run of a test that creates them in the same order. Not for a data
+        /// directory that already has jobs with these ids. Default: random ids.
+        id_seed(seed: u64) => Some(seed);
+
+        /// Execution of the code of jobs. Default: [`RunnerKind::Process`].
+        runner(kind: RunnerKind) => kind;
+
+        /// Installs packages from `requirements.txt` into a virtual environment of the job. If that
+        /// fails, an event and the log report it, and the job continues. Default: yes.
+        install_packages(install: bool) => Some(install);
+
+        /// Sets a function to call with each request for an operation of the service and its
+        /// response, before the response is sent, for tests of a client's requests. Default: none.
+        observe(observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) =>
+            Some(Arc::new(observe));
     }
 
     /// Adds a token that is accepted in the header `X-Auth-Token`. Default: none.
@@ -196,63 +241,6 @@ impl Builder {
         self
     }
 
-    /// The password of the first user, for `POST /v3/auth/tokens`. Default: the user's own, or
-    /// none.
-    pub fn password(mut self, password: impl Into<String>) -> Self {
-        self.password = Some(password.into());
-        self
-    }
-
-    /// Lets the first user give jobs the priority 3, which the service does not allow by default.
-    /// Default: the user's own setting.
-    pub fn high_priority(mut self, on: bool) -> Self {
-        self.high_priority = on;
-        self
-    }
-
-    /// Quota of jobs of a project. Default: 10,000 (`openapi/SOURCES.md`, G).
-    pub fn job_quota(mut self, jobs: u32) -> Self {
-        self.quota = Some(jobs);
-        self
-    }
-
-    /// Refuses a job whose output path an active job writes to. Documented only in the guide to an
-    /// old console (`openapi/SOURCES.md`, G). Default: no.
-    pub fn one_job_per_output(mut self, on: bool) -> Self {
-        self.one_job_per_output = on;
-        self
-    }
-
-    /// Refuses jobs with documented fields that the emulator does not act on, with status 501.
-    /// Default: no; such fields are stored, returned, and named in the header `X-Emulator-Ignored`,
-    /// in the log, and by `GET /_emulator/jobs/{id}/ignored`.
-    pub fn strict(mut self, on: bool) -> Self {
-        self.strict = on;
-        self
-    }
-
-    /// Shows the values of environment variables and of credentials in bodies, in
-    /// [`Emulator::last_requests`] and `/_emulator/requests/last`. Default: no, they are `***`.
-    pub fn show_secrets(mut self, on: bool) -> Self {
-        self.show_secrets = on;
-        self
-    }
-
-    /// Execution of the code of jobs. Default: [`RunnerKind::Process`].
-    pub fn runner(mut self, kind: RunnerKind) -> Self {
-        self.script = match kind {
-            RunnerKind::Process => None,
-            RunnerKind::Simulated(script) => Some(script),
-        };
-        self
-    }
-
-    /// Behaviour on which documents are silent or disagree. Default: [`Quirks::default`].
-    pub fn quirks(mut self, quirks: Quirks) -> Self {
-        self.quirks = quirks;
-        self
-    }
-
     /// Adds jobs with an invented past, created at the start. Seeds whose names are taken, because
     /// the data directory has the jobs already, are skipped. Default: none.
     pub fn seed_jobs(mut self, seeds: Seeds) -> Self {
@@ -260,40 +248,9 @@ impl Builder {
         self
     }
 
-    /// The clock. Default: [`SystemClock`].
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
-        self
-    }
-
-    /// Durations of the steps of a job. Default: [`Timing::default`], fast but visible.
-    pub fn timing(mut self, timing: Timing) -> Self {
-        self.timing = timing;
-        self
-    }
-
-    /// Wording of events. Default: [`Wording::Api`].
-    pub fn event_wording(mut self, wording: Wording) -> Self {
-        self.wording = wording;
-        self
-    }
-
-    /// The cloud to emulate: operations, kinds of jobs and limits differ. Default:
-    /// [`Cloud::Huawei`].
-    pub fn cloud(mut self, cloud: Cloud) -> Self {
-        self.cloud = cloud;
-        self
-    }
-
     /// Adds a dedicated pool. Default: `pool-cpu` and `pool-gpu`, with 16 nodes each.
     pub fn pool(mut self, pool: Pool) -> Self {
         self.pools.push(pool);
-        self
-    }
-
-    /// Number of nodes for jobs outside of dedicated pools. Default: unlimited.
-    pub fn public_nodes(mut self, nodes: u32) -> Self {
-        self.public_nodes = nodes;
         self
     }
 
@@ -310,71 +267,16 @@ impl Builder {
         self
     }
 
-    /// The directory of data sets: version `v` of the data set `d` is `d/v` in it. Default: no data
-    /// sets.
-    pub fn datasets(mut self, path: impl Into<PathBuf>) -> Self {
-        self.datasets = Some(path.into());
-        self
-    }
-
-    /// The directory of NFS exports: `server:/path` is `server/path` in it; created if it does not
-    /// exist. Default: `nfs` in the data directory.
-    pub fn nfs_root(mut self, path: impl Into<PathBuf>) -> Self {
-        self.nfs = Some(path.into());
-        self
-    }
-
-    /// Maximum size of a log, in bytes; later output is dropped, and a last line says so. Default:
-    /// 1 GiB, as on the service.
-    pub fn log_cap(mut self, bytes: u64) -> Self {
-        self.log_cap = bytes;
-        self
-    }
-
-    /// Free bytes required for the directories of jobs: with less, the pre-check of jobs that may
-    /// run again fails. Default: 100 MiB; the service requires 32 GB.
-    pub fn least_disk(mut self, bytes: u64) -> Self {
-        self.least_disk = bytes;
-        self
-    }
-
-    /// Installs packages from `requirements.txt` into a virtual environment of the job. If that
-    /// fails, an event and the log report it, and the job continues. Default: yes.
-    pub fn install_packages(mut self, install: bool) -> Self {
-        self.install_packages = install;
-        self
-    }
-
-    /// Failures after which a job with `fault-tolerance/job-retry-num` runs again. Default:
-    /// [`RestartOn::AnyFailure`].
-    pub fn restart_on(mut self, restart_on: RestartOn) -> Self {
-        self.restart_on = restart_on;
-        self
-    }
-
-    /// Generates the ids of new jobs, algorithms and experiments from a seed, so that they are the
-    /// same in each run of a test that creates them in the same order. Not for a data directory
-    /// that already has jobs with these ids. Default: random ids.
-    pub fn id_seed(mut self, seed: u64) -> Self {
-        self.id_seed = Some(seed);
-        self
-    }
-
-    /// Sets a function to call with each request for an operation of the service and its response,
-    /// before the response is sent, for tests of a client's requests. Default: none.
-    pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
-        self.observer = Some(Arc::new(observe));
-        self
-    }
-
     /// Starts the emulator.
     ///
     /// # Errors
     /// If the address is not a loopback address or is not available, or a directory cannot be
     /// created.
     pub async fn start(self) -> Result<Emulator, StartError> {
-        if !self.listen.ip().is_loopback() {
-            return Err(StartError::NotLoopback(self.listen));
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listen = self.listen.unwrap_or(listen);
+        if !listen.ip().is_loopback() {
+            return Err(StartError::NotLoopback(listen));
         }
         let temporary = match (&self.data_dir, &self.obs_root) {
             (Some(_), Some(_)) => None,
@@ -402,37 +304,37 @@ impl Builder {
         let file = self.data_dir.map(|_| data.root().join("state.sqlite3"));
         let database = Database::open(file.as_deref()).map_err(StartError::Database)?;
         let database = Arc::new(database);
-        let listener = TcpListener::bind(self.listen)
-            .await
-            .map_err(|error| StartError::Listen(self.listen, error))?;
-        let address = listener
-            .local_addr()
-            .map_err(|error| StartError::Listen(self.listen, error))?;
+        let listen_error = |error| StartError::Listen(listen, error);
+        let listener = TcpListener::bind(listen).await.map_err(listen_error)?;
+        let address = listener.local_addr().map_err(listen_error)?;
+        let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock));
         let metrics = Arc::new(Metrics::new(&database));
-        let temporary_path = temporary
+        let log_cap = self.log_cap.unwrap_or(LOG_CAP);
+        let to_remove = temporary
             .as_ref()
             .map(|directory| directory.path().to_owned());
-        let mut watchdog = None;
-        let runner: io::Result<Arc<dyn Runner>> = match self.script {
-            Some(script) => {
-                watchdog = Some(Watchdog::new(String::new(), temporary_path));
-                let (obs, clock) = (obs.clone(), Arc::clone(&self.clock));
-                let metrics = Arc::clone(&metrics);
-                SimulatedRunner::new(data.root(), script, obs, clock, metrics, self.log_cap)
-                    .map(|runner| Arc::new(runner) as _)
-            }
-            None => {
+        let runner = match self.runner {
+            RunnerKind::Simulated(script) => SimulatedRunner::new(
+                data.root(),
+                obs.clone(),
+                script,
+                Arc::clone(&clock),
+                Arc::clone(&metrics),
+                log_cap,
+                to_remove,
+            )
+            .map(|runner| Runner::Simulated(Arc::new(runner))),
+            RunnerKind::Process => {
                 let settings = Settings {
-                    obs: obs.clone(),
-                    datasets: self.datasets.clone(),
-                    nfs: self.nfs.unwrap_or_else(|| data.root().join("nfs")),
+                    nfs: self.nfs_root.unwrap_or_else(|| data.root().join("nfs")),
                     url: format!("http://{address}"),
-                    log_cap: self.log_cap,
-                    least_disk: self.least_disk,
-                    install_packages: self.install_packages,
-                    temporary: temporary_path,
+                    log_cap,
+                    least_disk: self.least_disk.unwrap_or(LEAST_DISK),
+                    install_packages: self.install_packages.unwrap_or(true),
+                    temporary: to_remove,
                 };
-                ProcessRunner::new(data.root(), settings).map(|runner| Arc::new(runner) as _)
+                ProcessRunner::new(data.root(), obs.clone(), self.datasets.clone(), settings)
+                    .map(|runner| Runner::Process(Arc::new(runner)))
             }
         };
         let runner =
@@ -464,16 +366,23 @@ impl Builder {
             self.pools
         };
         let sizes = pools.iter().map(|pool| (pool.id.clone(), pool.nodes));
-        let scheduler = Scheduler::new(self.public_nodes, sizes.collect());
-        let state = EmulatorState::new(StateParts {
+        let public_nodes = self.public_nodes.unwrap_or(u32::MAX);
+        let state = Arc::new(EmulatorState {
             accounts: Accounts::new(users, self.tokens, self.cloud.region(), &database),
-            quotas: Quotas::new(&database, self.quota),
-            store: JobStore::new(database),
-            one_job_per_output: self.one_job_per_output,
             address,
-            clock: self.clock,
+            clock,
             timing: self.timing,
-            wording: self.wording,
+            wording: self.event_wording,
+            restart_on: self.restart_on,
+            algorithms: Documents::new(&database, "algorithm"),
+            experiments: Documents::new(&database, "experiment"),
+            publications: Documents::new(&database, "publication"),
+            quotas: Quotas::new(&database, self.job_quota),
+            store: JobStore::new(database),
+            log_links: LogLinks::default(),
+            log_indexes: LogIndexes::default(),
+            one_job_per_output: self.one_job_per_output,
+            scheduler: Scheduler::new(public_nodes, sizes.collect()),
             offer: Offer {
                 cloud: self.cloud,
                 pools,
@@ -483,14 +392,17 @@ impl Builder {
                 obs: obs.clone(),
                 strict: self.strict,
             },
-            restart_on: self.restart_on,
+            metrics,
+            runner,
+            faults: Faults::default(),
+            request_counts: RequestCounts::default(),
+            request_log: RequestLog::new(self.show_secrets),
             quirks: self.quirks,
             ids: Ids::new(self.id_seed),
-            scheduler,
-            runner,
-            metrics,
-            request_log: RequestLog::new(self.show_secrets),
-            observer: self.observer,
+            observer: self.observe,
+            closing: watch::Sender::new(false),
+            copy_cancellation: CancellationToken::new(),
+            background: Background::default(),
         });
         recovery::resume(&state).map_err(database_error)?;
         for seeds in self.seeds {
@@ -512,7 +424,6 @@ impl Builder {
             state,
             server,
             _temporary: temporary,
-            _watchdog: watchdog,
         })
     }
 }

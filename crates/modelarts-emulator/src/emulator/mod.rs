@@ -19,7 +19,7 @@ use crate::{
     emulator::error::WaitError,
     execution::seeds::{SeedError, Seeds},
     job::{Job, state::StopReason},
-    runner::process::{python, watchdog::Watchdog},
+    runner::process::python,
     server::router,
     state::EmulatorState,
     traffic::{counts::RequestCount, faults::Faults, request_log::LoggedRequest},
@@ -37,8 +37,6 @@ pub struct Emulator {
     data_dir: PathBuf,
     server: JoinHandle<()>,
     _temporary: Option<TempDir>,
-    /// The watchdog of an emulator with simulated jobs; a process runner has its own.
-    _watchdog: Option<Watchdog>,
 }
 
 impl fmt::Debug for Emulator {

@@ -10,6 +10,7 @@ use crate::{
     clock::system::Sleep,
     execution::driver::{Driver, Ending, SharedLimit},
     job::{event::EventKind, request::LogExport},
+    runner::worker_files::Transfer,
 };
 
 /// Completes when the preparation of a job has taken too long.
@@ -42,7 +43,7 @@ impl Driver {
         copy: impl FnOnce(CancellationToken) -> F,
     ) -> Result<io::Result<()>, Ending> {
         let interrupt = self.state.copy_cancellation.child_token();
-        let copy = copy(interrupt.clone());
+        let copy = Box::pin(copy(interrupt.clone()));
         let end = async {
             tokio::select! {
                 biased;
@@ -99,7 +100,8 @@ impl Driver {
                     parameter: parameter.clone(),
                 });
                 let begin = self.now();
-                let upload = runner.upload_output(worker.clone(), index, interrupt.clone());
+                let output = Transfer::Output(index);
+                let upload = runner.copy(worker.clone(), output, interrupt.clone());
                 let Err(error) = upload.await else {
                     let seconds = self.now().seconds_since(begin);
                     self.note(EventKind::OutputUploaded {

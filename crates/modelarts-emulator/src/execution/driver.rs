@@ -116,8 +116,7 @@ impl Driver {
     }
 
     pub(crate) fn note(&self, kind: EventKind) {
-        let now = self.now();
-        self.state.store.update(&self.id, |job| job.note(kind, now));
+        self.state.store.append_event(&self.id, kind, self.now());
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -11,6 +11,7 @@ use crate::{
         driver::{Driver, Ending},
     },
     job::{event::EventKind, worker::Worker},
+    runner::worker_files::Transfer,
 };
 
 impl Driver {
@@ -73,7 +74,7 @@ impl Driver {
                     () = interrupt.cancelled() => {}
                     () = self.state.clock.sleep(runner.download_time(worker)) => {}
                 }
-                runner.download_code(worker.clone(), interrupt).await
+                runner.copy(worker.clone(), Transfer::Code, interrupt).await
             };
             let start = EventKind::CodeDownloading { task: task() };
             let end = |seconds, result: Result<(), String>| match result {
@@ -95,7 +96,8 @@ impl Driver {
         }
         for (index, input) in worker.request.inputs.iter().enumerate() {
             let (name, place) = (&input.name, &input.source);
-            let download = |interrupt| runner.download_input(worker.clone(), index, interrupt);
+            let download =
+                |interrupt| runner.copy(worker.clone(), Transfer::Input(index), interrupt);
             let start = EventKind::InputDownloading { task: task() };
             let end = |seconds, result: Result<(), String>| {
                 let (task, parameter) = (task(), name.clone());
@@ -127,7 +129,8 @@ impl Driver {
             }
             self.check_not_stopped()?;
             // The catalogue has no event for this copy (SOURCES F1).
-            let download = |interrupt| runner.prefetch_output(worker.clone(), index, interrupt);
+            let download =
+                |interrupt| runner.copy(worker.clone(), Transfer::StoredOutput(index), interrupt);
             self.copy_in_time(limit, download).await?.map_err(|error| {
                 let (name, place) = (&output.name, &output.source);
                 Ending::Unprepared(format!(

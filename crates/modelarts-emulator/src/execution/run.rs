@@ -17,7 +17,10 @@ use crate::{
         worker::Worker,
     },
     metrics::usage::Usage,
-    runner::{Exit, Run},
+    runner::{
+        run::{Exit, Run},
+        worker_files::Transfer,
+    },
 };
 
 /// Period of the export of logs, from a line of the service's own logs.
@@ -229,7 +232,8 @@ impl Driver {
                 }
                 *copied = now;
                 let runner = &self.state.runner;
-                let upload = runner.upload_output(worker.clone(), index, interrupt.clone());
+                let upload =
+                    runner.copy(worker.clone(), Transfer::Output(index), interrupt.clone());
                 if let Err(error) = upload.await {
                     tracing::debug!(job = self.id, output = output.name, %error, "not copied out");
                 }

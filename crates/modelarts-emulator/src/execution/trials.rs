@@ -20,7 +20,7 @@ use crate::{
         worker::Worker,
     },
     logs::LOG_CHUNK,
-    runner::Exit,
+    runner::run::Exit,
     tuning::{
         settings::Tuning,
         trial::{RewardScraper, Trial, TrialStatus},

@@ -123,6 +123,13 @@ pub(crate) fn copy(
     let source = from.resolve(from_path)?;
     let single = !source.is_dir();
     let mut left_out = Vec::new();
+    let mut leave_out = |error: io::Error| match on_escape {
+        OnEscape::Refuse => Err(error),
+        OnEscape::Skip => {
+            left_out.push(error.to_string());
+            Ok(())
+        }
+    };
     // The resolved directories on the path to the current entry.
     let mut directories = vec![to.directory(to_path)?];
     let mut walk = WalkDir::new(&source)
@@ -135,11 +142,7 @@ pub(crate) fn copy(
             Ok(entry) => entry,
             // A link without a target, or a cycle of links.
             Err(error) if error.depth() > 0 => {
-                let text = error.to_string();
-                match on_escape {
-                    OnEscape::Refuse => return Err(io::Error::other(text)),
-                    OnEscape::Skip => left_out.push(text),
-                }
+                leave_out(io::Error::other(error.to_string()))?;
                 continue;
             }
             Err(error) => return Err(error.into()),
@@ -165,11 +168,7 @@ pub(crate) fn copy(
             if entry.file_type().is_dir() {
                 walk.skip_current_dir();
             }
-            let error = path_error(below, objection);
-            match on_escape {
-                OnEscape::Refuse => return Err(error),
-                OnEscape::Skip => left_out.push(error.to_string()),
-            }
+            leave_out(path_error(below, objection))?;
             continue;
         }
         directories.truncate(entry.depth().max(1));

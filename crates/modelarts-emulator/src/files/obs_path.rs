@@ -9,25 +9,15 @@ pub(crate) struct ObsPath {
     folder: bool,
 }
 
-/// Reason why a text is not an OBS location, in the words shown to the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotAnObsPath(&'static str);
-
-impl fmt::Display for NotAnObsPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
 impl ObsPath {
-    /// Parses both spellings. Repeated slashes count as one.
-    pub(crate) fn parse(text: &str) -> Result<Self, NotAnObsPath> {
+    /// Parses both spellings; the error is a phrase. Repeated slashes count as one.
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let rest = text
             .strip_prefix("obs://")
             .or_else(|| text.strip_prefix('/'))
-            .ok_or(NotAnObsPath("it must start with obs:// or /"))?;
+            .ok_or("it must start with obs:// or /")?;
         if rest.chars().any(char::is_control) {
-            return Err(NotAnObsPath("control characters are not allowed"));
+            return Err("control characters are not allowed");
         }
         let parts: Vec<String> = rest
             .split('/')
@@ -35,10 +25,10 @@ impl ObsPath {
             .map(str::to_owned)
             .collect();
         if parts.iter().any(|part| part == "." || part == "..") {
-            return Err(NotAnObsPath("the steps . and .. are not allowed"));
+            return Err("the steps . and .. are not allowed");
         }
         if parts.is_empty() || rest.starts_with('/') {
-            return Err(NotAnObsPath("it names no bucket"));
+            return Err("it names no bucket");
         }
         let folder = rest.ends_with('/') || parts.len() == 1;
         Ok(Self { parts, folder })
@@ -114,11 +104,7 @@ mod tests {
             ("https://bucket/key", "it must start with obs:// or /"),
             ("/bucket/a\0b", "control characters are not allowed"),
         ] {
-            assert_eq!(
-                ObsPath::parse(text),
-                Err(NotAnObsPath(sentence)),
-                "{text:?}"
-            );
+            assert_eq!(ObsPath::parse(text), Err(sentence), "{text:?}");
         }
     }
 }

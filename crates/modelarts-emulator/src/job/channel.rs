@@ -17,18 +17,13 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Channel {
     pub(crate) name: String,
-    pub(crate) description: Option<String>,
     pub(crate) access: Access,
-    /// The request names the access; the response then names it as well.
-    pub(crate) access_given: bool,
     pub(crate) source: DataSource,
     pub(crate) local_dir: ContainerPath,
     /// The stored content of the output is downloaded before the start (predownload).
     pub(crate) prefetch: bool,
     /// Period of uploads while the job runs.
     pub(crate) period: Duration,
-    /// Members of the request that are returned unchanged.
-    pub(crate) echo: serde_json::Map<String, Value>,
 }
 
 /// The location of the data of a channel.
@@ -104,30 +99,17 @@ pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Chan
         };
         let prefetch = item.get("prefetch_to_local")?;
         let period = item.get("period")?;
-        let mut echo = serde_json::Map::new();
-        for member in ["remote_constraint", "mode", "period"] {
-            if let Some(field) = item.get(member)? {
-                echo.insert(member.to_owned(), field.value().clone());
-            }
-        }
         channels.push(Channel {
-            description: item
-                .get("description")?
-                .map(|f| f.text())
-                .transpose()?
-                .map(str::to_owned),
             access: match access {
                 Some("env") => Access::Env,
                 _ => Access::Parameter,
             },
-            access_given: access.is_some(),
             source,
             local_dir,
             prefetch: prefetch.is_some_and(|field| field.value() == &Value::Bool(true)),
             period: period
                 .and_then(|field| seconds(field.value()))
                 .unwrap_or(PERIOD),
-            echo,
             name,
         });
     }

@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// A job: its request and its state.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) id: String,
     pub(crate) project: String,
@@ -129,37 +129,20 @@ pub(crate) struct SavedImage {
 
 impl Job {
     pub(crate) fn new(id: String, request: JobRequest, created: Timestamp) -> Self {
+        let preemptible = request.body.pointer("/spec/schedule_policy/preemptible");
         Self {
             id,
-            project: String::new(),
-            user_id: String::new(),
-            user_name: String::new(),
-            tags: BTreeMap::new(),
             description: request.text("/metadata/description").to_owned(),
-            changed: Map::new(),
             priority: request.priority(),
-            preemptible: request.body.pointer("/spec/schedule_policy/preemptible")
-                == Some(&true.into()),
+            preemptible: preemptible == Some(&true.into()),
             schedule_count: 1,
-            restarts: 0,
             request: Arc::new(request),
             created,
-            state: JobState::Creating,
-            started: None,
-            ended: None,
-            nodes: Vec::new(),
-            failure: None,
-            records: Vec::new(),
-            images: BTreeMap::new(),
             events: vec![Event {
                 time: created,
                 kind: EventKind::Created,
             }],
-            trials: Vec::new(),
-            settled: false,
-            deleted: false,
-            standing: false,
-            stop: watch::Sender::new(None),
+            ..Self::default()
         }
     }
 

@@ -125,10 +125,10 @@ impl JobRequest {
         let spec = body.required("spec")?;
         let resource = spec.required("resource")?;
 
-        let annotations = match metadata.get("annotations")? {
-            Some(field) => Some(field.object()?.clone()),
-            None => None,
-        };
+        let annotations = metadata.get("annotations")?;
+        let annotations = annotations
+            .map(|field| field.object().cloned())
+            .transpose()?;
         let engine = engine(&algorithm)?;
         let (code_dir, start) = start(&given, &algorithm)?;
         // An engine of version 1 supports no other directories.
@@ -295,19 +295,15 @@ fn engine(algorithm: &JsonField<'_>) -> Result<Map<String, Value>, ApiError> {
 }
 
 fn start(given: &Value, algorithm: &JsonField<'_>) -> Result<(Option<ObsPath>, Start), ApiError> {
-    if algorithm
-        .text_of("code_dir")?
-        .is_some_and(|path| path.starts_with("file://"))
-    {
+    let path = algorithm.text_of("code_dir")?;
+    if path.is_some_and(|path| path.starts_with("file://")) {
         return Err(ApiError::not_modelled("code inside an image (file://)"));
     }
     let code_dir = obs_member(algorithm, "code_dir")?;
     let command = algorithm.text_of("command")?;
     let start = match obs_member(algorithm, "boot_file")? {
         Some(file) if unused_entry(given) != Some("boot_file") => {
-            let below = code_dir
-                .as_ref()
-                .and_then(|directory| file.below(directory));
+            let below = code_dir.as_ref().and_then(|code| file.below(code));
             let below = below.ok_or_else(ApiError::boot_file_outside)?;
             Start::BootFile { file, below }
         }
@@ -330,27 +326,25 @@ fn obs_member(parent: &JsonField<'_>, name: &str) -> Result<Option<ObsPath>, Api
 }
 
 fn parameters(algorithm: &JsonField<'_>) -> Result<Vec<Parameter>, ApiError> {
-    let mut parameters = Vec::new();
-    for item in algorithm.items_of("parameters")? {
-        parameters.push(Parameter {
+    let items = algorithm.items_of("parameters")?.into_iter();
+    let read = |item: JsonField<'_>| {
+        Ok(Parameter {
             name: item.required("name")?.text()?.to_owned(),
             value: item.text_of("value")?.unwrap_or_default().to_owned(),
             description: item.text_of("description")?.unwrap_or_default().to_owned(),
             constraint: item.get("constraint")?.map(|field| field.value().clone()),
-        });
-    }
-    Ok(parameters)
+        })
+    };
+    items.map(read).collect()
 }
 
 fn environments(algorithm: &JsonField<'_>) -> Result<Option<BTreeMap<String, String>>, ApiError> {
     let Some(field) = algorithm.get("environments")? else {
         return Ok(None);
     };
-    let mut variables = BTreeMap::new();
-    for (name, value) in field.members()? {
-        variables.insert(name.to_owned(), value.text()?.to_owned());
-    }
-    Ok(Some(variables))
+    let members = field.members()?.into_iter();
+    let texts = members.map(|(name, value)| Ok((name.to_owned(), value.text()?.to_owned())));
+    texts.collect::<Result<_, _>>().map(Some)
 }
 
 pub(crate) fn auto_stop(spec: &JsonField<'_>) -> Result<Option<u32>, ApiError> {

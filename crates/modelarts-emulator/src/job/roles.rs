@@ -3,14 +3,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     api::{error::ApiError, json_field::JsonField},
-    job::{
-        channel::Channel,
-        request::{JobRequest, LogExport, Start, auto_stop, preset},
-    },
+    job::request::{JobRequest, auto_stop},
     validation::roles::{rename_fields, role_bodies},
 };
 
@@ -65,79 +62,6 @@ pub(super) fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
         body: given,
         ..JobRequest::default()
     })
-}
-
-/// An element of `tasks` in a response. It has fewer members than an ordinary job.
-pub(super) fn render_role(role: &JobRequest) -> Value {
-    let mut algorithm = json!({
-        "engine": role.engine,
-        "inputs": role.inputs.iter().map(channel).collect::<Value>(),
-        "outputs": role.outputs.iter().map(output).collect::<Value>(),
-    });
-    let mut put = |name: &str, value: Value| algorithm[name] = value;
-    if let Some(code_dir) = &role.code_dir {
-        put("code_dir", code_dir.to_string().into());
-    }
-    if let Start::BootFile { file, .. } = &role.start {
-        put("boot_file", file.to_string().into());
-    }
-    if let Some(environments) = &role.environments {
-        put("environments", json!(environments));
-    }
-    for (name, directory) in [
-        ("local_code_dir", &role.local_code_dir),
-        ("working_dir", &role.working_dir),
-    ] {
-        if let Some(directory) = directory {
-            put(name, directory.to_string().into());
-        }
-    }
-    let shown = &mut algorithm["engine"];
-    if let Some(engine) = shown.as_object_mut() {
-        // Not documented in the engine of a task (SOURCES O, S).
-        engine.remove("install_sys_packages");
-    }
-    if let Some(engine) = preset(&role.engine) {
-        shown["v1_compatible"] = engine.v1_compatible.into();
-        if shown.get("run_user").is_none() {
-            shown["run_user"] = engine.run_user.into();
-        }
-    }
-    let mut task = json!({"algorithm": algorithm});
-    if let Some(name) = &role.role {
-        task["role"] = name.as_str().into();
-    }
-    let mut resource = json!({});
-    if let Some(flavor) = role.flavor() {
-        resource = flavor.detail();
-        resource["max_num"] = resource["flavor_info"]["max_num"].clone();
-        resource["flavor_id"] = flavor.id.into();
-        resource["flavor_name"] = flavor.name.into();
-    }
-    if let Some(pool) = &role.pool_id {
-        resource["pool_id"] = pool.as_str().into();
-    }
-    task["task_resource"] = resource;
-    if let LogExport::To(path) = &role.log_export {
-        task["log_export_path"] = json!({"obs_url": path.to_string()});
-    }
-    task
-}
-
-fn channel(channel: &Channel) -> Value {
-    json!({
-        "name": channel.name,
-        "local_dir": channel.local_dir.to_string(),
-        "remote": {"obs": {"obs_url": channel.source.to_string()}},
-    })
-}
-
-/// An output. Mode and period are the defaults (SOURCES O), because a request cannot name others.
-fn output(output: &Channel) -> Value {
-    let mut shown = channel(output);
-    shown["mode"] = "upload_periodically".into();
-    shown["period"] = "30s".into();
-    shown
 }
 
 /// The role in the spelling of environment variables.

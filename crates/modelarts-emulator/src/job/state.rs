@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 /// `status.phase` and `status.secondary_phase` in one: each state is a pair that occurs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum JobState {
+    #[default]
     Creating,
     Queuing,
     Running,
@@ -33,14 +34,9 @@ impl JobState {
 
     pub(crate) const fn secondary_phase(self) -> &'static str {
         match self {
-            Self::Creating => "Creating",
             Self::Queuing => "Queuing",
-            Self::Running => "Running",
-            Self::Terminating => "Terminating",
-            Self::Completed => "Completed",
-            Self::Failed => "Failed",
-            Self::Terminated => "Terminated",
             Self::CreateFailed => "CreateFailed",
+            _ => self.phase(),
         }
     }
 

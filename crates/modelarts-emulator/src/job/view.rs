@@ -1,22 +1,25 @@
 //! Rendering of jobs and events as documented JSON.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{
+    catalog::flavors::Flavor,
     clock::timestamp::Timestamp,
-    files::obs_path::ObsPath,
+    files::{container_path::ContainerPath, obs_path::ObsPath},
     job::{
-        Job,
+        Job, RunningRecord,
         address::address,
         channel::{Access, Channel, DataSource},
         event::Event,
-        request::{JobRequest, LogExport, Parameter, Start},
-        roles,
+        request::{JobRequest, LogExport, Parameter, Start, preset},
         state::JobState,
     },
-    validation::fields::{
-        ignored::unused_entry,
-        visible::{give_back, visible_part},
+    validation::{
+        creation::text_of,
+        fields::{
+            ignored::unused_entry,
+            visible::{give_back, visible_part},
+        },
     },
 };
 
@@ -41,12 +44,10 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
         shown["spec"] = spec(&job.request, &body);
     } else {
         let roles = job.request.roles.iter();
-        shown["tasks"] = roles.map(|role| roles::render_role(role)).collect();
-        if let Value::Object(mut spec) = visible_part(&body)["spec"].take() {
-            spec.retain(|_, value| !value.is_null());
-            if !spec.is_empty() {
-                shown["spec"] = spec.into();
-            }
+        shown["tasks"] = roles.map(|role| task_of_role(role)).collect();
+        let spec = present(visible_part(&body)["spec"].take());
+        if spec.as_object().is_some_and(|spec| !spec.is_empty()) {
+            shown["spec"] = spec;
         }
     }
     give_back(&mut shown, &body);
@@ -70,6 +71,22 @@ fn hide_tuning(shown: &mut Value) {
         if let Some(parent) = shown[parent].as_object_mut() {
             parent.remove(name);
         }
+    }
+}
+
+/// An object without the members that are null.
+fn present(mut object: Value) -> Value {
+    if let Some(members) = object.as_object_mut() {
+        members.retain(|_, member| !member.is_null());
+    }
+    object
+}
+
+/// A list, or null if it is empty.
+fn list(items: impl Iterator<Item = Value>) -> Value {
+    match items.collect::<Vec<_>>() {
+        items if items.is_empty() => Value::Null,
+        items => items.into(),
     }
 }
 
@@ -152,103 +169,82 @@ fn status(job: &Job, now: Timestamp) -> Value {
         .iter()
         .map(|(at, count)| json!([at.millis(), count]))
         .collect();
-    let mut status = json!({
+    let failure = job.failure.as_ref().map(|failure| {
+        json!([{
+            "task": failure.task,
+            "exit_code": failure.exit_code,
+            "message": format!("exit with {}", failure.exit_code),
+        }])
+    });
+    let mut status = present(json!({
         "phase": job.state.phase(),
         "secondary_phase": job.state.secondary_phase(),
         "duration": duration,
         "start_time": job.started.map_or(0, Timestamp::millis),
-        "node_count_metrics": if nodes.is_empty() { Value::Null } else { Value::Array(nodes) },
         "tasks": job.tasks().collect::<Vec<_>>(),
-    });
-    if let Some(failure) = &job.failure {
-        status["task_statuses"] = json!([{
-            "task": failure.task,
-            "exit_code": failure.exit_code,
-            "message": format!("exit with {}", failure.exit_code),
-        }]);
-    }
-    if !job.records.is_empty() {
-        let records = job.records.iter().map(|record| {
-            let mut shown = json!({
-                "start_at": record.start.seconds(),
-                "start_type": if record.restarted {
-                    "restarted"
-                } else {
-                    "init_or_rescheduled"
-                },
-            });
-            if let Some(end) = &record.end {
-                shown["end_at"] = end.at.seconds().into();
-                shown["end_reason"] = end.reason.as_str().into();
-                if let Some(task) = &end.task {
-                    shown["end_related_task"] = task.as_str().into();
-                }
-                if let Some(recover) = &end.recover {
-                    shown["end_recover"] = recover.as_str().into();
-                }
-            }
-            shown
-        });
-        status["running_records"] = records.collect();
-    }
+        "task_statuses": failure,
+        "running_records": list(job.records.iter().map(record)),
+    }));
+    status["node_count_metrics"] = list(nodes.into_iter());
     status
 }
 
-fn algorithm(request: &JobRequest) -> Value {
-    let mut algorithm = Map::new();
-    let mut put = |name: &str, value: Value| algorithm.insert(name.to_owned(), value);
-    if !request.algorithm_name.is_empty() {
-        put("name", request.algorithm_name.as_str().into());
-    }
-    if let Some(code_dir) = &request.code_dir {
-        put("code_dir", code_dir.to_string().into());
-    }
-    match &request.start {
-        Start::BootFile { file, .. } => put("boot_file", file.to_string().into()),
-        Start::Command(command) => put("command", command.as_str().into()),
-        Start::FineTuning => None,
+fn record(record: &RunningRecord) -> Value {
+    let end = record.end.as_ref();
+    let start_type = match record.restarted {
+        true => "restarted",
+        false => "init_or_rescheduled",
     };
-    if !request.parameters.is_empty() {
-        put(
-            "parameters",
-            request.parameters.iter().map(parameter).collect(),
-        );
-    }
-    if !request.inputs.is_empty() {
-        put("inputs", request.inputs.iter().map(channel).collect());
-    }
-    if !request.outputs.is_empty() {
-        put("outputs", request.outputs.iter().map(channel).collect());
-    }
+    present(json!({
+        "start_at": record.start.seconds(),
+        "start_type": start_type,
+        "end_at": end.map(|end| end.at.seconds()),
+        "end_reason": end.map(|end| &end.reason),
+        "end_related_task": end.and_then(|end| end.task.as_ref()),
+        "end_recover": end.and_then(|end| end.recover.as_ref()),
+    }))
+}
+
+fn algorithm(request: &JobRequest) -> Value {
+    let given = &request.body["algorithm"];
+    let (boot_file, command) = match &request.start {
+        Start::BootFile { file, .. } => (Some(file.to_string()), None),
+        Start::Command(command) => (None, Some(command)),
+        Start::FineTuning => (None, None),
+    };
     // Includes empty texts, as received.
-    let mut engine = request.body["algorithm"]["engine"].clone();
-    match engine.as_object_mut() {
-        Some(members) => members.retain(|_, value| !value.is_null()),
-        None => engine = json!({}),
-    }
-    put("engine", engine);
-    if request
-        .body
-        .pointer("/algorithm/policies")
-        .is_some_and(|policies| !policies.is_null())
-    {
-        // `auto_search: null` of a request is returned as absent (openapi/SOURCES.md, D-06).
-        let search = request.tuning.as_ref().and_then(|_| {
-            let search = request.body.pointer("/algorithm/policies/auto_search")?;
-            Some(json!({"auto_search": search}))
-        });
-        put("policies", search.unwrap_or_else(|| json!({})));
-    }
-    if let Some(environments) = &request.environments {
-        put("environments", json!(environments));
-    }
-    if let Some(path) = &request.local_code_dir {
-        put("local_code_dir", path.to_string().into());
-    }
-    if let Some(path) = &request.working_dir {
-        put("working_dir", path.to_string().into());
-    }
-    let mut algorithm = Value::Object(algorithm);
+    let engine = match given["engine"].is_object() {
+        true => present(given["engine"].clone()),
+        false => json!({}),
+    };
+    // `auto_search: null` of a request is returned as absent (openapi/SOURCES.md, D-06).
+    let policies = match (&given["policies"], &request.tuning) {
+        (Value::Null, _) => None,
+        (policies, Some(_)) => Some(present(json!({"auto_search": policies["auto_search"]}))),
+        (_, None) => Some(json!({})),
+    };
+    let channels = |channels: &[Channel], kind: &str| {
+        let given = given[kind].as_array().into_iter().flatten();
+        list(
+            channels
+                .iter()
+                .zip(given)
+                .map(|(one, given)| channel(one, given)),
+        )
+    };
+    let mut algorithm = present(json!({
+        "code_dir": request.code_dir.as_ref().map(ObsPath::to_string),
+        "boot_file": boot_file,
+        "command": command,
+        "parameters": list(request.parameters.iter().map(parameter)),
+        "inputs": channels(&request.inputs, "inputs"),
+        "outputs": channels(&request.outputs, "outputs"),
+        "engine": engine,
+        "policies": policies,
+        "environments": request.environments,
+        "local_code_dir": request.local_code_dir.as_ref().map(ContainerPath::to_string),
+        "working_dir": request.working_dir.as_ref().map(ContainerPath::to_string),
+    }));
     if let Some(idle) = unused_entry(&request.body) {
         let text = request.text(&format!("/algorithm/{idle}"));
         let path = ObsPath::parse(text).ok().filter(|_| idle == "boot_file");
@@ -282,8 +278,13 @@ fn parameter(parameter: &Parameter) -> Value {
     })
 }
 
-fn channel(channel: &Channel) -> Value {
-    let mut shown = json!({
+/// A channel, with `given`, its element in the request.
+fn channel(channel: &Channel, given: &Value) -> Value {
+    let access = text_of(given, "/access_method").map(|_| match channel.access {
+        Access::Parameter => "parameter",
+        Access::Env => "env",
+    });
+    present(json!({
         "name": channel.name,
         "local_dir": channel.local_dir.to_string(),
         "remote": match &channel.source {
@@ -295,40 +296,25 @@ fn channel(channel: &Channel) -> Value {
                 json!({"dataset": {"id": id, "version_id": version, "obs_url": url}})
             }
         },
-    });
-    for (name, value) in &channel.echo {
-        shown[name] = value.clone();
-    }
-    if let Some(description) = &channel.description {
-        shown["description"] = description.as_str().into();
-    }
-    if channel.access_given {
-        shown["access_method"] = match channel.access {
-            Access::Parameter => "parameter".into(),
-            Access::Env => "env".into(),
-        };
-    }
-    shown
+        "access_method": access,
+        "remote_constraint": given["remote_constraint"],
+        "mode": given["mode"],
+        "period": given["period"],
+    }))
 }
 
 fn spec(request: &JobRequest, body: &Value) -> Value {
-    let mut resource = json!({
+    let flavor = request.flavor();
+    // For public flavors only.
+    let detail = flavor.filter(|_| request.pool_id.is_none());
+    let resource = present(json!({
         "policy": "regular",
         "node_count": request.node_count,
-    });
-    if let Some(flavor_id) = &request.flavor_id {
-        resource["flavor_id"] = flavor_id.as_str().into();
-    }
-    if let Some(flavor) = request.flavor() {
-        resource["flavor_name"] = flavor.name.into();
-        // For public flavors only.
-        if request.pool_id.is_none() {
-            resource["flavor_detail"] = flavor.detail();
-        }
-    }
-    if let Some(pool_id) = &request.pool_id {
-        resource["pool_id"] = pool_id.as_str().into();
-    }
+        "flavor_id": request.flavor_id,
+        "flavor_name": flavor.map(|flavor| flavor.name),
+        "flavor_detail": detail.map(Flavor::detail),
+        "pool_id": request.pool_id,
+    }));
     let mut spec = json!({"resource": resource, "runtime_type": request.runtime_type()});
     match &request.log_export {
         LogExport::NotGiven => {}
@@ -342,6 +328,69 @@ fn spec(request: &JobRequest, body: &Value) -> Value {
         &["volumes", "schedule_policy", "auto_stop"],
     );
     spec
+}
+
+/// An element of `tasks` in a response. It has fewer members than an ordinary job.
+fn task_of_role(role: &JobRequest) -> Value {
+    let boot_file = match &role.start {
+        Start::BootFile { file, .. } => Some(file.to_string()),
+        _ => None,
+    };
+    let mut engine = json!(role.engine);
+    if let Some(engine) = engine.as_object_mut() {
+        // Not documented in the engine of a task (SOURCES O, S).
+        engine.remove("install_sys_packages");
+    }
+    if let Some(preset) = preset(&role.engine) {
+        engine["v1_compatible"] = preset.v1_compatible.into();
+        if engine.get("run_user").is_none() {
+            engine["run_user"] = preset.run_user.into();
+        }
+    }
+    let mut resource = role.flavor().map_or_else(|| json!({}), Flavor::detail);
+    if let Some(flavor) = role.flavor() {
+        resource["max_num"] = resource["flavor_info"]["max_num"].clone();
+        resource["flavor_id"] = flavor.id.into();
+        resource["flavor_name"] = flavor.name.into();
+    }
+    if let Some(pool) = &role.pool_id {
+        resource["pool_id"] = pool.as_str().into();
+    }
+    let log_export_path = match &role.log_export {
+        LogExport::To(path) => Some(json!({"obs_url": path.to_string()})),
+        _ => None,
+    };
+    present(json!({
+        "role": role.role,
+        "algorithm": present(json!({
+            "engine": engine,
+            "inputs": role.inputs.iter().map(channel_of_role).collect::<Value>(),
+            "outputs": role.outputs.iter().map(output_of_role).collect::<Value>(),
+            "code_dir": role.code_dir.as_ref().map(ObsPath::to_string),
+            "boot_file": boot_file,
+            "environments": role.environments,
+            "local_code_dir": role.local_code_dir.as_ref().map(ContainerPath::to_string),
+            "working_dir": role.working_dir.as_ref().map(ContainerPath::to_string),
+        })),
+        "task_resource": resource,
+        "log_export_path": log_export_path,
+    }))
+}
+
+fn channel_of_role(channel: &Channel) -> Value {
+    json!({
+        "name": channel.name,
+        "local_dir": channel.local_dir.to_string(),
+        "remote": {"obs": {"obs_url": channel.source.to_string()}},
+    })
+}
+
+/// An output. Mode and period are the defaults (SOURCES O), because a request cannot name others.
+fn output_of_role(output: &Channel) -> Value {
+    let mut shown = channel_of_role(output);
+    shown["mode"] = "upload_periodically".into();
+    shown["period"] = "30s".into();
+    shown
 }
 
 /// A task, given by its name and rank, with its address. Each task has a node of its own, with the

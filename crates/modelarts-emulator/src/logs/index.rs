@@ -6,12 +6,11 @@
 
 use std::{collections::VecDeque, io, sync::Arc};
 
-use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
 use crate::logs::{
     LOG_CHUNK,
-    lines::{LineFinder, LineQuery},
+    lines::{LineCollector, LineQuery, Page},
 };
 
 /// Block size in bytes: the unit in which line ends are counted. A page reads at most one block
@@ -125,10 +124,10 @@ impl LineIndex {
     }
 
     /// Continues counting until there are `until` line ends or the log ends.
-    async fn extend<'a>(
+    async fn extend<P: Future<Output = io::Result<Vec<u8>>>>(
         &mut self,
         until: usize,
-        part: &impl Fn(u64, u64) -> BoxFuture<'a, io::Result<Vec<u8>>>,
+        part: &impl Fn(u64, u64) -> P,
     ) -> io::Result<()> {
         let mark = self.mark.len() as u64;
         if mark > 0 && part(self.end() - mark, mark).await? != self.mark {
@@ -146,75 +145,35 @@ impl LineIndex {
     }
 }
 
-/// Lines of a log.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Page {
-    /// The number of the first line.
-    pub(crate) first: usize,
-    pub(crate) lines: usize,
-    pub(crate) content: Vec<u8>,
-}
-
 /// Finds the lines of a page. Beyond `max_bytes` bytes, only the lines next to the base line that
 /// fit are returned; of a single longer line, its beginning. Returns `None` if there are no such
 /// lines. `part` reads the log from a position (its first argument) on, at most as many bytes as
 /// its second.
-pub(crate) async fn page<'a>(
+pub(crate) async fn page<P: Future<Output = io::Result<Vec<u8>>>>(
     index: &tokio::sync::Mutex<LineIndex>,
     query: LineQuery,
     max_bytes: u64,
-    part: impl Fn(u64, u64) -> BoxFuture<'a, io::Result<Vec<u8>>>,
+    part: impl Fn(u64, u64) -> P,
 ) -> io::Result<Option<Page>> {
     let start = {
         let mut index = index.lock().await;
-        let last = query.last();
-        let until = match query.ascending {
-            true => query.skip(),
-            false => last,
-        };
+        let (skip, last) = (query.skip(), query.last());
+        let until = if query.ascending { skip } else { last };
         index.extend(until, &part).await?;
         index.start_position(match query.ascending {
-            true => query.skip(),
+            true => skip,
             // The log has at least that many lines.
             false => index.line_end_count().min(last).saturating_sub(query.count),
         })
     };
-    let mut finder = LineFinder::new(query, max_bytes, start);
+    let mut at = start.0;
+    let mut collector = LineCollector::new(query, max_bytes, start);
     loop {
-        let piece = part(finder.position(), BLOCK as u64).await?;
-        if piece.is_empty() || !finder.feed(&piece) {
-            break;
+        let piece = part(at, BLOCK as u64).await?;
+        at += piece.len() as u64;
+        if piece.is_empty() || !collector.feed(&piece) {
+            return Ok(collector.finish());
         }
-    }
-    let Some(found) = finder.finish() else {
-        return Ok(None);
-    };
-    let mut content = Vec::new();
-    while found.start + (content.len() as u64) < found.end {
-        let at = found.start + content.len() as u64;
-        let piece = part(at, found.end - at).await?;
-        if piece.is_empty() {
-            break;
-        }
-        content.extend(piece);
-    }
-    if found.is_cut {
-        content.truncate(whole_characters(&content));
-    }
-    Ok(Some(Page {
-        first: found.first,
-        lines: found.lines,
-        content,
-    }))
-}
-
-/// The length without an incomplete character at the end.
-fn whole_characters(content: &[u8]) -> usize {
-    let last = content.iter().rposition(|byte| byte & 0xc0 != 0x80);
-    let last = last.unwrap_or(0);
-    match std::str::from_utf8(&content[last..]) {
-        Err(error) if error.error_len().is_none() => last,
-        _ => content.len(),
     }
 }
 

@@ -33,112 +33,127 @@ impl LineQuery {
     }
 }
 
-/// A search that takes a log in pieces.
+/// Lines of a log.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Page {
+    /// The number of the first line.
+    pub(crate) first: usize,
+    pub(crate) lines: usize,
+    pub(crate) content: Vec<u8>,
+}
+
+/// A collector of the requested lines, which takes a log in pieces.
 #[derive(Debug)]
-pub(super) struct LineFinder {
+pub(super) struct LineCollector {
     query: LineQuery,
     /// Maximum size in bytes of the lines.
-    max_bytes: u64,
-    /// Positions of the last line starts, at most as many as requested.
-    line_starts: VecDeque<u64>,
+    max_bytes: usize,
+    /// The last lines so far, at most as many as requested; of a line that is too long, its
+    /// beginning.
+    kept: VecDeque<Vec<u8>>,
+    /// The number of the first kept line.
+    first: usize,
+    /// Size in bytes of the kept lines.
+    size: usize,
     /// Number of lines that have begun.
     lines: usize,
-    /// Number of bytes searched.
-    at: u64,
     /// The next byte starts a line.
     at_line_start: bool,
 }
 
-/// The position of the requested lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FoundLines {
-    /// The number of the first line.
-    pub(super) first: usize,
-    pub(super) lines: usize,
-    /// The range of their bytes.
-    pub(super) start: u64,
-    pub(super) end: u64,
-    /// The only line is too long, and only its beginning is returned.
-    pub(super) is_cut: bool,
-}
-
-impl LineFinder {
-    /// Creates a search. Beyond `max_bytes` bytes, only as many lines are found as fit. The first
-    /// piece starts at the position `at`, before which `lines` lines begin, none of them requested.
+impl LineCollector {
+    /// Creates a collector of at most `max_bytes` bytes. The first piece starts at the position
+    /// `at`, before which `lines` lines begin, none of them requested.
     pub(super) fn new(query: LineQuery, max_bytes: u64, (at, lines): (u64, usize)) -> Self {
         Self {
             query,
-            max_bytes,
-            line_starts: VecDeque::new(),
+            // One more is kept of a line that does not fit.
+            max_bytes: usize::try_from(max_bytes)
+                .unwrap_or(usize::MAX)
+                .min(usize::MAX - 1),
+            kept: VecDeque::new(),
+            first: lines.max(query.skip()) + 1,
+            size: 0,
             lines,
-            at,
             at_line_start: at == 0,
         }
     }
 
-    /// The searched length: the position of the next piece.
-    pub(super) fn position(&self) -> u64 {
-        self.at
-    }
-
     /// Takes the next piece. Returns `false` if no more is needed.
     pub(super) fn feed(&mut self, mut piece: &[u8]) -> bool {
-        let (skip, stop) = (self.query.skip(), self.query.last());
-        let ascending = self.query.ascending;
         while !piece.is_empty() {
-            let first = self.line_starts.front();
-            if ascending && first.is_some_and(|first| self.at - first > self.max_bytes) {
-                return false;
-            }
             if self.at_line_start {
-                if self.lines == stop {
+                if self.lines == self.query.last() {
                     return false;
                 }
-                if self.lines >= skip {
-                    self.line_starts.push_back(self.at);
-                    if self.line_starts.len() > self.query.count {
-                        self.line_starts.pop_front();
-                    }
+                if self.lines >= self.query.skip() {
+                    self.kept.push_back(Vec::new());
                 }
                 self.lines += 1;
+                if self.kept.len() > self.query.count {
+                    self.drop_first();
+                }
             }
             let end = piece.iter().position(|byte| *byte == b'\n');
             self.at_line_start = end.is_some();
-            let (line, rest) = piece.split_at(end.map_or(piece.len(), |end| end + 1));
-            self.at += line.len() as u64;
+            let (part, rest) = piece.split_at(end.map_or(piece.len(), |end| end + 1));
             piece = rest;
+            let Some(line) = self.kept.back_mut() else {
+                continue;
+            };
+            line.extend_from_slice(part);
+            self.size += part.len();
+            if self.query.ascending && self.size > self.max_bytes {
+                if self.kept.len() > 1 {
+                    self.kept.pop_back();
+                }
+                return false;
+            }
+            while self.size > self.max_bytes && self.kept.len() > 1 {
+                self.drop_first();
+            }
+            // Of a line that is too long, one byte more than fits is kept, so that it stays too
+            // long.
+            if let Some(line) = self.kept.back_mut()
+                && self.size > self.max_bytes
+            {
+                line.truncate(self.max_bytes + 1);
+                self.size = line.len();
+            }
         }
         true
+    }
+
+    fn drop_first(&mut self) {
+        self.size -= self.kept.pop_front().map_or(0, |line| line.len());
+        self.first += 1;
     }
 
     /// The lines, once the log has ended or no more is needed. If not all of them fit, those next
     /// to the base line; of a single line that does not fit, its beginning. Returns `None` if there
     /// are no such lines.
-    pub(super) fn finish(mut self) -> Option<FoundLines> {
-        let max_bytes = self.max_bytes;
-        let first = self.lines - self.line_starts.len() + 1;
-        let mut found = FoundLines {
-            first,
-            lines: self.line_starts.len(),
-            start: *self.line_starts.front()?,
-            end: self.at,
-            is_cut: false,
-        };
-        while found.end - found.start > max_bytes && found.lines > 1 {
-            if self.query.ascending {
-                found.end = self.line_starts.pop_back()?;
-            } else {
-                self.line_starts.pop_front();
-                found.start = *self.line_starts.front()?;
-                found.first += 1;
-            }
-            found.lines -= 1;
+    pub(super) fn finish(self) -> Option<Page> {
+        let lines = self.kept.len();
+        let mut content: Vec<u8> = self.kept.into_iter().flatten().collect();
+        if content.len() > self.max_bytes {
+            content.truncate(self.max_bytes);
+            content.truncate(whole_characters(&content));
         }
-        if found.end - found.start > max_bytes {
-            found.end = found.start + max_bytes;
-            found.is_cut = true;
-        }
-        Some(found)
+        (lines > 0).then_some(Page {
+            first: self.first,
+            lines,
+            content,
+        })
+    }
+}
+
+/// The length without an incomplete character at the end.
+fn whole_characters(content: &[u8]) -> usize {
+    let last = content.iter().rposition(|byte| byte & 0xc0 != 0x80);
+    let last = last.unwrap_or(0);
+    match std::str::from_utf8(&content[last..]) {
+        Err(error) if error.error_len().is_none() => last,
+        _ => content.len(),
     }
 }
 
@@ -155,16 +170,15 @@ mod tests {
                 ascending,
                 base,
             };
-            let mut finder = LineFinder::new(query, max_bytes, (0, 0));
-            finder.feed(log);
-            let found = finder.finish().unwrap();
-            let bytes = found.start as usize..found.end as usize;
-            (found.first, found.lines, &log[bytes])
+            let mut collector = LineCollector::new(query, max_bytes, (0, 0));
+            collector.feed(log);
+            let page = collector.finish().unwrap();
+            (page.first, page.lines, page.content)
         };
-        assert_eq!(found(true, None, 14), (1, 2, &log[..14]));
-        assert_eq!(found(true, None, 13), (1, 1, &log[..10]));
-        assert_eq!(found(true, None, 5), (1, 1, &log[..5]));
-        assert_eq!(found(false, None, 13), (2, 2, &log[10..]));
-        assert_eq!(found(false, None, 2), (3, 1, &log[14..16]));
+        assert_eq!(found(true, None, 14), (1, 2, log[..14].to_vec()));
+        assert_eq!(found(true, None, 13), (1, 1, log[..10].to_vec()));
+        assert_eq!(found(true, None, 5), (1, 1, log[..5].to_vec()));
+        assert_eq!(found(false, None, 13), (2, 2, log[10..].to_vec()));
+        assert_eq!(found(false, None, 2), (3, 1, log[14..16].to_vec()));
     }
 }

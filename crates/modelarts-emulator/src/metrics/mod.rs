@@ -19,7 +19,9 @@ use crate::{
     database::Database,
     job::worker::Worker,
     metrics::{
-        series::{GAP, MAX_MINUTES, ScriptedSeries, WARM_UP, metrics_json},
+        series::{
+            GAP, MAX_MINUTES, Minutes, ScriptedSeries, WARM_UP, append_minutes, metrics_json,
+        },
         usage::Usage,
     },
 };
@@ -30,14 +32,6 @@ pub(crate) struct Metrics {
     database: Arc<Database>,
     /// Running workers whose values come from a script.
     scripted: Mutex<HashMap<String, ScriptedSeries>>,
-}
-
-/// The sums of one minute.
-#[derive(Clone, Copy, Debug, Default)]
-struct Minute {
-    samples: u32,
-    cpu: f64,
-    memory: f64,
 }
 
 impl Metrics {
@@ -96,50 +90,40 @@ impl Metrics {
 
     /// All six series of a pod at `now`; `None` before its first sample.
     pub(crate) fn show(&self, pod: &str, now: Timestamp) -> rusqlite::Result<Option<Value>> {
-        if let Some(given) = self.scripted_json(pod, now)? {
-            return Ok(Some(given));
-        }
-        let minutes = self.database.read(|connection| {
+        let minutes = match self.scripted_minutes(pod, now)? {
+            Some(scripted) => Some(scripted),
+            None => self.measured_minutes(pod)?,
+        };
+        Ok(minutes.map(metrics_json))
+    }
+
+    /// The measured series of a pod. This machine has no cards.
+    fn measured_minutes(&self, pod: &str) -> rusqlite::Result<Option<Minutes>> {
+        self.database.read(|connection| {
             let Some((series, _)) = series_row(connection, pod)? else {
                 return Ok(None);
             };
-            let sql = "SELECT minute, samples, cpu, memory FROM minutes
+            let sql = "SELECT minute, cpu / samples, memory / samples FROM minutes
                        WHERE series = ?1 ORDER BY minute";
             let mut select = connection.prepare_cached(sql)?;
-            let mut metrics_json = select.query([series])?;
-            let mut minutes: Vec<Minute> = Vec::new();
-            while let Some(row) = metrics_json.next()? {
-                let at: usize = row.get(0)?;
-                minutes.resize(at, Minute::default());
-                minutes.push(Minute {
-                    samples: row.get(1)?,
-                    cpu: row.get(2)?,
-                    memory: row.get(3)?,
-                });
-            }
-            Ok(Some(minutes))
-        })?;
-        let Some(minutes) = minutes else {
-            return Ok(None);
-        };
-        let series = |of: fn(&Minute) -> f64| -> Vec<f64> {
-            let dropped = minutes.len().saturating_sub(MAX_MINUTES);
-            let kept = minutes.iter().enumerate().skip(dropped);
-            kept.map(|(at, minute)| {
-                if at < WARM_UP || minute.samples == 0 {
-                    return GAP;
+            let mut rows = select.query([series])?;
+            let [mut cpu, mut memory] = [Vec::new(), Vec::new()];
+            while let Some(row) = rows.next()? {
+                let minute = row.get(0)?;
+                for (column, values) in [(1, &mut cpu), (2, &mut memory)] {
+                    let mean: f64 = row.get(column)?;
+                    values.resize(minute, GAP);
+                    values.push(if minute < WARM_UP {
+                        GAP
+                    } else {
+                        (mean * 1000.0).round() / 1000.0
+                    });
                 }
-                let mean = of(minute) / f64::from(minute.samples);
-                (mean * 1000.0).round() / 1000.0
-            })
-            .collect()
-        };
-        Ok(Some(metrics_json(|name| match name {
-            "cpuUsage" => series(|minute| minute.cpu),
-            "memUsage" => series(|minute| minute.memory),
-            // This machine has no cards.
-            _ => vec![GAP; minutes.len().min(MAX_MINUTES)],
-        })))
+            }
+            let series = [("cpuUsage", cpu), ("memUsage", memory)];
+            let minutes = series.map(|(name, values)| (name.to_owned(), values));
+            Ok(Some(append_minutes(None, minutes.into())))
+        })
     }
 
     /// Removes a pod.

@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{OptionalExtension, params};
-use serde_json::Value;
 
 use crate::{
     clock::timestamp::Timestamp,
     database::{read_error, write_error},
     metrics::{
         Metrics,
-        series::{GAP, Minutes, ScriptedSeries, Values, append_minutes, metrics_json},
+        series::{Minutes, ScriptedSeries, Values, append_minutes},
     },
 };
 
@@ -61,24 +60,18 @@ impl Metrics {
     }
 
     /// The given series of a pod; `None` if it has none.
-    pub(super) fn scripted_json(
+    pub(super) fn scripted_minutes(
         &self,
         pod: &str,
         now: Timestamp,
-    ) -> rusqlite::Result<Option<Value>> {
+    ) -> rusqlite::Result<Option<Minutes>> {
         let stored = self.stored_minutes(pod)?;
         let scripted = self.scripted.lock();
-        let running = scripted.get(pod).and_then(|running| running.minutes(now));
-        drop(scripted);
-        if stored.is_none() && running.is_none() {
-            return Ok(None);
-        }
-        let minutes = append_minutes(stored, running.unwrap_or_default());
-        let most = minutes.values().map(Vec::len).max().unwrap_or_default();
-        Ok(Some(metrics_json(|name| {
-            let mut values = minutes.get(name).cloned().unwrap_or_default();
-            values.resize(most, GAP);
-            values
-        })))
+        Ok(
+            match scripted.get(pod).and_then(|running| running.minutes(now)) {
+                Some(running) => Some(append_minutes(stored, running)),
+                None => stored,
+            },
+        )
     }
 }

@@ -76,10 +76,15 @@ impl ScriptedSeries {
     }
 }
 
-/// The documented JSON of all series.
-pub(super) fn metrics_json(values: impl Fn(&str) -> Vec<f64>) -> Value {
-    let metrics_json = SERIES.map(|name| json!({"metric": name, "value": values(name)}));
-    json!({"metrics": metrics_json})
+/// The documented JSON of all series, which have the same length.
+pub(super) fn metrics_json(mut minutes: Minutes) -> Value {
+    let length = minutes.values().map(Vec::len).max().unwrap_or_default();
+    let metrics = SERIES.map(|name| {
+        let mut values = minutes.remove(name).unwrap_or_default();
+        values.resize(length, GAP);
+        json!({"metric": name, "value": values})
+    });
+    json!({"metrics": metrics})
 }
 
 /// Concatenates minutes, and keeps the last ones.

@@ -4,124 +4,238 @@
 //! [`simulated`] follows a script; both keep logs and files in [`worker_files`].
 
 pub(crate) mod process;
+pub(crate) mod run;
 pub(crate) mod simulated;
-mod worker_files;
+pub(crate) mod worker_files;
 
-use std::{fmt, io, time::Duration};
+use std::{
+    io::{self, Write},
+    sync::Arc,
+    time::Duration,
+};
 
-use futures::future::BoxFuture;
+use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::system::Sleep, files::obs_path::ObsPath, job::worker::Worker, metrics::usage::Usage,
+    clock::system::Sleep,
+    files::obs_path::ObsPath,
+    job::worker::Worker,
+    metrics::usage::Usage,
+    runner::{
+        process::ProcessRunner,
+        run::Run,
+        simulated::SimulatedRunner,
+        worker_files::{LogTail, Transfer, WorkerFiles},
+    },
 };
 
-/// The end of a log.
-#[derive(Debug, Default)]
-pub(crate) struct LogTail {
-    pub(crate) content: Vec<u8>,
-    pub(crate) full_size: u64,
+/// The runner of all workers of an emulator. Errors are sentences for events and logs. When its
+/// `interrupt` is cancelled, a copy or an installation ends soon with an error, without leaving
+/// incomplete files or processes.
+#[derive(Debug)]
+pub(crate) enum Runner {
+    Process(Arc<ProcessRunner>),
+    Simulated(Arc<SimulatedRunner>),
 }
 
-/// A runner of workers. Errors are sentences for events and logs. When its `interrupt` is
-/// cancelled, a copy or an installation ends soon with an error, without leaving incomplete files
-/// or processes.
-pub(crate) trait Runner: fmt::Debug + Send + Sync + 'static {
+impl Runner {
     /// True if the preparation before the queue completes in time. Processes have no such
     /// preparation.
-    fn is_prepared(&self, _worker: &Worker) -> bool {
-        true
+    pub(crate) fn is_prepared(&self, worker: &Worker) -> bool {
+        match self {
+            Self::Process(_) => true,
+            Self::Simulated(runner) => !runner.behaviour(worker).prepare_timeout.unwrap_or(false),
+        }
     }
+
     /// Runs the pre-check of a worker's node. The error describes the defect.
-    fn pre_check(&self, _worker: &Worker) -> Result<(), String> {
-        Ok(())
+    pub(crate) fn pre_check(&self, worker: &Worker) -> Result<(), String> {
+        match self {
+            Self::Process(runner) => runner.pre_check(worker),
+            Self::Simulated(runner) => runner.behaviour(worker).pre_check_error.map_or(Ok(()), Err),
+        }
     }
+
     /// Creates a new container: only the log of an earlier run is kept.
-    fn renew(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>>;
-    /// Download time of the code directory, in addition to the copying.
-    fn download_time(&self, _worker: &Worker) -> Duration {
-        Duration::ZERO
+    pub(crate) async fn renew(&self, worker: Worker) -> io::Result<()> {
+        match self {
+            Self::Process(_) => self.with_files(worker, WorkerFiles::renew).await,
+            // The log is the only file.
+            Self::Simulated(_) => Ok(()),
+        }
     }
-    /// Copies the code directory to its local directory.
-    fn download_code(
+
+    /// Download time of the code directory, in addition to the copying.
+    pub(crate) fn download_time(&self, worker: &Worker) -> Duration {
+        match self {
+            Self::Process(_) => Duration::ZERO,
+            Self::Simulated(runner) => runner.behaviour(worker).download_time(),
+        }
+    }
+
+    /// Copies the code directory or the data of a channel.
+    pub(crate) async fn copy(
         &self,
         worker: Worker,
+        transfer: Transfer,
         interrupt: CancellationToken,
-    ) -> BoxFuture<'_, io::Result<()>>;
-    /// Copies the input with this index to its local directory.
-    fn download_input(
-        &self,
-        worker: Worker,
-        index: usize,
-        interrupt: CancellationToken,
-    ) -> BoxFuture<'_, io::Result<()>>;
-    /// Copies the stored content of the output with this index to its local directory.
-    fn prefetch_output(
-        &self,
-        worker: Worker,
-        index: usize,
-        interrupt: CancellationToken,
-    ) -> BoxFuture<'_, io::Result<()>>;
+    ) -> io::Result<()> {
+        match self {
+            Self::Process(_) => {
+                let copy = move |files: &WorkerFiles, worker: &Worker| {
+                    files.copy(worker, transfer, &interrupt)
+                };
+                self.with_files(worker, copy).await
+            }
+            Self::Simulated(runner) => {
+                let behaviour = runner.behaviour(&worker);
+                let cause = match transfer {
+                    Transfer::Code => behaviour.download_error,
+                    Transfer::Input(_) => behaviour.input_error,
+                    Transfer::StoredOutput(_) | Transfer::Output(_) => None,
+                };
+                cause.map_or(Ok(()), |cause| Err(io::Error::other(cause)))
+            }
+        }
+    }
+
     /// The requirements files in the code directory.
-    fn requirements(&self, worker: &Worker) -> Vec<String>;
+    pub(crate) fn requirements(&self, worker: &Worker) -> Vec<String> {
+        match self {
+            Self::Process(runner) => runner.requirements(worker),
+            Self::Simulated(_) => Vec::new(),
+        }
+    }
+
     /// Installs the packages listed in one of those files.
-    fn install(
+    pub(crate) async fn install(
         &self,
         worker: Worker,
         file: String,
         interrupt: CancellationToken,
-    ) -> BoxFuture<'_, io::Result<()>>;
+    ) -> io::Result<()> {
+        match self {
+            Self::Process(runner) => runner.install(&worker, &file, interrupt).await,
+            Self::Simulated(_) => Ok(()),
+        }
+    }
+
     /// Starts the code.
-    fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>>;
+    pub(crate) async fn start(&self, worker: Worker) -> Box<dyn Run> {
+        match self {
+            Self::Process(runner) => runner.start(worker).await,
+            Self::Simulated(runner) => Box::new(SimulatedRunner::start(runner, worker)),
+        }
+    }
+
     /// Completes at the next check of the running worker.
-    fn next_poll(&self, worker: &Worker) -> Sleep;
-    /// Uploads the output with this index.
-    fn upload_output(
-        &self,
-        worker: Worker,
-        index: usize,
-        interrupt: CancellationToken,
-    ) -> BoxFuture<'_, io::Result<()>>;
+    pub(crate) fn next_poll(&self, worker: &Worker) -> Sleep {
+        match self {
+            // In real time, like the processes.
+            Self::Process(_) => Box::pin(tokio::time::sleep(POLL_PERIOD)),
+            Self::Simulated(runner) => runner.next_poll(worker),
+        }
+    }
+
     /// Empties the scratch directory of a worker whose job has ended.
-    fn clear_scratch(&self, worker: Worker) -> BoxFuture<'_, io::Result<()>>;
+    pub(crate) async fn clear_scratch(&self, worker: Worker) -> io::Result<()> {
+        self.with_files(worker, WorkerFiles::clear_scratch).await
+    }
+
     /// Copies the log to the export path of the job.
-    fn export_log(
+    pub(crate) async fn export_log(
         &self,
         worker: Worker,
         to: ObsPath,
         interrupt: CancellationToken,
-    ) -> BoxFuture<'_, io::Result<()>>;
-    /// Appends to the log of a worker that does not run.
-    fn write_log(&self, worker: Worker, text: String) -> BoxFuture<'_, io::Result<()>>;
-    /// The last `limit` bytes of the log; `None` while it is empty.
-    fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>>;
-    /// At most `most` bytes of the log from the byte `from` on; empty at its end.
-    fn log_part(&self, worker: Worker, from: u64, most: u64) -> BoxFuture<'_, io::Result<Vec<u8>>>;
-    /// The current usage of the worker's processes, if they run.
-    fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>>;
-    /// Removes all data of a job whose workers have ended.
-    fn remove(&self, job_id: String) -> BoxFuture<'_, ()>;
-    /// Kills all workers without waiting. Called when the emulator is dropped.
-    fn kill_all(&self);
-}
-
-/// The end of a worker that was not stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
-    /// The code ended, with this exit code; 128 + n after signal n.
-    Code(i32),
-    /// The node died, with everything on it.
-    NodeFault,
-}
-
-/// A worker whose code has been started.
-pub(crate) trait Run: Send {
-    /// Waits for the worker to end. May be dropped and called again.
-    fn wait(&mut self) -> BoxFuture<'_, Exit>;
-    /// The process id, if the worker is a process.
-    fn pid(&self) -> Option<u32> {
-        None
+    ) -> io::Result<()> {
+        let export =
+            move |files: &WorkerFiles, worker: &Worker| files.export_log(worker, &to, &interrupt);
+        self.with_files(worker, export).await
     }
-    /// Asks all processes to end, kills them after `grace`, and returns when they have ended.
-    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32>;
+
+    /// Appends to the log of a worker that does not run.
+    pub(crate) async fn write_log(&self, worker: Worker, text: String) -> io::Result<()> {
+        let write = move |files: &WorkerFiles, worker: &Worker| {
+            files.open_log(worker)?.write_all(text.as_bytes())
+        };
+        self.with_files(worker, write).await
+    }
+
+    /// The last `limit` bytes of the log; `None` while it is empty.
+    pub(crate) async fn log_tail(&self, worker: Worker, limit: u64) -> io::Result<Option<LogTail>> {
+        let tail = move |files: &WorkerFiles, worker: &Worker| files.log_tail(worker, limit);
+        self.with_files(worker, tail).await
+    }
+
+    /// At most `most` bytes of the log from the byte `from` on; empty at its end.
+    pub(crate) async fn log_part(
+        &self,
+        worker: Worker,
+        from: u64,
+        most: u64,
+    ) -> io::Result<Vec<u8>> {
+        let part = move |files: &WorkerFiles, worker: &Worker| files.log_part(worker, from, most);
+        self.with_files(worker, part).await
+    }
+
+    /// Accesses the files of a worker, whose log then has all its output so far. Files of processes
+    /// are accessed on a thread apart from those that answer requests; those of simulated workers
+    /// at once, so that no step of a manual clock waits for another thread.
+    async fn with_files<T: Send + 'static>(
+        &self,
+        worker: Worker,
+        access: impl FnOnce(&WorkerFiles, &Worker) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        match self {
+            Self::Process(runner) => {
+                let runner = Arc::clone(runner);
+                let access = move || {
+                    runner.runs.drain_log(&worker);
+                    access(&runner.files, &worker)
+                };
+                spawn_blocking(access)
+                    .await
+                    .unwrap_or_else(|error| Err(io::Error::other(error)))
+            }
+            Self::Simulated(runner) => {
+                runner.write_due_lines(&worker)?;
+                access(&runner.files, &worker)
+            }
+        }
+    }
+
+    /// The current usage of the worker's processes, if they run.
+    pub(crate) async fn usage(&self, worker: Worker) -> Option<Usage> {
+        match self {
+            Self::Process(runner) => runner.usage(&worker).await,
+            Self::Simulated(runner) => runner.usage(&worker),
+        }
+    }
+
+    /// Removes all data of a job whose workers have ended.
+    pub(crate) async fn remove(&self, job_id: String) {
+        match self {
+            Self::Process(runner) => {
+                let runner = Arc::clone(runner);
+                let removal = spawn_blocking(move || runner.files.remove(&job_id));
+                if let Err(error) = removal.await {
+                    tracing::warn!(%error, "a job's directory cannot be removed");
+                }
+            }
+            Self::Simulated(runner) => runner.files.remove(&job_id),
+        }
+    }
+
+    /// Kills all workers without waiting. Called when the emulator is dropped.
+    pub(crate) fn kill_all(&self) {
+        match self {
+            Self::Process(runner) => runner.runs.watchdog.end_all(),
+            Self::Simulated(runner) => runner.kill_all(),
+        }
+    }
 }
+
+/// Period of checks of running workers. The emulator's clock decides what is due at a check.
+const POLL_PERIOD: Duration = Duration::from_millis(100);

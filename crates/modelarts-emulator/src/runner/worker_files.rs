@@ -1,4 +1,4 @@
-//! The directories of the workers, and the logs in them.
+//! The directories of the workers: their logs, and copies into and out of them.
 
 use std::{
     fs,
@@ -15,27 +15,63 @@ use crate::{
         container_path::{ContainerPath, MA_HOME, MA_LOG_DIR},
         obs_path::ObsPath,
     },
-    job::worker::Worker,
-    runner::LogTail,
+    job::{
+        channel::{Channel, DataSource},
+        worker::Worker,
+    },
 };
+
+/// A copy into or out of the directory of a worker. Channels are given by their index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Transfer {
+    /// The code directory, into its local directory.
+    Code,
+    /// An input, into its local directory.
+    Input(usize),
+    /// The stored content of an output, into its local directory.
+    StoredOutput(usize),
+    /// An output, from its local directory.
+    Output(usize),
+}
+
+/// The end of a log.
+#[derive(Debug, Default)]
+pub(crate) struct LogTail {
+    pub(crate) content: Vec<u8>,
+    pub(crate) full_size: u64,
+}
 
 /// Name of the scratch directory in the directory of a worker, and of the link in the home
 /// directory.
 const SCRATCH: &str = "cache";
 
-/// `jobs` in the data directory: worker 0 of a job has `<id>/worker-0` in it.
-#[derive(Clone, Debug)]
-pub(super) struct WorkerFiles(ConfinedDir);
+/// The directories of all workers, and the storage that their data is copied from and to.
+#[derive(Debug)]
+pub(super) struct WorkerFiles {
+    /// `jobs` in the data directory: worker 0 of a job has `<id>/worker-0` in it.
+    jobs: ConfinedDir,
+    pub(super) obs: ConfinedDir,
+    /// Directory of data sets, `<id>/<version id>`.
+    datasets: Option<PathBuf>,
+}
 
 impl WorkerFiles {
-    pub(super) fn new(data_dir: &Path) -> io::Result<Self> {
-        ConfinedDir::create(&data_dir.join("jobs")).map(Self)
+    pub(super) fn new(
+        data_dir: &Path,
+        obs: ConfinedDir,
+        datasets: Option<PathBuf>,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            jobs: ConfinedDir::create(&data_dir.join("jobs"))?,
+            obs,
+            datasets,
+        })
     }
 
     /// The directory of a worker, created if missing; it contains paths below `/home`.
     pub(super) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
         let below = Path::new(&worker.job_id).join(worker.task());
-        ConfinedDir::create(&self.0.directory(&below)?)
+        ConfinedDir::create(&self.jobs.directory(&below)?)
     }
 
     /// Free bytes on the disk of a worker.
@@ -57,10 +93,7 @@ impl WorkerFiles {
 
     /// Empties the scratch directory, if there is one.
     pub(super) fn clear_scratch(&self, worker: &Worker) -> io::Result<()> {
-        let scratch = self
-            .job_directory(&worker.job_id)
-            .join(worker.task())
-            .join(SCRATCH);
+        let scratch = self.worker_directory(worker).join(SCRATCH);
         // A link in its place is removed, not followed.
         match fs::remove_dir_all(&scratch) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -69,7 +102,6 @@ impl WorkerFiles {
         }
     }
 
-    /// Opens the log for appending.
     pub(super) fn open_log(&self, worker: &Worker) -> io::Result<fs::File> {
         let directory = self.directory(worker)?;
         directory.directory(ContainerPath::from_static(MA_LOG_DIR).relative())?;
@@ -81,10 +113,8 @@ impl WorkerFiles {
     pub(super) fn open_logs(&self, worker: &Worker) -> io::Result<Vec<fs::File>> {
         let mut logs = vec![self.open_log(worker)?];
         if worker.trial.is_some() {
-            let of_all = Worker {
-                trial: None,
-                ..worker.clone()
-            };
+            let mut of_all = worker.clone();
+            of_all.trial = None;
             logs.push(self.open_log(&of_all)?);
         }
         Ok(logs)
@@ -96,8 +126,7 @@ impl WorkerFiles {
         writeln!(log, "[ModelArts Service Log] {line}")
     }
 
-    /// Removes everything but the log, which is moved aside and back and never copied, so that it
-    /// exists at every moment.
+    /// Removes everything but the log.
     pub(super) fn renew(&self, worker: &Worker) -> io::Result<()> {
         let directory = self.directory(worker)?;
         let log = directory.root().join(worker.log_file());
@@ -115,7 +144,6 @@ impl WorkerFiles {
         }
     }
 
-    /// The last `limit` bytes of the log; `None` while it is empty.
     pub(super) fn log_tail(&self, worker: &Worker, limit: u64) -> io::Result<Option<LogTail>> {
         let Some(mut file) = self.read_log(worker) else {
             return Ok(None);
@@ -127,7 +155,6 @@ impl WorkerFiles {
         Ok(Some(LogTail { content, full_size }))
     }
 
-    /// At most `most` bytes of the log from the byte `from` on.
     pub(super) fn log_part(&self, worker: &Worker, from: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
         if let Some(mut file) = self.read_log(worker) {
@@ -139,10 +166,7 @@ impl WorkerFiles {
 
     /// Opens the log for reading; `None` while it is empty.
     fn read_log(&self, worker: &Worker) -> Option<fs::File> {
-        let path = self
-            .job_directory(&worker.job_id)
-            .join(worker.task())
-            .join(worker.log_file());
+        let path = self.worker_directory(worker).join(worker.log_file());
         let aside = self.moved_log(worker);
         // The log may be moved aside and back between two attempts.
         let mut places = [&path, &aside, &path].into_iter();
@@ -151,29 +175,85 @@ impl WorkerFiles {
 
     /// Location of the log while the worker's directory is recreated.
     fn moved_log(&self, worker: &Worker) -> PathBuf {
-        let name = format!("{}.log", worker.task());
-        self.job_directory(&worker.job_id).join(name)
+        self.worker_directory(worker).with_added_extension("log")
     }
 
-    /// Copies the log to the export path of the job.
-    pub(super) fn export_log(
+    pub(super) fn copy(
         &self,
         worker: &Worker,
-        obs: &ConfinedDir,
-        to: &ObsPath,
+        transfer: Transfer,
+        interrupt: &CancellationToken,
+    ) -> io::Result<()> {
+        let request = &worker.request;
+        let copy_in = |from: &DataSource, to: &ContainerPath| {
+            let directory = self.directory(worker)?;
+            let (root, path) = self.find_source(from)?;
+            let to = (&directory, to.relative());
+            confined_dir::copy((&root, &path), to, OnEscape::Refuse, interrupt).map(|_| ())
+        };
+        match transfer {
+            Transfer::Code => match request.code_dir.clone() {
+                Some(code_dir) => copy_in(&DataSource::Obs(code_dir), &request.code_copy()),
+                None => Ok(()),
+            },
+            Transfer::Input(index) => {
+                let input = &request.inputs[index];
+                copy_in(&input.source, &input.local_dir)
+            }
+            Transfer::StoredOutput(index) => {
+                let output = &request.outputs[index];
+                match copy_in(&output.source, &output.local_dir) {
+                    // The first run of a recovered job.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                    result => result,
+                }
+            }
+            Transfer::Output(index) => self.copy_out(worker, &request.outputs[index], interrupt),
+        }
+    }
+
+    fn copy_out(
+        &self,
+        worker: &Worker,
+        output: &Channel,
         interrupt: &CancellationToken,
     ) -> io::Result<()> {
         let directory = self.directory(worker)?;
-        confined_dir::copy(
-            (&directory, &worker.log_file()),
-            (obs, &to.relative()),
-            OnEscape::Refuse,
-            interrupt,
-        )?;
+        directory.directory(output.local_dir.relative())?;
+        let (root, path) = self.find_source(&output.source)?;
+        let from = (&directory, output.local_dir.relative());
+        for reason in confined_dir::copy(from, (&root, &path), OnEscape::Skip, interrupt)? {
+            let name = &output.name;
+            let line = format!("output {name}: not uploaded, because {reason}");
+            self.log(worker, &line)?;
+        }
         Ok(())
     }
 
-    /// Removes all files of a job.
+    /// The location of the data of a channel on this machine.
+    fn find_source(&self, source: &DataSource) -> io::Result<(ConfinedDir, PathBuf)> {
+        match source {
+            DataSource::Obs(path) => Ok((self.obs.clone(), path.relative())),
+            DataSource::DataSet { id, version } => {
+                let root = self.datasets.as_ref();
+                let root = root.ok_or_else(|| io::Error::other("there are no data sets"))?;
+                let below = Path::new(id).join(version.as_deref().unwrap_or_default());
+                Ok((ConfinedDir::create(root)?, below))
+            }
+        }
+    }
+
+    pub(super) fn export_log(
+        &self,
+        worker: &Worker,
+        to: &ObsPath,
+        interrupt: &CancellationToken,
+    ) -> io::Result<()> {
+        let log = (&self.directory(worker)?, &*worker.log_file());
+        let to = (&self.obs, &*to.relative());
+        confined_dir::copy(log, to, OnEscape::Refuse, interrupt).map(|_| ())
+    }
+
     pub(super) fn remove(&self, job_id: &str) {
         if let Err(error) = fs::remove_dir_all(self.job_directory(job_id))
             && error.kind() != io::ErrorKind::NotFound
@@ -183,7 +263,12 @@ impl WorkerFiles {
     }
 
     fn job_directory(&self, job_id: &str) -> PathBuf {
-        self.0.root().join(job_id)
+        self.jobs.root().join(job_id)
+    }
+
+    /// The directory of a worker, which may not exist.
+    fn worker_directory(&self, worker: &Worker) -> PathBuf {
+        self.job_directory(&worker.job_id).join(worker.task())
     }
 }
 

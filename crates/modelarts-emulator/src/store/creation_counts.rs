@@ -51,23 +51,20 @@ pub(crate) fn before(
     let mut rows = connection.prepare_cached(
         "SELECT count(*) FROM jobs WHERE job_group = ?1 AND created >= ?2 AND created < ?3",
     )?;
-    let mut sum: i64 = 0;
+    let mut sum: u64 = 0;
     for group in groups {
         // Everything before this time has been counted.
         let mut counted = i64::MIN;
         for level in LEVELS.into_iter().rev() {
             let end = timestamp >> level;
-            let jobs: i64 = spans
-                .query_row(params![group, level, counted >> level, end], |row| {
-                    row.get(0)
-                })?;
-            sum += jobs;
+            let values = params![group, level, counted >> level, end];
+            sum += spans.query_row(values, |row| row.get::<_, u64>(0))?;
             counted = end << level;
         }
-        let jobs: i64 = rows.query_row(params![group, counted, timestamp], |row| row.get(0))?;
-        sum += jobs;
+        let values = params![group, counted, timestamp];
+        sum += rows.query_row(values, |row| row.get::<_, u64>(0))?;
     }
-    Ok(u64::try_from(sum).unwrap_or(0))
+    Ok(sum)
 }
 
 /// A short span of time, with the number of jobs before it and in it.
@@ -106,8 +103,7 @@ pub(super) fn span_at(
             let Some(row) = rows.next()? else {
                 return Ok(None);
             };
-            let (span, jobs): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let jobs = u64::try_from(jobs).unwrap_or(0);
+            let (span, jobs): (i64, u64) = (row.get(0)?, row.get(1)?);
             if rank < found.before + jobs {
                 found.start = span << level;
                 found.end = (span + 1) << level;

@@ -16,14 +16,30 @@ use crate::{
 /// The row of a job in the database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
-    pub(crate) number: i64,
+    number: i64,
     project: i64,
     group: i64,
+    columns: Columns,
+}
+
+/// The stored properties of a job that may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Columns {
     /// The phase of its group; the other properties of a group never change.
     phase: &'static str,
     open: bool,
-    /// The job has been on its nodes.
-    placed: bool,
+    /// The network of a job that is or was on its nodes.
+    network: Option<u16>,
+}
+
+impl Columns {
+    fn of(job: &Job) -> Self {
+        Self {
+            phase: job.state.phase(),
+            open: job.is_open(),
+            network: job.started.map(|_| network(&job.id)),
+        }
+    }
 }
 
 /// The row id of a project that has had a job.
@@ -56,37 +72,12 @@ fn group(connection: &Connection, project: i64, job: &Job) -> rusqlite::Result<i
     Ok(connection.last_insert_rowid())
 }
 
-/// The network of a job that is or was on its nodes.
-fn network_of(job: &Job) -> Option<u16> {
-    job.started.map(|_| network(&job.id))
-}
-
 /// Number of jobs of a project.
-pub(crate) fn count(connection: &Connection, project: i64) -> rusqlite::Result<u64> {
-    let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups WHERE project = ?1";
+pub(crate) fn count(connection: &Connection, project: &str) -> rusqlite::Result<u64> {
+    let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups
+               WHERE project = (SELECT number FROM projects WHERE id = ?1)";
     let mut select = connection.prepare_cached(sql)?;
-    let count: i64 = select.query_row([project], |row| row.get(0))?;
-    Ok(u64::try_from(count).unwrap_or(0))
-}
-
-/// Number of all jobs.
-pub(crate) fn count_all(connection: &Connection) -> rusqlite::Result<u64> {
-    let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups";
-    let count: i64 = connection.query_row(sql, [], |row| row.get(0))?;
-    Ok(u64::try_from(count).unwrap_or(0))
-}
-
-/// Number of jobs that refer to an experiment.
-pub(crate) fn count_of_experiment(
-    connection: &Connection,
-    project: i64,
-    experiment: &str,
-) -> rusqlite::Result<u64> {
-    let sql = "SELECT count(*) FROM jobs
-               WHERE experiment = ?2 AND experiment <> '' AND project = ?1";
-    let mut select = connection.prepare_cached(sql)?;
-    let count: i64 = select.query_row(params![project, experiment], |row| row.get(0))?;
-    Ok(u64::try_from(count).unwrap_or(0))
+    select.query_row([project], |row| row.get(0))
 }
 
 /// The next `many` jobs after a row id.
@@ -104,13 +95,12 @@ pub(crate) fn ids_after(
 /// True if a project has a job of this name.
 pub(crate) fn is_taken(
     connection: &Connection,
-    project: i64,
+    project: &str,
     name: &str,
 ) -> rusqlite::Result<bool> {
-    let sql = "SELECT 1 FROM jobs WHERE project = ?1 AND name = ?2";
-    connection
-        .prepare_cached(sql)?
-        .exists(params![project, name])
+    let sql = "SELECT 1 FROM jobs WHERE name = ?2
+               AND project = (SELECT number FROM projects WHERE id = ?1)";
+    connection.prepare_cached(sql)?.exists([project, name])
 }
 
 /// Inserts a new job with its events, unless the name is taken in its project, or the project has
@@ -122,10 +112,10 @@ pub(super) fn insert_new(
 ) -> rusqlite::Result<Result<Row, ApiError>> {
     let project = match known_project(connection, &job.project)? {
         Some(project) => {
-            if is_taken(connection, project, &job.request.name)? {
+            if is_taken(connection, &job.project, &job.request.name)? {
                 return Ok(Err(ApiError::duplicate_name(&job.request.name)));
             }
-            if count(connection, project)? >= quota as u64 {
+            if count(connection, &job.project)? >= quota as u64 {
                 return Ok(Err(ApiError::of(2815, &["job-num"])));
             }
             project
@@ -141,7 +131,7 @@ pub(super) fn insert_new(
 
 fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Result<Row> {
     let group = group(connection, project, job)?;
-    let open = job.is_open();
+    let columns = Columns::of(job);
     let mut insert = connection.prepare_cached(
         "INSERT INTO jobs
          (id, project, job_group, created, name, algorithm, experiment, network, nodes, open)
@@ -156,19 +146,11 @@ fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Res
         request.name,
         request.algorithm_name,
         request.text("/metadata/training_experiment_reference/id"),
-        network_of(job),
+        columns.network,
         request.node_count,
-        open,
+        columns.open,
     ])?;
     let number = connection.last_insert_rowid();
-    let row = Row {
-        number,
-        project,
-        group,
-        phase: job.state.phase(),
-        open,
-        placed: job.started.is_some(),
-    };
     creation_counts::add(connection, group, job.created.millis(), 1)?;
     connection
         .prepare_cached("INSERT INTO job_names (rowid, name, algorithm) VALUES (?1, ?2, ?3)")?
@@ -180,7 +162,12 @@ fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Res
     save_state(connection, number, job)?;
     trial_table::save(connection, number, &mut job.trials)?;
     save_tags(connection, number, &job.tags)?;
-    Ok(row)
+    Ok(Row {
+        number,
+        project,
+        group,
+        columns,
+    })
 }
 
 /// Writes the changes of a job. `tags` are those already stored.
@@ -190,28 +177,21 @@ pub(crate) fn save(
     job: &mut Job,
     tags: &BTreeMap<String, String>,
 ) -> rusqlite::Result<()> {
-    let phase = job.state.phase();
-    let group = if phase == row.phase {
-        row.group
-    } else {
-        group(connection, row.project, job)?
-    };
-    let open = job.is_open();
-    if (group, open) != (row.group, row.open) {
-        if group != row.group {
-            creation_counts::add(connection, row.group, job.created.millis(), -1)?;
-            creation_counts::add(connection, group, job.created.millis(), 1)?;
-        }
-        connection
-            .prepare_cached("UPDATE jobs SET job_group = ?2, open = ?3 WHERE number = ?1")?
-            .execute(params![row.number, group, open])?;
-        (row.group, row.phase, row.open) = (group, phase, open);
+    let columns = Columns::of(job);
+    if columns.phase != row.columns.phase {
+        creation_counts::add(connection, row.group, job.created.millis(), -1)?;
+        row.group = group(connection, row.project, job)?;
+        creation_counts::add(connection, row.group, job.created.millis(), 1)?;
     }
-    if !row.placed && job.started.is_some() {
-        row.placed = true;
-        connection
-            .prepare_cached("UPDATE jobs SET network = ?2 WHERE number = ?1")?
-            .execute(params![row.number, network_of(job)])?;
+    if columns != row.columns {
+        row.columns = columns;
+        let sql = "UPDATE jobs SET job_group = ?2, open = ?3, network = ?4 WHERE number = ?1";
+        connection.prepare_cached(sql)?.execute(params![
+            row.number,
+            row.group,
+            columns.open,
+            columns.network
+        ])?;
     }
     save_state(connection, row.number, job)?;
     if job.request.tuning.is_some() {
@@ -232,14 +212,21 @@ fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::
              ON CONFLICT DO UPDATE SET state = excluded.state WHERE state <> excluded.state",
         )?
         .execute(params![number, state])?;
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO events (job, place, time, kind) VALUES
-         (?1, (SELECT coalesce(max(place), 0) + 1 FROM events WHERE job = ?1), ?2, ?3)",
-    )?;
     for event in job.events.drain(..) {
-        let kind = serde_json::to_string(&event.kind).map_err(write_error)?;
-        insert.execute(params![number, event.time.millis(), kind])?;
+        append(connection, &job.id, &event)?;
     }
+    Ok(())
+}
+
+/// Writes an event after those of the job with this id, if it exists.
+pub(crate) fn append(connection: &Connection, id: &str, event: &Event) -> rusqlite::Result<()> {
+    let kind = serde_json::to_string(&event.kind).map_err(write_error)?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO events (job, place, time, kind) SELECT
+         number, (SELECT coalesce(max(place), 0) + 1 FROM events WHERE job = number), ?2, ?3
+         FROM jobs WHERE id = ?1",
+    )?;
+    insert.execute(params![id, event.time.millis(), kind])?;
     Ok(())
 }
 
@@ -273,9 +260,10 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
             number: row.get(0)?,
             project: row.get(1)?,
             group: row.get(2)?,
-            phase: job.state.phase(),
-            open: row.get(3)?,
-            placed: job.started.is_some(),
+            columns: Columns {
+                open: row.get(3)?,
+                ..Columns::of(&job)
+            },
         };
         Ok((row, job))
     });
@@ -305,20 +293,6 @@ pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<
         })
     })?;
     rows.collect()
-}
-
-/// The ids of all jobs, in the order of creation.
-pub(crate) fn all_ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut select = connection.prepare("SELECT id FROM jobs ORDER BY number")?;
-    let ids = select.query_map([], |row| row.get(0))?;
-    ids.collect()
-}
-
-/// The ids of jobs that are not settled, the oldest first.
-pub(crate) fn open_ids(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut select = connection.prepare("SELECT id FROM jobs WHERE open ORDER BY number")?;
-    let ids = select.query_map([], |row| row.get(0))?;
-    ids.collect()
 }
 
 /// Removes a job.

@@ -11,13 +11,13 @@
 use rusqlite::{Connection, Row, params, params_from_iter, types::Value};
 
 use crate::{
-    database::write_error,
     job::{Job, request::RUNTIME_TYPE},
     store::{
         JobStore,
         count_cache::CountKey,
         creation_counts, job_table,
-        selection::{Key, Selection, Test},
+        selection::{Key, Selection, Test, passes_all},
+        tags::{json_list, push_tag_test},
         top_n::{SortKey, TopN},
     },
 };
@@ -53,7 +53,7 @@ impl JobStore {
             let Some(project) = job_table::known_project(connection, project_id)? else {
                 return Ok((0, 0, Vec::new()));
             };
-            let total = job_table::count(connection, project)?;
+            let total = job_table::count(connection, project_id)?;
             let groups = selection.groups(connection, project)?;
             let own: Vec<&(Key, Test)> = selection
                 .tests
@@ -95,16 +95,16 @@ impl JobStore {
     }
 }
 
-/// The row id of a group, and its number of jobs.
-type Group = (i64, u64);
+/// The row ids of groups, and their number of jobs.
+type Groups = (Vec<i64>, u64);
 
 impl Selection {
     /// The groups of a project that may contain matching jobs.
-    fn groups(&self, connection: &Connection, project: i64) -> rusqlite::Result<Vec<Group>> {
+    fn groups(&self, connection: &Connection, project: i64) -> rusqlite::Result<Groups> {
         let sql = "SELECT * FROM job_groups WHERE project = ?1 AND jobs > 0";
         let mut select = connection.prepare_cached(sql)?;
         let mut rows = select.query([project])?;
-        let mut groups = Vec::new();
+        let (mut groups, mut jobs) = (Vec::new(), 0);
         while let Some(row) = rows.next()? {
             let mut passes = true;
             for (key, test) in &self.tests {
@@ -117,30 +117,26 @@ impl Selection {
                 };
             }
             if passes {
-                let jobs: i64 = row.get("jobs")?;
-                groups.push((row.get("number")?, u64::try_from(jobs).unwrap_or(0)));
+                groups.push(row.get("number")?);
+                jobs += row.get::<_, u64>("jobs")?;
             }
         }
-        Ok(groups)
+        Ok((groups, jobs))
     }
 
     /// A page of all jobs of some groups in a span of time, from the creation counts alone.
     fn page_by_counts(
         &self,
         connection: &Connection,
-        groups: &[Group],
+        (groups, all): &Groups,
     ) -> rusqlite::Result<(u64, Vec<SortKey>)> {
-        let all = groups.iter().map(|(_, jobs)| jobs).sum();
-        let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
         let before = match self.from {
             None => 0,
-            Some(from) => creation_counts::before(connection, &groups, from.millis())?,
+            Some(from) => creation_counts::before(connection, groups, from.millis())?,
         };
         let end = match self.to {
-            None => all,
-            Some(to) => {
-                creation_counts::before(connection, &groups, to.millis().saturating_add(1))?
-            }
+            None => *all,
+            Some(to) => creation_counts::before(connection, groups, to.millis().saturating_add(1))?,
         };
         let count = end.saturating_sub(before);
         let left = count.saturating_sub(self.skip);
@@ -155,7 +151,7 @@ impl Selection {
             } else {
                 end - 1 - skip
             };
-            if let Some(span) = creation_counts::span_at(connection, &groups, first)? {
+            if let Some(span) = creation_counts::span_at(connection, groups, first)? {
                 let within = first - span.before;
                 if self.ascending {
                     since = since.max(span.start);
@@ -167,16 +163,14 @@ impl Selection {
             }
         }
         let mut first = TopN::new(self.ascending, skip.saturating_add(take));
-        let sql = if self.ascending {
+        let order = self.order();
+        let sql = format!(
             "SELECT created, number FROM jobs WHERE job_group = ?1 AND created BETWEEN ?2 AND ?3
-             ORDER BY created, number LIMIT ?4"
-        } else {
-            "SELECT created, number FROM jobs WHERE job_group = ?1 AND created BETWEEN ?2 AND ?3
-             ORDER BY created DESC, number DESC LIMIT ?4"
-        };
-        let mut select = connection.prepare_cached(sql)?;
+             ORDER BY created {order}, number {order} LIMIT ?4"
+        );
+        let mut select = connection.prepare_cached(&sql)?;
         let most = i64::try_from(skip + take).unwrap_or(i64::MAX);
-        for group in &groups {
+        for group in groups {
             let rows = select.query_map(params![group, since, until, most], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
@@ -193,18 +187,16 @@ impl Selection {
     fn page_by_tests(
         &self,
         connection: &Connection,
-        groups: &[Group],
+        (groups, all): &Groups,
         tests: &[&(Key, Test)],
         known: Option<u64>,
     ) -> rusqlite::Result<(u64, Vec<SortKey>)> {
         if let Some(count) = known {
-            let all: u64 = groups.iter().map(|(_, jobs)| jobs).sum();
             let end = self.skip.saturating_add(self.limit).min(count);
-            let expected = end.saturating_mul(all) / count.max(1);
+            let expected = end.saturating_mul(*all) / count.max(1);
             let most = if has_index(tests) { count } else { u64::MAX };
-            let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
             if expected <= most
-                && let Some(keys) = self.scan(connection, &groups, tests, count, most)?
+                && let Some(keys) = self.scan(connection, groups, tests, count, most)?
             {
                 return Ok((count, keys));
             }
@@ -217,21 +209,16 @@ impl Selection {
     fn page_by_candidates(
         &self,
         connection: &Connection,
-        groups: &[Group],
+        groups: &[i64],
         tests: &[&(Key, Test)],
     ) -> rusqlite::Result<(u64, Vec<SortKey>)> {
-        let groups: Vec<i64> = groups.iter().map(|(number, _)| *number).collect();
-        let (sql, values) = self.candidates(&groups, tests)?;
+        let (sql, values) = self.candidates(groups, tests)?;
         let mut select = connection.prepare_cached(&sql)?;
         let mut rows = select.query(params_from_iter(values))?;
         let mut best = TopN::new(self.ascending, self.skip.saturating_add(self.limit));
         let mut count = 0;
         while let Some(row) = rows.next()? {
-            let mut passes = self.hosts.is_none() || self.runs_on_hosts(row)?;
-            for (key, test) in tests {
-                passes &= test.passes(row.get_ref(key.column())?.as_str()?);
-            }
-            if passes {
+            if passes_all(tests, row)? && self.runs_on_hosts(row)? {
                 count += 1;
                 best.add((row.get("created")?, row.get("number")?));
             }
@@ -240,11 +227,12 @@ impl Selection {
     }
 
     fn runs_on_hosts(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
+        let Some(hosts) = &self.hosts else {
+            return Ok(true);
+        };
         let (network, nodes): (Option<u16>, u32) = (row.get("network")?, row.get("nodes")?);
-        let hosts = self.hosts.iter().flatten();
-        Ok(hosts
-            .into_iter()
-            .any(|host| Some(host.network) == network && host.index < nodes))
+        let mut hosts = hosts.iter();
+        Ok(hosts.any(|host| Some(host.network) == network && host.index < nodes))
     }
 
     /// Candidates from one index, with the values in the text; the remaining tests are applied to
@@ -254,9 +242,6 @@ impl Selection {
         groups: &[i64],
         tests: &[&(Key, Test)],
     ) -> rusqlite::Result<(String, Vec<Value>)> {
-        let list = |values: &[String]| -> rusqlite::Result<Value> {
-            Ok(serde_json::to_string(values).map_err(write_error)?.into())
-        };
         let ids = tests.iter().find_map(|test| match test {
             (Key::Id, Test::In(ids)) => Some(ids),
             _ => None,
@@ -267,18 +252,14 @@ impl Selection {
                 .to_owned();
         if let Some(ids) = ids {
             sql.push_str("id IN (SELECT value FROM json_each(?)) AND ");
-            values.push(list(ids)?);
+            values.push(json_list(ids)?);
         } else if let Some(hosts) = &self.hosts {
             sql.push_str("network IN (SELECT value FROM json_each(?)) AND ");
             let networks: Vec<u16> = hosts.iter().map(|host| host.network).collect();
             values.push(format!("{networks:?}").into());
         } else if let Some((key, any)) = self.tags.first() {
-            sql.push_str("number IN (SELECT job FROM tags WHERE key = ?");
-            values.push(key.clone().into());
-            if !any.is_empty() {
-                sql.push_str(" AND value IN (SELECT value FROM json_each(?))");
-                values.push(list(any)?);
-            }
+            sql.push_str("number IN (SELECT job FROM tags WHERE ");
+            push_tag_test(&mut sql, &mut values, key, any)?;
             sql.push_str(") AND ");
         } else if let Some(phrase) = phrase(tests) {
             sql.push_str("number IN (SELECT rowid FROM job_names WHERE job_names MATCH ?) AND ");
@@ -291,12 +272,8 @@ impl Selection {
         values.push(format!("{groups:?}").into());
         values.extend([self.since().into(), self.until().into()]);
         for (key, any) in &self.tags {
-            sql.push_str(" AND EXISTS (SELECT 1 FROM tags WHERE job = number AND key = ?");
-            values.push(key.clone().into());
-            if !any.is_empty() {
-                sql.push_str(" AND value IN (SELECT value FROM json_each(?))");
-                values.push(list(any)?);
-            }
+            sql.push_str(" AND EXISTS (SELECT 1 FROM tags WHERE job = number AND ");
+            push_tag_test(&mut sql, &mut values, key, any)?;
             sql.push(')');
         }
         Ok((sql, values))

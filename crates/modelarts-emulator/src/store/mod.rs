@@ -1,9 +1,10 @@
 //! Storage of all jobs: in the database, and in memory those that are not settled.
 //!
 //! [`JobStore`] is the only access to a job. Changes are made in [`JobStore::update`], which writes
-//! the rows ([`job_table`], [`trial_table`]) and notifies the waiters ([`change_signals`]).
-//! [`listing`] finds the page of a [`selection`] with the help of [`creation_counts`],
-//! [`count_cache`], [`scan`] and [`top_n`]; [`tags`] has the queries by tags.
+//! the rows ([`job_table`], [`trial_table`]) and notifies the waiters ([`change_signals`]). An
+//! event without a change of the state is written by [`JobStore::append_event`]. [`listing`] finds
+//! the page of a [`selection`] with the help of [`creation_counts`], [`count_cache`], [`scan`] and
+//! [`top_n`]; [`tags`] has the queries by tags.
 
 mod change_signals;
 mod count_cache;
@@ -19,26 +20,25 @@ mod trial_table;
 use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::Mutex;
+use rusqlite::Connection;
 
 use crate::{
     api::error::ApiError,
+    clock::timestamp::Timestamp,
     database::Database,
-    job::{Job, event::Event, state::StopReason},
+    job::{
+        Job,
+        event::{Event, EventKind},
+        state::StopReason,
+    },
     store::{change_signals::ChangeSignals, count_cache::CountCache, job_table::Row},
 };
-
-/// A job that is not settled.
-#[derive(Debug)]
-struct LiveJob {
-    row: Row,
-    job: Job,
-}
 
 /// All jobs of all projects.
 #[derive(Debug)]
 pub(crate) struct JobStore {
     /// Live jobs by id. Their number does not depend on that of all jobs.
-    live: Mutex<HashMap<String, LiveJob>>,
+    live: Mutex<HashMap<String, (Row, Job)>>,
     signals: ChangeSignals,
     /// Held whenever a job changes. Locked after `live` and before the database.
     count_cache: Mutex<CountCache>,
@@ -67,7 +67,7 @@ impl JobStore {
         if one_job_per_output
             && live
                 .values()
-                .any(|other| other.job.shares_output_with(&job))
+                .any(|(_, other)| other.shares_output_with(&job))
         {
             return Err(ApiError::invalid_parameter(
                 "Other running job contain train_url",
@@ -81,7 +81,7 @@ impl JobStore {
         drop(count_cache);
         let id = job.id.clone();
         if !job.settled {
-            live.insert(id.clone(), LiveJob { row, job });
+            live.insert(id.clone(), (row, job));
         }
         drop(live);
         self.signals.notify(&id);
@@ -91,8 +91,8 @@ impl JobStore {
     /// Reads a job.
     pub(crate) fn read<R>(&self, id: &str, look: impl FnOnce(&Job) -> R) -> Option<R> {
         let live = self.live.lock();
-        if let Some(entry) = live.get(id) {
-            return Some(look(&entry.job));
+        if let Some((_, job)) = live.get(id) {
+            return Some(look(job));
         }
         drop(live);
         self.load(id).map(|(_, job)| look(&job))
@@ -110,40 +110,40 @@ impl JobStore {
     /// Changes a job and notifies its waiters.
     pub(crate) fn update<R>(&self, id: &str, change: impl FnOnce(&mut Job) -> R) -> Option<R> {
         let mut live = self.live.lock();
-        let mut entry = match live.remove(id) {
-            Some(entry) => entry,
-            None => {
-                let (row, job) = self.load(id)?;
-                LiveJob { row, job }
-            }
-        };
-        let tags = entry.job.tags.clone();
+        let (mut row, mut job) = live.remove(id).or_else(|| self.load(id))?;
+        let tags = job.tags.clone();
         let mut count_cache = self.count_cache.lock();
-        count_cache.subtract(&entry.job);
-        let result = change(&mut entry.job);
-        count_cache.add(&entry.job);
-        let LiveJob { row, job } = &mut entry;
-        let written = self
-            .database
-            .write(|connection| job_table::save(connection, row, job, &tags));
-        if let Err(error) = written {
+        count_cache.subtract(&job);
+        let result = change(&mut job);
+        count_cache.add(&job);
+        let save = |c: &Connection| job_table::save(c, &mut row, &mut job, &tags);
+        if let Err(error) = self.database.write(save) {
             tracing::error!(job = id, %error, "a change cannot be stored");
         }
         drop(count_cache);
-        if !entry.job.settled {
-            live.insert(id.to_owned(), entry);
+        if !job.settled {
+            live.insert(id.to_owned(), (row, job));
         }
         drop(live);
         self.signals.notify(id);
         Some(result)
     }
 
+    /// Appends an event to a job, whose state stays as it is, and notifies its waiters.
+    pub(crate) fn append_event(&self, id: &str, kind: EventKind, time: Timestamp) {
+        let event = Event { time, kind };
+        if let Err(error) = self.database.write(|c| job_table::append(c, id, &event)) {
+            tracing::error!(job = id, %error, "an event cannot be stored");
+        }
+        self.signals.notify(id);
+    }
+
     pub(crate) fn remove(&self, id: &str) {
         let mut live = self.live.lock();
-        let known = live.remove(id).map(|entry| entry.job);
+        let known = live.remove(id);
         let mut count_cache = self.count_cache.lock();
         if !count_cache.is_empty()
-            && let Some(job) = known.or_else(|| Some(self.load(id)?.1))
+            && let Some((_, job)) = known.or_else(|| self.load(id))
         {
             count_cache.subtract(&job);
         }
@@ -162,27 +162,20 @@ impl JobStore {
 
     /// Number of jobs of a project.
     pub(crate) fn count(&self, project: &str) -> rusqlite::Result<u64> {
-        self.database.read(
-            |connection| match job_table::known_project(connection, project)? {
-                Some(project) => job_table::count(connection, project),
-                None => Ok(0),
-            },
-        )
+        self.database.read(|c| job_table::count(c, project))
     }
 
     /// Number of jobs of all projects.
     pub(crate) fn count_all(&self) -> rusqlite::Result<u64> {
-        self.database.read(job_table::count_all)
+        let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups";
+        self.database
+            .read(|c| c.query_row(sql, [], |row| row.get(0)))
     }
 
     /// True if a project has a job of this name.
     pub(crate) fn is_taken(&self, project: &str, name: &str) -> rusqlite::Result<bool> {
-        self.database.read(
-            |connection| match job_table::known_project(connection, project)? {
-                Some(project) => job_table::is_taken(connection, project, name),
-                None => Ok(false),
-            },
-        )
+        self.database
+            .read(|c| job_table::is_taken(c, project, name))
     }
 
     /// Number of jobs of a project that refer to an experiment.
@@ -191,12 +184,12 @@ impl JobStore {
         project: &str,
         experiment: &str,
     ) -> rusqlite::Result<u64> {
-        self.database.read(
-            |connection| match job_table::known_project(connection, project)? {
-                Some(project) => job_table::count_of_experiment(connection, project, experiment),
-                None => Ok(0),
-            },
-        )
+        let sql = "SELECT count(*) FROM jobs WHERE experiment = ?2 AND experiment <> ''
+                   AND project = (SELECT number FROM projects WHERE id = ?1)";
+        self.database.read(|c| {
+            let mut select = c.prepare_cached(sql)?;
+            select.query_row([project, experiment], |row| row.get(0))
+        })
     }
 
     /// The ids of the next `many` settled jobs after the row id `last`, which is advanced. `None`
@@ -210,7 +203,7 @@ impl JobStore {
             let live = self.live.lock();
             let mut some = self
                 .database
-                .read(|connection| job_table::ids_after(connection, *last, many))?;
+                .read(|c| job_table::ids_after(c, *last, many))?;
             let Some((number, _)) = some.last() else {
                 return Ok(Vec::new());
             };
@@ -229,18 +222,26 @@ impl JobStore {
 
     /// The ids of all jobs, in the order of creation.
     pub(crate) fn all_ids(&self) -> rusqlite::Result<Vec<String>> {
-        self.database.read(job_table::all_ids)
+        self.ids("SELECT id FROM jobs ORDER BY number")
     }
 
     /// The ids of the jobs that are not settled, including those of an earlier process.
     pub(crate) fn open_ids(&self) -> rusqlite::Result<Vec<String>> {
-        self.database.read(job_table::open_ids)
+        self.ids("SELECT id FROM jobs WHERE open ORDER BY number")
+    }
+
+    fn ids(&self, sql: &str) -> rusqlite::Result<Vec<String>> {
+        self.database.read(|connection| {
+            let mut select = connection.prepare(sql)?;
+            let ids = select.query_map([], |row| row.get(0))?;
+            ids.collect()
+        })
     }
 
     /// Requests all live jobs to end.
     pub(crate) fn ask_all_to_stop(&self, why: StopReason) {
-        for entry in self.live.lock().values() {
-            entry.job.ask_to_stop(why);
+        for (_, job) in self.live.lock().values() {
+            job.ask_to_stop(why);
         }
     }
 

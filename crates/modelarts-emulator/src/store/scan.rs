@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use rusqlite::{Connection, Row, params};
 
 use crate::store::{
-    selection::{Key, Selection, Test},
+    selection::{Key, Selection, Test, passes_all},
     top_n::{SortKey, sort_key},
 };
 
@@ -27,19 +27,15 @@ impl Selection {
         if groups.len() > MAX_GROUPS {
             return Ok(None);
         }
-        let order = if self.ascending { "ASC" } else { "DESC" };
+        let order = self.order();
         let sql = format!(
             "SELECT created, number, id, name, algorithm FROM jobs
              WHERE job_group = ?1 AND created BETWEEN ?2 AND ?3
              ORDER BY created {order}, number {order}"
         );
         let look = |row: &Row<'_>| -> rusqlite::Result<(SortKey, bool)> {
-            let mut passes = true;
-            for (key, test) in tests {
-                passes &= test.passes(row.get_ref(key.column())?.as_str()?);
-            }
             let key = (row.get("created")?, row.get("number")?);
-            Ok((sort_key(self.ascending, key), passes))
+            Ok((sort_key(self.ascending, key), passes_all(tests, row)?))
         };
         let mut statements = Vec::new();
         for _ in groups {

@@ -1,5 +1,7 @@
 //! Selection of the jobs of a list: tests of their properties, and the page.
 
+use rusqlite::Row;
+
 use crate::{
     clock::timestamp::Timestamp,
     job::{Job, address::Host},
@@ -62,6 +64,11 @@ impl Selection {
         self.from.map_or(i64::MIN, Timestamp::millis)
     }
 
+    /// The order in SQL.
+    pub(super) fn order(&self) -> &'static str {
+        if self.ascending { "ASC" } else { "DESC" }
+    }
+
     pub(crate) fn until(&self) -> i64 {
         self.to.map_or(i64::MAX, Timestamp::millis)
     }
@@ -101,4 +108,14 @@ impl Key {
             Self::AlgorithmName => "algorithm",
         }
     }
+}
+
+/// True if a job, with the columns of the keys in `row`, passes all tests.
+pub(super) fn passes_all(tests: &[&(Key, Test)], row: &Row<'_>) -> rusqlite::Result<bool> {
+    for (key, test) in tests {
+        if !test.passes(row.get_ref(key.column())?.as_str()?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

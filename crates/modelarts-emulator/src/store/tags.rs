@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params, params_from_iter, types::Value};
+use serde::Serialize;
 
-use crate::{
-    database::write_error,
-    store::{JobStore, job_table},
-};
+use crate::{database::write_error, store::JobStore};
 
 /// A condition on the tags of jobs.
 #[derive(Debug)]
@@ -43,12 +41,10 @@ impl JobStore {
     ) -> rusqlite::Result<Keys> {
         self.database.read(|connection| {
             let mut keys = Keys::new();
-            let Some(project) = job_table::known_project(connection, project)? else {
-                return Ok(keys);
-            };
             let mut select = connection.prepare_cached(
                 "WITH own AS (SELECT DISTINCT key, value FROM tags
-                              JOIN jobs ON number = job WHERE project = ?1)
+                              JOIN jobs ON number = job
+                              WHERE project = (SELECT number FROM projects WHERE id = ?1))
                  SELECT key, value FROM own WHERE key IN
                  (SELECT DISTINCT key FROM own ORDER BY key LIMIT ?2 OFFSET ?3)
                  ORDER BY key, value",
@@ -74,13 +70,10 @@ impl JobStore {
         limit: usize,
     ) -> rusqlite::Result<(u64, Vec<TaggedJob>)> {
         self.database.read(|connection| {
-            let Some(project) = job_table::known_project(connection, project)? else {
-                return Ok((0, Vec::new()));
-            };
             let (condition, mut values) = query.condition(project)?;
             let sql = format!("SELECT count(*) FROM jobs WHERE {condition}");
             let mut select = connection.prepare_cached(&sql)?;
-            let total: i64 = select.query_row(params_from_iter(&values), |row| row.get(0))?;
+            let total = select.query_row(params_from_iter(&values), |row| row.get(0))?;
             let sql = format!(
                 "SELECT jobs.number, id, name, workspace FROM jobs
                  JOIN job_groups ON job_groups.number = job_group
@@ -96,29 +89,22 @@ impl JobStore {
                     tags: tags(connection, row.get(0)?)?,
                 })
             })?;
-            Ok((
-                u64::try_from(total).unwrap_or(0),
-                rows.collect::<Result<_, _>>()?,
-            ))
+            Ok((total, rows.collect::<Result<_, _>>()?))
         })
     }
 }
 
 impl TagQuery<'_> {
     /// The condition in SQL, with its parameters.
-    fn condition(&self, project: i64) -> rusqlite::Result<(String, Vec<Value>)> {
-        let mut sql = "jobs.project = ?".to_owned();
-        let mut values: Vec<Value> = vec![project.into()];
+    fn condition(&self, project: &str) -> rusqlite::Result<(String, Vec<Value>)> {
+        let mut sql = "jobs.project = (SELECT number FROM projects WHERE id = ?)".to_owned();
+        let mut values: Vec<Value> = vec![project.to_owned().into()];
         if self.untagged {
             sql.push_str(" AND NOT EXISTS (SELECT 1 FROM tags WHERE job = jobs.number)");
         } else {
             for (key, any) in &self.tags {
-                sql.push_str(" AND jobs.number IN (SELECT job FROM tags WHERE key = ?");
-                values.push((*key).to_owned().into());
-                if !any.is_empty() {
-                    sql.push_str(" AND value IN (SELECT value FROM json_each(?))");
-                    values.push(serde_json::to_string(any).map_err(write_error)?.into());
-                }
+                sql.push_str(" AND jobs.number IN (SELECT job FROM tags WHERE ");
+                push_tag_test(&mut sql, &mut values, key, any)?;
                 sql.push(')');
             }
         }
@@ -132,6 +118,27 @@ impl TagQuery<'_> {
         }
         Ok((sql, values))
     }
+}
+
+/// Adds a test of a row of `tags` to a statement: the key, and one of the values, if there are any.
+pub(super) fn push_tag_test(
+    sql: &mut String,
+    parameters: &mut Vec<Value>,
+    key: &str,
+    values: &[impl Serialize],
+) -> rusqlite::Result<()> {
+    sql.push_str("key = ?");
+    parameters.push(key.to_owned().into());
+    if !values.is_empty() {
+        sql.push_str(" AND value IN (SELECT value FROM json_each(?))");
+        parameters.push(json_list(values)?);
+    }
+    Ok(())
+}
+
+/// A list for `json_each`.
+pub(super) fn json_list(values: &[impl Serialize]) -> rusqlite::Result<Value> {
+    Ok(serde_json::to_string(values).map_err(write_error)?.into())
 }
 
 /// The tags of a job.

@@ -10,7 +10,7 @@ use crate::{
     handlers::call::{ApiCall, ApiResult, bad_param, ok},
     job::{request::LogExport, worker::Worker},
     logs::{index::page, lines::LineQuery},
-    runner::LogTail,
+    runner::worker_files::LogTail,
 };
 
 /// Maximum size in bytes of a log preview: 5 MB.

@@ -28,16 +28,15 @@ pub(super) struct Pump(Arc<Mutex<PumpState>>);
 #[derive(Debug)]
 struct PumpState {
     pipe: PipeReader,
-    logs: Vec<Log>,
-    /// Maximum size in bytes of a log.
-    cap: u64,
-    ended: bool,
+    logs: Logs,
 }
 
+/// The log files, each with `true` once output was discarded.
 #[derive(Debug)]
-struct Log {
-    file: File,
-    overflowed: bool,
+struct Logs {
+    files: Vec<(File, bool)>,
+    /// Maximum size in bytes of a log.
+    cap: u64,
 }
 
 impl Pump {
@@ -46,22 +45,17 @@ impl Pump {
         let (pipe, writer) = io::pipe()?;
         let flags = fcntl_getfl(&pipe)?;
         fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?;
-        let logs = logs.into_iter().map(|file| Log {
-            file,
-            overflowed: false,
-        });
-        let state = PumpState {
-            pipe,
-            logs: logs.collect(),
-            cap,
-            ended: false,
-        };
+        let files = logs.into_iter().map(|file| (file, false)).collect();
+        let logs = Logs { files, cap };
+        let state = PumpState { pipe, logs };
         Ok((Self(Arc::new(Mutex::new(state))), writer))
     }
 
     /// Reads all output written so far, so that the log contains it.
     pub(super) fn drain(&self) {
-        self.0.lock().drain();
+        let mut state = self.0.lock();
+        let PumpState { pipe, logs } = &mut *state;
+        read_available(pipe, |bytes| logs.take(bytes));
     }
 
     /// Starts to read until all writers have ended.
@@ -76,13 +70,9 @@ impl Pump {
                 let mut state = state.lock();
                 // Read here, so that the runtime notices when the pipe is empty.
                 match signal.try_read(&mut bytes) {
-                    Ok(0) => state.ended = true,
-                    Ok(count) => state.take(&bytes[..count]),
+                    Ok(count @ 1..) => state.logs.take(&bytes[..count]),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    Err(_) => state.ended = true,
-                }
-                if state.ended {
-                    break;
+                    Ok(0) | Err(_) => break,
                 }
             }
         }))
@@ -100,14 +90,14 @@ impl Pump {
     }
 }
 
-impl PumpState {
-    fn drain(&mut self) {
-        let (logs, cap) = (&mut self.logs, self.cap);
-        read_available(&self.pipe, |bytes| take(logs, cap, bytes));
-    }
-
+impl Logs {
     fn take(&mut self, bytes: &[u8]) {
-        take(&mut self.logs, self.cap, bytes);
+        for (file, overflowed) in self.files.iter_mut().filter(|(_, overflowed)| !overflowed) {
+            match append_capped(file, bytes, self.cap) {
+                Ok(is_full) => *overflowed = is_full,
+                Err(error) => tracing::warn!(%error, "a log cannot be written"),
+            }
+        }
     }
 }
 
@@ -118,23 +108,6 @@ fn read_available(pipe: impl Read, mut take: impl FnMut(&[u8])) {
     let mut bytes = vec![0; 64 << 10];
     while let Ok(count @ 1..) = pipe.read(&mut bytes) {
         take(&bytes[..count]);
-    }
-}
-
-fn take(logs: &mut [Log], cap: u64, bytes: &[u8]) {
-    for log in logs {
-        if let Err(error) = log.take(bytes, cap) {
-            tracing::warn!(%error, "a log cannot be written");
-        }
-    }
-}
-
-impl Log {
-    fn take(&mut self, bytes: &[u8], cap: u64) -> io::Result<()> {
-        if !self.overflowed {
-            self.overflowed = append_capped(&mut self.file, bytes, cap)?;
-        }
-        Ok(())
     }
 }
 

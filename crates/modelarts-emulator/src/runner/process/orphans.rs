@@ -11,18 +11,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::{
     files::confined_dir::ConfinedDir,
-    runner::process::{
-        process_group,
-        process_table::{ProcessTable, Stat},
-    },
+    runner::process::process_table::{ProcessTable, Stat},
 };
 
 /// The directory of the records.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct OrphanRecord(PathBuf);
 
 impl OrphanRecord {
@@ -40,7 +37,7 @@ impl OrphanRecord {
             {
                 tracing::warn!(?group, "ending a process group of an earlier emulator");
                 // The group may have ended in the meantime.
-                let _ = process_group::signal(group, Signal::KILL);
+                let _ = kill_process_group(group, Signal::KILL);
             }
             fs::remove_file(entry.path())?;
         }

@@ -17,10 +17,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use tokio::{sync::Mutex, task::spawn_blocking};
-
-use crate::runner::process::process_group;
 
 /// The name of the variable. Its value is the emulator's own name, a colon, and the directory of
 /// the worker; for a trial its name follows, for an installation `packages`.
@@ -60,6 +58,18 @@ impl Scan {
             Some(process.group) == group || (!run.is_empty() && process.run == run.as_bytes())
         });
         of.map(|process| process.id).collect()
+    }
+
+    /// True if processes are `left`, or, without `/proc`, the group exists.
+    fn lives(&self, group: Option<Pid>, left: &[Pid]) -> bool {
+        match self.processes {
+            Some(_) => !left.is_empty(),
+            None => group.is_some_and(|group| test_kill_process_group(group).is_ok()),
+        }
+    }
+
+    async fn pause(&self) {
+        tokio::time::sleep(SCAN_PAUSE.max(self.took)).await;
     }
 }
 
@@ -132,12 +142,12 @@ impl ProcessTable {
 
     /// Waits until no process of the group is alive.
     pub(super) async fn wait_for_group_end(self: &Arc<Self>, group: Pid) {
-        while process_group::exists(group) {
+        while test_kill_process_group(group).is_ok() {
             let scan = self.scan().await;
-            if scan.processes.is_some() && scan.of(Some(group), OsStr::new("")).is_empty() {
+            if !scan.lives(Some(group), &scan.of(Some(group), OsStr::new(""))) {
                 return;
             }
-            tokio::time::sleep(SCAN_PAUSE.max(scan.took)).await;
+            scan.pause().await;
         }
     }
 
@@ -147,15 +157,11 @@ impl ProcessTable {
         loop {
             if let Some(group) = group {
                 // ESRCH: the group has already ended.
-                let _ = process_group::signal(group, Signal::KILL);
+                let _ = kill_process_group(group, Signal::KILL);
             }
             let scan = self.scan().await;
             let left = scan.of(group, run);
-            let lives = match scan.processes {
-                Some(_) => !left.is_empty(),
-                None => group.is_some_and(process_group::exists),
-            };
-            if !lives {
+            if !scan.lives(group, &left) {
                 return;
             }
             if start.elapsed() > KILL_TIMEOUT {
@@ -163,7 +169,7 @@ impl ProcessTable {
                 return;
             }
             end_all(left);
-            tokio::time::sleep(SCAN_PAUSE.max(scan.took)).await;
+            scan.pause().await;
         }
     }
 

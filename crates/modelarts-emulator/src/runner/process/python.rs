@@ -7,10 +7,10 @@ use std::{
     process::Stdio,
 };
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Command;
 
-use crate::runner::process::{process_group, process_table::RUN_VARIABLE, watchdog::Watchdog};
+use crate::runner::process::{process_table::RUN_VARIABLE, watchdog::Watchdog};
 
 /// The real path of python3, determined once per process.
 ///
@@ -35,38 +35,43 @@ pub(crate) async fn python3() -> Option<&'static Path> {
         .as_deref()
 }
 
-/// Installs the packages listed in `file` into a virtual environment in `venv`, which also sees the
-/// packages of python3. `run_name` is the value of [`RUN_VARIABLE`]. Returns the output of pip.
-/// When the future is dropped, or the process of the emulator ends, the process groups are killed;
-/// the caller ends processes that have left them.
+/// Installs the packages listed in `file` into the virtual environment in `home`, the directory of
+/// a worker, which also sees the packages of python3. `run_name` is the value of [`RUN_VARIABLE`].
+/// Returns the output of pip. When the future is dropped, or the process of the emulator ends, the
+/// process groups are killed; the caller ends processes that have left them.
 ///
 /// There is one attempt without retries, so that a machine without a network fails soon.
 pub(crate) async fn install(
     python: &Path,
-    venv: &Path,
     home: &Path,
     file: &Path,
     run_name: &OsStr,
     watchdog: &Watchdog,
 ) -> io::Result<String> {
-    if !interpreter(venv).exists() {
+    if installed(home).is_none() {
         let mut command = isolated_command(python, home, file, run_name);
         command.args(["-m", "venv", "--without-pip", "--system-site-packages"]);
-        run(command.arg(venv), watchdog).await?;
+        run(command.arg(home.join(VENV)), watchdog).await?;
     }
     let mut command = isolated_command(python, home, file, run_name);
     command
         .args(["-m", "pip", "--python"])
-        .arg(interpreter(venv))
+        .arg(home.join(VENV).join(INTERPRETER))
         .args(["install", "--no-input", "--disable-pip-version-check"])
         .args(["--no-cache-dir", "--retries", "0", "--timeout", "5", "-r"])
         .arg(file);
     run(&mut command, watchdog).await
 }
 
-/// The interpreter of a virtual environment.
-pub(super) fn interpreter(venv: &Path) -> PathBuf {
-    venv.join("bin/python3")
+/// The virtual environment in the directory of a worker.
+const VENV: &str = "venv";
+/// The interpreter in a virtual environment.
+const INTERPRETER: &str = "bin/python3";
+
+/// The interpreter of the virtual environment in the directory of a worker, if it has one.
+pub(super) fn installed(home: &Path) -> Option<PathBuf> {
+    let interpreter = home.join(VENV).join(INTERPRETER);
+    interpreter.exists().then_some(interpreter)
 }
 
 /// A command without the emulator's environment. It runs in the directory of the file, so that the
@@ -101,7 +106,7 @@ impl Drop for Group<'_> {
         let Some(id) = self.id else { return };
         if !self.ended {
             // The group may have ended in the meantime.
-            let _ = process_group::signal(id, Signal::KILL);
+            let _ = kill_process_group(id, Signal::KILL);
         }
         self.watchdog.remove_group(id);
     }

@@ -1,78 +1,111 @@
 //! A run of a worker as processes: its end, whether by itself or requested, and the clean-up.
 
-use std::{collections::HashMap, ffi::OsString, sync::Arc};
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{process::Child, task::JoinHandle};
 
 use crate::{
     clock::system::Sleep,
     job::worker::Worker,
     runner::{
-        Exit, Run,
         process::{
-            log_pump::Pump, orphans::OrphanRecord, process_group, process_table::ProcessTable,
-            watchdog::Watchdog,
+            log_pump::Pump, orphans::OrphanRecord, process_table::ProcessTable, watchdog::Watchdog,
         },
+        run::{Exit, Run},
     },
 };
 
-/// The pump of a run, and the leader of the group whose output it reads.
-type RunningPump = (Pump, Option<Pid>);
-
-/// The pumps of active runs, by [`Worker::log_name`].
-#[derive(Clone, Debug, Default)]
-pub(super) struct Pumps(Arc<Mutex<HashMap<String, RunningPump>>>);
-
-impl Pumps {
-    pub(super) fn begin(&self, name: String, pump: Pump, leader: Option<Pid>) {
-        self.0.lock().insert(name, (pump, leader));
-    }
-
-    /// Returns the pump of a running worker. Must not be used under the lock, because writing may
-    /// take long.
-    pub(super) fn find(&self, worker: &Worker) -> Option<Pump> {
-        let pumps = self.0.lock();
-        pumps.get(&worker.log_name()).map(|(pump, _)| pump.clone())
-    }
-
-    pub(super) fn leader(&self, worker: &Worker) -> Option<Pid> {
-        let pumps = self.0.lock();
-        pumps
-            .get(&worker.log_name())
-            .and_then(|(_, leader)| *leader)
-    }
-}
-
-/// The parts of a run that outlive its leader.
-pub(super) struct RunCleanup {
-    pub(super) group: Option<Pid>,
-    /// The value of [`RUN_VARIABLE`](crate::runner::process::process_table::RUN_VARIABLE) in the
-    /// environment of its processes.
-    pub(super) run: OsString,
+/// The active runs of an emulator, and the records by which their processes are found and ended.
+#[derive(Debug)]
+pub(crate) struct ActiveRuns {
     pub(super) processes: Arc<ProcessTable>,
-    pub(super) watchdog: Watchdog,
-    pub(super) orphans: OrphanRecord,
-    /// The name of its log, see [`Worker::log_name`].
-    pub(super) name: String,
-    pub(super) pumps: Pumps,
-    pub(super) pump: Pump,
-    pub(super) pumping: JoinHandle<()>,
+    pub(crate) watchdog: Watchdog,
+    orphans: OrphanRecord,
+    /// By [`Worker::log_name`].
+    runs: Mutex<HashMap<String, ActiveRun>>,
 }
 
-impl RunCleanup {
-    /// Kills the processes left by the leader, waits until they have ended, and reads the rest of
-    /// their output.
-    async fn clean_up(mut self) {
-        self.processes.end(self.group, &self.run).await;
-        if let Some(group) = self.group {
-            self.watchdog.remove_group(group);
-            self.orphans.remove(group);
+#[derive(Clone, Debug)]
+pub(super) struct ActiveRun {
+    pump: Pump,
+    /// The leader of the group whose output the pump reads.
+    pub(super) leader: Option<Pid>,
+}
+
+impl ActiveRuns {
+    /// Ends the processes of earlier emulators on the directory.
+    pub(super) fn new(data_dir: &Path, temporary: Option<PathBuf>) -> io::Result<Arc<Self>> {
+        let processes = ProcessTable::new(data_dir);
+        Ok(Arc::new(Self {
+            watchdog: Watchdog::new(processes.mark(), temporary),
+            orphans: OrphanRecord::end_all(data_dir, &processes)?,
+            processes,
+            runs: Mutex::default(),
+        }))
+    }
+
+    /// The run of a worker. Its pump must not be used under the lock, because writing may take
+    /// long.
+    pub(super) fn find(&self, worker: &Worker) -> Option<ActiveRun> {
+        self.runs.lock().get(&worker.log_name()).cloned()
+    }
+
+    /// Reads all output that a worker has written so far, so that its log contains it.
+    pub(crate) fn drain_log(&self, worker: &Worker) {
+        if let Some(run) = self.find(worker) {
+            run.pump.drain();
         }
-        self.pump.finish(&mut self.pumping).await;
-        self.pumps.0.lock().remove(&self.name);
+    }
+
+    /// Records a run. `name` is that of its log, `variable` the value of
+    /// [`RUN_VARIABLE`](crate::runner::process::process_table::RUN_VARIABLE) in the environment of
+    /// its processes.
+    pub(super) fn begin(
+        runs: &Arc<Self>,
+        child: Child,
+        name: String,
+        variable: OsString,
+        (pump, mut pumping): (Pump, JoinHandle<()>),
+    ) -> ProcessRun {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        let group = id.and_then(Pid::from_raw);
+        if let Some(group) = group {
+            runs.watchdog.add_group(group);
+            runs.orphans.add(group);
+        }
+        let run = ActiveRun {
+            pump: pump.clone(),
+            leader: group,
+        };
+        runs.runs.lock().insert(name.clone(), run);
+        let records = Arc::clone(runs);
+        // Kills the processes left by the leader, waits until they have ended, and reads the rest
+        // of their output.
+        let clean_up = async move {
+            records.processes.end(group, &variable).await;
+            if let Some(group) = group {
+                records.watchdog.remove_group(group);
+                records.orphans.remove(group);
+            }
+            pump.finish(&mut pumping).await;
+            records.runs.lock().remove(&name);
+        };
+        ProcessRun {
+            child,
+            group,
+            processes: Arc::clone(&runs.processes),
+            clean_up: Some(Box::pin(clean_up)),
+            cleaning: None,
+        }
     }
 }
 
@@ -81,22 +114,12 @@ pub(super) struct ProcessRun {
     child: Child,
     group: Option<Pid>,
     processes: Arc<ProcessTable>,
-    cleanup: Option<RunCleanup>,
+    clean_up: Option<BoxFuture<'static, ()>>,
     /// A task, because callers may drop a wait for the run and start another one.
     cleaning: Option<JoinHandle<()>>,
 }
 
 impl ProcessRun {
-    pub(super) fn new(child: Child, cleanup: RunCleanup) -> Self {
-        Self {
-            child,
-            group: cleanup.group,
-            processes: Arc::clone(&cleanup.processes),
-            cleanup: Some(cleanup),
-            cleaning: None,
-        }
-    }
-
     /// Waits for the exit code of the leader of the group.
     async fn leader(&mut self) -> i32 {
         use std::os::unix::process::ExitStatusExt;
@@ -114,13 +137,13 @@ impl ProcessRun {
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
             // ESRCH: the group has already ended.
-            let _ = process_group::signal(group, signal);
+            let _ = kill_process_group(group, signal);
         }
     }
 
     async fn clean_up(&mut self) {
-        if let Some(cleanup) = self.cleanup.take() {
-            self.cleaning = Some(tokio::spawn(cleanup.clean_up()));
+        if let Some(clean_up) = self.clean_up.take() {
+            self.cleaning = Some(tokio::spawn(clean_up));
         }
         if let Some(cleaning) = &mut self.cleaning {
             // An error is a panic, which has been reported.

@@ -13,24 +13,18 @@ use std::{
     os::{fd::OwnedFd, unix::net::UnixStream},
     path::{Path, PathBuf},
     process::Stdio,
-    sync::Arc,
 };
 
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal};
-use tokio::process::{Child, Command};
-
-use crate::runner::process::process_group;
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::process::Command;
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
 /// The process groups of an emulator, and the process that ends them. Dropping it makes that
 /// process end them.
-#[derive(Clone, Debug)]
-pub(crate) struct Watchdog(Arc<Inner>);
-
 #[derive(Debug)]
-struct Inner {
+pub(crate) struct Watchdog {
     /// See [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty
     /// if jobs are simulated.
     mark: String,
@@ -42,104 +36,80 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Groups {
     live: HashSet<Pid>,
-    helper: Option<Helper>,
-}
-
-#[derive(Debug)]
-struct Helper {
-    /// Reaped by the runtime when it ends.
-    _child: Child,
-    line: UnixStream,
-}
-
-impl Helper {
-    /// Starts the process. It reads a socket and not a pipe, because writing to a closed pipe would
-    /// end a program that does not ignore SIGPIPE.
-    fn start(mark: &str, temporary: Option<&Path>) -> io::Result<Self> {
-        let (line, end) = UnixStream::pair()?;
-        let child = Command::new("/bin/sh")
-            .args(["-c", SCRIPT, "modelarts-emulator-watchdog", mark])
-            .arg(temporary.unwrap_or(Path::new("")))
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .current_dir("/")
-            .stdin(Stdio::from(OwnedFd::from(end)))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()?;
-        Ok(Self {
-            _child: child,
-            line,
-        })
-    }
-
-    fn send(&mut self, sign: char, group: Pid) -> io::Result<()> {
-        let line = format!("{sign}{}\n", group.as_raw_nonzero());
-        self.line.write_all(line.as_bytes())
-    }
+    /// The socket that the process reads; `None` while there is no process. Not a pipe, because
+    /// writing to a closed pipe would end a program that does not ignore SIGPIPE.
+    line: Option<UnixStream>,
 }
 
 impl Watchdog {
     /// Creates the watchdog. Must be called on the runtime.
     pub(crate) fn new(mark: String, temporary: Option<PathBuf>) -> Self {
-        let watchdog = Self(Arc::new(Inner {
+        let watchdog = Self {
             mark,
             temporary,
             groups: Mutex::default(),
-        }));
-        if watchdog.0.temporary.is_some() {
-            watchdog.0.groups.lock().helper = watchdog.start(&HashSet::new());
+        };
+        if watchdog.temporary.is_some() {
+            watchdog.groups.lock().line = watchdog.start(&HashSet::new());
         }
         watchdog
     }
 
     /// Records a group. Must be called on the runtime.
     pub(super) fn add_group(&self, group: Pid) {
-        let mut groups = self.0.groups.lock();
+        let mut groups = self.groups.lock();
         groups.live.insert(group);
-        if groups
-            .helper
-            .as_mut()
-            .is_some_and(|helper| helper.send('+', group).is_ok())
-        {
-            return;
+        let sent = groups.line.as_mut().map(|line| send(line, '+', group));
+        if !matches!(sent, Some(Ok(()))) {
+            groups.line = self.start(&groups.live);
         }
-        groups.helper = self.start(&groups.live);
     }
 
     /// Starts the process with all recorded groups. If that fails, the emulator works without it.
-    fn start(&self, live: &HashSet<Pid>) -> Option<Helper> {
-        let started = Helper::start(&self.0.mark, self.0.temporary.as_deref());
-        let helper = started.and_then(|mut helper| {
+    fn start(&self, live: &HashSet<Pid>) -> Option<UnixStream> {
+        let start = || -> io::Result<UnixStream> {
+            let (mut line, end) = UnixStream::pair()?;
+            // The runtime reaps the process when it ends.
+            Command::new("/bin/sh")
+                .args(["-c", SCRIPT, "modelarts-emulator-watchdog", &self.mark])
+                .arg(self.temporary.as_deref().unwrap_or(Path::new("")))
+                .env_clear()
+                .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+                .current_dir("/")
+                .stdin(Stdio::from(OwnedFd::from(end)))
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .process_group(0)
+                .spawn()?;
             for group in live {
-                helper.send('+', *group)?;
+                send(&mut line, '+', *group)?;
             }
-            Ok(helper)
-        });
-        helper.inspect_err(|error| {
-            tracing::warn!(%error, "no watchdog: processes and temporary files stay if this process is killed");
-        })
-        .ok()
+            Ok(line)
+        };
+        start()
+            .inspect_err(|error| {
+                tracing::warn!(%error, "no watchdog: processes and temporary files stay if this process is killed");
+            })
+            .ok()
     }
 
     /// Removes a group that has ended: its number may be reused.
     pub(super) fn remove_group(&self, group: Pid) {
-        let mut groups = self.0.groups.lock();
+        let mut groups = self.groups.lock();
         if groups.live.remove(&group)
-            && let Some(helper) = &mut groups.helper
+            && let Some(line) = &mut groups.line
         {
             // If the process was killed, the next group starts another one.
-            let _ = helper.send('-', group);
+            let _ = send(line, '-', group);
         }
     }
 
     /// Kills all groups, and makes the process end those that have left them.
     pub(crate) fn end_all(&self) {
-        let mut groups = self.0.groups.lock();
+        let mut groups = self.groups.lock();
         for group in groups.live.drain() {
             // The group may have ended in the meantime.
-            let _ = process_group::signal(group, Signal::KILL);
+            let _ = kill_process_group(group, Signal::KILL);
         }
         groups.release();
     }
@@ -148,14 +118,19 @@ impl Watchdog {
 impl Groups {
     /// Announces the orderly end of the emulator to the process, which does the rest.
     fn release(&mut self) {
-        if let Some(mut helper) = self.helper.take() {
+        if let Some(mut line) = self.line.take() {
             // If the process was killed, there is nothing left to do.
-            let _ = helper.line.write_all(b"=\n");
+            let _ = line.write_all(b"=\n");
         }
     }
 }
 
-impl Drop for Inner {
+fn send(line: &mut UnixStream, sign: char, group: Pid) -> io::Result<()> {
+    let text = format!("{sign}{}\n", group.as_raw_nonzero());
+    line.write_all(text.as_bytes())
+}
+
+impl Drop for Watchdog {
     fn drop(&mut self) {
         self.groups.get_mut().release();
     }

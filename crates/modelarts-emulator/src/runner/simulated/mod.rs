@@ -9,16 +9,13 @@ pub(crate) mod script;
 
 use std::{
     collections::HashMap,
-    fmt,
-    io::{self, Write},
-    path::Path,
+    io,
+    path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use futures::{FutureExt, future::BoxFuture};
 use parking_lot::Mutex;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::flavors,
@@ -26,39 +23,35 @@ use crate::{
         system::{Clock, Sleep},
         timestamp::Timestamp,
     },
-    files::{confined_dir::ConfinedDir, obs_path::ObsPath},
+    files::confined_dir::ConfinedDir,
     job::worker::Worker,
     metrics::{Metrics, usage::Usage},
     runner::{
-        Exit, LogTail, Run, Runner,
-        simulated::{
-            plan::RunPlan,
-            script::{RunFault, Script},
-        },
+        process::watchdog::Watchdog,
+        run::{Exit, Run},
+        simulated::script::{RunFault, Script, ScriptedRun},
         worker_files::{WorkerFiles, append_capped},
     },
 };
 
 /// The runner of simulated workers.
-#[derive(Clone, Debug)]
-pub(crate) struct SimulatedRunner(Arc<Shared>);
-
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct SimulatedRunner {
+    pub(super) files: WorkerFiles,
     script: Script,
     clock: Arc<dyn Clock>,
-    files: WorkerFiles,
-    obs: ConfinedDir,
     metrics: Arc<Metrics>,
     /// Maximum size in bytes of a log.
     log_cap: u64,
     /// Running workers, by the name of their log.
     running: Mutex<HashMap<String, Arc<RunState>>>,
+    /// Removes the temporary directory. There are no processes to end.
+    watchdog: Watchdog,
 }
 
 #[derive(Debug)]
 struct RunState {
-    plan: RunPlan,
+    behaviour: ScriptedRun,
     start: Timestamp,
     written: Mutex<LogProgress>,
 }
@@ -72,31 +65,32 @@ struct LogProgress {
 }
 
 impl SimulatedRunner {
+    /// `temporary` is the directory to remove when the process of the emulator has ended.
     pub(crate) fn new(
         data_dir: &Path,
-        script: Script,
         obs: ConfinedDir,
+        script: Script,
         clock: Arc<dyn Clock>,
         metrics: Arc<Metrics>,
         log_cap: u64,
+        temporary: Option<PathBuf>,
     ) -> io::Result<Self> {
-        Ok(Self(Arc::new(Shared {
+        Ok(Self {
+            files: WorkerFiles::new(data_dir, obs, None)?,
             script,
             clock,
-            files: WorkerFiles::new(data_dir)?,
-            obs,
             metrics,
             log_cap,
             running: Mutex::default(),
-        })))
+            watchdog: Watchdog::new(String::new(), temporary),
+        })
     }
 
-    fn running(&self, worker: &Worker) -> Option<Arc<RunState>> {
-        self.0.running.lock().get(&worker.log_name()).cloned()
+    /// The behaviour of a worker in its run.
+    pub(super) fn behaviour(&self, worker: &Worker) -> ScriptedRun {
+        self.script.of(worker)
     }
-}
 
-impl Shared {
     fn now(&self) -> Timestamp {
         Timestamp::now(self.clock.as_ref())
     }
@@ -104,7 +98,7 @@ impl Shared {
     /// Writes the lines of a run that are due and not in its files yet. Only written lines are
     /// shown, so that a line stays visible even if the emulator is killed.
     fn write(&self, worker: &Worker, running: &RunState) -> io::Result<()> {
-        let text = running.plan.log(self.now().since(running.start));
+        let text = running.behaviour.log_text(self.now().since(running.start));
         let mut written = running.written.lock();
         let new = text.as_bytes().get(written.bytes..).unwrap_or_default();
         if new.is_empty() {
@@ -121,220 +115,90 @@ impl Shared {
     }
 
     /// Writes the lines of a worker that are due, if it runs.
-    fn write_if_running(&self, worker: &Worker) -> io::Result<()> {
+    pub(super) fn write_due_lines(&self, worker: &Worker) -> io::Result<()> {
         match self.running.lock().get(&worker.log_name()) {
             Some(running) => self.write(worker, running),
             None => Ok(()),
         }
     }
-}
 
-impl Runner for SimulatedRunner {
-    fn is_prepared(&self, worker: &Worker) -> bool {
-        !RunPlan::of(&self.0.script, worker).prepare_timeout
-    }
-
-    fn pre_check(&self, worker: &Worker) -> Result<(), String> {
-        match RunPlan::of(&self.0.script, worker).pre_check_error {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
-    }
-
-    fn renew(&self, _worker: Worker) -> BoxFuture<'_, io::Result<()>> {
-        // The log is the only file, and it is kept.
-        ready()
-    }
-
-    fn download_time(&self, worker: &Worker) -> Duration {
-        RunPlan::of(&self.0.script, worker).download
-    }
-
-    fn download_code(
-        &self,
-        worker: Worker,
-        _interrupt: CancellationToken,
-    ) -> BoxFuture<'_, io::Result<()>> {
-        let downloaded = match RunPlan::of(&self.0.script, &worker).download_error {
-            Some(cause) => Err(io::Error::other(cause)),
-            None => Ok(()),
-        };
-        std::future::ready(downloaded).boxed()
-    }
-
-    fn download_input(
-        &self,
-        worker: Worker,
-        _index: usize,
-        _interrupt: CancellationToken,
-    ) -> BoxFuture<'_, io::Result<()>> {
-        match RunPlan::of(&self.0.script, &worker).input_error {
-            Some(cause) => std::future::ready(Err(io::Error::other(cause))).boxed(),
-            None => ready(),
-        }
-    }
-
-    fn prefetch_output(
-        &self,
-        _worker: Worker,
-        _index: usize,
-        _interrupt: CancellationToken,
-    ) -> BoxFuture<'_, io::Result<()>> {
-        ready()
-    }
-
-    fn requirements(&self, _worker: &Worker) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn install(
-        &self,
-        _worker: Worker,
-        _file: String,
-        _interrupt: CancellationToken,
-    ) -> BoxFuture<'_, io::Result<()>> {
-        ready()
-    }
-
-    fn start(&self, worker: Worker) -> BoxFuture<'_, Box<dyn Run>> {
-        let plan = RunPlan::of(&self.0.script, &worker);
-        let start = self.0.now();
+    pub(super) fn start(runner: &Arc<Self>, worker: Worker) -> impl Run + use<> {
+        let behaviour = runner.behaviour(&worker);
+        let start = runner.now();
         // Trials share the worker, and have no metrics of their own.
         if worker.trial.is_none() {
-            let values = plan.metrics.clone();
-            self.0.metrics.begin_scripted(worker.pod(), start, values);
+            let values = behaviour.metrics();
+            runner.metrics.begin_scripted(worker.pod(), start, values);
         }
+        let sleep = match behaviour.fault_in_run() {
+            Some(RunFault::Hang(_)) => Box::pin(std::future::pending()),
+            _ => runner.clock.sleep(behaviour.alive_for()),
+        };
         let running = Arc::new(RunState {
-            plan,
+            behaviour,
             start,
             written: Mutex::default(),
         });
-        let sleep = match running.plan.fault() {
-            Some(RunFault::Hang(_)) => Box::pin(std::future::pending()),
-            _ => self.0.clock.sleep(running.plan.alive_for()),
-        };
-        let mut all = self.0.running.lock();
+        let mut all = runner.running.lock();
         all.insert(worker.log_name(), Arc::clone(&running));
         drop(all);
-        let run = SimulatedRun {
-            shared: Arc::clone(&self.0),
+        SimulatedRun {
+            runner: Arc::clone(runner),
             worker,
             running,
             sleep,
-        };
-        std::future::ready(Box::new(run) as Box<dyn Run>).boxed()
-    }
-
-    fn next_poll(&self, worker: &Worker) -> Sleep {
-        // Only hang detection needs checks.
-        match flavors::gpus(worker.request.flavor()) {
-            0 => Box::pin(std::future::pending()),
-            _ => self.0.clock.sleep(worker.request.hang_time()),
         }
     }
 
-    fn upload_output(
-        &self,
-        _worker: Worker,
-        _index: usize,
-        _interrupt: CancellationToken,
-    ) -> BoxFuture<'_, io::Result<()>> {
-        ready()
+    pub(super) fn next_poll(&self, worker: &Worker) -> Sleep {
+        // Only hang detection needs checks.
+        match flavors::gpus(worker.request.flavor()) {
+            0 => Box::pin(std::future::pending()),
+            _ => self.clock.sleep(worker.request.hang_time()),
+        }
     }
 
-    fn clear_scratch(&self, _worker: Worker) -> BoxFuture<'_, io::Result<()>> {
-        ready()
+    /// The usage of a running worker, which is fully busy while there is activity.
+    pub(super) fn usage(&self, worker: &Worker) -> Option<Usage> {
+        let all = self.running.lock();
+        let running = all.get(&worker.log_name())?;
+        let ran = self.now().since(running.start);
+        let lively = ran.min(running.behaviour.alive_for());
+        Some(Usage {
+            cpu_millis: u64::try_from(lively.as_millis()).unwrap_or(u64::MAX),
+            memory: 0,
+        })
     }
 
-    fn export_log(
-        &self,
-        worker: Worker,
-        to: ObsPath,
-        interrupt: CancellationToken,
-    ) -> BoxFuture<'_, io::Result<()>> {
-        let written = self.0.write_if_running(&worker);
-        let exported = written.and_then(|()| {
-            self.0
-                .files
-                .export_log(&worker, &self.0.obs, &to, &interrupt)
-        });
-        std::future::ready(exported).boxed()
+    pub(super) fn kill_all(&self) {
+        self.running.lock().clear();
+        self.watchdog.end_all();
     }
-
-    fn write_log(&self, worker: Worker, text: String) -> BoxFuture<'_, io::Result<()>> {
-        let log = self.0.files.open_log(&worker);
-        let written = log.and_then(|mut log| log.write_all(text.as_bytes()));
-        std::future::ready(written).boxed()
-    }
-
-    fn log_tail(&self, worker: Worker, limit: u64) -> BoxFuture<'_, io::Result<Option<LogTail>>> {
-        let written = self.0.write_if_running(&worker);
-        let tail = written.and_then(|()| self.0.files.log_tail(&worker, limit));
-        std::future::ready(tail).boxed()
-    }
-
-    fn log_part(&self, worker: Worker, from: u64, most: u64) -> BoxFuture<'_, io::Result<Vec<u8>>> {
-        let written = self.0.write_if_running(&worker);
-        let part = written.and_then(|()| self.0.files.log_part(&worker, from, most));
-        std::future::ready(part).boxed()
-    }
-
-    fn usage(&self, worker: Worker) -> BoxFuture<'_, Option<Usage>> {
-        // Fully busy while there is activity.
-        let usage = self.running(&worker).map(|running| {
-            let ran = self.0.now().since(running.start);
-            let lively = ran.min(running.plan.alive_for());
-            Usage {
-                cpu_millis: u64::try_from(lively.as_millis()).unwrap_or(u64::MAX),
-                memory: 0,
-            }
-        });
-        std::future::ready(usage).boxed()
-    }
-
-    fn remove(&self, job_id: String) -> BoxFuture<'_, ()> {
-        self.0.files.remove(&job_id);
-        std::future::ready(()).boxed()
-    }
-
-    fn kill_all(&self) {
-        self.0.running.lock().clear();
-    }
-}
-
-fn ready() -> BoxFuture<'static, io::Result<()>> {
-    std::future::ready(Ok(())).boxed()
 }
 
 struct SimulatedRun {
-    shared: Arc<Shared>,
+    runner: Arc<SimulatedRunner>,
     worker: Worker,
     running: Arc<RunState>,
     /// Completes at the end of the run.
     sleep: Sleep,
 }
 
-impl fmt::Debug for SimulatedRun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SimulatedRun").field(&self.running).finish()
-    }
-}
-
 impl SimulatedRun {
     /// Removes the run; its log is an ordinary file afterwards.
     fn end(&self) {
-        let (shared, worker) = (&self.shared, &self.worker);
-        let now = shared.now();
-        let mut running = shared.running.lock();
+        let (runner, worker) = (&self.runner, &self.worker);
+        let now = runner.now();
+        let mut running = runner.running.lock();
         if running.remove(&worker.log_name()).is_none() {
             return;
         }
         // Under the lock, so that the log is not read before its last lines are written.
-        if let Err(error) = shared.write(worker, &self.running) {
+        if let Err(error) = runner.write(worker, &self.running) {
             tracing::warn!(job = worker.job_id, %error, "a log cannot be written");
         }
         drop(running);
-        shared.metrics.end_scripted(&worker.pod(), now);
+        runner.metrics.end_scripted(&worker.pod(), now);
     }
 }
 
@@ -347,9 +211,9 @@ impl Run for SimulatedRun {
         async {
             self.sleep.as_mut().await;
             self.end();
-            match self.running.plan.fault() {
+            match self.running.behaviour.fault_in_run() {
                 Some(RunFault::NodeFault(_)) => Exit::NodeFault,
-                _ => Exit::Code(self.running.plan.exit_code),
+                _ => Exit::Code(self.running.behaviour.exit_code()),
             }
         }
         .boxed()
@@ -357,12 +221,13 @@ impl Run for SimulatedRun {
 
     fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32> {
         async move {
-            let hangs = self.running.plan.fault().is_some();
-            let code = if self.running.plan.ignores_sigterm {
+            let behaviour = &self.running.behaviour;
+            let hangs = behaviour.fault_in_run().is_some();
+            let code = if behaviour.ignores_sigterm == Some(true) {
                 // The run may end by itself first.
                 tokio::select! {
                     biased;
-                    () = self.sleep.as_mut(), if !hangs => self.running.plan.exit_code,
+                    () = self.sleep.as_mut(), if !hangs => behaviour.exit_code(),
                     () = grace => KILLED,
                 }
             } else {

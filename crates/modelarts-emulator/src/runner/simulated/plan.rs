@@ -1,83 +1,64 @@
-//! The resolved script of one worker in one run.
+//! The behaviour of one worker in one run, computed from the script.
 
 use std::{collections::BTreeMap, fmt::Write, time::Duration};
 
 use crate::{
     job::worker::Worker,
     metrics::series::Values,
-    runner::simulated::script::{LogLine, RunFault, Script},
+    runner::simulated::script::{RunFault, Script, ScriptedRun},
 };
 
-/// The behaviour of a simulated worker in one run.
-#[derive(Debug)]
-pub(super) struct RunPlan {
-    /// Duration of the run, unless it is ended early.
-    pub(super) seconds: Duration,
-    pub(super) exit_code: i32,
-    pub(super) fault: Option<RunFault>,
-    pub(super) ignores_sigterm: bool,
-    pub(super) download: Duration,
-    pub(super) download_error: Option<String>,
-    pub(super) input_error: Option<String>,
-    pub(super) pre_check_error: Option<String>,
-    pub(super) prepare_timeout: bool,
-    pub(super) metrics: BTreeMap<String, Values>,
-    /// All placeholders but `{n}` are filled in.
-    log: Vec<LogLine>,
+impl Script {
+    /// The behaviour of a worker in its run. All placeholders of the log but `{n}` are filled in.
+    pub(super) fn of(&self, worker: &Worker) -> ScriptedRun {
+        let mut run = self.run(&worker.request, &worker.task(), worker.run);
+        for line in run.log.iter_mut().flatten() {
+            line.line = fill_in(&line.line, |mark| value(mark, worker));
+        }
+        run
+    }
 }
 
-impl RunPlan {
-    pub(super) fn of(script: &Script, worker: &Worker) -> Self {
-        let scripted = script.of(&worker.request, &worker.task(), worker.run);
-        let seconds = |seconds: Option<f64>| {
-            Duration::try_from_secs_f64(seconds.unwrap_or_default()).unwrap_or_default()
-        };
-        let log = scripted.log.unwrap_or_default().into_iter();
-        Self {
-            seconds: seconds(scripted.seconds),
-            exit_code: scripted.exit_code.unwrap_or_default(),
-            fault: scripted.fault,
-            ignores_sigterm: scripted.ignores_sigterm.unwrap_or_default(),
-            download: seconds(scripted.download_seconds),
-            download_error: scripted.download_error,
-            input_error: scripted.input_error,
-            pre_check_error: scripted.pre_check_error,
-            prepare_timeout: scripted.prepare_timeout.unwrap_or_default(),
-            metrics: scripted.metrics.unwrap_or_else(|| {
-                [("cpuUsage", 25.0), ("memUsage", 10.0)]
-                    .map(|(series, value)| (series.to_owned(), Values(vec![value])))
-                    .into()
-            }),
-            log: log
-                .map(|line| LogLine {
-                    line: fill_in(&line.line, |mark| value(mark, worker)),
-                    ..line
-                })
-                .collect(),
-        }
+impl ScriptedRun {
+    /// Duration of the run, unless it is ended early.
+    fn duration(&self) -> Duration {
+        to_duration(self.seconds)
+    }
+
+    pub(in crate::runner) fn download_time(&self) -> Duration {
+        to_duration(self.download_seconds)
+    }
+
+    pub(super) fn exit_code(&self) -> i32 {
+        self.exit_code.unwrap_or_default()
+    }
+
+    pub(super) fn metrics(&self) -> BTreeMap<String, Values> {
+        self.metrics.clone().unwrap_or_else(|| {
+            [("cpuUsage", 25.0), ("memUsage", 10.0)]
+                .map(|(series, value)| (series.to_owned(), Values(vec![value])))
+                .into()
+        })
     }
 
     /// Duration of activity.
     pub(super) fn alive_for(&self) -> Duration {
         match self.fault {
-            Some(RunFault::NodeFault(seconds) | RunFault::Hang(seconds)) => {
-                let fault = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-                fault.min(self.seconds)
-            }
-            None => self.seconds,
+            Some(fault) => to_duration(Some(fault.seconds())).min(self.duration()),
+            None => self.duration(),
         }
     }
 
     /// The fault, if the run lasts until then.
-    pub(super) fn fault(&self) -> Option<RunFault> {
-        self.fault.filter(|_| self.alive_for() < self.seconds)
+    pub(super) fn fault_in_run(&self) -> Option<RunFault> {
+        self.fault.filter(|_| self.alive_for() < self.duration())
     }
 
     /// The log at a time after the start.
-    pub(super) fn log(&self, elapsed: Duration) -> String {
+    pub(super) fn log_text(&self, elapsed: Duration) -> String {
         let until = elapsed.min(self.alive_for()).as_secs_f64();
         let mut lines = Vec::new();
-        for line in &self.log {
+        for line in self.log.iter().flatten() {
             let mut n = 0_u32;
             loop {
                 let at = line.at + line.every.unwrap_or_default() * f64::from(n);
@@ -101,6 +82,10 @@ impl RunPlan {
         }
         text
     }
+}
+
+fn to_duration(seconds: Option<f64>) -> Duration {
+    Duration::try_from_secs_f64(seconds.unwrap_or_default()).unwrap_or_default()
 }
 
 /// The value of a placeholder that is constant in the run.

@@ -1,7 +1,7 @@
 //! The script of simulated jobs: the part that a job follows, and the behaviour of each run of its
 //! code.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -67,7 +67,7 @@ struct ScriptedJob {
 /// One run of the code, or its differences in one task.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct ScriptedRun {
+pub(crate) struct ScriptedRun {
     pub(super) seconds: Option<f64>,
     pub(super) exit_code: Option<i32>,
     pub(super) log: Option<Vec<LogLine>>,
@@ -75,10 +75,10 @@ pub(super) struct ScriptedRun {
     pub(super) fault: Option<RunFault>,
     pub(super) ignores_sigterm: Option<bool>,
     pub(super) download_seconds: Option<f64>,
-    pub(super) download_error: Option<String>,
-    pub(super) input_error: Option<String>,
-    pub(super) pre_check_error: Option<String>,
-    pub(super) prepare_timeout: Option<bool>,
+    pub(crate) download_error: Option<String>,
+    pub(crate) input_error: Option<String>,
+    pub(crate) pre_check_error: Option<String>,
+    pub(crate) prepare_timeout: Option<bool>,
     tasks: BTreeMap<String, ScriptedRun>,
 }
 
@@ -102,16 +102,9 @@ pub(super) enum RunFault {
 }
 
 /// Reason why a script is invalid.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct ScriptError(String);
-
-impl fmt::Display for ScriptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ScriptError {}
 
 /// Longest time in a script, in seconds: a year.
 const MAX_SECONDS: f64 = 31_536_000.0;
@@ -131,22 +124,22 @@ impl Script {
     }
 
     fn check(&self) -> Result<(), String> {
-        for (at, run) in self.default.iter().enumerate() {
-            run.check(&format!("default[{at}]"), None)?;
-        }
-        for (job_at, job) in self.jobs.iter().enumerate() {
+        let check_all = |runs: &[ScriptedRun], path: &str| {
+            let mut runs = runs.iter().enumerate();
+            runs.try_for_each(|(at, run)| run.check(&format!("{path}[{at}]"), None))
+        };
+        check_all(&self.default, "default")?;
+        for (at, job) in self.jobs.iter().enumerate() {
             if job.runs.is_empty() {
-                return Err(format!("jobs[{job_at}].runs must have at least one run"));
+                return Err(format!("jobs[{at}].runs must have at least one run"));
             }
-            for (at, run) in job.runs.iter().enumerate() {
-                run.check(&format!("jobs[{job_at}].runs[{at}]"), None)?;
-            }
+            check_all(&job.runs, &format!("jobs[{at}].runs"))?;
         }
         Ok(())
     }
 
     /// The behaviour of a task in a run of its job; `run` counts from 0.
-    pub(super) fn of(&self, request: &JobRequest, task: &str, run: usize) -> ScriptedRun {
+    pub(super) fn run(&self, request: &JobRequest, task: &str, run: usize) -> ScriptedRun {
         let job = self.jobs.iter().find(|job| job.fits(request));
         let runs = job.map_or(&self.default, |job| &job.runs);
         let Some(of_all) = runs.get(run).or(runs.last()) else {
@@ -161,19 +154,16 @@ impl Script {
 
 impl ScriptedJob {
     fn fits(&self, request: &JobRequest) -> bool {
-        let annotations = request.annotations.as_ref();
-        let variables = request.environments.as_ref();
-        self.name
-            .as_ref()
-            .is_none_or(|pattern| matches_pattern(pattern, &request.name))
-            && self.annotations.iter().all(|(name, pattern)| {
-                let value = annotations.and_then(|all| all.get(name)?.as_str());
-                value.is_some_and(|text| matches_pattern(pattern, text))
-            })
-            && self.environments.iter().all(|(name, pattern)| {
-                let value = variables.and_then(|all| all.get(name));
-                value.is_some_and(|text| matches_pattern(pattern, text))
-            })
+        let annotation = |name: &String| request.annotations.as_ref()?.get(name)?.as_str();
+        let variable = |name: &String| request.environments.as_ref()?.get(name).map(String::as_str);
+        let fits = |pattern: &String, text: Option<&str>| {
+            text.is_some_and(|text| matches_pattern(pattern, text))
+        };
+        let mut names = self.name.iter();
+        let (mut annotations, mut variables) = (self.annotations.iter(), self.environments.iter());
+        names.all(|pattern| fits(pattern, Some(&request.name)))
+            && annotations.all(|(name, pattern)| fits(pattern, annotation(name)))
+            && variables.all(|(name, pattern)| fits(pattern, variable(name)))
     }
 }
 
@@ -276,7 +266,7 @@ impl ScriptedRun {
 }
 
 impl RunFault {
-    const fn seconds(self) -> f64 {
+    pub(super) const fn seconds(self) -> f64 {
         match self {
             Self::NodeFault(seconds) | Self::Hang(seconds) => seconds,
         }
@@ -295,15 +285,15 @@ impl TryFrom<Value> for LogLine {
             every: Option<f64>,
             line: String,
         }
-        if let Value::String(line) = value {
-            return Ok(Self {
+        let Timed { at, every, line } = match value {
+            Value::String(line) => Timed {
                 at: 0.0,
                 every: None,
                 line,
-            });
-        }
-        let Timed { at, every, line } = serde_json::from_value(value)
-            .map_err(|error| format!("a line of a log is a text or has `line`: {error}"))?;
+            },
+            value => serde_json::from_value(value)
+                .map_err(|error| format!("a line of a log is a text or has `line`: {error}"))?,
+        };
         Ok(Self { at, every, line })
     }
 }
