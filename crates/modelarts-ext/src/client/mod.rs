@@ -88,7 +88,7 @@ use crate::{
     clock::Clock,
     config::cloud::Cloud,
     error::{Error, ErrorKind},
-    pagination::offset::DetectedOffsets,
+    pagination::position::DetectedOffsets,
     transport::{HttpTransport, call::Record, deadline::Deadline, retry::RetryPolicy},
 };
 

@@ -24,7 +24,7 @@ use crate::{
         tls,
         url::{is_loopback, without_secrets},
     },
-    pagination::offset::DetectedOffsets,
+    pagination::position::DetectedOffsets,
     transport::{HttpTransport, Shared, connector::ReqwestConnector},
 };
 

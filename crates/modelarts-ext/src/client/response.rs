@@ -11,6 +11,7 @@ use modelarts_api::{
 use crate::{
     error::{Error, ErrorKind},
     http::signature_mismatch,
+    pagination::source::{Counts, RawPage},
     transport::call::CallInfo,
 };
 
@@ -35,6 +36,18 @@ impl<T> Response<T> {
     /// The facts about the call.
     pub(crate) fn call(&self) -> Arc<CallInfo> {
         Arc::clone(&self.call)
+    }
+
+    /// Converts it into a page of a list.
+    pub(crate) fn into_page<R>(self, rows: impl FnOnce(T) -> (Vec<R>, Counts)) -> RawPage<R> {
+        let (skipped, call) = (self.skipped().rows, self.call());
+        let (items, counts) = rows(self.into_inner());
+        RawPage {
+            items,
+            counts,
+            skipped,
+            call,
+        }
     }
 
     /// The HTTP status.

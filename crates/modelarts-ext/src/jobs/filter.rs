@@ -157,7 +157,7 @@ impl Filter {
 
     /// Rejects an invalid condition. Blank values are invalid because the service ignores a
     /// condition that has them, and returns every job.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), Error> {
         if self.values.is_empty() || self.values.iter().any(|value| value.trim().is_empty()) {
             return Err(Error::invalid(format!(
                 "filter {}: a blank value, which the service takes for no condition at all; leave \
@@ -171,11 +171,13 @@ impl Filter {
         }
     }
 
-    pub(super) fn into_body(self) -> Result<JobFilter, Error> {
+    /// The condition as the service reads it, if it is valid.
+    pub(super) fn body(&self) -> Result<JobFilter, Error> {
+        self.check()?;
         JobFilter::builder()
-            .key(self.key)
-            .operator(self.operator)
-            .value(self.values)
+            .key(self.key.clone())
+            .operator(self.operator.clone())
+            .value(self.values.clone())
             .try_into()
             .map_err(|error| Error::invalid(format!("filter: {error}")))
     }
@@ -331,8 +333,7 @@ mod tests {
     use super::*;
 
     fn json(filter: Filter) -> serde_json::Value {
-        filter.check().unwrap();
-        serde_json::to_value(filter.into_body().unwrap()).unwrap()
+        serde_json::to_value(filter.body().unwrap()).unwrap()
     }
 
     #[test]

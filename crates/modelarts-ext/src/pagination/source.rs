@@ -2,28 +2,55 @@
 
 use std::sync::Arc;
 
-use modelarts_api::{BoxFuture, Operation, Pagination};
+use modelarts_api::{BoxFuture, Pagination};
 
-use crate::{error::Error, pagination::offset::DetectedOffset, transport::call::CallInfo};
+use crate::{error::Error, pagination::position::DetectedOffset, transport::call::CallInfo};
 
 /// The rows of one response.
-pub(crate) struct RawPage<T> {
+pub struct RawPage<T> {
     pub(crate) items: Vec<T>,
-    pub(crate) total: Option<i64>,
-    /// The number of rows that match the conditions, or are on this page (SOURCES D-157).
-    pub(crate) count: Option<i64>,
-    /// The limit that the service applied, if it states one.
-    pub(crate) limit: Option<i64>,
+    pub(crate) counts: Counts,
+    /// The number of rows that could not be decoded.
     pub(crate) skipped: usize,
     pub(crate) call: Arc<CallInfo>,
 }
 
-/// A source of rows, which requests a window of a list.
-pub(crate) trait Source: Send + Sync + 'static {
+/// The numbers that a response states.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts {
+    /// The number of rows of the list.
+    pub(crate) total: Option<i64>,
+    /// The number of rows that match the conditions, or are on this page (SOURCES D-157).
+    pub(crate) count: Option<i64>,
+    /// The limit that the service applied.
+    pub(crate) limit: Option<i64>,
+}
+
+impl Counts {
+    /// The numbers of a response that states only the total.
+    pub(crate) fn of_total(total: Option<i64>) -> Self {
+        Self {
+            total,
+            ..Self::default()
+        }
+    }
+}
+
+/// A source of rows: the operation and the conditions of a list.
+pub trait Source: Send + Sync + 'static {
+    /// The type of a row.
     type Item: Send + 'static;
 
     /// The operation that returns the list.
     fn operation(&self) -> &'static str;
+
+    /// Checks the conditions of the list before anything is sent.
+    ///
+    /// # Errors
+    /// The first condition that is invalid.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Returns `true` if no two rows have the same key.
     fn is_unique(&self) -> bool;
@@ -48,9 +75,9 @@ pub(crate) trait Source: Send + Sync + 'static {
 
 /// The pagination of an operation, as the description states it.
 pub(crate) fn pagination_of(operation: &str) -> Result<Pagination, Error> {
-    modelarts_api::OPERATIONS
-        .iter()
-        .find(|known: &&Operation| known.id == operation)
+    let mut operations = modelarts_api::OPERATIONS.iter();
+    operations
+        .find(|known| known.id == operation)
         .and_then(|operation| operation.pagination)
         .ok_or_else(|| Error::invalid(format!("{operation} is not a list")))
 }

@@ -9,10 +9,7 @@ use crate::{
         events::{Events, dedup::Deduplicator, event::Event},
         polling::rounds::{EndWatch, SourcePolls},
     },
-    pagination::{
-        page::{Page, PageStream},
-        stream::error_stream,
-    },
+    pagination::page::{Page, PageStream, error_stream},
 };
 
 impl Events {
@@ -33,14 +30,14 @@ impl Events {
     pub fn follow(mut self) -> PageStream<Event> {
         self.reset_for_following();
         match self.check() {
-            Ok(()) => follow(self),
+            Ok(_) => follow(self),
             Err(error) => error_stream(error),
         }
     }
 
     /// Resets order and position, which do not apply to following.
     pub(crate) fn reset_for_following(&mut self) {
-        self.order = SortOrder::Asc;
+        self.query.order = SortOrder::Asc;
         self.options.resume = None;
     }
 }
@@ -67,7 +64,7 @@ struct Poll {
 impl EventFollower {
     pub(crate) fn new(events: Events) -> Self {
         Self {
-            deduplicator: Deduplicator::new(events.lateness),
+            deduplicator: Deduplicator::new(events.query.lateness),
             events,
             polls: SourcePolls::default(),
             poll: None,
@@ -90,7 +87,7 @@ impl EventFollower {
             .unwrap_or_else(|| self.begin_poll(end_watch));
         let mut pages = match poll.pages.take() {
             Some(pages) => pages,
-            None => poll.rest.clone().unchecked_pages(),
+            None => poll.rest.clone().pages(),
         };
         match pages.try_next().await {
             Ok(Some(page)) => {
@@ -124,12 +121,12 @@ impl EventFollower {
         let is_last = self.polls.begin(end_watch);
         let now = end_watch.job.client().clock().now();
         let mut rest = self.events.clone();
-        let window = self.deduplicator.begin_poll(now, rest.range);
+        let window = self.deduplicator.begin_poll(now, rest.query.range);
         // The last poll requests all events, so that none is missing at the end, whatever the times
         // of events are. A window may miss some.
         if !is_last {
             rest.options.allow_early_end = true;
-            rest.range = window;
+            rest.query.range = window;
         }
         Poll { rest, pages: None }
     }
@@ -148,7 +145,7 @@ impl FollowState {
         let clock = self.end_watch.job.client().clock().clone();
         let polls = &mut self.follower.polls;
         if !std::mem::take(&mut self.skip_pause) {
-            let interval = self.follower.events.interval;
+            let interval = self.follower.events.query.interval;
             clock.sleep(self.end_watch.pause(interval, [polls])).await;
         }
         if !self.follower.is_polling() {
@@ -174,7 +171,7 @@ impl FollowState {
 
 fn follow(events: Events) -> PageStream<Event> {
     let state = FollowState {
-        end_watch: EndWatch::new(events.job.clone(), events.quiet),
+        end_watch: EndWatch::new(events.query.job.clone(), events.query.quiet),
         follower: EventFollower::new(events),
         skip_pause: true,
     };

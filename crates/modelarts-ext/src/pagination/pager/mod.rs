@@ -12,44 +12,35 @@
 //! error when, since some request, no row was new, the total did not change, and as many rows came
 //! as it states.
 
-mod bounds;
-mod end;
-mod error;
 mod history;
 mod offset_meaning;
 mod order_check;
-#[cfg(test)]
-mod order_tests;
-mod relocate;
-mod row_counts;
-#[cfg(test)]
-mod simulated_list;
+mod progress;
 #[cfg(test)]
 pub(crate) mod tests;
 mod window;
 
 use std::sync::Arc;
 
-use futures::{StreamExt, stream::FuturesOrdered};
+use futures::{
+    StreamExt,
+    stream::{self, FuturesOrdered},
+};
 use modelarts_api::{BoxFuture, Offset, Pagination};
 
 use crate::{
-    error::Error,
+    error::{Error, ErrorKind},
     pagination::{
-        offset::OffsetUnit,
         options::ReadOptions,
-        page::Page,
+        page::{Page, PageStream},
         pager::{
-            end::{End, Progress, Reread},
-            error::ListError,
             history::RowHistory,
-            offset_meaning::{Evidence, Meaning, Verdict},
+            offset_meaning::{Evidence, other_meaning},
             order_check::OrderCheck,
-            relocate::Relocation,
-            row_counts::RowCounts,
-            window::{Window, WindowPlan},
+            progress::{End, Progress, Reread, RowCounts},
+            window::{Relocation, Window, WindowPlan},
         },
-        position::Position,
+        position::{OffsetUnit, Position},
         source::{RawPage, Source},
     },
 };
@@ -59,39 +50,65 @@ use crate::{
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
 
-/// The keys in a saved position.
-const SAVED_KEYS: u32 = 30;
-/// The keys in a saved position if the last rows are a run of equal ones.
-const SAVED_KEYS_IN_RUN: u32 = 75;
+/// The requests that every list may take, and the factor for each page that its rows fill.
+const BASE_REQUESTS: u64 = 64;
+const REQUESTS_PER_PAGE: u64 = 4;
+/// The rows ahead of the last one read that a relocation may reach, where no total is stated.
+const MAX_ROWS_AHEAD: u64 = 10_000;
+/// The consecutive pages that may be short and bring nothing new while the service states that
+/// there are more rows.
+const MAX_IDLE_PAGES: u32 = 1;
+/// The consecutive relocations that may end without a new row.
+const MAX_RELOCATIONS: u32 = 10;
+/// The pages that may leave the unit of offsets undecided. Each is followed by a request for the
+/// first page, which is the same in both units.
+const MAX_DOUBTS: u32 = 6;
+
+/// The error if none of the rows that were read can be found again.
+const CHANGED_TOO_MUCH: &str = "the list has changed so much while it was read that it cannot be \
+                                said where to go on; read it again";
+/// The error if the unit of offsets could not be detected.
+const OFFSET_UNCLEAR: &str = "the list has changed so much while it was read that it cannot be \
+                              said what its offset counts; say it with `offset_is`, or read the \
+                              list again";
 
 type Answer<T> = Result<(Window, RawPage<T>), Error>;
 
-/// The reader of a list.
-pub(crate) struct Pager<S: Source + ?Sized> {
+/// Returns the pages of a list.
+///
+/// The first page is requested alone, because most lists end there. Then up to
+/// [`ReadOptions::in_flight`] are requested concurrently while the stream is polled; a dropped
+/// stream sends no further requests.
+pub(super) fn pages<S: Source + ?Sized>(
     source: Arc<S>,
+    pagination: Pagination,
+    options: ReadOptions,
+) -> PageStream<Page<S::Item>> {
+    let pager = Pager::new(source, pagination, options);
+    let pages = stream::try_unfold(pager, |mut pager| async move {
+        Ok(pager.next().await?.map(|page| (page, pager)))
+    });
+    pages.boxed()
+}
+
+/// The reader of a list.
+struct Pager<S: Source + ?Sized> {
+    source: Arc<S>,
+    options: ReadOptions,
     plan: WindowPlan,
     history: RowHistory,
     order: OrderCheck,
-    in_flight: usize,
+    progress: Progress,
     /// The requests under way, in the order of their windows.
     pending: FuturesOrdered<BoxFuture<'static, Answer<S::Item>>>,
-    /// Half of the rows of the shortest page, where pages are shorter than requested.
-    half_page: Option<u32>,
-    /// The requests sent since the list was started or restarted.
-    requests: u64,
-    /// The rows before the end of the last page.
-    read: u64,
     /// The rows before the end of the last window, assuming that all responses come as expected.
     planned: u64,
-    /// The number of rows of the list, as the service counts.
-    total: Option<u64>,
-    /// The rows that the list must have: the count of the last page, and the lowest count of any
-    /// page.
-    required: Option<u64>,
-    least: Option<u64>,
-    /// The largest count that the service stated.
-    largest: u64,
-    meaning: Meaning,
+    /// The requests sent since the list was started or restarted.
+    requests: u64,
+    /// Half of the rows of the shortest page, where pages are shorter than requested.
+    half_page: Option<u32>,
+    /// The number of pages that did not settle the unit of offsets; `None` if it is known.
+    doubts: Option<u32>,
     relocation: Option<Relocation>,
     /// The rows before the end of the farthest page that a relocation requested.
     farthest: u64,
@@ -99,99 +116,69 @@ pub(crate) struct Pager<S: Source + ?Sized> {
     relocations: u32,
     /// The consecutive pages that were not full and brought nothing new.
     idle_pages: u32,
-    /// The rows before the resumed position whose keys are unknown.
-    unknown_before: u64,
-    /// The rows that could not be decoded since the list was started or restarted. A row on two
-    /// pages counts twice.
-    unreadable: u64,
     /// The consecutive rows that were known.
     known_run: u64,
-    /// The service changes the order of the rows.
-    order_changed: bool,
-    /// The service may have changed the order of the rows.
-    order_unclear: bool,
-    /// The end that the list reached before it was read again.
-    reread: Option<Reread>,
     first: bool,
     /// `true` if all rows come in one response.
     is_single_page: bool,
-    /// `true` if the list may end before all rows came.
-    allow_early_end: bool,
     failure: Option<Error>,
     done: bool,
 }
 
 impl<S: Source + ?Sized> Pager<S> {
-    pub(crate) fn new(source: Arc<S>, pagination: Pagination, options: ReadOptions) -> Self {
-        let position = options.resume;
-        let meaning = options
-            .meaning
-            .or_else(|| position.as_ref()?.counts.map(OffsetUnit::offset))
-            .or_else(|| source.detected_offset()?.get());
+    fn new(source: Arc<S>, pagination: Pagination, mut options: ReadOptions) -> Self {
         let unique = source.is_unique();
+        let mut meaning = options.meaning;
         let mut history = RowHistory::new(unique);
-        let (mut read, mut unknown_before) = (0, 0);
         let mut order = OrderCheck::default();
-        if let Some(position) = position {
-            read = position.read;
-            let start = read.saturating_sub(position.last.len() as u64);
+        let mut progress = Progress::default();
+        if let Some(position) = options.resume.take() {
+            meaning = meaning.or(position.counts.map(OffsetUnit::offset));
+            let start = position.read.saturating_sub(position.last.len() as u64);
             order.take(history.hashes(&position.last), start, None);
             history.resume(position.last, position.more);
-            unknown_before = read.saturating_sub(history.given());
+            progress.read = position.read;
+            progress.unknown_before = position.read.saturating_sub(history.given);
         }
+        let meaning = meaning.or_else(|| source.detected_offset()?.get().copied());
         Self {
-            source,
             plan: WindowPlan {
                 meaning: meaning.unwrap_or(pagination.offset),
                 size: options.size,
                 max: pagination.max_limit.unwrap_or(options.size).max(1),
                 overlap: [OVERLAP_OF_ROWS, OVERLAP_OF_IDS][usize::from(unique)],
             },
+            doubts: (meaning.is_none() && pagination.disputed).then_some(0),
+            is_single_page: pagination.offset == Offset::SinglePage,
+            planned: progress.read,
+            source,
+            options,
             history,
             order,
-            in_flight: options.in_flight,
+            progress,
             pending: FuturesOrdered::new(),
-            half_page: None,
             requests: 0,
-            read,
-            planned: read,
-            total: None,
-            required: None,
-            least: None,
-            largest: 0,
-            meaning: if meaning.is_some() || !pagination.disputed {
-                Meaning::Known
-            } else {
-                Meaning::Disputed(0)
-            },
+            half_page: None,
             relocation: None,
             farthest: 0,
             relocations: 0,
             idle_pages: 0,
-            unknown_before,
-            unreadable: 0,
             known_run: 0,
-            order_changed: false,
-            order_unclear: false,
-            reread: None,
             first: true,
-            is_single_page: pagination.offset == Offset::SinglePage,
-            allow_early_end: options.allow_early_end,
             failure: None,
             done: false,
         }
     }
 
     /// Returns the next page that has new rows. The first page is always returned.
-    pub(crate) async fn next(&mut self) -> Result<Option<Page<S::Item>>, Error> {
+    async fn next(&mut self) -> Result<Option<Page<S::Item>>, Error> {
         while self.failure.is_none() && !self.done {
             if self.requests > self.max_requests() {
-                let error = self.progress().too_many_requests(self.requests);
-                return error.map_or(Ok(None), |error| Err(self.error(error)));
+                return self.too_many_requests();
             }
             let (window, page) = match &self.relocation {
                 Some(relocation) => {
-                    let window = relocation.window(&self.plan);
+                    let window = self.plan.around(relocation.row);
                     self.request(window).await?
                 }
                 None => {
@@ -219,29 +206,58 @@ impl<S: Source + ?Sized> Pager<S> {
         Box::pin(async move { Ok((window, source.fetch(offset, window.limit).await?)) })
     }
 
+    /// The maximum number of requests for a list of this length.
     fn max_requests(&self) -> u64 {
-        let overlap = self.plan.overlap.min(self.plan.max / 2);
-        let new = self.plan.size.min(self.plan.max - overlap);
-        let new = new.min(self.half_page.unwrap_or(new));
-        let rows = self.largest.max(self.given_rows()).max(self.read);
-        bounds::max_requests(rows, new, self.farthest, self.plan.max)
+        let new = self
+            .plan
+            .size
+            .min(self.plan.max - self.plan.usual_overlap());
+        let new = new.min(self.half_page.unwrap_or(new)).max(1);
+        let rows = self
+            .progress
+            .largest
+            .max(self.given())
+            .max(self.progress.read);
+        let farthest = rows.saturating_mul(2).saturating_add(MAX_ROWS_AHEAD);
+        let farthest = farthest.min(self.farthest);
+        let step = u64::from((self.plan.max / 2).max(1));
+        let pages = rows.div_ceil(u64::from(new));
+        let pages = pages.saturating_add(farthest.div_ceil(step));
+        BASE_REQUESTS.saturating_add(REQUESTS_PER_PAGE.saturating_mul(pages))
+    }
+
+    /// Ends a list that took too many requests: with an error, unless it reached an end before.
+    fn too_many_requests(&self) -> Result<Option<Page<S::Item>>, Error> {
+        let text = match &self.progress.reread {
+            Some(reread) if reread.missing.is_none() && !self.progress.order_changed => {
+                return Ok(None);
+            }
+            Some(reread) => self.progress.ended_early(reread.missing, &self.history),
+            None => format!(
+                "{} requests brought {} rows, and the list has not ended; a list must take no more \
+                 than {BASE_REQUESTS} requests and {REQUESTS_PER_PAGE} for each page; read it again",
+                self.requests,
+                self.given()
+            ),
+        };
+        Err(self.error(text))
     }
 
     /// The number of rows returned, including those before a resumed position.
-    fn given_rows(&self) -> u64 {
-        self.unknown_before + self.history.given() + self.unreadable
+    fn given(&self) -> u64 {
+        self.progress.given(&self.history)
     }
 
     /// Sends the requests for the next windows.
     fn request_ahead(&mut self) {
         // The first page shows whether there are more, and the unit of offsets.
-        let most = if self.first || !self.meaning.is_known() {
-            1
-        } else {
-            self.in_flight
+        let most = match self.first || self.doubts.is_some() {
+            true => 1,
+            false => self.options.in_flight,
         };
         while self.pending.len() < most {
-            let beyond = self.total.is_some_and(|total| self.planned >= total);
+            let total = self.progress.total;
+            let beyond = total.is_some_and(|total| self.planned >= total);
             if beyond && !self.pending.is_empty() {
                 break;
             }
@@ -257,9 +273,8 @@ impl<S: Source + ?Sized> Pager<S> {
 
     /// The window behind the rows that were read, with an overlap that reveals a shift.
     fn safe_window(&self, read: u64) -> Window {
-        let usual = self.plan.overlap.min(self.plan.max / 2);
         let mut plan = self.plan;
-        if self.meaning.is_in_doubt() {
+        if self.doubts > Some(0) {
             // Small pages did not settle the unit of offsets.
             plan.size = plan.max;
         }
@@ -268,46 +283,33 @@ impl<S: Source + ?Sized> Pager<S> {
             return plan.after(read);
         }
         let most = plan.max - plan.max / 4;
-        let overlap = self.history.overlap(usual, most);
+        let overlap = self.history.overlap(plan.usual_overlap(), most);
         plan.overlapping(read, overlap)
     }
 
     /// Returns `true` if all the rows that the service counts came since the last change of the
     /// total, and none of them was new.
     fn is_confirmed(&self) -> bool {
-        let confirmed = self.history.confirmed() + self.unreadable;
-        self.required.is_some_and(|all| confirmed >= all)
-    }
-
-    fn progress(&self) -> Progress<'_> {
-        Progress {
-            read: self.read,
-            given: self.given_rows(),
-            required: self.required,
-            least: self.least,
-            is_incomplete: self.history.is_incomplete(),
-            order_changed: self.order_changed,
-            order_unclear: self.order_unclear,
-            reread: self.reread.as_ref(),
-        }
+        let confirmed = self.history.confirmed + self.progress.unreadable;
+        self.progress.required.is_some_and(|all| confirmed >= all)
     }
 
     /// Ends the list, or restarts it.
     fn finish(&mut self) {
-        if self.is_single_page || self.allow_early_end {
+        if self.is_single_page || self.options.allow_early_end {
             return;
         }
-        match self.progress().end() {
+        match self.progress.end(&self.history) {
             End::Complete => {}
-            End::Failed(error) => self.failure = Some(self.error(error)),
+            End::Failed(text) => self.failure = Some(self.error(text)),
             End::Reread { times, missing } => {
-                if self.reread.is_none() {
+                if self.progress.reread.is_none() {
                     self.requests = 0;
                 }
-                self.reread = Some(Reread {
+                self.progress.reread = Some(Reread {
                     position: self.position(),
                     times,
-                    given: self.given_rows(),
+                    given: self.given(),
                     missing,
                 });
                 self.done = false;
@@ -318,24 +320,26 @@ impl<S: Source + ?Sized> Pager<S> {
         }
     }
 
-    fn error(&self, error: ListError) -> Error {
-        error.at(self.source.operation(), self.position())
+    /// The error of this list, at its present position.
+    fn error(&self, text: impl std::fmt::Display) -> Error {
+        let text = format!("{}: {text}", self.source.operation());
+        Error::new(ErrorKind::Unexpected, text).with_position(self.position())
     }
 
     /// Restarts the list.
     fn restart(&mut self) {
         self.continue_from(0);
         // Rows that cannot be decoded have no key, so they are counted again.
-        self.unreadable = 0;
-        if !self.history.is_incomplete() {
-            self.unknown_before = 0;
+        self.progress.unreadable = 0;
+        if !self.history.is_incomplete {
+            self.progress.unknown_before = 0;
         }
     }
 
     /// Drops the requests in flight and continues behind the first `read` rows.
     fn continue_from(&mut self, read: u64) {
         self.pending = FuturesOrdered::new();
-        self.read = read;
+        self.progress.read = read;
         self.planned = read;
     }
 
@@ -346,43 +350,45 @@ impl<S: Source + ?Sized> Pager<S> {
         page: RawPage<S::Item>,
     ) -> Result<Option<Page<S::Item>>, Error> {
         let rows = (page.items.len() + page.skipped) as u64;
-        let counts = RowCounts::new(page.total, page.count);
-        let long = rows > u64::from(window.limit) && !self.is_single_page;
-        let whole = long && window.offset == 0 && counts.total.or(counts.count) == Some(rows);
-        if long && !whole {
-            return Err(self.error(ListError::PageTooLong {
-                rows,
-                limit: window.limit,
-                offset: window.offset,
-            }));
-        }
         // The largest page of the service may be smaller than documented.
-        let used = page.limit.and_then(|used| u32::try_from(used).ok());
+        let used = page.counts.limit.and_then(|used| u32::try_from(used).ok());
         let used = used.filter(|used| (1..window.limit).contains(used) && rows <= u64::from(*used));
         if let Some(used) = used {
             self.plan.max = used;
-            window.limit = used;
-            if self.plan.meaning == Offset::PageIndex {
-                window.start = window.offset * u64::from(used);
-            }
+            window = self.plan.window(window.offset, used);
         }
         let full = rows > 0 && rows >= u64::from(window.limit);
         let end = window.start + rows;
+        let [total, count] = [page.counts.total, page.counts.count]
+            .map(|number| number.and_then(|number| u64::try_from(number).ok()));
+        let whole = window.offset == 0 && total.or(count) == Some(rows);
+        let long = rows > u64::from(window.limit) && !self.is_single_page;
+        if long && !whole {
+            let error = self.error(format!(
+                "the service answered {rows} rows where at most {} were asked for (offset {}), and \
+                 a page must not be longer than its limit; it seems to ignore the limit, so the \
+                 list cannot be read in pages: call the operation itself",
+                window.limit, window.offset
+            ));
+            return Err(error.with_retryable(false));
+        }
         let only = window.start == 0 && !full;
-        let bounds = counts.of_page(rows, only, self.source.is_filtered());
-        let more = bounds.most.is_some_and(|most| most > end);
-        let changed = bounds.all != self.required;
-        self.required = bounds.all;
-        self.least = self.least.into_iter().chain(bounds.all).min();
-        self.largest = self.largest.max(bounds.most.unwrap_or(0));
+        let counts = RowCounts::new(total, count, (rows, only), self.source.is_filtered());
+        let more = counts.most.is_some_and(|most| most > end);
+        let progress = &mut self.progress;
+        let changed = counts.required != progress.required;
+        progress.required = counts.required;
+        progress.least = progress.least.into_iter().chain(counts.required).min();
+        progress.largest = progress.largest.max(counts.most.unwrap_or(0));
+        let (read, rereading) = (progress.read, progress.reread.is_some());
 
         if self.relocation.is_none()
-            && self.meaning.is_known()
-            && self.reread.is_none()
-            && self.read > 0
-            && self.safe_window(self.read).start < window.start
+            && self.doubts.is_none()
+            && !rereading
+            && read > 0
+            && self.safe_window(read).start < window.start
         {
-            self.continue_from(self.read);
+            self.continue_from(read);
             return Ok(None);
         }
 
@@ -392,71 +398,80 @@ impl<S: Source + ?Sized> Pager<S> {
             .map(|item| self.source.key(item))
             .collect();
         let hashes = self.history.hashes(&keys);
-        let unmoved = bounds.all.is_some() && bounds.all == self.order.total();
-        if !self.settle_meaning(&window, rows, bounds.most, unmoved, &hashes)? {
-            return Ok(None);
+        if self.doubts.is_some() && window.offset > 0 && window.limit > 1 {
+            let evidence = Evidence {
+                meaning: self.plan.meaning,
+                window: &window,
+                rows,
+                total: counts.most,
+                page: &hashes,
+                previous: &self.order,
+                unmoved: counts.required.is_some() && counts.required == self.order.total,
+            };
+            let verdict = evidence.verdict();
+            self.settle_meaning(verdict)?;
+            if verdict != Some(true) {
+                return Ok(None);
+            }
         }
-        let known = |row| self.history.contains(row);
-        self.order_changed |= self.reread.is_none() && self.order.is_broken_by(&hashes, known);
-        let explained = self
+        let is_known = |row| self.history.contains(row);
+        let change = self
             .order
-            .explains(&hashes, window.start, bounds.all, known);
-        if (self.order_changed || self.reread.is_some()) && self.history.is_incomplete() {
+            .compare(&hashes, window.start, counts.required, is_known);
+        self.progress.order_changed |= !rereading && change.is_certain;
+        // Known rows do not show the place of the others.
+        let no_order = self.progress.order_changed || rereading;
+        if no_order && self.history.is_incomplete {
             // Unknown rows would be returned twice.
-            return Err(self.error(self.progress().cannot_reread()));
+            let missing = self.progress.reread.as_ref();
+            let missing = missing.and_then(|reread| reread.missing);
+            return Err(self.error(self.progress.ended_early(missing, &self.history)));
         }
-        // In a search, and where rows are missing in between, no overlap is expected.
-        let overlap = match self.relocation {
-            None => self.read.checked_sub(window.start),
-            Some(_) => None,
-        };
-        let overlap = overlap.and_then(|overlap| usize::try_from(overlap).ok());
-        // After a search, the last rows that were read may have been removed.
-        let expected = overlap.filter(|overlap| self.relocations == 0 || *overlap == 0);
-        let split = match self.order_changed || self.reread.is_some() {
-            // Known rows do not show the place of the others.
+        // In a search, and where rows are missing in between, no overlap is expected. After a
+        // search, the last rows that were read may have been removed.
+        let overlap = read.checked_sub(window.start);
+        let overlap = overlap.filter(|overlap| {
+            self.relocation.is_none() && (self.relocations == 0 || *overlap == 0)
+        });
+        let split = match no_order {
             true => Some(0),
-            false => self.history.split(&keys, expected),
+            false => self.history.split(&keys, overlap.map(|rows| rows as usize)),
         };
         let Some(split) = split else {
             self.relocate(&window, rows, full || more)?;
             return Ok(None);
         };
         let relocated = self.relocation.take().is_some();
-        let resumed = self.history.is_incomplete();
+        let resumed = self.history.is_incomplete;
         let given = self.history.admit(&hashes, if resumed { split } else { 0 });
         let fresh = given.iter().filter(|new| **new).count();
-        let further = relocated || full || end > self.read || fresh > 0;
+        let further = relocated || full || end > read || fresh > 0;
         let as_planned = !relocated && used.is_none() && end == window.end();
-        if as_planned && end >= self.read {
-            self.read = end;
+        if as_planned && end >= read {
+            self.progress.read = end;
         } else {
             self.continue_from(end);
         }
         if fresh > 0 {
             self.relocations = 0;
         }
-        self.order_unclear |= !explained;
+        self.progress.order_unclear |= change.is_possible;
         self.history.confirm(&hashes, changed || fresh > 0);
-        self.order.take(hashes, window.start, bounds.all);
+        self.order.take(hashes, window.start, counts.required);
 
         let unique = self.source.is_unique();
-        let read = keys.len();
-        let mut items = page.items;
-        let mut flags = given.iter();
-        items.retain(|_| flags.next() == Some(&true));
+        let came = keys.len();
         let kept = keys.into_iter().zip(&given).enumerate();
         let kept = kept.filter(|(at, (_, new))| **new || !unique && *at >= split);
         self.history.remember(kept.map(|(_, (key, _))| key));
+        let (mut items, mut given) = (page.items, given.iter());
+        items.retain(|_| given.next() == Some(&true));
 
-        self.unreadable += page.skipped as u64;
-        self.total = bounds
-            .matching
-            .filter(|count| *count > end)
-            .or(counts.total);
+        self.progress.unreadable += page.skipped as u64;
+        self.progress.total = counts.matching.filter(|count| *count > end).or(total);
         self.idle_pages = if further { 0 } else { self.idle_pages + 1 };
         if !full {
-            self.done = !more || self.idle_pages > bounds::MAX_IDLE_PAGES;
+            self.done = !more || self.idle_pages > MAX_IDLE_PAGES;
             if more {
                 // Pages are shorter than requested; the overlap must not fill them.
                 let half = u32::try_from(rows / 2).unwrap_or(u32::MAX).max(1);
@@ -464,96 +479,75 @@ impl<S: Source + ?Sized> Pager<S> {
                 self.half_page = Some(self.half_page.map_or(half, |least| least.min(half)));
             }
         }
-        self.done |= self.is_single_page || whole;
-        if !self.done && self.reread.is_none() {
-            self.done = self.goes_in_circles(read, fresh)?;
+        self.done |= self.is_single_page || long;
+        if !self.done && !rereading {
+            self.done = self.goes_in_circles(came, fresh)?;
         }
         self.first = false;
-        if (self.order_changed || self.order_unclear) && self.is_confirmed() {
+        if (self.progress.order_changed || self.progress.order_unclear) && self.is_confirmed() {
             self.done = true;
         } else if self.done {
             self.finish();
         }
         Ok(Some(Page {
             items,
-            total: counts.total,
+            total,
             skipped: page.skipped,
             position: self.position(),
             call: page.call,
         }))
     }
 
-    /// Detects the unit of offsets where it is disputed. Returns `true` if the page is the
-    /// requested one.
-    fn settle_meaning(
-        &mut self,
-        window: &Window,
-        rows: u64,
-        total: Option<u64>,
-        unmoved: bool,
-        page: &[u64],
-    ) -> Result<bool, Error> {
-        let tells = window.offset > 0 && window.limit > 1;
-        if self.meaning.is_known() || !tells {
-            return Ok(true);
-        }
-        let evidence = Evidence {
-            meaning: self.plan.meaning,
-            window,
-            rows,
-            total,
-            page,
-            previous: self.order.previous(),
-            start: self.order.start(),
-            unmoved,
-        };
-        let verdict = evidence.verdict();
-        if verdict == Verdict::Confirmed {
-            self.meaning = Meaning::Known;
+    /// Applies the verdict of a page on the unit of offsets. The next request is for the first
+    /// page, or in the other unit, unless the unit is right.
+    fn settle_meaning(&mut self, verdict: Option<bool>) -> Result<(), Error> {
+        if verdict == Some(true) {
+            self.doubts = None;
             if let Some(detected) = self.source.detected_offset() {
-                detected.set(self.plan.meaning);
+                // Another list of this client may have been first.
+                let _ = detected.set(self.plan.meaning);
             }
-            return Ok(true);
+            return Ok(());
         }
-        let Some(doubt) = self.meaning.with_doubt() else {
-            return Err(self.error(ListError::OffsetUnclear));
+        let doubts = self.doubts.filter(|doubts| *doubts < MAX_DOUBTS);
+        let Some(doubts) = doubts else {
+            return Err(self.error(OFFSET_UNCLEAR).with_retryable(false));
         };
-        self.meaning = doubt;
-        if verdict == Verdict::Disproved {
-            self.plan.meaning = offset_meaning::other_meaning(self.plan.meaning);
-            self.continue_from(self.read);
-        } else {
+        self.doubts = Some(doubts + 1);
+        if verdict.is_none() {
             self.restart();
+        } else {
+            self.plan.meaning = other_meaning(self.plan.meaning);
+            self.continue_from(self.progress.read);
         }
-        Ok(false)
+        Ok(())
     }
 
     /// Returns `true` if the same rows come repeatedly, because the service does not support so
     /// large an offset: more consecutive ones than rows inserted before the position can explain,
     /// which are as many as were read.
     fn goes_in_circles(&mut self, rows: usize, new: usize) -> Result<bool, Error> {
-        self.known_run = if new == 0 {
-            self.known_run + rows as u64
-        } else {
-            0
+        self.known_run = match new {
+            0 => self.known_run + rows as u64,
+            _ => 0,
         };
-        let most = self.history.given() + self.history.len() as u64 + u64::from(self.plan.max);
+        let most = self.history.given + self.history.len() as u64 + u64::from(self.plan.max);
         if self.known_run <= 2 * most {
             return Ok(false);
         }
-        match self.total {
-            Some(total) if total <= self.given_rows() => Ok(true),
-            _ => Err(self.error(ListError::ChangedTooMuch)),
+        match self.progress.total {
+            Some(total) if total <= self.given() => Ok(true),
+            _ => Err(self.error(CHANGED_TOO_MUCH)),
         }
     }
 
     /// Starts or continues a search after a window without known rows.
     fn relocate(&mut self, window: &Window, rows: u64, more: bool) -> Result<(), Error> {
         let Some(relocation) = self.relocation.take() else {
-            self.continue_from(self.read);
+            self.continue_from(self.progress.read);
             self.relocations += 1;
-            if self.relocations > bounds::MAX_RELOCATIONS {
-                return Err(self.error(ListError::ChangedTooMuch));
+            if self.relocations > MAX_RELOCATIONS {
+                return Err(self.error(CHANGED_TOO_MUCH));
             }
             // Earlier by half a window: half of its rows are known ones, if nothing has shifted.
             let half = u64::from(self.plan.max / 2);
@@ -570,7 +564,7 @@ impl<S: Source + ?Sized> Pager<S> {
             // None of the rows that were read exists any more. If that is certain, every row of the
             // list is unread.
             if !self.history.is_sure() {
-                return Err(self.error(ListError::ChangedTooMuch));
+                return Err(self.error(CHANGED_TOO_MUCH));
             }
             self.history.forget_all();
             self.restart();
@@ -579,17 +573,16 @@ impl<S: Source + ?Sized> Pager<S> {
     }
 
     fn position(&self) -> Position {
-        if let Some(reread) = &self.reread {
+        if let Some(reread) = &self.progress.reread {
             return reread.position.clone();
         }
-        let enough = self.history.overlap(SAVED_KEYS, SAVED_KEYS_IN_RUN);
-        let last = self.history.last(enough as usize);
+        let (last, more) = self.history.saved();
         Position {
             list: self.source.operation().to_owned(),
-            read: self.read,
-            more: self.history.has_forgotten() || last.len() < self.history.len(),
+            read: self.progress.read,
             last,
-            counts: OffsetUnit::of(self.plan.meaning).filter(|_| self.meaning.is_known()),
+            more,
+            counts: OffsetUnit::of(self.plan.meaning).filter(|_| self.doubts.is_none()),
         }
     }
 }

@@ -12,12 +12,15 @@ use proptest::prelude::*;
 use crate::{
     error::Error,
     pagination::{
+        page,
         pager::{
-            simulated_list::{Change, Count, Rows, Setting, Table},
-            tests::config,
+            self,
+            tests::{
+                config,
+                simulated_list::{Change, Count, Rows, Setting, Table},
+            },
         },
         position::Position,
-        stream,
     },
 };
 
@@ -26,7 +29,7 @@ const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
 /// Reads a list: the rows before its end or an error, the error, and the list afterwards.
 fn read<const UNIQUE: bool>(setting: &Setting) -> (Vec<u32>, Option<Error>, Table) {
     let (pages, table) = setting.pages::<UNIQUE>();
-    let mut rows = stream::rows(pages);
+    let mut rows = page::rows(pages);
     let mut given = Vec::new();
     let error = loop {
         match block_on(rows.try_next()) {
@@ -213,8 +216,8 @@ fn rows_that_could_not_be_read_before_a_position_are_counted_once() {
     let mut options = setting.options();
     options.resume = Some(position);
     let (list, _) = setting.list::<true>();
-    let pages = stream::pages_by(Arc::new(list), setting.pagination(), options);
-    let error = block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
+    let pages = pager::pages(Arc::new(list), setting.pagination(), options);
+    let error = block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "List: the list ended after 60 of the 67 rows that the service stated; read on from the \

@@ -1,0 +1,147 @@
+//! Progress of reading a list, and the decision at its end: complete, read again, or failed.
+
+use crate::pagination::{pager::history::RowHistory, position::Position};
+
+/// The rereads of a list whose rows change places.
+const MAX_REREADS_UNORDERED: u32 = 16;
+/// The rereads where rows were inserted and removed at the same time, which cannot be told apart
+/// from a change of places.
+const MAX_REREADS_UNCLEAR: u32 = 2;
+
+/// The progress of reading a list.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// The rows before the end of the last page.
+    pub(super) read: u64,
+    /// The rows before the resumed position whose keys are unknown.
+    pub(super) unknown_before: u64,
+    /// The rows that could not be decoded since the list was started or restarted. A row on two
+    /// pages counts twice.
+    pub(super) unreadable: u64,
+    /// The number of rows of the list, as the service counts.
+    pub(super) total: Option<u64>,
+    /// The rows that the list must have: the count of the last page, and the lowest count of any
+    /// page.
+    pub(super) required: Option<u64>,
+    pub(super) least: Option<u64>,
+    /// The largest count that the service stated.
+    pub(super) largest: u64,
+    /// The service changes the order of the rows.
+    pub(super) order_changed: bool,
+    /// The service may have changed the order of the rows.
+    pub(super) order_unclear: bool,
+    /// The end that the list reached before it was read again.
+    pub(super) reread: Option<Reread>,
+}
+
+/// The decision at the end of a list.
+pub(super) enum End {
+    /// All rows were returned.
+    Complete,
+    /// Rows are or may be missing; the list is read again from its beginning.
+    Reread {
+        times: u32,
+        missing: Option<(u64, u64)>,
+    },
+    /// Rows are or may be missing, and reading the list again would not help.
+    Failed(String),
+}
+
+/// The state of a list that is read again, from the end that it reached.
+pub(super) struct Reread {
+    pub(super) position: Position,
+    /// The number of times that this end was reached.
+    pub(super) times: u32,
+    /// The rows that were returned by then.
+    pub(super) given: u64,
+    /// The rows returned and the rows required, if some were missing.
+    pub(super) missing: Option<(u64, u64)>,
+}
+
+impl Progress {
+    /// The number of rows returned, including those before a resumed position.
+    pub(super) fn given(&self, history: &RowHistory) -> u64 {
+        self.unknown_before + history.given + self.unreadable
+    }
+
+    /// Decides at the end of the list.
+    pub(super) fn end(&self, history: &RowHistory) -> End {
+        let given = self.given(history);
+        // Rows inserted before those already read are not required, so the lowest count applies.
+        let last = self.required.map(|last| (self.read, last));
+        let least = self.least.map(|least| (given, least));
+        let least = least.filter(|_| !history.is_incomplete);
+        let missing = last.into_iter().chain(least).find(|(came, all)| came < all);
+
+        let times = self.reread.as_ref().map_or(0, |reread| reread.times);
+        let unclear = self.order_unclear
+            && !history.is_incomplete
+            && self.required.is_some()
+            && times < MAX_REREADS_UNCLEAR;
+        if missing.is_none() && !self.order_changed && !unclear {
+            return End::Complete;
+        }
+        let new = self.reread.as_ref().is_none_or(|last| last.given < given);
+        let unordered = self.order_changed && times < MAX_REREADS_UNORDERED;
+        if history.is_incomplete || self.required.is_none() || !(new || unordered || unclear) {
+            return End::Failed(self.ended_early(missing, history));
+        }
+        End::Reread {
+            times: times + 1,
+            missing,
+        }
+    }
+
+    /// The text of the error for a list that ended, or may have ended, before all of its rows came.
+    pub(super) fn ended_early(&self, missing: Option<(u64, u64)>, history: &RowHistory) -> String {
+        match missing {
+            Some((came, all)) if !self.order_changed => format!(
+                "the list ended after {came} of the {all} rows that the service stated; read on \
+                 from the position of this error, or read it again"
+            ),
+            _ => format!(
+                "rows changed places while the list was read, or were inserted and removed at the \
+                 same time, so some may be missing among the {} that came; read it again, or sort \
+                 it by what is different in each row",
+                self.given(history)
+            ),
+        }
+    }
+}
+
+/// The rows of a list, according to one response. As documented, `total` counts all rows and
+/// `count` those that match the conditions; some services count only the rows of the page in
+/// `count`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowCounts {
+    /// The rows that match the conditions, where the service counts them.
+    pub(super) matching: Option<u64>,
+    /// The rows that the list must have.
+    pub(super) required: Option<u64>,
+    /// The rows that it may have at most.
+    pub(super) most: Option<u64>,
+}
+
+impl RowCounts {
+    /// The counts of a page with this number of rows. `only`: it is the first page, and short.
+    pub(super) fn new(
+        total: Option<u64>,
+        count: Option<u64>,
+        (rows, only): (u64, bool),
+        filtered: bool,
+    ) -> Self {
+        let matching = count.filter(|count| *count > rows || *count == rows && only);
+        // The total may include rows that the conditions exclude.
+        let own_total = total.filter(|_| !filtered);
+        let required = match (matching, count) {
+            (Some(matching), _) => Some(matching),
+            (None, Some(_)) => own_total,
+            (None, None) => total,
+        };
+        Self {
+            matching,
+            required,
+            most: required.max(own_total),
+        }
+    }
+}
