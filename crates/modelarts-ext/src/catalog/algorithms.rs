@@ -12,7 +12,7 @@ use crate::{
     pagination::{
         list::List,
         options::require_not_blank,
-        source::{Counts, RawPage, Source},
+        source::{Counts, ListInfo, RawPage, Source},
     },
 };
 
@@ -37,15 +37,17 @@ pub struct AlgorithmQuery {
     order: SortOrder,
 }
 
-impl AlgorithmQuery {
-    pub(super) fn new(client: Client) -> Self {
-        Self {
-            client,
+impl Client {
+    /// Lists the algorithms of the project, newest first. Offsets count pages, as the developers of
+    /// Huawei Cloud's service confirmed; references describe records.
+    pub fn algorithms(&self) -> ListAlgorithms {
+        List::new(Box::new(AlgorithmQuery {
+            client: self.clone(),
             search: None,
             workspace: None,
             sort_by: AlgorithmSortField::CreateTime,
             order: SortOrder::Desc,
-        }
+        }))
     }
 }
 
@@ -85,8 +87,13 @@ impl ListAlgorithms {
 impl Source for AlgorithmQuery {
     type Item = Algorithm;
 
-    fn operation(&self) -> &'static str {
-        "ListAlgorithms"
+    fn info(&self) -> ListInfo {
+        ListInfo {
+            operation: "ListAlgorithms",
+            unique: true,
+            filtered: self.search.is_some() || self.workspace.is_some(),
+            detected_offset: None,
+        }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -107,14 +114,6 @@ impl Source for AlgorithmQuery {
             )));
         }
         Ok(())
-    }
-
-    fn is_unique(&self) -> bool {
-        true
-    }
-
-    fn is_filtered(&self) -> bool {
-        self.search.is_some() || self.workspace.is_some()
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Algorithm>, Error>> {
@@ -139,11 +138,7 @@ impl Source for AlgorithmQuery {
                 })
                 .await?;
             Ok(answer.into_page(|answer| {
-                let counts = Counts {
-                    total: answer.total,
-                    count: answer.count,
-                    limit: answer.limit,
-                };
+                let counts = Counts::new(answer.total, answer.count, answer.limit);
                 (answer.items, counts)
             }))
         })

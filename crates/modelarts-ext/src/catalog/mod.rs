@@ -58,12 +58,6 @@ use crate::{
 };
 
 impl Client {
-    /// Lists the algorithms of the project, newest first. Offsets count pages, as the developers of
-    /// Huawei Cloud's service confirmed; references describe records.
-    pub fn algorithms(&self) -> ListAlgorithms {
-        List::new(Box::new(AlgorithmQuery::new(self.clone())))
-    }
-
     /// Lists the flavors of training jobs: those of one type, or all.
     pub fn flavors(&self, kind: Option<FlavorType>) -> List<TrainingFlavor> {
         let rows = RowSource::new(
@@ -123,8 +117,10 @@ impl Client {
             "ShowSearchAlgorithms",
             |api, project, _, _| Box::pin(api.show_search_algorithms().project_id(project).send()),
             |answer| {
-                let counts = Counts::of_total(answer.search_algo_count);
-                (answer.search_algo_list, counts)
+                (
+                    answer.search_algo_list,
+                    Counts::of_total(answer.search_algo_count),
+                )
             },
         );
         rows.list()
@@ -154,12 +150,10 @@ impl Client {
                 Box::pin(call.offset(offset).limit(limit).send())
             },
             |answer| {
-                let counts = Counts {
-                    total: answer.total,
-                    count: answer.count,
-                    limit: answer.limit,
-                };
-                (answer.items, counts)
+                (
+                    answer.items,
+                    Counts::new(answer.total, answer.count, answer.limit),
+                )
             },
         );
         let rows = rows.id(|experiment| experiment.metadata.as_ref()?.id.as_deref());

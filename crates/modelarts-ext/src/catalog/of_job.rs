@@ -40,10 +40,7 @@ impl Job {
                 let call = api.list_training_job_stages().project_id(project);
                 Box::pin(call.training_job_id(id.clone()).send())
             },
-            |answer| {
-                let counts = Counts::of_total(answer.total_count);
-                (answer.running_records, counts)
-            },
+            |answer| (answer.running_records, Counts::of_total(answer.total_count)),
         );
         rows.list()
     }
@@ -75,12 +72,8 @@ impl Job {
                 Box::pin(call.offset(offset).limit(limit).send())
             },
             |answer| {
-                let counts = Counts {
-                    total: answer.total,
-                    // The count is that of the page.
-                    count: None,
-                    limit: answer.limit.filter(|limit| *limit > 0),
-                };
+                // The count is that of the page.
+                let counts = Counts::new(answer.total, None, answer.limit);
                 (trials(answer.items.unwrap_or_default()), counts)
             },
         );

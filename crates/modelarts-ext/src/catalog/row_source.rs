@@ -13,7 +13,7 @@ use crate::{
     pagination::{
         list::List,
         position::DetectedOffset,
-        source::{Counts, RawPage, Source, pagination_of},
+        source::{Counts, ListInfo, RawPage, Source, pagination_of},
     },
 };
 
@@ -83,17 +83,19 @@ impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> RowSource<R, T> {
 impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> Source for RowSource<R, T> {
     type Item = T;
 
-    fn operation(&self) -> &'static str {
-        self.operation
+    fn info(&self) -> ListInfo {
+        let pagination = pagination_of(self.operation);
+        ListInfo {
+            operation: self.operation,
+            unique: pagination.is_ok_and(|how| how.offset != Offset::SinglePage),
+            filtered: false,
+            detected_offset: self.detected_offset.clone(),
+        }
     }
 
     fn check(&self) -> Result<(), Error> {
         let problem = self.problem.as_ref();
         problem.map_or(Ok(()), |problem| Err(Error::invalid(problem.clone())))
-    }
-
-    fn is_unique(&self) -> bool {
-        pagination_of(self.operation).is_ok_and(|how| how.offset != Offset::SinglePage)
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<T>, Error>> {
@@ -106,10 +108,6 @@ impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> Source for RowSour
 
     fn key(&self, item: &T) -> String {
         row_key((self.id)(item), item)
-    }
-
-    fn detected_offset(&self) -> Option<&DetectedOffset> {
-        self.detected_offset.as_ref()
     }
 }
 

@@ -136,22 +136,23 @@ impl Filter {
 
     /// Creates a condition on a known key.
     fn with_known_key(key: FilterKey, operator: FilterOperator, values: Vec<String>) -> Self {
-        let problem = (values.len() > MAX_VALUES).then(|| {
-            format!(
-                "{} values; it must be {MAX_VALUES} at the most",
-                values.len()
-            )
-        });
-        let out_of_range = || {
-            let is_other = |value: &&String| !["1", "2", "3"].contains(&value.as_str());
-            let value = values.iter().find(is_other)?;
-            (key == FilterKey::Priority).then(|| format!("{value}; they are 1 to 3"))
+        let problem = if values.len() > MAX_VALUES {
+            let count = values.len();
+            Some(format!(
+                "{count} values; it must be {MAX_VALUES} at the most"
+            ))
+        } else if key == FilterKey::Priority {
+            let mut values = values.iter();
+            let other = values.find(|value| !["1", "2", "3"].contains(&value.as_str()));
+            other.map(|value| format!("{value}; they are 1 to 3"))
+        } else {
+            None
         };
         Self {
-            problem: problem.or_else(out_of_range),
             key,
             operator,
             values,
+            problem,
         }
     }
 
@@ -239,12 +240,9 @@ impl TimeKey {
     #[must_use]
     pub fn between(self, start: SystemTime, end: SystemTime) -> Filter {
         let text = |time| Some(jiff::Timestamp::try_from(time).ok()?.to_string());
-        let (times, have_dates) = match (text(start), text(end)) {
-            (Some(start), Some(end)) => (vec![start, end], true),
-            _ => (vec!["?".to_owned()], false),
-        };
+        let times = text(start).zip(text(end));
         let problem = match end.duration_since(start) {
-            _ if !have_dates => Some("a time that has no date".to_owned()),
+            _ if times.is_none() => Some("a time that has no date".to_owned()),
             Err(_) => Some("the end is before the start".to_owned()),
             Ok(span) if span > MAX_SPAN => Some(format!(
                 "{} days; the service searches 31 days at a time",
@@ -252,6 +250,7 @@ impl TimeKey {
             )),
             Ok(_) => None,
         };
+        let times = times.map_or(vec!["?".to_owned()], |(start, end)| vec![start, end]);
         Filter {
             problem,
             ..Filter::raw(self.0, FilterOperator::Between, times)

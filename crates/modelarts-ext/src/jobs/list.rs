@@ -11,7 +11,7 @@ use crate::{
     pagination::{
         list::List,
         options::require_not_blank,
-        source::{Counts, RawPage, Source},
+        source::{Counts, ListInfo, RawPage, Source},
     },
 };
 
@@ -149,21 +149,18 @@ impl JobQuery {
 impl Source for JobQuery {
     type Item = Job;
 
-    fn operation(&self) -> &'static str {
-        "ListTrainingJobs"
+    fn info(&self) -> ListInfo {
+        let conditions = [self.filters.len(), self.tags.len(), self.host_ips.len()];
+        ListInfo {
+            operation: "ListTrainingJobs",
+            unique: true,
+            filtered: self.workspace.is_some() || conditions != [0; 3],
+            detected_offset: None,
+        }
     }
 
     fn check(&self) -> Result<(), Error> {
         self.body().map(|_| ())
-    }
-
-    fn is_unique(&self) -> bool {
-        true
-    }
-
-    fn is_filtered(&self) -> bool {
-        self.workspace.is_some()
-            || !(self.filters.is_empty() && self.tags.is_empty() && self.host_ips.is_empty())
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Job>, Error>> {
@@ -187,11 +184,7 @@ impl Source for JobQuery {
                     without_id += usize::from(job.is_none());
                     job
                 });
-                let counts = Counts {
-                    total: answer.total,
-                    count: answer.count,
-                    limit: answer.limit,
-                };
+                let counts = Counts::new(answer.total, answer.count, answer.limit);
                 (jobs.collect(), counts)
             });
             // A job without an id supports no calls.

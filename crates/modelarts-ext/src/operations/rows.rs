@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     error::{Error, ErrorKind},
     operations::call::OperationCall,
-    pagination::source::{Counts, RawPage, Source, pagination_of},
+    pagination::source::{Counts, ListInfo, RawPage, Source, pagination_of},
 };
 
 /// The fields in which the service has the id of a row.
@@ -64,12 +64,17 @@ fn field<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
 impl Source for OperationRows {
     type Item = Value;
 
-    fn operation(&self) -> &'static str {
-        self.0.operation.id
+    fn info(&self) -> ListInfo {
+        ListInfo {
+            operation: self.0.operation.id,
+            unique: false,
+            filtered: false,
+            detected_offset: None,
+        }
     }
 
     fn check(&self) -> Result<(), Error> {
-        let id = self.operation();
+        let id = self.0.operation.id;
         let pagination = pagination_of(id)?;
         if pagination.offset == Offset::LineCursor {
             return Err(Error::invalid(format!(
@@ -89,10 +94,6 @@ impl Source for OperationRows {
             )));
         }
         Ok(())
-    }
-
-    fn is_unique(&self) -> bool {
-        false
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Value>, Error>> {

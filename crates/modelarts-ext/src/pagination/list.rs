@@ -38,7 +38,7 @@ pub struct List<T, Q: ?Sized = dyn Source<Item = T>> {
 
 impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     pub(crate) fn new(query: Box<Q>) -> Self {
-        let pagination = pagination_of(query.operation()).ok();
+        let pagination = pagination_of(query.info().operation).ok();
         let limit = pagination.and_then(|pagination| pagination.max_limit);
         Self {
             options: ReadOptions::new(limit.unwrap_or(DEFAULT_LIMIT)),
@@ -104,7 +104,7 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
 
     /// Checks the options and the query.
     pub(crate) fn check(&self) -> Result<Pagination, Error> {
-        let operation = self.query.operation();
+        let operation = self.query.info().operation;
         let pagination = pagination_of(operation)?;
         let max = pagination.max_limit.unwrap_or(LARGEST_LIMIT);
         self.options.check(operation, max)?;

@@ -47,18 +47,13 @@ pub(crate) struct EventFollower {
     events: Events,
     deduplicator: Deduplicator,
     pub(crate) polls: SourcePolls,
-    poll: Option<Poll>,
+    /// The request for the rest of the poll in progress.
+    rest: Option<Events>,
+    /// The pages of the poll in progress; `None` if the last request failed.
+    pages: Option<PageStream<Page<Event>>>,
     /// `true` if the last poll ended with an error of the list. Pages of the next poll do not count
     /// as progress until it is complete.
     list_restarted: bool,
-}
-
-/// A poll in progress.
-struct Poll {
-    /// The request for the events behind the last page.
-    rest: Events,
-    /// `None`: the last request failed.
-    pages: Option<PageStream<Page<Event>>>,
 }
 
 impl EventFollower {
@@ -67,37 +62,32 @@ impl EventFollower {
             deduplicator: Deduplicator::new(events.query.lateness),
             events,
             polls: SourcePolls::default(),
-            poll: None,
+            rest: None,
+            pages: None,
             list_restarted: false,
         }
     }
 
     /// Returns `true` if a poll is in progress.
     pub(crate) fn is_polling(&self) -> bool {
-        self.poll.is_some()
+        self.rest.is_some()
     }
 
     /// The new events of the next page; `None` at the end of the poll. After a failed request, the
     /// poll continues behind the last page. A list that ended with an error of its own is
     /// restarted, because the rest of it cannot be complete.
     pub(crate) async fn next(&mut self, end_watch: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
-        let mut poll = self
-            .poll
-            .take()
-            .unwrap_or_else(|| self.begin_poll(end_watch));
-        let mut pages = match poll.pages.take() {
-            Some(pages) => pages,
-            None => poll.rest.clone().pages(),
-        };
+        let rest = self.rest.take();
+        let rest = rest.unwrap_or_else(|| self.begin_poll(end_watch));
+        let pages = self.pages.take();
+        let mut pages = pages.unwrap_or_else(|| rest.clone().pages());
         match pages.try_next().await {
             Ok(Some(page)) => {
                 if !self.list_restarted {
                     self.polls.progress();
                 }
-                self.poll = Some(Poll {
-                    rest: poll.rest.resume(page.position),
-                    pages: Some(pages),
-                });
+                self.rest = Some(rest.resume(page.position));
+                self.pages = Some(pages);
                 Ok(Some(self.deduplicator.take_new(page.items)))
             }
             Ok(None) => {
@@ -107,17 +97,15 @@ impl EventFollower {
                 Ok(None)
             }
             Err(error) => {
-                if error.position().is_some() {
-                    self.list_restarted = true;
-                } else {
-                    self.poll = Some(poll);
-                }
+                self.list_restarted |= error.position().is_some();
+                self.rest = Some(rest).filter(|_| error.position().is_none());
                 Err(error)
             }
         }
     }
 
-    fn begin_poll(&mut self, end_watch: &EndWatch) -> Poll {
+    /// Begins a poll, and returns its request.
+    fn begin_poll(&mut self, end_watch: &EndWatch) -> Events {
         let is_last = self.polls.begin(end_watch);
         let now = end_watch.job.client().clock().now();
         let mut rest = self.events.clone();
@@ -125,10 +113,10 @@ impl EventFollower {
         // The last poll requests all events, so that none is missing at the end, whatever the times
         // of events are. A window may miss some.
         if !is_last {
-            rest.options.allow_early_end = true;
             rest.query.range = window;
+            rest = rest.allow_early_end();
         }
-        Poll { rest, pages: None }
+        rest
     }
 }
 

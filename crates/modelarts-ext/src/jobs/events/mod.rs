@@ -55,8 +55,7 @@ use crate::{
     pagination::{
         list::List,
         options::require_not_blank,
-        position::DetectedOffset,
-        source::{Counts, RawPage, Source},
+        source::{Counts, ListInfo, RawPage, Source},
     },
 };
 
@@ -153,8 +152,13 @@ impl Events {
 impl Source for EventQuery {
     type Item = Event;
 
-    fn operation(&self) -> &'static str {
-        "ListTrainingJobEvents"
+    fn info(&self) -> ListInfo {
+        ListInfo {
+            operation: "ListTrainingJobEvents",
+            unique: false,
+            filtered: false,
+            detected_offset: Some(self.job.client().offsets().events.clone()),
+        }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -171,10 +175,6 @@ impl Source for EventQuery {
             return Err(Error::invalid("between: the end is before the start"));
         }
         Ok(())
-    }
-
-    fn is_unique(&self) -> bool {
-        false
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Event>, Error>> {
@@ -207,11 +207,7 @@ impl Source for EventQuery {
                 })
                 .await?;
             Ok(answer.into_page(|answer| {
-                let counts = Counts {
-                    total: answer.total,
-                    count: None,
-                    limit: answer.limit,
-                };
+                let counts = Counts::new(answer.total, None, answer.limit);
                 (answer.events.into_iter().map(Event::new).collect(), counts)
             }))
         })
@@ -219,9 +215,5 @@ impl Source for EventQuery {
 
     fn key(&self, item: &Event) -> String {
         item.to_string()
-    }
-
-    fn detected_offset(&self) -> Option<&DetectedOffset> {
-        Some(&self.job.client().offsets().events)
     }
 }

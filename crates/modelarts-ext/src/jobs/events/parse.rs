@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::jobs::events::kind::EventKind;
+use crate::jobs::events::kind::EventKind::{self, self as K};
 
 impl EventKind {
     /// Parses the text of an event.
@@ -126,49 +126,40 @@ fn is_sentence(text: &str, sentence: &str) -> bool {
     strip_start(text, sentence).is_some_and(|rest| rest.is_empty() || rest == ".")
 }
 
+/// The kinds of texts about the job.
+#[rustfmt::skip]
+const JOB_SENTENCES: [(&str, EventKind); 13] = [
+    ("Training job created", K::Created),
+    ("The training job is queuing and awaiting resource allocation", K::Queuing),
+    ("Failed to be queued", K::QueueFailed),
+    ("The training job starts to run", K::Running),
+    ("Training job is running", K::Running),
+    ("Training job executed", K::Completed),
+    ("Failed to run the training job", K::Failed),
+    ("Training job failed", K::Failed),
+    ("The training job is preempted", K::Preempted),
+    ("The training job has been restarted", K::Restarted),
+    ("The training job has been manually stopped", K::StoppedByUser),
+    ("The training job has been manually deleted", K::Deleted),
+    ("Billing information synchronized", K::Billed),
+];
+
 fn job_event(text: &str) -> Option<EventKind> {
-    use EventKind as K;
-    let fixed = [
-        ("Training job created", K::Created),
-        (
-            "The training job is queuing and awaiting resource allocation",
-            K::Queuing,
-        ),
-        ("Failed to be queued", K::QueueFailed),
-        ("The training job starts to run", K::Running),
-        ("Training job is running", K::Running),
-        ("Training job executed", K::Completed),
-        ("Failed to run the training job", K::Failed),
-        ("Training job failed", K::Failed),
-        ("The training job is preempted", K::Preempted),
-        ("The training job has been restarted", K::Restarted),
-        (
-            "The training job has been manually stopped",
-            K::StoppedByUser,
-        ),
-        ("The training job has been manually deleted", K::Deleted),
-        ("Billing information synchronized", K::Billed),
-    ];
-    for (sentence, kind) in fixed {
+    for (sentence, kind) in JOB_SENTENCES {
         if is_sentence(text, sentence) {
             return Some(kind);
         }
     }
     if let Some(cause) = strip_start(text, "Training job failures:") {
-        return Some(K::CreateFailed {
-            cause: cause.to_owned(),
-        });
+        let cause = cause.to_owned();
+        return Some(K::CreateFailed { cause });
     }
     // These two end with advice whose wording may change.
     if strip_start(text, "Preparations timed out").is_some() {
         return Some(K::PrepareTimedOut);
     }
-    if strip_start(
-        text,
-        "The system detects that your training job may be suspended",
-    )
-    .is_some()
-    {
+    let suspended = "The system detects that your training job may be suspended";
+    if strip_start(text, suspended).is_some() {
         return Some(K::MaybeHanging);
     }
     let limit = strip_start(text, "The training job has been stopped.")?;
@@ -177,13 +168,34 @@ fn job_event(text: &str) -> Option<EventKind> {
     Some(K::AutoStopped { limit })
 }
 
+/// The kind for a task and the time that the step took.
+type TaskKind = fn(String, Option<Duration>) -> EventKind;
+
+/// The kinds of texts about a task. The guide has "input" where it means an output.
+#[rustfmt::skip]
+const TASK_SENTENCES: [(&str, TaskKind); 10] = [
+    ("The training environment is being pre-checked", |task, _| K::PreCheckStarted { task }),
+    ("Pre-check completed", |task, took| K::PreCheckDone { task, took }),
+    ("The training code is being downloaded", |task, _| K::CodeDownloading { task }),
+    ("Training code downloaded", |task, took| K::CodeDownloaded { task, took }),
+    ("The training input is being downloaded", |task, _| K::InputDownloading { task }),
+    ("The training job starts to run", |task, _| K::TaskStarted { task }),
+    ("training started", |task, _| K::TaskStarted { task }),
+    ("Training job executed", |task, _| K::TaskFinished { task, exit_code: None }),
+    ("The training input is being uploaded", output_uploading),
+    ("The training output is being uploaded", output_uploading),
+];
+
+fn output_uploading(task: String, _: Option<Duration>) -> EventKind {
+    let parameter = None;
+    K::OutputUploading { task, parameter }
+}
+
 fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
-    use EventKind as K;
-    if is_sentence(text, "The training environment is being pre-checked") {
-        return Some(K::PreCheckStarted { task });
-    }
-    if is_sentence(text, "Pre-check completed") {
-        return Some(K::PreCheckDone { task, took });
+    for (sentence, kind) in TASK_SENTENCES {
+        if is_sentence(text, sentence) {
+            return Some(kind(task, took));
+        }
     }
     if let Some(error) = strip_start(text, "Pre-check failed.") {
         // `Error: …`, or `Exception: …` in a later edition of the guide.
@@ -193,35 +205,12 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
             .to_owned();
         return Some(K::PreCheckFailed { task, took, error });
     }
-    if is_sentence(text, "The training code is being downloaded") {
-        return Some(K::CodeDownloading { task });
-    }
-    if is_sentence(text, "Training code downloaded") {
-        return Some(K::CodeDownloaded { task, took });
-    }
     if let Some(rest) = strip_start(text, "Failed to download the training code.") {
-        let cause = strip_start(rest, "Failure cause:")
-            .unwrap_or(rest)
-            .to_owned();
+        let cause = cause(rest);
         return Some(K::CodeDownloadFailed { task, took, cause });
     }
-    if is_sentence(text, "The training input is being downloaded") {
-        return Some(K::InputDownloading { task });
-    }
-    if let Some((parameter, rest)) = parameter(text, "Training input")
-        && is_sentence(rest, "downloaded")
-    {
-        return Some(K::InputDownloaded {
-            task,
-            took,
-            parameter,
-        });
-    }
     if let Some((parameter, rest)) = parameter(text, "Failed to download the training input") {
-        let rest = rest.trim_start_matches('.').trim_start();
-        let cause = strip_start(rest, "Failure cause:")
-            .unwrap_or(rest)
-            .to_owned();
+        let cause = cause(rest.trim_start_matches('.').trim_start());
         return Some(K::InputDownloadFailed {
             task,
             took,
@@ -246,53 +235,51 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
             cause: cause.trim().to_owned(),
         });
     }
-    if is_sentence(text, "The training job starts to run") || is_sentence(text, "training started")
-    {
-        return Some(K::TaskStarted { task });
-    }
-    if is_sentence(text, "Training job executed") {
-        return Some(K::TaskFinished {
-            task,
-            exit_code: None,
-        });
-    }
     if let Some(rest) = strip_start(text, "Training finished.") {
         let code = strip_start(rest, "Exit code").unwrap_or_default();
         let exit_code = code.trim_end_matches('.').trim().parse().ok();
         return Some(K::TaskFinished { task, exit_code });
     }
-    // The guide has "input" where it means an output.
-    if is_sentence(text, "The training input is being uploaded")
-        || is_sentence(text, "The training output is being uploaded")
-    {
-        return Some(K::OutputUploading {
-            task,
-            parameter: None,
-        });
-    }
-    if let Some((parameter, rest)) = parameter(text, "Training output") {
-        if is_sentence(rest, "uploading") {
-            let parameter = Some(parameter);
-            return Some(K::OutputUploading { task, parameter });
-        }
-        if is_sentence(rest, "uploaded") {
-            return Some(K::OutputUploaded {
-                task,
-                took,
-                parameter,
-            });
-        }
-    }
-    if let Some((parameter, rest)) = parameter(text, "Upload training output")
-        && is_sentence(rest, "finished")
-    {
-        return Some(K::OutputUploaded {
+    channel_event(task, took, text)
+}
+
+/// Parses a text about one input or output.
+fn channel_event(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
+    let starts = [
+        "Training input",
+        "Training output",
+        "Upload training output",
+    ];
+    let (start, (parameter, rest)) = starts
+        .iter()
+        .find_map(|start| Some((*start, parameter(text, start)?)))?;
+    let end = rest.strip_suffix('.').unwrap_or(rest).trim();
+    let end = end.to_ascii_lowercase();
+    Some(match (start, end.as_str()) {
+        ("Training input", "downloaded") => K::InputDownloaded {
             task,
             took,
             parameter,
-        });
-    }
-    None
+        },
+        ("Training output", "uploading") => K::OutputUploading {
+            task,
+            parameter: Some(parameter),
+        },
+        ("Training output", "uploaded") | ("Upload training output", "finished") => {
+            K::OutputUploaded {
+                task,
+                took,
+                parameter,
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// The text behind `Failure cause:`, or all of it.
+fn cause(text: &str) -> String {
+    let cause = strip_start(text, "Failure cause:").unwrap_or(text);
+    cause.to_owned()
 }
 
 /// Parses `<start> (parameter: x) <rest>` and `<start>(parameter name: x) <rest>`.

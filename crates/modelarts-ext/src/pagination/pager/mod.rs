@@ -41,7 +41,7 @@ use crate::{
             window::{Relocation, Window, WindowPlan},
         },
         position::{OffsetUnit, Position},
-        source::{RawPage, Source},
+        source::{Counts, ListInfo, RawPage, Source},
     },
 };
 
@@ -50,11 +50,6 @@ use crate::{
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
 
-/// The requests that every list may take, and the factor for each page that its rows fill.
-const BASE_REQUESTS: u64 = 64;
-const REQUESTS_PER_PAGE: u64 = 4;
-/// The rows ahead of the last one read that a relocation may reach, where no total is stated.
-const MAX_ROWS_AHEAD: u64 = 10_000;
 /// The consecutive pages that may be short and bring nothing new while the service states that
 /// there are more rows.
 const MAX_IDLE_PAGES: u32 = 1;
@@ -94,30 +89,16 @@ pub(super) fn pages<S: Source + ?Sized>(
 /// The reader of a list.
 struct Pager<S: Source + ?Sized> {
     source: Arc<S>,
+    info: ListInfo,
     options: ReadOptions,
     plan: WindowPlan,
-    history: RowHistory,
     order: OrderCheck,
     progress: Progress,
     /// The requests under way, in the order of their windows.
     pending: FuturesOrdered<BoxFuture<'static, Answer<S::Item>>>,
-    /// The rows before the end of the last window, assuming that all responses come as expected.
-    planned: u64,
-    /// The requests sent since the list was started or restarted.
-    requests: u64,
-    /// Half of the rows of the shortest page, where pages are shorter than requested.
-    half_page: Option<u32>,
     /// The number of pages that did not settle the unit of offsets; `None` if it is known.
     doubts: Option<u32>,
     relocation: Option<Relocation>,
-    /// The rows before the end of the farthest page that a relocation requested.
-    farthest: u64,
-    /// The relocations since the last new row.
-    relocations: u32,
-    /// The consecutive pages that were not full and brought nothing new.
-    idle_pages: u32,
-    /// The consecutive rows that were known.
-    known_run: u64,
     first: bool,
     /// `true` if all rows come in one response.
     is_single_page: bool,
@@ -127,43 +108,42 @@ struct Pager<S: Source + ?Sized> {
 
 impl<S: Source + ?Sized> Pager<S> {
     fn new(source: Arc<S>, pagination: Pagination, mut options: ReadOptions) -> Self {
-        let unique = source.is_unique();
+        let info = source.info();
         let mut meaning = options.meaning;
-        let mut history = RowHistory::new(unique);
         let mut order = OrderCheck::default();
-        let mut progress = Progress::default();
+        let mut history = RowHistory::new(info.unique);
+        let (mut read, mut unknown_before) = (0, 0);
         if let Some(position) = options.resume.take() {
             meaning = meaning.or(position.counts.map(OffsetUnit::offset));
             let start = position.read.saturating_sub(position.last.len() as u64);
             order.take(history.hashes(&position.last), start, None);
             history.resume(position.last, position.more);
-            progress.read = position.read;
-            progress.unknown_before = position.read.saturating_sub(history.given);
+            read = position.read;
+            unknown_before = read.saturating_sub(history.given);
         }
-        let meaning = meaning.or_else(|| source.detected_offset()?.get().copied());
+        let meaning = meaning.or_else(|| info.detected_offset.as_ref()?.get().copied());
         Self {
             plan: WindowPlan {
                 meaning: meaning.unwrap_or(pagination.offset),
                 size: options.size,
                 max: pagination.max_limit.unwrap_or(options.size).max(1),
-                overlap: [OVERLAP_OF_ROWS, OVERLAP_OF_IDS][usize::from(unique)],
+                overlap: [OVERLAP_OF_ROWS, OVERLAP_OF_IDS][usize::from(info.unique)],
             },
             doubts: (meaning.is_none() && pagination.disputed).then_some(0),
             is_single_page: pagination.offset == Offset::SinglePage,
-            planned: progress.read,
             source,
+            info,
             options,
-            history,
             order,
-            progress,
+            progress: Progress {
+                history,
+                read,
+                planned: read,
+                unknown_before,
+                ..Progress::default()
+            },
             pending: FuturesOrdered::new(),
-            requests: 0,
-            half_page: None,
             relocation: None,
-            farthest: 0,
-            relocations: 0,
-            idle_pages: 0,
-            known_run: 0,
             first: true,
             failure: None,
             done: false,
@@ -173,8 +153,9 @@ impl<S: Source + ?Sized> Pager<S> {
     /// Returns the next page that has new rows. The first page is always returned.
     async fn next(&mut self) -> Result<Option<Page<S::Item>>, Error> {
         while self.failure.is_none() && !self.done {
-            if self.requests > self.max_requests() {
-                return self.too_many_requests();
+            if self.progress.requests > self.progress.max_requests(&self.plan) {
+                let text = self.progress.too_many_requests();
+                return text.map_or(Ok(None), |text| Err(self.error(text)));
             }
             let (window, page) = match &self.relocation {
                 Some(relocation) => {
@@ -200,52 +181,10 @@ impl<S: Source + ?Sized> Pager<S> {
     }
 
     fn request(&mut self, window: Window) -> BoxFuture<'static, Answer<S::Item>> {
-        self.requests += 1;
+        self.progress.requests += 1;
         let source = Arc::clone(&self.source);
         let offset = i64::try_from(window.offset).unwrap_or(i64::MAX);
         Box::pin(async move { Ok((window, source.fetch(offset, window.limit).await?)) })
-    }
-
-    /// The maximum number of requests for a list of this length.
-    fn max_requests(&self) -> u64 {
-        let new = self
-            .plan
-            .size
-            .min(self.plan.max - self.plan.usual_overlap());
-        let new = new.min(self.half_page.unwrap_or(new)).max(1);
-        let rows = self
-            .progress
-            .largest
-            .max(self.given())
-            .max(self.progress.read);
-        let farthest = rows.saturating_mul(2).saturating_add(MAX_ROWS_AHEAD);
-        let farthest = farthest.min(self.farthest);
-        let step = u64::from((self.plan.max / 2).max(1));
-        let pages = rows.div_ceil(u64::from(new));
-        let pages = pages.saturating_add(farthest.div_ceil(step));
-        BASE_REQUESTS.saturating_add(REQUESTS_PER_PAGE.saturating_mul(pages))
-    }
-
-    /// Ends a list that took too many requests: with an error, unless it reached an end before.
-    fn too_many_requests(&self) -> Result<Option<Page<S::Item>>, Error> {
-        let text = match &self.progress.reread {
-            Some(reread) if reread.missing.is_none() && !self.progress.order_changed => {
-                return Ok(None);
-            }
-            Some(reread) => self.progress.ended_early(reread.missing, &self.history),
-            None => format!(
-                "{} requests brought {} rows, and the list has not ended; a list must take no more \
-                 than {BASE_REQUESTS} requests and {REQUESTS_PER_PAGE} for each page; read it again",
-                self.requests,
-                self.given()
-            ),
-        };
-        Err(self.error(text))
-    }
-
-    /// The number of rows returned, including those before a resumed position.
-    fn given(&self) -> u64 {
-        self.progress.given(&self.history)
     }
 
     /// Sends the requests for the next windows.
@@ -257,15 +196,15 @@ impl<S: Source + ?Sized> Pager<S> {
         };
         while self.pending.len() < most {
             let total = self.progress.total;
-            let beyond = total.is_some_and(|total| self.planned >= total);
+            let beyond = total.is_some_and(|total| self.progress.planned >= total);
             if beyond && !self.pending.is_empty() {
                 break;
             }
             let window = match self.pending.is_empty() {
-                true => self.safe_window(self.planned),
-                false => self.plan.after(self.planned),
+                true => self.safe_window(self.progress.planned),
+                false => self.plan.after(self.progress.planned),
             };
-            self.planned = window.end().max(self.planned + 1);
+            self.progress.planned = window.end().max(self.progress.planned + 1);
             let request = self.request(window);
             self.pending.push_back(request);
         }
@@ -283,15 +222,8 @@ impl<S: Source + ?Sized> Pager<S> {
             return plan.after(read);
         }
         let most = plan.max - plan.max / 4;
-        let overlap = self.history.overlap(plan.usual_overlap(), most);
+        let overlap = self.progress.history.overlap(plan.usual_overlap(), most);
         plan.overlapping(read, overlap)
-    }
-
-    /// Returns `true` if all the rows that the service counts came since the last change of the
-    /// total, and none of them was new.
-    fn is_confirmed(&self) -> bool {
-        let confirmed = self.history.confirmed + self.progress.unreadable;
-        self.progress.required.is_some_and(|all| confirmed >= all)
     }
 
     /// Ends the list, or restarts it.
@@ -299,21 +231,21 @@ impl<S: Source + ?Sized> Pager<S> {
         if self.is_single_page || self.options.allow_early_end {
             return;
         }
-        match self.progress.end(&self.history) {
+        match self.progress.end() {
             End::Complete => {}
             End::Failed(text) => self.failure = Some(self.error(text)),
             End::Reread { times, missing } => {
                 if self.progress.reread.is_none() {
-                    self.requests = 0;
+                    self.progress.requests = 0;
                 }
                 self.progress.reread = Some(Reread {
                     position: self.position(),
                     times,
-                    given: self.given(),
+                    given: self.progress.given(),
                     missing,
                 });
                 self.done = false;
-                self.idle_pages = 0;
+                self.progress.idle_pages = 0;
                 self.plan.size = self.plan.max;
                 self.restart();
             }
@@ -322,7 +254,7 @@ impl<S: Source + ?Sized> Pager<S> {
 
     /// The error of this list, at its present position.
     fn error(&self, text: impl std::fmt::Display) -> Error {
-        let text = format!("{}: {text}", self.source.operation());
+        let text = format!("{}: {text}", self.info.operation);
         Error::new(ErrorKind::Unexpected, text).with_position(self.position())
     }
 
@@ -331,7 +263,7 @@ impl<S: Source + ?Sized> Pager<S> {
         self.continue_from(0);
         // Rows that cannot be decoded have no key, so they are counted again.
         self.progress.unreadable = 0;
-        if !self.history.is_incomplete {
+        if !self.progress.history.is_incomplete {
             self.progress.unknown_before = 0;
         }
     }
@@ -340,7 +272,7 @@ impl<S: Source + ?Sized> Pager<S> {
     fn continue_from(&mut self, read: u64) {
         self.pending = FuturesOrdered::new();
         self.progress.read = read;
-        self.planned = read;
+        self.progress.planned = read;
     }
 
     /// Processes a response. `None`: another request is needed first.
@@ -351,7 +283,7 @@ impl<S: Source + ?Sized> Pager<S> {
     ) -> Result<Option<Page<S::Item>>, Error> {
         let rows = (page.items.len() + page.skipped) as u64;
         // The largest page of the service may be smaller than documented.
-        let used = page.counts.limit.and_then(|used| u32::try_from(used).ok());
+        let used = page.counts.limit;
         let used = used.filter(|used| (1..window.limit).contains(used) && rows <= u64::from(*used));
         if let Some(used) = used {
             self.plan.max = used;
@@ -359,8 +291,7 @@ impl<S: Source + ?Sized> Pager<S> {
         }
         let full = rows > 0 && rows >= u64::from(window.limit);
         let end = window.start + rows;
-        let [total, count] = [page.counts.total, page.counts.count]
-            .map(|number| number.and_then(|number| u64::try_from(number).ok()));
+        let Counts { total, count, .. } = page.counts;
         let whole = window.offset == 0 && total.or(count) == Some(rows);
         let long = rows > u64::from(window.limit) && !self.is_single_page;
         if long && !whole {
@@ -373,7 +304,7 @@ impl<S: Source + ?Sized> Pager<S> {
             return Err(error.with_retryable(false));
         }
         let only = window.start == 0 && !full;
-        let counts = RowCounts::new(total, count, (rows, only), self.source.is_filtered());
+        let counts = RowCounts::new(&page.counts, rows, only, self.info.filtered);
         let more = counts.most.is_some_and(|most| most > end);
         let progress = &mut self.progress;
         let changed = counts.required != progress.required;
@@ -392,12 +323,9 @@ impl<S: Source + ?Sized> Pager<S> {
             return Ok(None);
         }
 
-        let keys: Vec<String> = page
-            .items
-            .iter()
-            .map(|item| self.source.key(item))
-            .collect();
-        let hashes = self.history.hashes(&keys);
+        let keys = page.items.iter().map(|item| self.source.key(item));
+        let keys: Vec<String> = keys.collect();
+        let hashes = self.progress.history.hashes(&keys);
         if self.doubts.is_some() && window.offset > 0 && window.limit > 1 {
             let evidence = Evidence {
                 meaning: self.plan.meaning,
@@ -414,77 +342,79 @@ impl<S: Source + ?Sized> Pager<S> {
                 return Ok(None);
             }
         }
-        let is_known = |row| self.history.contains(row);
+        let progress = &mut self.progress;
+        let is_known = |row| progress.history.contains(row);
         let change = self
             .order
             .compare(&hashes, window.start, counts.required, is_known);
-        self.progress.order_changed |= !rereading && change.is_certain;
+        progress.order_changed |= !rereading && change.is_certain;
         // Known rows do not show the place of the others.
-        let no_order = self.progress.order_changed || rereading;
-        if no_order && self.history.is_incomplete {
+        let no_order = progress.order_changed || rereading;
+        if no_order && progress.history.is_incomplete {
             // Unknown rows would be returned twice.
-            let missing = self.progress.reread.as_ref();
+            let missing = progress.reread.as_ref();
             let missing = missing.and_then(|reread| reread.missing);
-            return Err(self.error(self.progress.ended_early(missing, &self.history)));
+            let text = progress.ended_early(missing);
+            return Err(self.error(text));
         }
         // In a search, and where rows are missing in between, no overlap is expected. After a
         // search, the last rows that were read may have been removed.
-        let overlap = read.checked_sub(window.start);
+        let overlap = read.checked_sub(window.start).map(|rows| rows as usize);
         let overlap = overlap.filter(|overlap| {
-            self.relocation.is_none() && (self.relocations == 0 || *overlap == 0)
+            self.relocation.is_none() && (progress.relocations == 0 || *overlap == 0)
         });
         let split = match no_order {
             true => Some(0),
-            false => self.history.split(&keys, overlap.map(|rows| rows as usize)),
+            false => progress.history.split(&keys, overlap),
         };
         let Some(split) = split else {
             self.relocate(&window, rows, full || more)?;
             return Ok(None);
         };
         let relocated = self.relocation.take().is_some();
-        let resumed = self.history.is_incomplete;
-        let given = self.history.admit(&hashes, if resumed { split } else { 0 });
+        let resumed = progress.history.is_incomplete;
+        let first = if resumed { split } else { 0 };
+        let given = progress.history.admit(&hashes, first);
         let fresh = given.iter().filter(|new| **new).count();
         let further = relocated || full || end > read || fresh > 0;
-        let as_planned = !relocated && used.is_none() && end == window.end();
-        if as_planned && end >= read {
-            self.progress.read = end;
-        } else {
-            self.continue_from(end);
-        }
         if fresh > 0 {
-            self.relocations = 0;
+            progress.relocations = 0;
         }
-        self.progress.order_unclear |= change.is_possible;
-        self.history.confirm(&hashes, changed || fresh > 0);
+        progress.order_unclear |= change.is_possible;
+        progress.history.confirm(&hashes, changed || fresh > 0);
         self.order.take(hashes, window.start, counts.required);
 
-        let unique = self.source.is_unique();
         let came = keys.len();
         let kept = keys.into_iter().zip(&given).enumerate();
-        let kept = kept.filter(|(at, (_, new))| **new || !unique && *at >= split);
-        self.history.remember(kept.map(|(_, (key, _))| key));
+        let kept = kept.filter(|(at, (_, new))| **new || !self.info.unique && *at >= split);
+        let kept = kept.map(|(_, (key, _))| key);
+        progress.history.remember(kept);
         let (mut items, mut given) = (page.items, given.iter());
         items.retain(|_| given.next() == Some(&true));
 
-        self.progress.unreadable += page.skipped as u64;
-        self.progress.total = counts.matching.filter(|count| *count > end).or(total);
-        self.idle_pages = if further { 0 } else { self.idle_pages + 1 };
+        progress.unreadable += page.skipped as u64;
+        progress.total = counts.matching.filter(|count| *count > end).or(total);
+        progress.idle_pages = if further { 0 } else { progress.idle_pages + 1 };
         if !full {
-            self.done = !more || self.idle_pages > MAX_IDLE_PAGES;
+            self.done = !more || progress.idle_pages > MAX_IDLE_PAGES;
             if more {
                 // Pages are shorter than requested; the overlap must not fill them.
                 let half = u32::try_from(rows / 2).unwrap_or(u32::MAX).max(1);
                 self.plan.overlap = self.plan.overlap.min(half);
-                self.half_page = Some(self.half_page.map_or(half, |least| least.min(half)));
+                progress.half_page = Some(half.min(progress.half_page.unwrap_or(half)));
             }
+        }
+        if relocated || used.is_some() || end != window.end() || end < read {
+            self.continue_from(end);
+        } else {
+            progress.read = end;
         }
         self.done |= self.is_single_page || long;
         if !self.done && !rereading {
             self.done = self.goes_in_circles(came, fresh)?;
         }
         self.first = false;
-        if (self.progress.order_changed || self.progress.order_unclear) && self.is_confirmed() {
+        if self.progress.is_confirmed() {
             self.done = true;
         } else if self.done {
             self.finish();
@@ -503,7 +433,7 @@ impl<S: Source + ?Sized> Pager<S> {
     fn settle_meaning(&mut self, verdict: Option<bool>) -> Result<(), Error> {
         if verdict == Some(true) {
             self.doubts = None;
-            if let Some(detected) = self.source.detected_offset() {
+            if let Some(detected) = &self.info.detected_offset {
                 // Another list of this client may have been first.
                 let _ = detected.set(self.plan.meaning);
             }
@@ -527,16 +457,18 @@ impl<S: Source + ?Sized> Pager<S> {
     /// large an offset: more consecutive ones than rows inserted before the position can explain,
     /// which are as many as were read.
     fn goes_in_circles(&mut self, rows: usize, new: usize) -> Result<bool, Error> {
-        self.known_run = match new {
-            0 => self.known_run + rows as u64,
+        self.progress.known_run = match new {
+            0 => self.progress.known_run + rows as u64,
             _ => 0,
         };
-        let most = self.history.given + self.history.len() as u64 + u64::from(self.plan.max);
-        if self.known_run <= 2 * most {
+        let most = self.progress.history.given
+            + self.progress.history.len() as u64
+            + u64::from(self.plan.max);
+        if self.progress.known_run <= 2 * most {
             return Ok(false);
         }
         match self.progress.total {
-            Some(total) if total <= self.given() => Ok(true),
+            Some(total) if total <= self.progress.given() => Ok(true),
             _ => Err(self.error(CHANGED_TOO_MUCH)),
         }
     }
@@ -545,8 +477,8 @@ impl<S: Source + ?Sized> Pager<S> {
     fn relocate(&mut self, window: &Window, rows: u64, more: bool) -> Result<(), Error> {
         let Some(relocation) = self.relocation.take() else {
             self.continue_from(self.progress.read);
-            self.relocations += 1;
-            if self.relocations > MAX_RELOCATIONS {
+            self.progress.relocations += 1;
+            if self.progress.relocations > MAX_RELOCATIONS {
                 return Err(self.error(CHANGED_TOO_MUCH));
             }
             // Earlier by half a window: half of its rows are known ones, if nothing has shifted.
@@ -558,15 +490,15 @@ impl<S: Source + ?Sized> Pager<S> {
         // without rows lies behind the end of the list.
         let max = u64::from(self.plan.max);
         let step = if rows == 0 { max } else { rows.min(max) } / 2;
-        self.farthest = self.farthest.max(window.start + rows);
+        self.progress.farthest = self.progress.farthest.max(window.start + rows);
         self.relocation = relocation.next(window.start, step, more && rows > 0);
         if self.relocation.is_none() {
             // None of the rows that were read exists any more. If that is certain, every row of the
             // list is unread.
-            if !self.history.is_sure() {
+            if !self.progress.history.is_sure() {
                 return Err(self.error(CHANGED_TOO_MUCH));
             }
-            self.history.forget_all();
+            self.progress.history.forget_all();
             self.restart();
         }
         Ok(())
@@ -576,9 +508,9 @@ impl<S: Source + ?Sized> Pager<S> {
         if let Some(reread) = &self.progress.reread {
             return reread.position.clone();
         }
-        let (last, more) = self.history.saved();
+        let (last, more) = self.progress.history.saved();
         Position {
-            list: self.source.operation().to_owned(),
+            list: self.info.operation.to_owned(),
             read: self.progress.read,
             last,
             more,

@@ -1,6 +1,10 @@
 //! Progress of reading a list, and the decision at its end: complete, read again, or failed.
 
-use crate::pagination::{pager::history::RowHistory, position::Position};
+use crate::pagination::{
+    pager::{history::RowHistory, window::WindowPlan},
+    position::Position,
+    source::Counts,
+};
 
 /// The rereads of a list whose rows change places.
 const MAX_REREADS_UNORDERED: u32 = 16;
@@ -8,11 +12,22 @@ const MAX_REREADS_UNORDERED: u32 = 16;
 /// from a change of places.
 const MAX_REREADS_UNCLEAR: u32 = 2;
 
+/// The requests that every list may take, and the factor for each page that its rows fill.
+const BASE_REQUESTS: u64 = 64;
+const REQUESTS_PER_PAGE: u64 = 4;
+/// The rows ahead of the last one read that a relocation may reach, where no total is stated.
+const MAX_ROWS_AHEAD: u64 = 10_000;
+
 /// The progress of reading a list.
 #[derive(Default)]
 pub(super) struct Progress {
+    pub(super) history: RowHistory,
     /// The rows before the end of the last page.
     pub(super) read: u64,
+    /// The rows before the end of the last window, assuming that all responses come as expected.
+    pub(super) planned: u64,
+    /// The requests sent since the list was started or restarted.
+    pub(super) requests: u64,
     /// The rows before the resumed position whose keys are unknown.
     pub(super) unknown_before: u64,
     /// The rows that could not be decoded since the list was started or restarted. A row on two
@@ -26,6 +41,16 @@ pub(super) struct Progress {
     pub(super) least: Option<u64>,
     /// The largest count that the service stated.
     pub(super) largest: u64,
+    /// Half of the rows of the shortest page, where pages are shorter than requested.
+    pub(super) half_page: Option<u32>,
+    /// The rows before the end of the farthest page that a relocation requested.
+    pub(super) farthest: u64,
+    /// The relocations since the last new row.
+    pub(super) relocations: u32,
+    /// The consecutive pages that were not full and brought nothing new.
+    pub(super) idle_pages: u32,
+    /// The consecutive rows that were known.
+    pub(super) known_run: u64,
     /// The service changes the order of the rows.
     pub(super) order_changed: bool,
     /// The service may have changed the order of the rows.
@@ -60,22 +85,58 @@ pub(super) struct Reread {
 
 impl Progress {
     /// The number of rows returned, including those before a resumed position.
-    pub(super) fn given(&self, history: &RowHistory) -> u64 {
-        self.unknown_before + history.given + self.unreadable
+    pub(super) fn given(&self) -> u64 {
+        self.unknown_before + self.history.given + self.unreadable
+    }
+
+    /// Returns `true` if the order may have changed, and all the rows that the service counts came
+    /// since the last change of the total, and none of them was new.
+    pub(super) fn is_confirmed(&self) -> bool {
+        let confirmed = self.history.confirmed + self.unreadable;
+        (self.order_changed || self.order_unclear)
+            && self.required.is_some_and(|all| confirmed >= all)
+    }
+
+    /// The maximum number of requests for a list of this length.
+    pub(super) fn max_requests(&self, plan: &WindowPlan) -> u64 {
+        let new = plan.size.min(plan.max - plan.usual_overlap());
+        let new = new.min(self.half_page.unwrap_or(new)).max(1);
+        let rows = self.largest.max(self.given()).max(self.read);
+        let farthest = rows.saturating_mul(2).saturating_add(MAX_ROWS_AHEAD);
+        let farthest = farthest.min(self.farthest);
+        let step = u64::from((plan.max / 2).max(1));
+        let pages = rows.div_ceil(u64::from(new));
+        let pages = pages.saturating_add(farthest.div_ceil(step));
+        BASE_REQUESTS.saturating_add(REQUESTS_PER_PAGE.saturating_mul(pages))
+    }
+
+    /// The text of the error for a list that took too many requests; `None` if it reached an end
+    /// before.
+    pub(super) fn too_many_requests(&self) -> Option<String> {
+        match &self.reread {
+            Some(reread) if reread.missing.is_none() && !self.order_changed => None,
+            Some(reread) => Some(self.ended_early(reread.missing)),
+            None => Some(format!(
+                "{} requests brought {} rows, and the list has not ended; a list must take no more \
+                 than {BASE_REQUESTS} requests and {REQUESTS_PER_PAGE} for each page; read it again",
+                self.requests,
+                self.given()
+            )),
+        }
     }
 
     /// Decides at the end of the list.
-    pub(super) fn end(&self, history: &RowHistory) -> End {
-        let given = self.given(history);
+    pub(super) fn end(&self) -> End {
+        let given = self.given();
         // Rows inserted before those already read are not required, so the lowest count applies.
         let last = self.required.map(|last| (self.read, last));
         let least = self.least.map(|least| (given, least));
-        let least = least.filter(|_| !history.is_incomplete);
+        let least = least.filter(|_| !self.history.is_incomplete);
         let missing = last.into_iter().chain(least).find(|(came, all)| came < all);
 
         let times = self.reread.as_ref().map_or(0, |reread| reread.times);
         let unclear = self.order_unclear
-            && !history.is_incomplete
+            && !self.history.is_incomplete
             && self.required.is_some()
             && times < MAX_REREADS_UNCLEAR;
         if missing.is_none() && !self.order_changed && !unclear {
@@ -83,8 +144,8 @@ impl Progress {
         }
         let new = self.reread.as_ref().is_none_or(|last| last.given < given);
         let unordered = self.order_changed && times < MAX_REREADS_UNORDERED;
-        if history.is_incomplete || self.required.is_none() || !(new || unordered || unclear) {
-            return End::Failed(self.ended_early(missing, history));
+        if self.history.is_incomplete || self.required.is_none() || !(new || unordered || unclear) {
+            return End::Failed(self.ended_early(missing));
         }
         End::Reread {
             times: times + 1,
@@ -93,7 +154,7 @@ impl Progress {
     }
 
     /// The text of the error for a list that ended, or may have ended, before all of its rows came.
-    pub(super) fn ended_early(&self, missing: Option<(u64, u64)>, history: &RowHistory) -> String {
+    pub(super) fn ended_early(&self, missing: Option<(u64, u64)>) -> String {
         match missing {
             Some((came, all)) if !self.order_changed => format!(
                 "the list ended after {came} of the {all} rows that the service stated; read on \
@@ -103,7 +164,7 @@ impl Progress {
                 "rows changed places while the list was read, or were inserted and removed at the \
                  same time, so some may be missing among the {} that came; read it again, or sort \
                  it by what is different in each row",
-                self.given(history)
+                self.given()
             ),
         }
     }
@@ -124,12 +185,8 @@ pub(super) struct RowCounts {
 
 impl RowCounts {
     /// The counts of a page with this number of rows. `only`: it is the first page, and short.
-    pub(super) fn new(
-        total: Option<u64>,
-        count: Option<u64>,
-        (rows, only): (u64, bool),
-        filtered: bool,
-    ) -> Self {
+    pub(super) fn new(counts: &Counts, rows: u64, only: bool, filtered: bool) -> Self {
+        let Counts { total, count, .. } = *counts;
         let matching = count.filter(|count| *count > rows || *count == rows && only);
         // The total may include rows that the conditions exclude.
         let own_total = total.filter(|_| !filtered);

@@ -15,7 +15,7 @@ use crate::{
         page::{self, Page, PageStream},
         pager,
         position::DetectedOffset,
-        source::{self, Counts, RawPage, Source},
+        source::{self, Counts, ListInfo, RawPage, Source},
     },
 };
 
@@ -235,17 +235,17 @@ impl Table {
         let (unreadable, items): (Vec<u32>, Vec<u32>) =
             page.partition(|row| self.setting.unreadable.contains(row));
         RawPage {
-            counts: Counts {
-                total: total.then_some(self.rows.len() as i64 + self.setting.total_error),
-                count: self.setting.count.map(|count| match count {
+            counts: Counts::new(
+                total.then_some(self.rows.len() as i64 + self.setting.total_error),
+                self.setting.count.map(|count| match count {
                     Count::Matching => self.rows.len() as i64,
                     Count::OfPage => (items.len() + unreadable.len()) as i64,
                 }),
-                limit: match self.setting.cap {
+                match self.setting.cap {
                     Some((_, false)) => None,
                     _ => Some(i64::from(used)),
                 },
-            },
+            ),
             items,
             skipped: unreadable.len(),
             call: Arc::default(),
@@ -263,16 +263,13 @@ pub(crate) struct List<const UNIQUE: bool> {
 impl<const U: bool> Source for List<U> {
     type Item = u32;
 
-    fn operation(&self) -> &'static str {
-        "List"
-    }
-
-    fn is_unique(&self) -> bool {
-        U
-    }
-
-    fn is_filtered(&self) -> bool {
-        self.filtered
+    fn info(&self) -> ListInfo {
+        ListInfo {
+            operation: "List",
+            unique: U,
+            filtered: self.filtered,
+            detected_offset: Some(DetectedOffset::clone(&self.detected)),
+        }
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<u32>, Error>> {
@@ -309,9 +306,5 @@ impl<const U: bool> Source for List<U> {
         } else {
             (item / self.run).to_string()
         }
-    }
-
-    fn detected_offset(&self) -> Option<&DetectedOffset> {
-        Some(&self.detected)
     }
 }
