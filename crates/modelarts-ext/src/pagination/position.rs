@@ -36,10 +36,11 @@ impl Position {
 }
 
 /// The unit of offsets: pages or records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum OffsetUnit {
     Pages,
+    #[default]
     Records,
 }
 
@@ -52,16 +53,16 @@ impl OffsetUnit {
         }
     }
 
-    pub(crate) fn offset(self) -> Offset {
+    pub(crate) fn other(self) -> Self {
         match self {
-            Self::Pages => Offset::PageIndex,
-            Self::Records => Offset::Record,
+            Self::Pages => Self::Records,
+            Self::Records => Self::Pages,
         }
     }
 }
 
 /// The unit of offsets of one list, once it is detected. Clones share it.
-pub(crate) type DetectedOffset = Arc<OnceLock<Offset>>;
+pub(crate) type DetectedOffset = Arc<OnceLock<OffsetUnit>>;
 
 /// The units that a client has detected, of each list about which sources disagree (SOURCES,
 /// "Without a number").

@@ -44,6 +44,7 @@ impl Counts {
 }
 
 /// The properties of a list that the pager needs.
+#[derive(Default)]
 pub struct ListInfo {
     /// The operation that returns the list.
     pub(crate) operation: &'static str,

@@ -1,23 +1,16 @@
 //! Detection of the unit of offsets, where sources disagree.
 
-use modelarts_api::Offset;
-
-use crate::pagination::pager::{
-    order_check::OrderCheck,
-    window::{Window, start_of},
+use crate::pagination::{
+    pager::{
+        order_check::OrderCheck,
+        window::{Window, start_of},
+    },
+    position::OffsetUnit,
 };
-
-/// The other one of the two disputed units.
-pub(super) fn other_meaning(meaning: Offset) -> Offset {
-    match meaning {
-        Offset::PageIndex => Offset::Record,
-        _ => Offset::PageIndex,
-    }
-}
 
 /// A page requested in one unit, and the page before it.
 pub(super) struct Evidence<'a> {
-    pub(super) meaning: Offset,
+    pub(super) meaning: OffsetUnit,
     pub(super) window: &'a Window,
     /// The number of rows of the page.
     pub(super) rows: u64,
@@ -66,8 +59,7 @@ impl Evidence<'_> {
 
     /// The number of the first row in the other unit.
     fn other_start(&self) -> u64 {
-        let other = other_meaning(self.meaning);
-        start_of(other, self.window.offset, self.window.limit)
+        start_of(self.meaning.other(), self.window.offset, self.window.limit)
     }
 
     /// The expected number of rows of a page that begins with row `start`.

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use modelarts_api::Offset;
+use crate::pagination::position::OffsetUnit;
 
 /// The rows of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,17 +24,17 @@ impl Window {
 }
 
 /// The number of the first row of a page, if offsets have this unit.
-pub(super) fn start_of(meaning: Offset, offset: u64, limit: u32) -> u64 {
+pub(super) fn start_of(meaning: OffsetUnit, offset: u64, limit: u32) -> u64 {
     match meaning {
-        Offset::PageIndex => offset * u64::from(limit),
-        _ => offset,
+        OffsetUnit::Pages => offset * u64::from(limit),
+        OffsetUnit::Records => offset,
     }
 }
 
 /// Chooses the offset and limit of each page request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowPlan {
-    pub(super) meaning: Offset,
+    pub(super) meaning: OffsetUnit,
     /// The number of new rows of a window.
     pub(super) size: u32,
     /// The largest window that the service supports.
@@ -68,11 +68,11 @@ impl WindowPlan {
     pub(super) fn overlapping(&self, read: u64, overlap: u32) -> Window {
         let overlap = u64::from(overlap).min(read);
         match self.meaning {
-            Offset::PageIndex => (0..=overlap)
+            OffsetUnit::Pages => (0..=overlap)
                 .rev()
                 .find_map(|overlap| self.page_after(read, overlap))
                 .unwrap_or_else(|| self.around(read)),
-            _ => {
+            OffsetUnit::Records => {
                 let limit = self.size.saturating_add(overlap as u32);
                 self.window(read - overlap, self.max.min(limit))
             }
@@ -96,8 +96,8 @@ impl WindowPlan {
     pub(super) fn around(&self, row: u64) -> Window {
         let limit = self.max.max(1);
         match self.meaning {
-            Offset::PageIndex => self.window(row / u64::from(limit), limit),
-            _ => self.window(row, limit),
+            OffsetUnit::Pages => self.window(row / u64::from(limit), limit),
+            OffsetUnit::Records => self.window(row, limit),
         }
     }
 }
@@ -147,7 +147,7 @@ impl Relocation {
 mod tests {
     use super::*;
 
-    fn plan(meaning: Offset, size: u32) -> WindowPlan {
+    fn plan(meaning: OffsetUnit, size: u32) -> WindowPlan {
         WindowPlan {
             meaning,
             size,
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn windows_overlap_and_bring_nearly_all_that_fits() {
-        for meaning in [Offset::PageIndex, Offset::Record] {
+        for meaning in [OffsetUnit::Pages, OffsetUnit::Records] {
             let mut read = 0;
             let mut windows = 0;
             while read < 10_000 {
@@ -187,14 +187,14 @@ mod tests {
             windows.collect::<Vec<_>>()
         };
         let record = [(0, 2), (0, 2), (1, 2), (3, 2), (5, 2)];
-        assert_eq!(sizes(Offset::Record), record);
+        assert_eq!(sizes(OffsetUnit::Records), record);
         let pages = [(0, 2), (0, 2), (0, 2), (0, 2), (5, 2)];
-        assert_eq!(sizes(Offset::PageIndex), pages);
+        assert_eq!(sizes(OffsetUnit::Pages), pages);
     }
 
     #[test]
     fn a_service_that_makes_pages_of_one_row_is_read_without_overlap() {
-        for meaning in [Offset::PageIndex, Offset::Record] {
+        for meaning in [OffsetUnit::Pages, OffsetUnit::Records] {
             let plan = WindowPlan {
                 max: 1,
                 ..plan(meaning, 50)
@@ -211,7 +211,7 @@ mod tests {
     fn searched(start: u64, length: u64) -> Vec<u64> {
         let plan = WindowPlan {
             max: 10,
-            ..plan(Offset::Record, 10)
+            ..plan(OffsetUnit::Records, 10)
         };
         let mut relocation = Some(Relocation::new(start));
         let mut rows = Vec::new();

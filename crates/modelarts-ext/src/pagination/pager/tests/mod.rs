@@ -18,7 +18,7 @@ use crate::pagination::{
         self,
         tests::simulated_list::{Change, List, Rows, Setting},
     },
-    position::Position,
+    position::{OffsetUnit, Position},
 };
 
 const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
@@ -187,7 +187,7 @@ fn a_client_stores_the_detected_unit_of_offsets() {
         block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap()
     };
     assert_eq!(read(list).len(), 200);
-    assert_eq!(detected.get(), Some(&Offset::PageIndex));
+    assert_eq!(detected.get(), Some(&OffsetUnit::Pages));
     let (mut list, table) = setting.list::<false>();
     list.detected = detected;
     assert_eq!(read(list).len(), 200);

@@ -1,9 +1,8 @@
-//! Progress of reading a list, and the decision at its end: complete, read again, or failed.
+//! End of a list: decides that it is complete, is read again, or fails.
 
-use crate::pagination::{
-    pager::{history::RowHistory, window::WindowPlan},
-    position::Position,
-    source::Counts,
+use crate::{
+    error::Error,
+    pagination::{pager::reader::Reader, position::Position, source::Counts},
 };
 
 /// The rereads of a list whose rows change places.
@@ -18,60 +17,6 @@ const REQUESTS_PER_PAGE: u64 = 4;
 /// The rows ahead of the last one read that a relocation may reach, where no total is stated.
 const MAX_ROWS_AHEAD: u64 = 10_000;
 
-/// The progress of reading a list.
-#[derive(Default)]
-pub(super) struct Progress {
-    pub(super) history: RowHistory,
-    /// The rows before the end of the last page.
-    pub(super) read: u64,
-    /// The rows before the end of the last window, assuming that all responses come as expected.
-    pub(super) planned: u64,
-    /// The requests sent since the list was started or restarted.
-    pub(super) requests: u64,
-    /// The rows before the resumed position whose keys are unknown.
-    pub(super) unknown_before: u64,
-    /// The rows that could not be decoded since the list was started or restarted. A row on two
-    /// pages counts twice.
-    pub(super) unreadable: u64,
-    /// The number of rows of the list, as the service counts.
-    pub(super) total: Option<u64>,
-    /// The rows that the list must have: the count of the last page, and the lowest count of any
-    /// page.
-    pub(super) required: Option<u64>,
-    pub(super) least: Option<u64>,
-    /// The largest count that the service stated.
-    pub(super) largest: u64,
-    /// Half of the rows of the shortest page, where pages are shorter than requested.
-    pub(super) half_page: Option<u32>,
-    /// The rows before the end of the farthest page that a relocation requested.
-    pub(super) farthest: u64,
-    /// The relocations since the last new row.
-    pub(super) relocations: u32,
-    /// The consecutive pages that were not full and brought nothing new.
-    pub(super) idle_pages: u32,
-    /// The consecutive rows that were known.
-    pub(super) known_run: u64,
-    /// The service changes the order of the rows.
-    pub(super) order_changed: bool,
-    /// The service may have changed the order of the rows.
-    pub(super) order_unclear: bool,
-    /// The end that the list reached before it was read again.
-    pub(super) reread: Option<Reread>,
-}
-
-/// The decision at the end of a list.
-pub(super) enum End {
-    /// All rows were returned.
-    Complete,
-    /// Rows are or may be missing; the list is read again from its beginning.
-    Reread {
-        times: u32,
-        missing: Option<(u64, u64)>,
-    },
-    /// Rows are or may be missing, and reading the list again would not help.
-    Failed(String),
-}
-
 /// The state of a list that is read again, from the end that it reached.
 pub(super) struct Reread {
     pub(super) position: Position,
@@ -83,7 +28,7 @@ pub(super) struct Reread {
     pub(super) missing: Option<(u64, u64)>,
 }
 
-impl Progress {
+impl Reader {
     /// The number of rows returned, including those before a resumed position.
     pub(super) fn given(&self) -> u64 {
         self.unknown_before + self.history.given + self.unreadable
@@ -98,35 +43,40 @@ impl Progress {
     }
 
     /// The maximum number of requests for a list of this length.
-    pub(super) fn max_requests(&self, plan: &WindowPlan) -> u64 {
-        let new = plan.size.min(plan.max - plan.usual_overlap());
+    pub(super) fn max_requests(&self) -> u64 {
+        let new = self
+            .plan
+            .size
+            .min(self.plan.max - self.plan.usual_overlap());
         let new = new.min(self.half_page.unwrap_or(new)).max(1);
         let rows = self.largest.max(self.given()).max(self.read);
         let farthest = rows.saturating_mul(2).saturating_add(MAX_ROWS_AHEAD);
         let farthest = farthest.min(self.farthest);
-        let step = u64::from((plan.max / 2).max(1));
+        let step = u64::from((self.plan.max / 2).max(1));
         let pages = rows.div_ceil(u64::from(new));
         let pages = pages.saturating_add(farthest.div_ceil(step));
         BASE_REQUESTS.saturating_add(REQUESTS_PER_PAGE.saturating_mul(pages))
     }
 
-    /// The text of the error for a list that took too many requests; `None` if it reached an end
-    /// before.
-    pub(super) fn too_many_requests(&self) -> Option<String> {
+    /// The error of a list that took too many requests; `None` if it reached an end before.
+    pub(super) fn too_many_requests(&self) -> Option<Error> {
         match &self.reread {
             Some(reread) if reread.missing.is_none() && !self.order_changed => None,
             Some(reread) => Some(self.ended_early(reread.missing)),
-            None => Some(format!(
+            None => Some(self.error(format!(
                 "{} requests brought {} rows, and the list has not ended; a list must take no more \
                  than {BASE_REQUESTS} requests and {REQUESTS_PER_PAGE} for each page; read it again",
                 self.requests,
                 self.given()
-            )),
+            ))),
         }
     }
 
-    /// Decides at the end of the list.
-    pub(super) fn end(&self) -> End {
+    /// Ends the list, or restarts it if rows are or may be missing.
+    pub(super) fn finish(&mut self) {
+        if self.is_single_page || self.allow_early_end {
+            return;
+        }
         let given = self.given();
         // Rows inserted before those already read are not required, so the lowest count applies.
         let last = self.required.map(|last| (self.read, last));
@@ -140,22 +90,33 @@ impl Progress {
             && self.required.is_some()
             && times < MAX_REREADS_UNCLEAR;
         if missing.is_none() && !self.order_changed && !unclear {
-            return End::Complete;
+            return;
         }
         let new = self.reread.as_ref().is_none_or(|last| last.given < given);
         let unordered = self.order_changed && times < MAX_REREADS_UNORDERED;
         if self.history.is_incomplete || self.required.is_none() || !(new || unordered || unclear) {
-            return End::Failed(self.ended_early(missing));
+            // Reading the list again would not help.
+            self.failure = Some(self.ended_early(missing));
+            return;
         }
-        End::Reread {
+        if self.reread.is_none() {
+            self.requests = 0;
+        }
+        self.reread = Some(Reread {
+            position: self.position(),
             times: times + 1,
+            given,
             missing,
-        }
+        });
+        self.done = false;
+        self.idle_pages = 0;
+        self.plan.size = self.plan.max;
+        self.restart();
     }
 
-    /// The text of the error for a list that ended, or may have ended, before all of its rows came.
-    pub(super) fn ended_early(&self, missing: Option<(u64, u64)>) -> String {
-        match missing {
+    /// The error of a list that ended, or may have ended, before all of its rows came.
+    pub(super) fn ended_early(&self, missing: Option<(u64, u64)>) -> Error {
+        self.error(match missing {
             Some((came, all)) if !self.order_changed => format!(
                 "the list ended after {came} of the {all} rows that the service stated; read on \
                  from the position of this error, or read it again"
@@ -166,7 +127,7 @@ impl Progress {
                  it by what is different in each row",
                 self.given()
             ),
-        }
+        })
     }
 }
 
