@@ -177,7 +177,7 @@ impl Filter {
         self.check()?;
         JobFilter::builder()
             .key(self.key.clone())
-            .operator(self.operator.clone())
+            .operator(self.operator)
             .value(self.values.clone())
             .try_into()
             .map_err(|error| Error::invalid(format!("filter: {error}")))
@@ -188,35 +188,28 @@ impl<T: Display> SetKey<T> {
     /// Matches any of these values.
     #[must_use]
     pub fn is_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
-        self.into_filter(FilterOperator::In, values)
+        let values = values.into_iter().map(|value| value.into().to_string());
+        Filter::with_known_key(self.0, FilterOperator::In, values.collect())
     }
 
     /// Matches this value.
     #[must_use]
     pub fn is(self, value: impl Into<T>) -> Filter {
-        self.into_filter(FilterOperator::In, [value])
+        self.is_in([value])
     }
 
     /// Matches none of these values. The service supports an operator `not` without documenting it;
     /// this is the usual meaning.
     #[must_use]
     pub fn is_not_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
-        self.into_filter(FilterOperator::Not, values)
+        let values = values.into_iter().map(|value| value.into().to_string());
+        Filter::with_known_key(self.0, FilterOperator::Not, values.collect())
     }
 
     /// Does not match this value; see [`is_not_in`](Self::is_not_in).
     #[must_use]
     pub fn is_not(self, value: impl Into<T>) -> Filter {
-        self.into_filter(FilterOperator::Not, [value])
-    }
-
-    fn into_filter(
-        self,
-        operator: FilterOperator,
-        values: impl IntoIterator<Item = impl Into<T>>,
-    ) -> Filter {
-        let values = values.into_iter().map(|value| value.into().to_string());
-        Filter::with_known_key(self.0, operator, values.collect())
+        self.is_not_in([value])
     }
 }
 

@@ -34,8 +34,9 @@
 //! rows than it counts, is read again, and ends with an error if rows may still be missing;
 //! [`Error::position`](crate::Error::position) has the position to resume from.
 //!
-//! All lists are a [`List`]. [Jobs](crate::jobs::ListJobs), [events](crate::jobs::events::Events) and
-//! [algorithms](crate::catalog::ListAlgorithms) have conditions of their own.
+//! All lists are a [`List`]. [Jobs](crate::jobs::ListJobs),
+//! [events](crate::jobs::events::Events) and [algorithms](crate::catalog::ListAlgorithms) have
+//! conditions of their own.
 
 // A list is a `source::Source`, which requests the rows of one window. `pager` chooses the windows,
 // recognises rows of earlier pages, and searches for its position when the list shifts while it is

@@ -65,7 +65,8 @@ impl Reader {
             Some(reread) => Some(self.ended_early(reread.missing)),
             None => Some(self.error(format!(
                 "{} requests brought {} rows, and the list has not ended; a list must take no more \
-                 than {BASE_REQUESTS} requests and {REQUESTS_PER_PAGE} for each page; read it again",
+                 than {BASE_REQUESTS} requests and {REQUESTS_PER_PAGE} for each page; read it \
+                 again",
                 self.requests,
                 self.given()
             ))),
