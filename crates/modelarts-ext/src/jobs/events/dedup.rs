@@ -16,12 +16,12 @@ type Digest = (u64, u64);
 type Range = (SystemTime, SystemTime);
 
 /// All events that were returned, as a multiset, because events may be equal.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Deduplicator {
     lateness: Duration,
     newest: Option<SystemTime>,
     /// The start of the current poll, by the clock of the client.
-    poll_start: SystemTime,
+    poll_start: Option<SystemTime>,
     /// The start of the last complete poll.
     last_complete: Option<SystemTime>,
     /// The largest number of occurrences of each event in one poll.
@@ -35,18 +35,13 @@ impl Deduplicator {
     pub(super) fn new(lateness: Duration) -> Self {
         Self {
             lateness: lateness.saturating_add(TIME_RESOLUTION),
-            newest: None,
-            poll_start: SystemTime::UNIX_EPOCH,
-            last_complete: None,
-            counts: HashMap::new(),
-            poll_counts: HashMap::new(),
-            hashers: (RandomState::new(), RandomState::new()),
+            ..Self::default()
         }
     }
 
     /// Marks the poll as complete.
     pub(super) fn complete_poll(&mut self) {
-        self.last_complete = Some(self.poll_start);
+        self.last_complete = self.poll_start;
     }
 
     /// Begins a poll. Returns the time range to request; `None` for all events.
@@ -56,7 +51,7 @@ impl Deduplicator {
     /// last complete poll is used in its place, or the current time if the clock was set back.
     pub(super) fn begin_poll(&mut self, now: SystemTime, range: Option<Range>) -> Option<Range> {
         self.poll_counts.clear();
-        self.poll_start = now;
+        self.poll_start = Some(now);
         let Some((newest, last_complete)) = self.newest.zip(self.last_complete) else {
             return range;
         };

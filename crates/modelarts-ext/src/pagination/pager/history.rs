@@ -36,7 +36,8 @@ pub(super) struct RowHistory {
     /// `true` if no two rows have the same key.
     unique: bool,
     recent: VecDeque<String>,
-    counts: HashMap<u64, Count>,
+    /// The number of rows with each hash that were returned.
+    counts: HashMap<u64, u32>,
     /// The hashes in `counts`, in the order in which they came.
     order: VecDeque<u64>,
     hasher: RandomState,
@@ -44,22 +45,13 @@ pub(super) struct RowHistory {
     pub(super) given: u64,
     /// The number of rows read in the current epoch of [`confirm`](Self::confirm).
     pub(super) confirmed: u64,
-    epoch: u32,
+    /// The largest number of rows with each hash on any one page of this epoch.
+    page_counts: HashMap<u64, u32>,
     /// `true` if rows were read whose keys are no longer stored.
     forgotten: bool,
     /// `true` if rows were read whose hashes are unknown: by another stream, or more than the
     /// limit.
     pub(super) is_incomplete: bool,
-}
-
-/// The number of rows with one key.
-#[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    /// The number of rows that were returned.
-    given: u32,
-    /// The largest number on any one page of this epoch.
-    confirmed: u32,
-    epoch: u32,
 }
 
 impl RowHistory {
@@ -94,7 +86,7 @@ impl RowHistory {
     }
 
     pub(super) fn contains(&self, hash: u64) -> bool {
-        self.counts.get(&hash).is_some_and(|count| count.given > 0)
+        self.counts.contains_key(&hash)
     }
 
     /// The last keys for a saved position, oldest first, and `true` if there are earlier rows.
@@ -153,9 +145,9 @@ impl RowHistory {
         let mut admitted = Vec::with_capacity(hashes.len());
         for (hash, number) in hashes.iter().zip(self.occurrences(hashes)) {
             let count = self.counts.entry(*hash).or_default();
-            let new = number > count.given;
+            let new = number > *count;
             if new {
-                count.given = number;
+                *count = number;
                 self.order.push_back(*hash);
             }
             admitted.push(new && admitted.len() >= first);
@@ -170,8 +162,8 @@ impl RowHistory {
         self.is_incomplete |= old > 0;
         for hash in self.order.drain(..old) {
             if let Some(count) = self.counts.get_mut(&hash) {
-                count.given = count.given.saturating_sub(1);
-                if count.given == 0 {
+                *count = count.saturating_sub(1);
+                if *count == 0 {
                     self.counts.remove(&hash);
                 }
             }
@@ -182,19 +174,15 @@ impl RowHistory {
     /// with this page.
     pub(super) fn confirm(&mut self, hashes: &[u64], anew: bool) {
         if anew {
-            self.epoch += 1;
+            self.page_counts.clear();
             self.confirmed = 0;
         }
         for (hash, number) in hashes.iter().zip(self.occurrences(hashes)) {
-            let Some(count) = self.counts.get_mut(hash) else {
-                continue;
-            };
-            if count.epoch != self.epoch {
-                count.epoch = self.epoch;
-                count.confirmed = 0;
+            if self.contains(*hash) {
+                let most = self.page_counts.entry(*hash).or_default();
+                self.confirmed += u64::from(number.saturating_sub(*most));
+                *most = number.max(*most);
             }
-            self.confirmed += u64::from(number.saturating_sub(count.confirmed));
-            count.confirmed = count.confirmed.max(number);
         }
     }
 

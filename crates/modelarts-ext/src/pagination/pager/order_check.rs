@@ -71,6 +71,18 @@ impl OrderCheck {
         }
     }
 
+    /// The number of rows of the page before that are on this one, moved by `shift`, and the number
+    /// of possible ones; `None` if there are none.
+    pub(super) fn shared(&self, page: &[u64], shift: i64) -> Option<(usize, usize)> {
+        let first = usize::try_from(-shift).unwrap_or(0);
+        let skipped = usize::try_from(shift).unwrap_or(0);
+        let both = self.rows.iter().skip(first).zip(page.iter().skip(skipped));
+        let (equal, all) = both.fold((0, 0), |(equal, all), (before, now)| {
+            (equal + usize::from(before == now), all + 1)
+        });
+        (all > 0).then_some((equal, all))
+    }
+
     /// Stores the page for the comparison with the next one.
     pub(super) fn take(&mut self, rows: Vec<u64>, start: u64, total: Option<u64>) {
         let now: HashSet<u64> = rows.iter().copied().collect();

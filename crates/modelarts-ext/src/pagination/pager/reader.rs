@@ -9,7 +9,6 @@ use crate::{
         pager::{
             end::{Reread, RowCounts},
             history::RowHistory,
-            offset_meaning::Evidence,
             order_check::OrderCheck,
             window::{Relocation, Window, WindowPlan},
         },
@@ -46,7 +45,7 @@ pub(super) struct Reader {
     pub(super) info: ListInfo,
     pub(super) plan: WindowPlan,
     pub(super) history: RowHistory,
-    order: OrderCheck,
+    pub(super) order: OrderCheck,
     /// `true` until the first page is returned.
     pub(super) first: bool,
     /// `true` if all rows come in one response.
@@ -241,16 +240,7 @@ impl Reader {
 
         let hashes = self.history.hashes(&keys);
         if self.doubts.is_some() && window.offset > 0 && window.limit > 1 {
-            let evidence = Evidence {
-                meaning: self.plan.meaning,
-                window: &window,
-                rows,
-                total: counts.most,
-                page: &hashes,
-                previous: &self.order,
-                unmoved: counts.required.is_some() && counts.required == self.order.total,
-            };
-            let verdict = evidence.verdict();
+            let verdict = self.verdict(&window, rows, &counts, &hashes);
             self.settle_meaning(verdict)?;
             if verdict != Some(true) {
                 return Ok(None);

@@ -21,7 +21,7 @@ use crate::pagination::{
     position::{OffsetUnit, Position},
 };
 
-const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
+pub(super) const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
 
 #[test]
 fn each_meaning_of_offset_reads_every_row_once() {
@@ -411,7 +411,7 @@ fn settings(course: Course) -> impl Strategy<Value = Setting> {
     )
 }
 
-fn counts(rows: impl IntoIterator<Item = u32>) -> HashMap<u32, usize> {
+pub(super) fn counts(rows: impl IntoIterator<Item = u32>) -> HashMap<u32, usize> {
     let mut counts = HashMap::new();
     for row in rows {
         *counts.entry(row).or_default() += 1;

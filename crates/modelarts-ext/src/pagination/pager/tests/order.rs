@@ -1,12 +1,8 @@
 //! Tests of lists whose order, total or offset is unreliable.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashSet, sync::Arc};
 
 use futures::{TryStreamExt, executor::block_on};
-use modelarts_api::Offset;
 use proptest::prelude::*;
 
 use crate::{
@@ -16,15 +12,13 @@ use crate::{
         pager::{
             self,
             tests::{
-                config,
+                MEANINGS, config, counts,
                 simulated_list::{Change, Count, Rows, Setting, Table},
             },
         },
         position::Position,
     },
 };
-
-const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
 
 /// Reads a list: the rows before its end or an error, the error, and the list afterwards.
 fn read<const UNIQUE: bool>(setting: &Setting) -> (Vec<u32>, Option<Error>, Table) {
@@ -304,14 +298,6 @@ fn a_page_longer_than_requested_is_an_error_or_the_whole_list() {
         );
         assert_eq!(table.asked, [(0, 50)]);
     }
-}
-
-fn counts(rows: impl IntoIterator<Item = u32>) -> HashMap<u32, usize> {
-    let mut counts = HashMap::new();
-    for row in rows {
-        *counts.entry(row).or_default() += 1;
-    }
-    counts
 }
 
 /// Insertions and removals anywhere, and changes of place among rows with equal times.
