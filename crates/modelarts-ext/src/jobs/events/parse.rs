@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::{Span, SpanRelativeTo};
+
 use crate::jobs::events::kind::EventKind::{self, self as K};
 
 impl EventKind {
@@ -69,39 +71,16 @@ fn is_duration(key: &str) -> bool {
 /// Parses `12`, `0.296s`, `7 seconds`, `1 hour 30 minutes`, `0:01:05` and `1 day, 0:01:05`. A plain
 /// number is in seconds.
 fn duration(text: &str) -> Option<Duration> {
-    let mut rest = text.trim();
-    let mut total = 0.0;
-    loop {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && !".:".contains(c));
-        let (number, after) = rest.split_at(end.unwrap_or(rest.len()));
-        let after = after.trim_start();
-        let end = after.find(|c: char| !c.is_ascii_alphabetic());
-        let (unit, after) = after.split_at(end.unwrap_or(after.len()));
-        total += match number.split(':').collect::<Vec<_>>()[..] {
-            [number] => number.parse::<f64>().ok()? * seconds_in(unit)?,
-            [h, m, s] if unit.is_empty() => {
-                let (h, m): (u32, u32) = (h.parse().ok()?, m.parse().ok()?);
-                f64::from(h) * 3600.0 + f64::from(m) * 60.0 + s.parse::<f64>().ok()?
-            }
-            _ => return None,
-        };
-        rest = after.trim_start_matches([',', ' ']);
-        if rest.is_empty() {
-            return Duration::try_from_secs_f64(total).ok();
-        }
+    let text = text.trim().to_ascii_lowercase();
+    if let Ok(seconds) = text.parse() {
+        return Duration::try_from_secs_f64(seconds).ok();
     }
-}
-
-fn seconds_in(unit: &str) -> Option<f64> {
-    let unit = unit.to_ascii_lowercase();
-    Some(match unit.trim_end_matches('s') {
-        "" | "sec" | "second" => 1.0,
-        "m" if unit == "ms" => 0.001,
-        "m" | "min" | "minute" => 60.0,
-        "h" | "hour" => 3600.0,
-        "d" | "day" => 86_400.0,
-        _ => return None,
-    })
+    let span: Span = text
+        .parse()
+        .ok()
+        .filter(|span: &Span| span.get_weeks() == 0)?;
+    let days = SpanRelativeTo::days_are_24_hours();
+    span.to_duration(days).ok()?.try_into().ok()
 }
 
 fn cluster_event(object: &str, name: &str, text: &str) -> Option<EventKind> {
