@@ -119,6 +119,7 @@ impl RowHistory {
         if !self.unique {
             self.recent.clear();
             self.counts.clear();
+            self.page_counts.clear();
             self.order.clear();
         }
     }
@@ -204,14 +205,12 @@ impl RowHistory {
             return keys.iter().position(known).or(first.then_some(0));
         }
         // The rows that were read end with the first rows of the window.
-        let unmoved = overlap.filter(|overlap| {
-            let start = self.recent.len().checked_sub(*overlap);
-            start
-                .zip(keys.get(..*overlap))
-                .is_some_and(|(start, keys)| {
-                    !keys.is_empty() && self.recent.iter().skip(start).eq(keys)
-                })
-        });
+        let ends_with = |keys: &[String]| {
+            let start = self.recent.len().checked_sub(keys.len());
+            start.is_some_and(|start| self.recent.iter().skip(start).eq(keys))
+        };
+        let unmoved = overlap.filter(|overlap| *overlap > 0);
+        let unmoved = unmoved.filter(|overlap| keys.get(..*overlap).is_some_and(ends_with));
         unmoved
             .or_else(|| self.align(keys, overlap))
             .or(first.then_some(0))
@@ -246,11 +245,8 @@ impl RowHistory {
         let enough = overlap.map_or(1, |overlap| {
             MATCH_SCORE * 3 / 4 * MIN_AGREEMENT.min(overlap).min(self.recent.len()) as i32
         });
-        let best = row
-            .iter()
-            .copied()
-            .max()
-            .filter(|best| *best >= enough.max(1))?;
+        let best = row.iter().copied().max();
+        let best = best.filter(|best| *best >= enough.max(1))?;
         (0..row.len())
             .filter(|at| row[*at] == best)
             .min_by_key(|at| overlap.map_or(0, |overlap| at.abs_diff(overlap)))
