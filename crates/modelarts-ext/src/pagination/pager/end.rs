@@ -2,7 +2,7 @@
 
 use crate::{
     error::Error,
-    pagination::{pager::reader::Reader, position::Position, source::Counts},
+    pagination::pager::reader::{Reader, Reread},
 };
 
 /// The rereads of a list whose rows change places.
@@ -16,17 +16,6 @@ const BASE_REQUESTS: u64 = 64;
 const REQUESTS_PER_PAGE: u64 = 4;
 /// The rows ahead of the last one read that a relocation may reach, where no total is stated.
 const MAX_ROWS_AHEAD: u64 = 10_000;
-
-/// The state of a list that is read again, from the end that it reached.
-pub(super) struct Reread {
-    pub(super) position: Position,
-    /// The number of times that this end was reached.
-    pub(super) times: u32,
-    /// The rows that were returned by then.
-    pub(super) given: u64,
-    /// The rows returned and the rows required, if some were missing.
-    pub(super) missing: Option<(u64, u64)>,
-}
 
 impl Reader {
     /// The number of rows returned, including those before a resumed position.
@@ -129,38 +118,5 @@ impl Reader {
                 self.given()
             ),
         })
-    }
-}
-
-/// The rows of a list, according to one response. As documented, `total` counts all rows and
-/// `count` those that match the conditions; some services count only the rows of the page in
-/// `count`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RowCounts {
-    /// The rows that match the conditions, where the service counts them.
-    pub(super) matching: Option<u64>,
-    /// The rows that the list must have.
-    pub(super) required: Option<u64>,
-    /// The rows that it may have at most.
-    pub(super) most: Option<u64>,
-}
-
-impl RowCounts {
-    /// The counts of a page with this number of rows. `only`: it is the first page, and short.
-    pub(super) fn new(counts: &Counts, rows: u64, only: bool, filtered: bool) -> Self {
-        let Counts { total, count, .. } = *counts;
-        let matching = count.filter(|count| *count > rows || *count == rows && only);
-        // The total may include rows that the conditions exclude.
-        let own_total = total.filter(|_| !filtered);
-        let required = match (matching, count) {
-            (Some(matching), _) => Some(matching),
-            (None, Some(_)) => own_total,
-            (None, None) => total,
-        };
-        Self {
-            matching,
-            required,
-            most: required.max(own_total),
-        }
     }
 }

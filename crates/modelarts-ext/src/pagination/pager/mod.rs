@@ -20,6 +20,7 @@ mod history;
 mod offset_meaning;
 mod order_check;
 mod reader;
+mod row_counts;
 #[cfg(test)]
 pub(crate) mod tests;
 mod window;

@@ -1,8 +1,8 @@
 //! Detection of the unit of offsets, where sources disagree.
 
 use crate::pagination::pager::{
-    end::RowCounts,
     reader::Reader,
+    row_counts::RowCounts,
     window::{Window, start_of},
 };
 

@@ -7,9 +7,9 @@ use crate::{
     pagination::{
         options::ReadOptions,
         pager::{
-            end::{Reread, RowCounts},
             history::RowHistory,
             order_check::OrderCheck,
+            row_counts::RowCounts,
             window::{Relocation, Window, WindowPlan},
         },
         position::{OffsetUnit, Position},
@@ -95,6 +95,17 @@ pub(super) struct Reader {
     pub(super) done: bool,
     /// The error of a list that is done.
     pub(super) failure: Option<Error>,
+}
+
+/// The state of a list that is read again, from the end that it reached.
+pub(super) struct Reread {
+    pub(super) position: Position,
+    /// The number of times that this end was reached.
+    pub(super) times: u32,
+    /// The rows that were returned by then.
+    pub(super) given: u64,
+    /// The rows returned and the rows required, if some were missing.
+    pub(super) missing: Option<(u64, u64)>,
 }
 
 impl Reader {
