@@ -27,18 +27,25 @@ impl Events {
     /// job, fail for 15 minutes, the stream ends with the error. This includes a last poll that
     /// returns fewer events than the service counts.
     #[must_use]
-    pub fn follow(mut self) -> PageStream<Event> {
-        self.reset_for_following();
-        match self.check() {
-            Ok(_) => follow(self),
-            Err(error) => error_stream(error),
+    pub fn follow(self) -> PageStream<Event> {
+        let state = FollowState {
+            end_watch: EndWatch::new(self.query.job.clone(), self.query.quiet),
+            follower: EventFollower::new(self),
+            skip_pause: true,
+        };
+        if let Err(error) = state.follower.events.check() {
+            return error_stream(error);
         }
-    }
-
-    /// Resets order and position, which do not apply to following.
-    pub(crate) fn reset_for_following(&mut self) {
-        self.query.order = SortOrder::Asc;
-        self.options.resume = None;
+        stream::try_unfold(Some(state), |state| async move {
+            let Some(mut state) = state else {
+                return Ok::<_, Error>(None);
+            };
+            let (events, more) = state.next().await?;
+            let events = stream::iter(events.into_iter().map(Ok));
+            Ok(Some((events, more.then_some(state))))
+        })
+        .try_flatten()
+        .boxed()
     }
 }
 
@@ -57,7 +64,10 @@ pub(crate) struct EventFollower {
 }
 
 impl EventFollower {
-    pub(crate) fn new(events: Events) -> Self {
+    /// Creates a follower. Order and position do not apply to following.
+    pub(crate) fn new(mut events: Events) -> Self {
+        events.query.order = SortOrder::Asc;
+        events.options.resume = None;
         Self {
             deduplicator: Deduplicator::new(events.query.lateness),
             events,
@@ -155,22 +165,4 @@ impl FollowState {
         let status = self.end_watch.end_round([&mut self.follower.polls]);
         Ok((Vec::new(), !status.is_over))
     }
-}
-
-fn follow(events: Events) -> PageStream<Event> {
-    let state = FollowState {
-        end_watch: EndWatch::new(events.query.job.clone(), events.query.quiet),
-        follower: EventFollower::new(events),
-        skip_pause: true,
-    };
-    stream::try_unfold(Some(state), |state| async move {
-        let Some(mut state) = state else {
-            return Ok::<_, Error>(None);
-        };
-        let (events, more) = state.next().await?;
-        let events = stream::iter(events.into_iter().map(Ok));
-        Ok(Some((events, more.then_some(state))))
-    })
-    .try_flatten()
-    .boxed()
 }
