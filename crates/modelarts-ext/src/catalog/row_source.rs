@@ -31,6 +31,7 @@ pub(super) struct RowSource<R, T> {
     call: Box<Fetch<R>>,
     rows: fn(R) -> (Vec<T>, Counts),
     id: fn(&T) -> Option<&str>,
+    unique: bool,
     detected_offset: Option<DetectedOffset>,
     problem: Option<String>,
 }
@@ -46,9 +47,11 @@ impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> RowSource<R, T> {
         + 'static,
         rows: fn(R) -> (Vec<T>, Counts),
     ) -> Self {
+        let pagination = pagination_of(operation);
         Self {
             client: client.clone(),
             operation,
+            unique: pagination.is_ok_and(|how| how.offset != Offset::SinglePage),
             call: Box::new(call),
             rows,
             id: |_| None,
@@ -84,10 +87,9 @@ impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> Source for RowSour
     type Item = T;
 
     fn info(&self) -> ListInfo {
-        let pagination = pagination_of(self.operation);
         ListInfo {
             operation: self.operation,
-            unique: pagination.is_ok_and(|how| how.offset != Offset::SinglePage),
+            unique: self.unique,
             filtered: false,
             detected_offset: self.detected_offset.clone(),
         }
