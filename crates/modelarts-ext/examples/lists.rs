@@ -44,7 +44,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .list()
         .filter(failed.clone())
         .filter(Filter::name().like("bert"))
-        .items();
+        .stream();
     println!("Failed, the newest first:");
     while let Some(job) = found.try_next().await? {
         println!("  {} ({:?})", job.name(), failed.matches(&job));
@@ -78,7 +78,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for flavor in client.flavors(None).collect(3).await? {
         println!("  {}", flavor.flavor_id.unwrap_or_default());
     }
-    let mut algorithms = client.algorithms().name_like("bert").items();
+    let mut algorithms = client.algorithms().name_like("bert").stream();
     while let Some(algorithm) = algorithms.try_next().await? {
         println!(
             "  {:?}",

@@ -54,7 +54,7 @@ async fn read(server: &Server, in_flight: usize) -> Result<Spent> {
     let client = calls::client(&server.url)?;
     let job = client.training_jobs().get(JOB_ID).await?;
     let round = Round::start();
-    let mut events = job.events().in_flight(in_flight).items();
+    let mut events = job.events().in_flight(in_flight).stream();
     let mut count = 0;
     while events
         .try_next()

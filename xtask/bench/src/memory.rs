@@ -24,7 +24,7 @@ pub async fn measure() -> Result<()> {
     let before = resident()?;
     let mut most = before;
     let mut count = 0;
-    let mut events = job.events().items();
+    let mut events = job.events().stream();
     while events.try_next().await?.is_some() {
         count += 1;
         if count % STEP == 0 {

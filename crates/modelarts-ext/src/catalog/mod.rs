@@ -15,7 +15,7 @@
 //! let flavors = client.flavors(Some(FlavorType::Cpu)).collect(100).await?;
 //! println!("{:?}", flavors[0].flavor_id);
 //!
-//! let mut algorithms = client.algorithms().name_like("bert").items();
+//! let mut algorithms = client.algorithms().name_like("bert").stream();
 //! while let Some(algorithm) = algorithms.try_next().await? {
 //!     println!("{:?}", algorithm.metadata.and_then(|metadata| metadata.name));
 //! }
@@ -35,116 +35,109 @@
 //! | [algorithms](Client::hyperparameter_search_algorithms) and [templates](Client::search_templates) of hyper-parameter search | |
 
 // Each list is a method of `Client` here, or of `Job` in `of_job`, and a `RowSource` that calls the
-// generated operation. Only the list of algorithms has settings of its own.
+// generated operation. Only the list of algorithms has conditions.
 
 mod algorithms;
 mod of_job;
 mod row_source;
 mod trials;
 
-pub use algorithms::ListAlgorithms;
+pub use algorithms::{AlgorithmQuery, ListAlgorithms};
 pub use trials::Trial;
 
 use modelarts_api::types::{
     EventCategory, FlavorType, ResourceInstance, ResourceInstancesRequest, ResourceTagRequest,
     SupportedSearchAlgorithm, TagValues, TrainingEngine, TrainingExperiment, TrainingFlavor,
-    TrainingQuota, YamlTemplate,
+    TrainingQuota, YamlTemplate, error::ConversionError,
 };
 
 use crate::{
-    catalog::row_source::{RowSource, Rows},
+    catalog::row_source::RowSource,
     client::Client,
-    error::Error,
-    pagination::list::List,
+    pagination::{list::List, source::Counts},
 };
 
 impl Client {
-    /// Lists the algorithms of the project, newest first.
-    pub fn algorithms(&self) -> ListAlgorithms {
-        ListAlgorithms::new(self.clone())
-    }
-
     /// Lists the flavors of training jobs: those of one type, or all.
     pub fn flavors(&self, kind: Option<FlavorType>) -> List<TrainingFlavor> {
-        List::new(RowSource::new(
+        let rows = RowSource::new(
             self,
             "ShowTrainingJobFlavors",
-            move |client, api, _, _| {
-                let mut call = api
-                    .show_training_job_flavors()
-                    .project_id(client.project().clone());
-                if let Some(kind) = &kind {
-                    call = call.flavor_type(kind.clone());
-                }
-                Box::pin(call.send())
+            move |api, project, _, _| {
+                let call = api.show_training_job_flavors().project_id(project);
+                Box::pin(match &kind {
+                    Some(kind) => call.flavor_type(kind.clone()).send(),
+                    None => call.send(),
+                })
             },
-            |answer| Rows::new(answer.flavors, answer.total_count),
-        ))
+            |answer| (answer.flavors, Counts::of_total(answer.total_count)),
+        );
+        rows.list()
     }
 
     /// Lists the preset images.
     pub fn engines(&self) -> List<TrainingEngine> {
-        List::new(RowSource::new(
+        let rows = RowSource::new(
             self,
             "ShowTrainingJobEngines",
-            |client, api, _, _| {
-                let call = api.show_training_job_engines();
-                Box::pin(call.project_id(client.project().clone()).send())
+            |api, project, _, _| {
+                Box::pin(api.show_training_job_engines().project_id(project).send())
             },
-            |answer| Rows::new(answer.items, answer.total),
-        ))
+            |answer| (answer.items, Counts::of_total(answer.total)),
+        );
+        rows.list()
     }
 
     /// Lists the quotas with their usage. Huawei Cloud only.
     pub fn quotas(&self) -> List<TrainingQuota> {
-        List::new(RowSource::new(
+        let rows = RowSource::new(
             self,
             "ShowTrainingQuotas",
-            |client, api, _, _| {
-                let call = api.show_training_quotas();
-                Box::pin(call.project_id(client.project().clone()).send())
-            },
-            |answer| Rows::new(answer.quotas, None),
-        ))
+            |api, project, _, _| Box::pin(api.show_training_quotas().project_id(project).send()),
+            |answer| (answer.quotas, Counts::default()),
+        );
+        rows.list()
     }
 
     /// Lists the event categories that a job can publish to a topic. Huawei Cloud only.
     pub fn event_categories(&self) -> List<EventCategory> {
-        List::new(RowSource::new(
+        let rows = RowSource::new(
             self,
             "ListEventCategories",
-            |client, api, _, _| {
-                let call = api.list_event_categories();
-                Box::pin(call.project_id(client.project().clone()).send())
-            },
-            |answer| Rows::new(answer.event_categories, None),
-        ))
+            |api, project, _, _| Box::pin(api.list_event_categories().project_id(project).send()),
+            |answer| (answer.event_categories, Counts::default()),
+        );
+        rows.list()
     }
 
     /// Lists the algorithms of hyper-parameter search.
     pub fn hyperparameter_search_algorithms(&self) -> List<SupportedSearchAlgorithm> {
-        List::new(RowSource::new(
+        let rows = RowSource::new(
             self,
             "ShowSearchAlgorithms",
-            |client, api, _, _| {
-                let call = api.show_search_algorithms();
-                Box::pin(call.project_id(client.project().clone()).send())
+            |api, project, _, _| Box::pin(api.show_search_algorithms().project_id(project).send()),
+            |answer| {
+                (
+                    answer.search_algo_list,
+                    Counts::of_total(answer.search_algo_count),
+                )
             },
-            |answer| Rows::new(answer.search_algo_list, answer.search_algo_count),
-        ))
+        );
+        rows.list()
     }
 
     /// Lists the templates of searches that are configured in YAML.
     pub fn search_templates(&self) -> List<YamlTemplate> {
-        List::new(RowSource::new(
+        let rows = RowSource::new(
             self,
             "ShowAutoSearchYamlTemplatesInfo",
-            |client, api, _, _| {
+            |api, project, _, _| {
                 let call = api.show_auto_search_yaml_templates_info();
-                Box::pin(call.project_id(client.project().clone()).send())
+                Box::pin(call.project_id(project).send())
             },
-            |answer| Rows::new(answer.yaml_templates, None),
-        ))
+            |answer| (answer.yaml_templates, Counts::default()),
+        );
+        rows.list()
     }
 
     /// Lists the experiments of the project. Huawei Cloud only.
@@ -152,17 +145,19 @@ impl Client {
         let rows = RowSource::new(
             self,
             "ListTrainingExperiments",
-            |client, api, offset, limit| {
-                let call = api.list_training_experiments().offset(offset).limit(limit);
-                Box::pin(call.project_id(client.project().clone()).send())
+            |api, project, offset, limit| {
+                let call = api.list_training_experiments().project_id(project);
+                Box::pin(call.offset(offset).limit(limit).send())
             },
-            |answer| Rows {
-                count: answer.count,
-                limit: answer.limit,
-                ..Rows::new(answer.items, answer.total)
+            |answer| {
+                (
+                    answer.items,
+                    Counts::new(answer.total, answer.count, answer.limit),
+                )
             },
         );
-        List::new(rows.id(|experiment| experiment.metadata.as_ref()?.id.as_deref()))
+        let rows = rows.id(|experiment| experiment.metadata.as_ref()?.id.as_deref());
+        rows.list()
     }
 
     /// Lists the tags of the project's jobs with all their values. Huawei Cloud only.
@@ -170,13 +165,13 @@ impl Client {
         let rows = RowSource::new(
             self,
             "ListTrainingJobTags",
-            |client, api, offset, limit| {
-                let call = api.list_training_job_tags().offset(offset).limit(limit);
-                Box::pin(call.project_id(client.project().clone()).send())
+            |api, project, offset, limit| {
+                let call = api.list_training_job_tags().project_id(project);
+                Box::pin(call.offset(offset).limit(limit).send())
             },
-            |answer| Rows::new(answer.tags, None),
+            |answer| (answer.tags, Counts::default()),
         );
-        List::new(rows.id(|tag| tag.key.as_deref()))
+        rows.id(|tag| tag.key.as_deref()).list()
     }
 
     /// Lists the jobs that have all of these tags. A tag matches with any of its values; a tag
@@ -191,24 +186,26 @@ impl Client {
     {
         let tags = tags.into_iter().map(|(key, values)| {
             let values: Vec<String> = values.into_iter().map(Into::into).collect();
-            let tag = ResourceTagRequest::builder().key(key).values(values);
-            tag.try_into()
-                .map_err(|error| Error::invalid(format!("tag: {error}")))
+            ResourceTagRequest::builder()
+                .key(key)
+                .values(values)
+                .try_into()
         });
-        let tags: Result<Vec<ResourceTagRequest>, Error> = tags.collect();
-        List::checked(tags.map(|tags| {
-            let rows = RowSource::new(
-                self,
-                "ListTrainingJobsByTags",
-                move |client, api, offset, limit| {
-                    let body = ResourceInstancesRequest::builder().tags(tags.clone());
-                    let call = api.list_training_jobs_by_tags().offset(offset).limit(limit);
-                    let call = call.project_id(client.project().clone()).body(body);
-                    Box::pin(call.send())
-                },
-                |answer| Rows::new(answer.resources, answer.total_count),
-            );
-            rows.id(|job| job.resource_id.as_deref())
-        }))
+        let tags: Result<Vec<ResourceTagRequest>, ConversionError> = tags.collect();
+        let problem = tags.as_ref().err().map(|error| format!("tag: {error}"));
+        let body = ResourceInstancesRequest::builder().tags(tags.unwrap_or_default());
+        let rows = RowSource::new(
+            self,
+            "ListTrainingJobsByTags",
+            move |api, project, offset, limit| {
+                let call = api.list_training_jobs_by_tags().project_id(project);
+                let call = call.body(body.clone());
+                Box::pin(call.offset(offset).limit(limit).send())
+            },
+            |answer| (answer.resources, Counts::of_total(answer.total_count)),
+        );
+        rows.id(|job| job.resource_id.as_deref())
+            .problem(problem)
+            .list()
     }
 }

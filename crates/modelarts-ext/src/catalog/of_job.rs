@@ -6,11 +6,11 @@ use modelarts_api::types::{
 
 use crate::{
     catalog::{
-        row_source::{RowSource, Rows},
+        row_source::RowSource,
         trials::{Trial, trials},
     },
     jobs::job::Job,
-    pagination::list::List,
+    pagination::{list::List, source::Counts},
 };
 
 impl Job {
@@ -18,43 +18,46 @@ impl Job {
     /// Huawei Cloud only.
     pub fn task_history(&self) -> List<TaskHistory> {
         let id = self.training_job_id().clone();
-        List::new(RowSource::new(
+        let rows = RowSource::new(
             self.client(),
             "ListTrainingJobTasks",
-            move |client, api, _, _| {
-                let call = api.list_training_job_tasks().training_job_id(id.clone());
-                Box::pin(call.project_id(client.project().clone()).send())
+            move |api, project, _, _| {
+                let call = api.list_training_job_tasks().project_id(project);
+                Box::pin(call.training_job_id(id.clone()).send())
             },
-            |answer| Rows::new(answer.0, None),
-        ))
+            |answer| (answer.0, Counts::default()),
+        );
+        rows.list()
     }
 
     /// Lists the stages of each run of the job. Huawei Cloud only.
     pub fn stages(&self) -> List<StageRecord> {
         let id = self.training_job_id().clone();
-        List::new(RowSource::new(
+        let rows = RowSource::new(
             self.client(),
             "ListTrainingJobStages",
-            move |client, api, _, _| {
-                let call = api.list_training_job_stages().training_job_id(id.clone());
-                Box::pin(call.project_id(client.project().clone()).send())
+            move |api, project, _, _| {
+                let call = api.list_training_job_stages().project_id(project);
+                Box::pin(call.training_job_id(id.clone()).send())
             },
-            |answer| Rows::new(answer.running_records, answer.total_count),
-        ))
+            |answer| (answer.running_records, Counts::of_total(answer.total_count)),
+        );
+        rows.list()
     }
 
     /// Lists the tags of the job. Huawei Cloud only.
     pub fn tags(&self) -> List<Tag> {
         let id = self.training_job_id().clone();
-        List::new(RowSource::new(
+        let rows = RowSource::new(
             self.client(),
             "ShowTrainJobTags",
-            move |client, api, _, _| {
-                let call = api.show_train_job_tags().training_job_id(id.clone());
-                Box::pin(call.project_id(client.project().clone()).send())
+            move |api, project, _, _| {
+                let call = api.show_train_job_tags().project_id(project);
+                Box::pin(call.training_job_id(id.clone()).send())
             },
-            |answer| Rows::new(answer.tags, None),
-        ))
+            |answer| (answer.tags, Counts::default()),
+        );
+        rows.list()
     }
 
     /// Lists the trials of a hyper-parameter search. A trial may have several rows.
@@ -63,21 +66,19 @@ impl Job {
         let rows = RowSource::new(
             self.client(),
             "ShowAutoSearchTrials",
-            move |client, api, offset, limit| {
-                let call = api.show_auto_search_trials().offset(offset).limit(limit);
+            move |api, project, offset, limit| {
+                let call = api.show_auto_search_trials().project_id(project);
                 let call = call.training_job_id(id.clone());
-                Box::pin(call.project_id(client.project().clone()).send())
+                Box::pin(call.offset(offset).limit(limit).send())
             },
-            // The count is that of the page.
-            |answer| Rows {
-                limit: answer.limit.filter(|limit| *limit > 0),
-                ..Rows::new(trials(answer.items.unwrap_or_default()), answer.total)
+            |answer| {
+                // The count is that of the page.
+                let counts = Counts::new(answer.total, None, answer.limit);
+                (trials(answer.items.unwrap_or_default()), counts)
             },
         );
-        List::new(
-            rows.id(Trial::number)
-                .detected_offset(&self.client().offsets().trials),
-        )
+        let detected = &self.client().offsets().trials;
+        rows.id(Trial::number).detected_offset(detected).list()
     }
 
     /// Lists the models and checkpoints of a fine-tuning job. Huawei Cloud only.
@@ -86,14 +87,15 @@ impl Job {
         let rows = RowSource::new(
             self.client(),
             "ListFtArtifacts",
-            move |client, api, offset, limit| {
-                let call = api.list_ft_artifacts().offset(offset).limit(limit);
+            move |api, project, offset, limit| {
+                let call = api.list_ft_artifacts().project_id(project);
                 let call = call.training_job_id(id.clone());
-                Box::pin(call.project_id(client.project().clone()).send())
+                Box::pin(call.offset(offset).limit(limit).send())
             },
             // The total is that of the page.
-            |answer: ListFtArtifactsResponse| Rows::new(answer.artifact_info, None),
+            |answer: ListFtArtifactsResponse| (answer.artifact_info, Counts::default()),
         );
-        List::new(rows.id(|artifact| artifact.artifact_id.as_deref()))
+        let rows = rows.id(|artifact| artifact.artifact_id.as_deref());
+        rows.list()
     }
 }

@@ -1,104 +1,64 @@
 //! Source of rows that calls a generated operation.
 
-use std::sync::Arc;
-
-use modelarts_api::{BoxFuture, Offset};
+use modelarts_api::{BoxFuture, Offset, types::ProjectId};
 use serde::Serialize;
 
 use crate::{
     client::Client,
     error::Error,
     pagination::{
-        offset::DetectedOffset,
-        source::{RawPage, Source, pagination_of},
+        list::List,
+        position::DetectedOffset,
+        source::{Counts, ListInfo, RawPage, Source, pagination_of},
     },
 };
 
-/// The call of an operation.
+/// A call in progress of an operation that returns `R`.
 type Call<'a, R> = BoxFuture<'a, Result<modelarts_api::Response<R>, modelarts_api::Error>>;
 
-/// Requests the rows of one window, by offset and limit.
-type Fetch<T> = dyn Fn(i64, u32) -> BoxFuture<'static, Result<RawPage<T>, Error>> + Send + Sync;
+/// Calls an operation with the project, an offset and a limit.
+type Fetch<R> =
+    dyn for<'a> Fn(&'a modelarts_api::Client, ProjectId, i64, i64) -> Call<'a, R> + Send + Sync;
 
-/// The source of the rows of an operation.
-pub(super) struct RowSource<T> {
+/// The source of the rows of type `T` of an operation that returns `R`.
+pub(super) struct RowSource<R, T> {
+    client: Client,
     operation: &'static str,
-    fetch: Box<Fetch<T>>,
-    /// The id of a row. Rows without one are compared by their whole content.
+    call: Box<Fetch<R>>,
+    rows: fn(R) -> (Vec<T>, Counts),
     id: fn(&T) -> Option<&str>,
     unique: bool,
-    has_conditions: bool,
     detected_offset: Option<DetectedOffset>,
+    problem: Option<String>,
 }
 
-/// The rows of a response, and its counts that the pager needs.
-pub(super) struct Rows<T> {
-    pub(super) items: Vec<T>,
-    pub(super) total: Option<i64>,
-    pub(super) count: Option<i64>,
-    pub(super) limit: Option<i64>,
-}
-
-impl<T> Rows<T> {
-    pub(super) fn new(items: Vec<T>, total: Option<i64>) -> Self {
-        Self {
-            items,
-            total,
-            count: None,
-            limit: None,
-        }
-    }
-}
-
-impl<T: Send + 'static> RowSource<T> {
-    /// Creates a source. `call` calls the operation with an offset and a limit; `rows` takes the
-    /// rows from its response.
-    pub(super) fn new<R: Send + 'static>(
+impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> RowSource<R, T> {
+    /// Creates a source. `rows` takes the rows and their counts from a response.
+    pub(super) fn new(
         client: &Client,
         operation: &'static str,
-        call: impl for<'a> Fn(&'a Client, &'a modelarts_api::Client, i64, i64) -> Call<'a, R>
+        call: impl for<'a> Fn(&'a modelarts_api::Client, ProjectId, i64, i64) -> Call<'a, R>
         + Send
         + Sync
         + 'static,
-        rows: fn(R) -> Rows<T>,
+        rows: fn(R) -> (Vec<T>, Counts),
     ) -> Self {
-        let client = client.clone();
-        let call = Arc::new(call);
-        let offset = pagination_of(operation).map(|pagination| pagination.offset);
+        let pagination = pagination_of(operation);
         Self {
+            client: client.clone(),
             operation,
-            unique: !matches!(offset, Ok(Offset::SinglePage)),
+            unique: pagination.is_ok_and(|how| how.offset != Offset::SinglePage),
+            call: Box::new(call),
+            rows,
             id: |_| None,
-            has_conditions: false,
             detected_offset: None,
-            fetch: Box::new(move |offset, limit| {
-                let (client, call) = (client.clone(), Arc::clone(&call));
-                Box::pin(async move {
-                    let call = client.call(|api| call(&client, api, offset, i64::from(limit)));
-                    let (answer, call) = call.await?.into_parts();
-                    let rows = rows(*answer);
-                    Ok(RawPage {
-                        items: rows.items,
-                        total: rows.total,
-                        count: rows.count,
-                        limit: rows.limit,
-                        skipped: call.skipped.rows,
-                        call,
-                    })
-                })
-            }),
+            problem: None,
         }
     }
 
-    /// Sets the id of rows, which is unique.
+    /// Sets the id of rows, which is unique. Rows without one are compared by their whole content.
     pub(super) fn id(mut self, id: fn(&T) -> Option<&str>) -> Self {
         self.id = id;
-        self
-    }
-
-    /// Sets whether the caller set conditions.
-    pub(super) fn with_conditions(mut self, has_conditions: bool) -> Self {
-        self.has_conditions = has_conditions;
         self
     }
 
@@ -107,35 +67,50 @@ impl<T: Send + 'static> RowSource<T> {
         self.detected_offset = Some(detected.clone());
         self
     }
+
+    /// Sets the error of a condition that is invalid.
+    pub(super) fn problem(mut self, problem: Option<String>) -> Self {
+        self.problem = problem;
+        self
+    }
+
+    pub(super) fn list(self) -> List<T> {
+        List::new(Box::new(self))
+    }
 }
 
-impl<T: Serialize + Send + Sync + 'static> Source for RowSource<T> {
+impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> Source for RowSource<R, T> {
     type Item = T;
 
-    fn operation(&self) -> &'static str {
-        self.operation
+    fn info(&self) -> ListInfo {
+        ListInfo {
+            operation: self.operation,
+            unique: self.unique,
+            filtered: false,
+            detected_offset: self.detected_offset.clone(),
+        }
     }
 
-    fn is_unique(&self) -> bool {
-        self.unique
-    }
-
-    fn is_filtered(&self) -> bool {
-        self.has_conditions
+    fn check(&self) -> Result<(), Error> {
+        let problem = self.problem.as_ref();
+        problem.map_or(Ok(()), |problem| Err(Error::invalid(problem.clone())))
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<T>, Error>> {
-        (self.fetch)(offset, limit)
+        Box::pin(async move {
+            let project = self.client.project().clone();
+            let call = |api| (self.call)(api, project, offset, i64::from(limit));
+            Ok(self.client.call(call).await?.into_page(self.rows))
+        })
     }
 
     fn key(&self, item: &T) -> String {
-        let id = (self.id)(item)
-            .filter(|id| !id.is_empty())
-            .map(str::to_owned);
-        id.unwrap_or_else(|| serde_json::to_string(item).unwrap_or_default())
+        row_key((self.id)(item), item)
     }
+}
 
-    fn detected_offset(&self) -> Option<&DetectedOffset> {
-        self.detected_offset.as_ref()
-    }
+/// The key of a row: its id, or its whole content.
+pub(super) fn row_key(id: Option<&str>, row: &impl Serialize) -> String {
+    let id = id.filter(|id| !id.is_empty()).map(str::to_owned);
+    id.unwrap_or_else(|| serde_json::to_string(row).unwrap_or_default())
 }

@@ -88,7 +88,7 @@ use crate::{
     clock::Clock,
     config::cloud::Cloud,
     error::{Error, ErrorKind, call_summary::CallSummary},
-    pagination::offset::DetectedOffsets,
+    pagination::position::DetectedOffsets,
     transport::{HttpTransport, deadline::Deadline},
 };
 

@@ -19,7 +19,7 @@ use crate::{
         connection::{self, AGENT},
         url::{is_base, is_encrypted, is_loopback, with_scheme, without_secrets},
     },
-    pagination::offset::DetectedOffsets,
+    pagination::position::DetectedOffsets,
     transport::{HttpTransport, Shared, connector::ReqwestConnector},
 };
 

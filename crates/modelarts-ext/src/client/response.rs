@@ -10,6 +10,7 @@ use modelarts_api::{
 use crate::{
     error::{Error, ErrorKind},
     http::signature_mismatch,
+    pagination::source::{Counts, RawPage},
     transport::call::CallInfo,
 };
 
@@ -44,6 +45,17 @@ impl<T> Response<T> {
     #[must_use]
     pub fn call(&self) -> &CallInfo {
         &self.call
+    }
+
+    /// Converts it into a page of a list.
+    pub(crate) fn into_page<R>(self, rows: impl FnOnce(T) -> (Vec<R>, Counts)) -> RawPage<R> {
+        let (items, counts) = rows(*self.value);
+        RawPage {
+            items,
+            counts,
+            skipped: self.call.skipped.rows,
+            call: self.call,
+        }
     }
 
     /// The HTTP status.

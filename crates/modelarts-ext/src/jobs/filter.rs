@@ -136,28 +136,29 @@ impl Filter {
 
     /// Creates a condition on a known key.
     fn with_known_key(key: FilterKey, operator: FilterOperator, values: Vec<String>) -> Self {
-        let problem = (values.len() > MAX_VALUES).then(|| {
-            format!(
-                "{} values; it must be {MAX_VALUES} at the most",
-                values.len()
-            )
-        });
-        let out_of_range = || {
-            let is_other = |value: &&String| !["1", "2", "3"].contains(&value.as_str());
-            let value = values.iter().find(is_other)?;
-            (key == FilterKey::Priority).then(|| format!("{value}; they are 1 to 3"))
+        let problem = if values.len() > MAX_VALUES {
+            let count = values.len();
+            Some(format!(
+                "{count} values; it must be {MAX_VALUES} at the most"
+            ))
+        } else if key == FilterKey::Priority {
+            let mut values = values.iter();
+            let other = values.find(|value| !["1", "2", "3"].contains(&value.as_str()));
+            other.map(|value| format!("{value}; they are 1 to 3"))
+        } else {
+            None
         };
         Self {
-            problem: problem.or_else(out_of_range),
             key,
             operator,
             values,
+            problem,
         }
     }
 
     /// Rejects an invalid condition. Blank values are invalid because the service ignores a
     /// condition that has them, and returns every job.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), Error> {
         if self.values.is_empty() || self.values.iter().any(|value| value.trim().is_empty()) {
             return Err(Error::invalid(format!(
                 "filter {}: a blank value, which the service takes for no condition at all; leave \
@@ -171,11 +172,13 @@ impl Filter {
         }
     }
 
-    pub(super) fn into_body(self) -> Result<JobFilter, Error> {
+    /// The condition as the service reads it, if it is valid.
+    pub(super) fn body(&self) -> Result<JobFilter, Error> {
+        self.check()?;
         JobFilter::builder()
-            .key(self.key)
+            .key(self.key.clone())
             .operator(self.operator)
-            .value(self.values)
+            .value(self.values.clone())
             .try_into()
             .map_err(|error| Error::invalid(format!("filter: {error}")))
     }
@@ -185,35 +188,28 @@ impl<T: Display> SetKey<T> {
     /// Matches any of these values.
     #[must_use]
     pub fn is_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
-        self.into_filter(FilterOperator::In, values)
+        let values = values.into_iter().map(|value| value.into().to_string());
+        Filter::with_known_key(self.0, FilterOperator::In, values.collect())
     }
 
     /// Matches this value.
     #[must_use]
     pub fn is(self, value: impl Into<T>) -> Filter {
-        self.into_filter(FilterOperator::In, [value])
+        self.is_in([value])
     }
 
     /// Matches none of these values. The service supports an operator `not` without documenting it;
     /// this is the usual meaning.
     #[must_use]
     pub fn is_not_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
-        self.into_filter(FilterOperator::Not, values)
+        let values = values.into_iter().map(|value| value.into().to_string());
+        Filter::with_known_key(self.0, FilterOperator::Not, values.collect())
     }
 
     /// Does not match this value; see [`is_not_in`](Self::is_not_in).
     #[must_use]
     pub fn is_not(self, value: impl Into<T>) -> Filter {
-        self.into_filter(FilterOperator::Not, [value])
-    }
-
-    fn into_filter(
-        self,
-        operator: FilterOperator,
-        values: impl IntoIterator<Item = impl Into<T>>,
-    ) -> Filter {
-        let values = values.into_iter().map(|value| value.into().to_string());
-        Filter::with_known_key(self.0, operator, values.collect())
+        self.is_not_in([value])
     }
 }
 
@@ -237,12 +233,9 @@ impl TimeKey {
     #[must_use]
     pub fn between(self, start: SystemTime, end: SystemTime) -> Filter {
         let text = |time| Some(jiff::Timestamp::try_from(time).ok()?.to_string());
-        let (times, have_dates) = match (text(start), text(end)) {
-            (Some(start), Some(end)) => (vec![start, end], true),
-            _ => (vec!["?".to_owned()], false),
-        };
+        let times = text(start).zip(text(end));
         let problem = match end.duration_since(start) {
-            _ if !have_dates => Some("a time that has no date".to_owned()),
+            _ if times.is_none() => Some("a time that has no date".to_owned()),
             Err(_) => Some("the end is before the start".to_owned()),
             Ok(span) if span > MAX_SPAN => Some(format!(
                 "{} days; the service searches 31 days at a time",
@@ -250,6 +243,7 @@ impl TimeKey {
             )),
             Ok(_) => None,
         };
+        let times = times.map_or(vec!["?".to_owned()], |(start, end)| vec![start, end]);
         Filter {
             problem,
             ..Filter::raw(self.0, FilterOperator::Between, times)
@@ -331,8 +325,7 @@ mod tests {
     use super::*;
 
     fn json(filter: Filter) -> serde_json::Value {
-        filter.check().unwrap();
-        serde_json::to_value(filter.into_body().unwrap()).unwrap()
+        serde_json::to_value(filter.body().unwrap()).unwrap()
     }
 
     #[test]

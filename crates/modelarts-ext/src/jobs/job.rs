@@ -45,12 +45,7 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    fn new(answer: Response<TrainingJob>) -> Arc<Self> {
-        let (details, call) = answer.into_parts();
-        Self::of(Arc::from(details), call)
-    }
-
-    fn of(details: Arc<TrainingJob>, call: Arc<CallInfo>) -> Arc<Self> {
+    fn new(details: Arc<TrainingJob>, call: Arc<CallInfo>) -> Arc<Self> {
         Arc::new(Self {
             details,
             call,
@@ -62,11 +57,31 @@ impl Snapshot {
 impl Job {
     /// Reads a job from the service.
     pub(super) async fn fetch(client: Client, id: types::TrainingJobId) -> Result<Self, Error> {
-        let answer = fetch_details(&client, &id).await?;
+        let answer = client
+            .call(|api| {
+                api.show_training_job_details()
+                    .project_id(client.project().clone())
+                    .training_job_id(id.clone())
+                    .send()
+            })
+            .await?;
+        Self::from_answer(client, id, answer)
+    }
+
+    /// Creates the job of this id from a response; an error if the response is about another job.
+    fn from_answer(
+        client: Client,
+        id: types::TrainingJobId,
+        answer: Response<TrainingJob>,
+    ) -> Result<Self, Error> {
+        let answer = answer.require_match(&client, "metadata.id", &id, |job| {
+            job.metadata.as_ref()?.id.as_deref()
+        })?;
+        let (details, call) = answer.into_parts();
         Ok(Self {
             client,
             id,
-            snapshot: Snapshot::new(answer),
+            snapshot: Snapshot::new(Arc::from(details), call),
         })
     }
 
@@ -80,7 +95,7 @@ impl Job {
         Some(Self {
             client,
             id,
-            snapshot: Snapshot::of(Arc::from(details), call),
+            snapshot: Snapshot::new(Arc::from(details), call),
         })
     }
 
@@ -99,7 +114,7 @@ impl Job {
         let (newest, end) = (self.newest_snapshot(), end.newest_snapshot());
         if newest.details != end.details && is_final(&phase(&end.details)) {
             // A copy, so that a later end recorded here does not change `end` for its owner.
-            let end = Snapshot::of(Arc::clone(&end.details), Arc::clone(&end.call));
+            let end = Snapshot::new(Arc::clone(&end.details), Arc::clone(&end.call));
             // If another watch was first, the end is recorded already.
             let _ = newest.end.set(end);
         }
@@ -208,8 +223,7 @@ impl Job {
     /// # Errors
     /// Those of [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
     pub async fn refresh(&mut self) -> Result<(), Error> {
-        let answer = fetch_details(&self.client, &self.id).await?;
-        self.snapshot = Snapshot::new(answer);
+        *self = Self::fetch(self.client.clone(), self.id.clone()).await?;
         Ok(())
     }
 
@@ -242,10 +256,9 @@ impl Job {
                     .send()
             })
             .await;
+        let (client, id) = (self.client.clone(), self.id.clone());
         let rejection = match stopped {
-            Ok(answer) => {
-                return Ok(self.with_answer(require_job(&self.client, &self.id, answer)?));
-            }
+            Ok(answer) => return Self::from_answer(client, id, answer),
             Err(error) => error,
         };
         let wrong_phase = rejection
@@ -254,12 +267,9 @@ impl Job {
         if !(wrong_phase && rejection.is_uncertain()) {
             return Err(rejection);
         }
-        match fetch_details(&self.client, &self.id).await {
-            Ok(answer) => Some(self.with_answer(answer))
-                .filter(|job| job.phase() == Phase::Terminating || job.is_final())
-                .ok_or(rejection),
-            Err(_) => Err(rejection),
-        }
+        let job = Self::fetch(client, id).await.ok();
+        job.filter(|job| job.phase() == Phase::Terminating || job.is_final())
+            .ok_or(rejection)
     }
 
     /// Deletes the job, its events and its logs. Its output in OBS remains. If the response is
@@ -280,15 +290,6 @@ impl Job {
         match deleted {
             Err(error) if !(error.is_uncertain() && error.is_gone()) => Err(error),
             _ => Ok(()),
-        }
-    }
-
-    /// Returns the same job with the details of this response.
-    fn with_answer(&self, answer: Response<TrainingJob>) -> Self {
-        Self {
-            client: self.client.clone(),
-            id: self.id.clone(),
-            snapshot: Snapshot::new(answer),
         }
     }
 }
@@ -318,33 +319,6 @@ pub(crate) fn is_final(phase: &Phase) -> bool {
         phase,
         Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal
     )
-}
-
-/// Reads the details of a job from the service.
-async fn fetch_details(
-    client: &Client,
-    id: &types::TrainingJobId,
-) -> Result<Response<TrainingJob>, Error> {
-    let answer = client
-        .call(|api| {
-            api.show_training_job_details()
-                .project_id(client.project().clone())
-                .training_job_id(id.clone())
-                .send()
-        })
-        .await?;
-    require_job(client, id, answer)
-}
-
-/// Rejects a response about another job.
-fn require_job(
-    client: &Client,
-    id: &types::TrainingJobId,
-    answer: Response<TrainingJob>,
-) -> Result<Response<TrainingJob>, Error> {
-    answer.require_match(client, "metadata.id", id, |job| {
-        job.metadata.as_ref()?.id.as_deref()
-    })
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@
 //! // Conditions are typed and checked before anything is sent. All of them must hold.
 //! let ended = Filter::phase().is_in([Phase::Completed, Phase::Failed]);
 //! let bert = Filter::name().like("bert");
-//! let mut jobs = client.training_jobs().list().filter(ended).filter(bert.clone()).items();
+//! let mut jobs = client.training_jobs().list().filter(ended).filter(bert.clone()).stream();
 //! while let Some(job) = jobs.try_next().await? {
 //!     println!("{} {} after {:?}", job.name(), job.phase(), job.time_run());
 //!     // A condition can also be evaluated for a job that was read.
@@ -64,6 +64,6 @@ pub mod wait;
 
 pub use filter::{Filter, SetKey, TextKey, TimeKey};
 pub use job::Job;
-pub use list::ListJobs;
+pub use list::{JobQuery, ListJobs};
 pub use metrics::MetricSeries;
 pub use training_jobs::TrainingJobs;

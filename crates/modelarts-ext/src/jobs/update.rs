@@ -91,29 +91,27 @@ impl TrainingJobs {
             ));
         }
         let (client, deadline) = (self.client(), self.client().deadline());
-        let deleted = deadline.run(&**client.clock(), self.delete_batches(&jobs));
-        let late = || {
-            deadline
-                .timeout_error("jobs were being deleted")
-                .with_uncertainty()
+        let batches = async {
+            for jobs in jobs.chunks(BATCH_SIZE) {
+                let body: types::BatchDeleteTrainingJobRequest =
+                    serde_json::from_value(json!({"jobs": jobs}))
+                        .map_err(|error| Error::invalid(format!("no request: {error}")))?;
+                client
+                    .call(|api| {
+                        api.batch_delete_training_job()
+                            .project_id(client.project_id())
+                            .body(body)
+                            .send()
+                    })
+                    .await?;
+            }
+            Ok(())
         };
-        deleted.await.unwrap_or_else(|| Err(late()))
-    }
-
-    async fn delete_batches(&self, jobs: &[serde_json::Value]) -> Result<(), Error> {
-        for jobs in jobs.chunks(BATCH_SIZE) {
-            let body: types::BatchDeleteTrainingJobRequest =
-                serde_json::from_value(json!({"jobs": jobs}))
-                    .map_err(|error| Error::invalid(format!("no request: {error}")))?;
-            self.client()
-                .call(|api| {
-                    api.batch_delete_training_job()
-                        .project_id(self.client().project_id())
-                        .body(body)
-                        .send()
-                })
-                .await?;
-        }
-        Ok(())
+        let deleted = deadline.run(&**client.clock(), batches).await;
+        deleted.unwrap_or_else(|| {
+            Err(deadline
+                .timeout_error("jobs were being deleted")
+                .with_uncertainty())
+        })
     }
 }

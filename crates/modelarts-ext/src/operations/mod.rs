@@ -34,14 +34,10 @@ mod tests;
 
 pub use call::OperationCall;
 
-use modelarts_api::Offset;
 use serde_json::Value;
 
 use crate::{
-    client::Client,
-    error::Error,
-    operations::rows::OperationRows,
-    pagination::{list::List, source::pagination_of},
+    client::Client, error::Error, operations::rows::OperationRows, pagination::list::List,
     validation::recommendations::nearest,
 };
 
@@ -74,33 +70,6 @@ impl OperationCall {
     /// # Errors
     /// The stream fails like [`send`](Self::send), and if the operation has no list with offsets.
     pub fn list(self) -> List<Value> {
-        List::checked(self.rows())
-    }
-
-    fn rows(self) -> Result<OperationRows, Error> {
-        let id = self.operation.id;
-        let pagination = pagination_of(id)?;
-        if pagination.offset == Offset::LineCursor {
-            return Err(Error::invalid(format!(
-                "{id}: its pages follow one another by line numbers, not by offsets; call it with \
-                 send"
-            )));
-        }
-        for name in [pagination.offset_name, pagination.limit_name]
-            .into_iter()
-            .flatten()
-        {
-            let in_body = self
-                .body
-                .as_ref()
-                .is_some_and(|body| body.get(name).is_some());
-            if in_body || self.values.contains_key(name) {
-                return Err(Error::invalid(format!(
-                    "{id}: {name} must not be given, because it is set for each page; use \
-                     page_size and resume"
-                )));
-            }
-        }
-        Ok(OperationRows::new(self, pagination))
+        List::new(Box::new(OperationRows(self)))
     }
 }

@@ -1,39 +1,31 @@
 //! Rows of a list that is called by name.
 
-use modelarts_api::{BoxFuture, Pagination, ParameterLocation};
+use modelarts_api::{BoxFuture, Offset, ParameterLocation};
 use serde_json::{Map, Value};
 
 use crate::{
     error::{Error, ErrorKind},
     operations::call::OperationCall,
-    pagination::source::{RawPage, Source},
+    pagination::source::{Counts, ListInfo, RawPage, Source, pagination_of},
 };
 
 /// The fields in which the service has the id of a row.
 const IDS: [&str; 2] = ["/id", "/metadata/id"];
 
 /// The source of rows that calls an operation for each page.
-pub(super) struct OperationRows {
-    call: OperationCall,
-    pagination: Pagination,
-}
+pub(super) struct OperationRows(pub(super) OperationCall);
 
 impl OperationRows {
-    pub(super) fn new(call: OperationCall, pagination: Pagination) -> Self {
-        Self { call, pagination }
-    }
-
     /// The call for one page.
     pub(super) fn page(&self, offset: i64, limit: u32) -> OperationCall {
-        let mut call = self.call.clone();
-        let Pagination {
-            offset_name,
-            limit_name,
-            ..
-        } = self.pagination;
+        let mut call = self.0.clone();
+        let Some(pagination) = call.operation.pagination else {
+            return call;
+        };
+        let (offset_name, limit_name) = (pagination.offset_name, pagination.limit_name);
         let numbers = [(offset_name, offset), (limit_name, i64::from(limit))];
         for (name, number) in numbers {
-            match (name, self.pagination.location) {
+            match (name, pagination.location) {
                 (None, _) => {}
                 (Some(name), ParameterLocation::Body) => {
                     let body = call.body.get_or_insert_with(|| Value::Object(Map::new()));
@@ -46,23 +38,20 @@ impl OperationRows {
         }
         call
     }
+}
 
-    /// The rows of a response.
-    fn items(&self, answer: &mut Value) -> Result<Vec<Value>, Error> {
-        match field(answer, self.pagination.items).map(Value::take) {
-            None | Some(Value::Null) => Ok(Vec::new()),
-            Some(Value::Array(items)) => Ok(items),
-            Some(_) => Err(Error::new(
-                ErrorKind::Decode,
-                format!(
-                    "the answer is not understood: {} must be a list",
-                    match self.pagination.items {
-                        "" => "it",
-                        path => path,
-                    }
-                ),
-            )),
-        }
+/// The rows at this path of a response.
+fn rows_at(path: &str, answer: &mut Value) -> Result<Vec<Value>, Error> {
+    match field(answer, path).map(Value::take) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(items)) => Ok(items),
+        Some(_) => Err(Error::new(
+            ErrorKind::Decode,
+            format!(
+                "the answer is not understood: {} must be a list",
+                if path.is_empty() { "it" } else { path }
+            ),
+        )),
     }
 }
 
@@ -75,26 +64,52 @@ fn field<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
 impl Source for OperationRows {
     type Item = Value;
 
-    fn operation(&self) -> &'static str {
-        self.call.operation.id
+    fn info(&self) -> ListInfo {
+        ListInfo {
+            operation: self.0.operation.id,
+            unique: false,
+            filtered: false,
+            detected_offset: None,
+        }
     }
 
-    fn is_unique(&self) -> bool {
-        false
+    fn check(&self) -> Result<(), Error> {
+        let id = self.0.operation.id;
+        let pagination = pagination_of(id)?;
+        if pagination.offset == Offset::LineCursor {
+            return Err(Error::invalid(format!(
+                "{id}: its pages follow one another by line numbers, not by offsets; call it with \
+                 send"
+            )));
+        }
+        let body = self.0.body.as_ref();
+        let given = |name: &&str| {
+            body.is_some_and(|body| body.get(name).is_some()) || self.0.values.contains_key(*name)
+        };
+        let names = [pagination.offset_name, pagination.limit_name];
+        if let Some(name) = names.into_iter().flatten().find(given) {
+            return Err(Error::invalid(format!(
+                "{id}: {name} must not be given, because it is set for each page; use page_size \
+                 and resume"
+            )));
+        }
+        Ok(())
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Value>, Error>> {
         Box::pin(async move {
+            let pagination = self.0.operation.pagination;
             let answer = self.page(offset, limit).send().await?;
             let (mut answer, call) = answer.into_parts();
-            let total = self.pagination.total;
+            let total = pagination.and_then(|pagination| pagination.total);
             let total = total.and_then(|path| field(&mut answer, path)?.as_i64());
-            let items = self.items(&mut answer);
+            let items = rows_at(
+                pagination.map_or("", |pagination| pagination.items),
+                &mut answer,
+            );
             Ok(RawPage {
                 items: items.map_err(|error| error.with_call(call.summary.clone()))?,
-                total,
-                count: None,
-                limit: None,
+                counts: Counts::of_total(total),
                 skipped: call.skipped.rows,
                 call,
             })

@@ -4,7 +4,11 @@ use modelarts_api::{OPERATIONS, PARAMETERS, ParameterLocation};
 use serde_json::json;
 
 use crate::{
-    client::Client, credentials::Credentials, error::Error, operations::call::OperationCall,
+    client::Client,
+    credentials::Credentials,
+    error::Error,
+    operations::{call::OperationCall, rows::OperationRows},
+    pagination::source::Source,
 };
 
 fn call(operation: &str) -> Result<OperationCall, Error> {
@@ -110,7 +114,7 @@ fn every_operation_can_be_called_by_its_name() {
 
 #[test]
 fn lists_set_their_own_paging_parameters() {
-    let page = |call: OperationCall| call.rows().unwrap().page(2, 50).request().unwrap();
+    let page = |call: OperationCall| OperationRows(call).page(2, 50).request().unwrap();
     let request = page(call("ListAlgorithms").unwrap());
     assert_eq!(request.url().query(), Some("offset=2&limit=50"));
     let jobs = call("ListTrainingJobs").unwrap();
@@ -119,7 +123,10 @@ fn lists_set_their_own_paging_parameters() {
     let body: serde_json::Value = serde_json::from_slice(body).unwrap();
     assert_eq!(body, json!({"workspace_id": "0", "offset": 2, "limit": 50}));
 
-    let refused = |call: OperationCall| call.rows().err().map(|error| error.to_string());
+    let refused = |call: OperationCall| {
+        let error = OperationRows(call).check().err();
+        error.map(|error| error.to_string())
+    };
     let events = call("ListTrainingJobEvents").unwrap();
     let text = refused(events.parameter("offset", 1)).unwrap();
     assert!(text.contains("offset must not be given"), "{text}");

@@ -1,6 +1,6 @@
-//! List: the type of the lists that have no settings of their own.
+//! List: the type of all lists of the service.
 
-use std::sync::Arc;
+use std::{marker::PhantomData, sync::Arc};
 
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::{Offset, Pagination};
@@ -9,10 +9,10 @@ use crate::{
     error::Error,
     pagination::{
         options::ReadOptions,
-        page::{Page, PageStream},
+        page::{self, Page, PageStream},
+        pager,
         position::Position,
         source::{Source, pagination_of},
-        stream,
     },
 };
 
@@ -22,29 +22,28 @@ const DEFAULT_LIMIT: u32 = 50;
 /// any list.
 const LARGEST_LIMIT: u32 = 1000;
 
-/// A list of the service. Rows are requested as they are read: see [`items`](Self::items),
+/// A list of the service. Rows are requested as they are read: see [`stream`](Self::stream),
 /// [`pages`](Self::pages), [`collect`](Self::collect).
+///
+/// `Q` is the query of a list that has conditions, such as
+/// [`JobQuery`](crate::jobs::JobQuery). They are checked before anything is sent; an invalid one
+/// is the error of the stream.
+#[derive(Clone, Debug)]
 #[must_use]
-pub struct List<T> {
-    source: Result<(Arc<dyn Source<Item = T>>, Pagination), Error>,
-    options: ReadOptions,
+pub struct List<T, Q: ?Sized = dyn Source<Item = T>> {
+    pub(crate) query: Box<Q>,
+    pub(crate) options: ReadOptions,
+    row: PhantomData<fn() -> T>,
 }
 
-impl<T: Send + 'static> List<T> {
-    pub(crate) fn new(source: impl Source<Item = T>) -> Self {
-        Self::checked(Ok(source))
-    }
-
-    /// Creates a list from a source; reading it fails with the error of `source`, if there is one.
-    pub(crate) fn checked(source: Result<impl Source<Item = T>, Error>) -> Self {
-        let source = source.and_then(|source| {
-            let pagination = pagination_of(source.operation())?;
-            Ok((Arc::new(source) as Arc<dyn Source<Item = T>>, pagination))
-        });
-        let limit = source.as_ref().ok().and_then(|(_, how)| how.max_limit);
+impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
+    pub(crate) fn new(query: Box<Q>) -> Self {
+        let pagination = pagination_of(query.info().operation).ok();
+        let limit = pagination.and_then(|pagination| pagination.max_limit);
         Self {
             options: ReadOptions::new(limit.unwrap_or(DEFAULT_LIMIT)),
-            source,
+            query,
+            row: PhantomData,
         }
     }
 
@@ -74,16 +73,16 @@ impl<T: Send + 'static> List<T> {
         self
     }
 
-    /// Returns a stream of the rows; pages are requested as it is polled.
-    #[must_use]
-    pub fn items(self) -> PageStream<T> {
-        stream::rows(self.pages())
+    /// Admits an end before all rows came. For readers that read the list periodically.
+    pub(crate) fn allow_early_end(mut self) -> Self {
+        self.options.allow_early_end = true;
+        self
     }
 
-    /// The same as [`items`](Self::items).
+    /// Returns a stream of the rows; pages are requested as it is polled.
     #[must_use]
     pub fn stream(self) -> PageStream<T> {
-        self.items()
+        page::rows(self.pages())
     }
 
     /// Returns the first `max` rows at most, which bounds the memory that the list takes.
@@ -91,21 +90,25 @@ impl<T: Send + 'static> List<T> {
     /// # Errors
     /// Those of the stream.
     pub async fn collect(self, max: usize) -> Result<Vec<T>, Error> {
-        self.items().take(max).try_collect().await
+        self.stream().take(max).try_collect().await
     }
 
     /// Returns a stream of the pages.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<T>> {
-        let options = self.options;
-        let checked = self.source.and_then(|(source, pagination)| {
-            let most = pagination.max_limit.unwrap_or(LARGEST_LIMIT);
-            options.check(source.operation(), most)?;
-            Ok((source, pagination))
-        });
-        match checked {
-            Ok((source, pagination)) => stream::pages_by(source, pagination, options),
-            Err(error) => stream::error_stream(error),
+        match self.check() {
+            Ok(pagination) => pager::pages(Arc::<Q>::from(self.query), pagination, self.options),
+            Err(error) => page::error_stream(error),
         }
+    }
+
+    /// Checks the options and the query.
+    pub(crate) fn check(&self) -> Result<Pagination, Error> {
+        let operation = self.query.info().operation;
+        let pagination = pagination_of(operation)?;
+        let max = pagination.max_limit.unwrap_or(LARGEST_LIMIT);
+        self.options.check(operation, max)?;
+        self.query.check()?;
+        Ok(pagination)
     }
 }

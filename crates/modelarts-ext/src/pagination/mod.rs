@@ -34,22 +34,20 @@
 //! rows than it counts, is read again, and ends with an error if rows may still be missing;
 //! [`Error::position`](crate::Error::position) has the position to resume from.
 //!
-//! [Jobs](crate::jobs::ListJobs), [events](crate::jobs::events::Events) and
-//! [algorithms](crate::catalog::ListAlgorithms) have lists with settings of their own; all others
-//! are a [`List`].
+//! All lists are a [`List`]. [Jobs](crate::jobs::ListJobs),
+//! [events](crate::jobs::events::Events) and [algorithms](crate::catalog::ListAlgorithms) have
+//! conditions of their own.
 
 // A list is a `source::Source`, which requests the rows of one window. `pager` chooses the windows,
 // recognises rows of earlier pages, and searches for its position when the list shifts while it is
-// read. `stream` makes streams of pages and rows; `list` has the type of most lists.
+// read. `list` has the type of all lists.
 
 pub(crate) mod list;
-pub(crate) mod offset;
 pub(crate) mod options;
 pub(crate) mod page;
 pub(crate) mod pager;
 pub(crate) mod position;
 pub(crate) mod source;
-pub(crate) mod stream;
 
 pub use list::List;
 pub use modelarts_api::Offset;

@@ -35,44 +35,27 @@ impl ReadOptions {
     }
 
     pub(crate) fn check(&self, list: &str, max: u32) -> Result<(), Error> {
-        if !(1..=max).contains(&self.size) {
-            return Err(Error::invalid(format!(
-                "page_size {}: it must be 1 to {max}",
-                self.size
-            )));
-        }
-        if self.in_flight == 0 {
-            return Err(Error::invalid("in_flight 0: it must be 1 at the least"));
-        }
-        if let Some(meaning) = self.meaning
-            && !matches!(meaning, Offset::PageIndex | Offset::Record)
-        {
-            return Err(Error::invalid(format!(
-                "offset_is {meaning:?}: the offset of {list} counts pages or records"
-            )));
-        }
-        self.resume
-            .as_ref()
-            .map_or(Ok(()), |position| check_position(position, list))
+        let problem = match (&self.meaning, &self.resume) {
+            _ if !(1..=max).contains(&self.size) => {
+                format!("page_size {}: it must be 1 to {max}", self.size)
+            }
+            _ if self.in_flight == 0 => "in_flight 0: it must be 1 at the least".to_owned(),
+            (Some(meaning), _) if !matches!(meaning, Offset::PageIndex | Offset::Record) => {
+                format!("offset_is {meaning:?}: the offset of {list} counts pages or records")
+            }
+            (_, Some(position)) if position.list != list => format!(
+                "resume: the position is one in {}, and this is {list}",
+                position.list
+            ),
+            (_, Some(position)) if position.read > MAX_ROWS => format!(
+                "resume: the position is damaged: `read` is {} and must be at most {MAX_ROWS}; \
+                 read the list from its beginning",
+                position.read
+            ),
+            _ => return Ok(()),
+        };
+        Err(Error::invalid(problem))
     }
-}
-
-/// Rejects a damaged position, and one of another list.
-fn check_position(position: &Position, list: &str) -> Result<(), Error> {
-    if position.list != list {
-        return Err(Error::invalid(format!(
-            "resume: the position is one in {}, and this is {list}",
-            position.list
-        )));
-    }
-    if position.read > MAX_ROWS {
-        return Err(Error::invalid(format!(
-            "resume: the position is damaged: `read` is {} and must be at most {MAX_ROWS}; \
-             read the list from its beginning",
-            position.read
-        )));
-    }
-    Ok(())
 }
 
 /// Rejects blank text, which the service treats as no condition.

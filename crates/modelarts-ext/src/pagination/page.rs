@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt, future, stream, stream::BoxStream};
 
 use crate::{error::Error, pagination::position::Position, transport::call::CallInfo};
 
@@ -38,4 +38,17 @@ impl<T> Page<T> {
     pub fn raw(&self) -> &[u8] {
         &self.call.body
     }
+}
+
+/// Returns the rows of pages.
+pub(crate) fn rows<T: Send + 'static>(pages: PageStream<Page<T>>) -> PageStream<T> {
+    pages
+        .map_ok(|page| stream::iter(page.items.into_iter().map(Ok)))
+        .try_flatten()
+        .boxed()
+}
+
+/// Returns a stream that fails with this error.
+pub(crate) fn error_stream<T: Send + 'static>(error: Error) -> PageStream<T> {
+    stream::once(future::err(error)).boxed()
 }

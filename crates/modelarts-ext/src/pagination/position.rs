@@ -1,10 +1,11 @@
-//! Position: the point that the reading of a list has reached.
+//! Position: the point that the reading of a list has reached, and the unit of its offsets.
 //!
 //! A module below [`Error`](crate::error::Error), which carries a position.
 
-use serde::{Deserialize, Serialize};
+use std::sync::{Arc, OnceLock};
 
-use crate::pagination::offset::OffsetUnit;
+use modelarts_api::Offset;
+use serde::{Deserialize, Serialize};
 
 /// The point that the reading of a list has reached. It can be stored with serde and passed to
 /// `resume` of the same list with the same conditions, also in another process.
@@ -32,4 +33,41 @@ impl Position {
     pub fn rows(&self) -> u64 {
         self.read
     }
+}
+
+/// The unit of offsets: pages or records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OffsetUnit {
+    Pages,
+    #[default]
+    Records,
+}
+
+impl OffsetUnit {
+    pub(crate) fn of(offset: Offset) -> Option<Self> {
+        match offset {
+            Offset::PageIndex => Some(Self::Pages),
+            Offset::Record => Some(Self::Records),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Pages => Self::Records,
+            Self::Records => Self::Pages,
+        }
+    }
+}
+
+/// The unit of offsets of one list, once it is detected. Clones share it.
+pub(crate) type DetectedOffset = Arc<OnceLock<OffsetUnit>>;
+
+/// The units that a client has detected, of each list about which sources disagree (SOURCES,
+/// "Without a number").
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DetectedOffsets {
+    pub(crate) events: DetectedOffset,
+    pub(crate) trials: DetectedOffset,
 }

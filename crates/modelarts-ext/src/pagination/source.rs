@@ -2,36 +2,75 @@
 
 use std::sync::Arc;
 
-use modelarts_api::{BoxFuture, Operation, Pagination};
+use modelarts_api::{BoxFuture, Pagination};
 
-use crate::{error::Error, pagination::offset::DetectedOffset, transport::call::CallInfo};
+use crate::{error::Error, pagination::position::DetectedOffset, transport::call::CallInfo};
 
 /// The rows of one response.
-pub(crate) struct RawPage<T> {
+pub struct RawPage<T> {
     pub(crate) items: Vec<T>,
-    pub(crate) total: Option<i64>,
-    /// The number of rows that match the conditions, or are on this page (SOURCES D-157).
-    pub(crate) count: Option<i64>,
-    /// The limit that the service applied, if it states one.
-    pub(crate) limit: Option<i64>,
+    pub(crate) counts: Counts,
+    /// The number of rows that could not be decoded.
     pub(crate) skipped: usize,
     pub(crate) call: Arc<CallInfo>,
 }
 
-/// A source of rows, which requests a window of a list.
-pub(crate) trait Source: Send + Sync + 'static {
+/// The numbers that a response states. Negative ones are ignored.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts {
+    /// The number of rows of the list.
+    pub(crate) total: Option<u64>,
+    /// The number of rows that match the conditions, or are on this page (SOURCES D-157).
+    pub(crate) count: Option<u64>,
+    /// The limit that the service applied.
+    pub(crate) limit: Option<u32>,
+}
+
+impl Counts {
+    pub(crate) fn new(total: Option<i64>, count: Option<i64>, limit: Option<i64>) -> Self {
+        let [total, count] = [total, count].map(|number| u64::try_from(number?).ok());
+        let limit = limit.and_then(|limit| u32::try_from(limit).ok());
+        Self {
+            total,
+            count,
+            limit,
+        }
+    }
+
+    /// The numbers of a response that states only the total.
+    pub(crate) fn of_total(total: Option<i64>) -> Self {
+        Self::new(total, None, None)
+    }
+}
+
+/// The properties of a list that the pager needs.
+#[derive(Default)]
+pub struct ListInfo {
+    /// The operation that returns the list.
+    pub(crate) operation: &'static str,
+    /// `true` if no two rows have the same key.
+    pub(crate) unique: bool,
+    /// `true` if the caller set conditions. Where the service states two numbers, the total may
+    /// then include rows that they exclude.
+    pub(crate) filtered: bool,
+    /// The slot in which the client stores the detected unit of offsets.
+    pub(crate) detected_offset: Option<DetectedOffset>,
+}
+
+/// A source of rows: the operation and the conditions of a list.
+pub trait Source: Send + Sync + 'static {
+    /// The type of a row.
     type Item: Send + 'static;
 
-    /// The operation that returns the list.
-    fn operation(&self) -> &'static str;
+    /// The properties of the list.
+    fn info(&self) -> ListInfo;
 
-    /// Returns `true` if no two rows have the same key.
-    fn is_unique(&self) -> bool;
-
-    /// Returns `true` if the caller set conditions. Where the service states two numbers, the total
-    /// may then include rows that they exclude.
-    fn is_filtered(&self) -> bool {
-        false
+    /// Checks the conditions of the list before anything is sent.
+    ///
+    /// # Errors
+    /// The first condition that is invalid.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
     }
 
     /// Requests `limit` rows at `offset`, in the unit that the service uses.
@@ -39,18 +78,13 @@ pub(crate) trait Source: Send + Sync + 'static {
 
     /// The key by which a row is compared with others.
     fn key(&self, item: &Self::Item) -> String;
-
-    /// The slot in which the client stores the detected unit of offsets.
-    fn detected_offset(&self) -> Option<&DetectedOffset> {
-        None
-    }
 }
 
 /// The pagination of an operation, as the description states it.
 pub(crate) fn pagination_of(operation: &str) -> Result<Pagination, Error> {
-    modelarts_api::OPERATIONS
-        .iter()
-        .find(|known: &&Operation| known.id == operation)
+    let mut operations = modelarts_api::OPERATIONS.iter();
+    operations
+        .find(|known| known.id == operation)
         .and_then(|operation| operation.pagination)
         .ok_or_else(|| Error::invalid(format!("{operation} is not a list")))
 }

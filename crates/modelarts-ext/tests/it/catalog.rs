@@ -52,28 +52,28 @@ fn stream(operation: &str, client: &Client, job: &Job) -> Option<PageStream<()>>
         Some(items.map_ok(|_| ()).boxed())
     }
     match operation {
-        "ListTrainingJobs" => counted(client.training_jobs().list().items()),
-        "ListTrainingJobEvents" => counted(job.events().items()),
-        "ListTrainingJobTasks" => counted(job.task_history().items()),
-        "ListTrainingJobStages" => counted(job.stages().items()),
+        "ListTrainingJobs" => counted(client.training_jobs().list().stream()),
+        "ListTrainingJobEvents" => counted(job.events().stream()),
+        "ListTrainingJobTasks" => counted(job.task_history().stream()),
+        "ListTrainingJobStages" => counted(job.stages().stream()),
         "ShowTrainingJobLogsFromAom" => counted(
             job.logs("worker-0")
                 .read_by(LogAccess::LineNumbers)
                 .follow(),
         ),
-        "ListEventCategories" => counted(client.event_categories().items()),
-        "ShowTrainingJobEngines" => counted(client.engines().items()),
-        "ShowTrainingJobFlavors" => counted(client.flavors(None).items()),
-        "ShowTrainingQuotas" => counted(client.quotas().items()),
-        "ListAlgorithms" => counted(client.algorithms().items()),
-        "ShowSearchAlgorithms" => counted(client.hyperparameter_search_algorithms().items()),
-        "ShowAutoSearchTrials" => counted(job.trials().items()),
-        "ShowAutoSearchYamlTemplatesInfo" => counted(client.search_templates().items()),
-        "ListTrainingExperiments" => counted(client.experiments().items()),
-        "ShowTrainJobTags" => counted(job.tags().items()),
-        "ListTrainingJobTags" => counted(client.job_tags().items()),
-        "ListTrainingJobsByTags" => counted(client.jobs_by_tags([("a", ["b"])]).items()),
-        "ListFtArtifacts" => counted(job.artifacts().items()),
+        "ListEventCategories" => counted(client.event_categories().stream()),
+        "ShowTrainingJobEngines" => counted(client.engines().stream()),
+        "ShowTrainingJobFlavors" => counted(client.flavors(None).stream()),
+        "ShowTrainingQuotas" => counted(client.quotas().stream()),
+        "ListAlgorithms" => counted(client.algorithms().stream()),
+        "ShowSearchAlgorithms" => counted(client.hyperparameter_search_algorithms().stream()),
+        "ShowAutoSearchTrials" => counted(job.trials().stream()),
+        "ShowAutoSearchYamlTemplatesInfo" => counted(client.search_templates().stream()),
+        "ListTrainingExperiments" => counted(client.experiments().stream()),
+        "ShowTrainJobTags" => counted(job.tags().stream()),
+        "ListTrainingJobTags" => counted(client.job_tags().stream()),
+        "ListTrainingJobsByTags" => counted(client.jobs_by_tags([("a", ["b"])]).stream()),
+        "ListFtArtifacts" => counted(job.artifacts().stream()),
         _ => None,
     }
 }

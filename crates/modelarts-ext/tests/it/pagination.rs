@@ -44,7 +44,7 @@ async fn pages_in_flight_come_in_order() {
     for in_flight in [1, 3, 20] {
         let before = site.count(LIST).0;
         let list = site.client.training_jobs().list();
-        let jobs = list.page_size(10).in_flight(in_flight).items();
+        let jobs = list.page_size(10).in_flight(in_flight).stream();
         let jobs: Vec<Job> = jobs.try_collect().await.unwrap();
         assert_eq!(names(&jobs), expected((0..120).rev()));
         assert_eq!(site.count(LIST).0 - before, 12, "{in_flight}");
@@ -76,7 +76,7 @@ async fn a_list_is_read_on_after_it_has_changed() {
         site.script(name, "").submit().await.unwrap();
     }
     let position: Position = serde_json::from_str(&saved).unwrap();
-    let rest = jobs.list().page_size(10).resume(position).items();
+    let rest = jobs.list().page_size(10).resume(position).stream();
     let rest: Vec<Job> = rest.try_collect().await.unwrap();
     // The new ones are on the first page of the resumed list, and were not returned before.
     assert_eq!(names(&rest[..2]), ["new-1", "new-0"]);

@@ -16,12 +16,12 @@ type Digest = (u64, u64);
 type Range = (SystemTime, SystemTime);
 
 /// All events that were returned, as a multiset, because events may be equal.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Deduplicator {
     lateness: Duration,
     newest: Option<SystemTime>,
     /// The start of the current poll, by the clock of the client.
-    poll_start: SystemTime,
+    poll_start: Option<SystemTime>,
     /// The start of the last complete poll.
     last_complete: Option<SystemTime>,
     /// The largest number of occurrences of each event in one poll.
@@ -35,45 +35,35 @@ impl Deduplicator {
     pub(super) fn new(lateness: Duration) -> Self {
         Self {
             lateness: lateness.saturating_add(TIME_RESOLUTION),
-            newest: None,
-            poll_start: SystemTime::UNIX_EPOCH,
-            last_complete: None,
-            counts: HashMap::new(),
-            poll_counts: HashMap::new(),
-            hashers: (RandomState::new(), RandomState::new()),
+            ..Self::default()
         }
-    }
-
-    /// Begins a poll. Returns the time range to request; `None` for all events.
-    pub(super) fn begin_poll(&mut self, now: SystemTime, range: Option<Range>) -> Option<Range> {
-        self.poll_counts.clear();
-        self.poll_start = now;
-        self.window(range)
     }
 
     /// Marks the poll as complete.
     pub(super) fn complete_poll(&mut self) {
-        self.last_complete = Some(self.poll_start);
+        self.last_complete = self.poll_start;
     }
 
-    /// The time range to request in a poll that begins now.
+    /// Begins a poll. Returns the time range to request; `None` for all events.
     ///
     /// The range begins `lateness` before the newest event, so that it includes events that appear
     /// up to `lateness` after their own time. If the newest event is dated ahead of the clock, the
     /// last complete poll is used in its place, or the current time if the clock was set back.
-    fn window(&self, range: Option<Range>) -> Option<Range> {
+    pub(super) fn begin_poll(&mut self, now: SystemTime, range: Option<Range>) -> Option<Range> {
+        self.poll_counts.clear();
+        self.poll_start = Some(now);
         let Some((newest, last_complete)) = self.newest.zip(self.last_complete) else {
             return range;
         };
         let epoch = SystemTime::UNIX_EPOCH;
-        let start = newest.min(last_complete).min(self.poll_start);
+        let start = newest.min(last_complete).min(now);
         // The service accepts no times before 1970.
         let start = start.checked_sub(self.lateness).unwrap_or(epoch).max(epoch);
         match range {
             Some((from, to)) => Some((from.max(start).min(to), to)),
             None => {
                 // The end must include events dated ahead by the clock of the service.
-                let end = newest.max(self.poll_start);
+                let end = newest.max(now);
                 Some((start, end + Duration::from_secs(24 * 3600)))
             }
         }
@@ -164,7 +154,7 @@ mod tests {
         let mut dedup = deduplicator();
         let at = |second| event(second, "").time().unwrap();
         let day = Duration::from_secs(86400);
-        assert_eq!(dedup.window(None), None);
+        assert_eq!(dedup.begin_poll(later(), None), None);
         assert_eq!(poll(&mut dedup, &[event(59, "x")]), [event(59, "x")]);
         let mut window = |now, range| {
             let window = dedup.begin_poll(now, range);

@@ -9,10 +9,7 @@ use crate::{
         events::{Events, dedup::Deduplicator, event::Event},
         polling::rounds::{EndWatch, SourcePolls},
     },
-    pagination::{
-        page::{Page, PageStream},
-        stream::error_stream,
-    },
+    pagination::page::{Page, PageStream, error_stream},
 };
 
 impl Events {
@@ -30,18 +27,25 @@ impl Events {
     /// job, fail for 15 minutes, the stream ends with the error. This includes a last poll that
     /// returns fewer events than the service counts.
     #[must_use]
-    pub fn follow(mut self) -> PageStream<Event> {
-        self.reset_for_following();
-        match self.check() {
-            Ok(()) => follow(self),
-            Err(error) => error_stream(error),
+    pub fn follow(self) -> PageStream<Event> {
+        let state = FollowState {
+            end_watch: EndWatch::new(self.query.job.clone(), self.query.quiet),
+            follower: EventFollower::new(self),
+            skip_pause: true,
+        };
+        if let Err(error) = state.follower.events.check() {
+            return error_stream(error);
         }
-    }
-
-    /// Resets order and position, which do not apply to following.
-    pub(crate) fn reset_for_following(&mut self) {
-        self.order = SortOrder::Asc;
-        self.options.resume = None;
+        stream::try_unfold(Some(state), |state| async move {
+            let Some(mut state) = state else {
+                return Ok::<_, Error>(None);
+            };
+            let (events, more) = state.next().await?;
+            let events = stream::iter(events.into_iter().map(Ok));
+            Ok(Some((events, more.then_some(state))))
+        })
+        .try_flatten()
+        .boxed()
     }
 }
 
@@ -50,57 +54,50 @@ pub(crate) struct EventFollower {
     events: Events,
     deduplicator: Deduplicator,
     pub(crate) polls: SourcePolls,
-    poll: Option<Poll>,
+    /// The request for the rest of the poll in progress.
+    rest: Option<Events>,
+    /// The pages of the poll in progress; `None` if the last request failed.
+    pages: Option<PageStream<Page<Event>>>,
     /// `true` if the last poll ended with an error of the list. Pages of the next poll do not count
     /// as progress until it is complete.
     list_restarted: bool,
 }
 
-/// A poll in progress.
-struct Poll {
-    /// The request for the events behind the last page.
-    rest: Events,
-    /// `None`: the last request failed.
-    pages: Option<PageStream<Page<Event>>>,
-}
-
 impl EventFollower {
-    pub(crate) fn new(events: Events) -> Self {
+    /// Creates a follower. Order and position do not apply to following.
+    pub(crate) fn new(mut events: Events) -> Self {
+        events.query.order = SortOrder::Asc;
+        events.options.resume = None;
         Self {
-            deduplicator: Deduplicator::new(events.lateness),
+            deduplicator: Deduplicator::new(events.query.lateness),
             events,
             polls: SourcePolls::default(),
-            poll: None,
+            rest: None,
+            pages: None,
             list_restarted: false,
         }
     }
 
     /// Returns `true` if a poll is in progress.
     pub(crate) fn is_polling(&self) -> bool {
-        self.poll.is_some()
+        self.rest.is_some()
     }
 
     /// The new events of the next page; `None` at the end of the poll. After a failed request, the
     /// poll continues behind the last page. A list that ended with an error of its own is
     /// restarted, because the rest of it cannot be complete.
     pub(crate) async fn next(&mut self, end_watch: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
-        let mut poll = self
-            .poll
-            .take()
-            .unwrap_or_else(|| self.begin_poll(end_watch));
-        let mut pages = match poll.pages.take() {
-            Some(pages) => pages,
-            None => poll.rest.clone().unchecked_pages(),
-        };
+        let rest = self.rest.take();
+        let rest = rest.unwrap_or_else(|| self.begin_poll(end_watch));
+        let pages = self.pages.take();
+        let mut pages = pages.unwrap_or_else(|| rest.clone().pages());
         match pages.try_next().await {
             Ok(Some(page)) => {
                 if !self.list_restarted {
                     self.polls.progress();
                 }
-                self.poll = Some(Poll {
-                    rest: poll.rest.resume(page.position),
-                    pages: Some(pages),
-                });
+                self.rest = Some(rest.resume(page.position));
+                self.pages = Some(pages);
                 Ok(Some(self.deduplicator.take_new(page.items)))
             }
             Ok(None) => {
@@ -110,28 +107,26 @@ impl EventFollower {
                 Ok(None)
             }
             Err(error) => {
-                if error.position().is_some() {
-                    self.list_restarted = true;
-                } else {
-                    self.poll = Some(poll);
-                }
+                self.list_restarted |= error.position().is_some();
+                self.rest = Some(rest).filter(|_| error.position().is_none());
                 Err(error)
             }
         }
     }
 
-    fn begin_poll(&mut self, end_watch: &EndWatch) -> Poll {
+    /// Begins a poll, and returns its request.
+    fn begin_poll(&mut self, end_watch: &EndWatch) -> Events {
         let is_last = self.polls.begin(end_watch);
         let now = end_watch.job.client().clock().now();
         let mut rest = self.events.clone();
-        let window = self.deduplicator.begin_poll(now, rest.range);
+        let window = self.deduplicator.begin_poll(now, rest.query.range);
         // The last poll requests all events, so that none is missing at the end, whatever the times
         // of events are. A window may miss some.
         if !is_last {
-            rest.options.allow_early_end = true;
-            rest.range = window;
+            rest.query.range = window;
+            rest = rest.allow_early_end();
         }
-        Poll { rest, pages: None }
+        rest
     }
 }
 
@@ -148,7 +143,7 @@ impl FollowState {
         let clock = self.end_watch.job.client().clock().clone();
         let polls = &mut self.follower.polls;
         if !std::mem::take(&mut self.skip_pause) {
-            let interval = self.follower.events.interval;
+            let interval = self.follower.events.query.interval;
             clock.sleep(self.end_watch.pause(interval, [polls])).await;
         }
         if !self.follower.is_polling() {
@@ -170,22 +165,4 @@ impl FollowState {
         let status = self.end_watch.end_round([&mut self.follower.polls]);
         Ok((Vec::new(), !status.is_over))
     }
-}
-
-fn follow(events: Events) -> PageStream<Event> {
-    let state = FollowState {
-        end_watch: EndWatch::new(events.job.clone(), events.quiet),
-        follower: EventFollower::new(events),
-        skip_pause: true,
-    };
-    stream::try_unfold(Some(state), |state| async move {
-        let Some(mut state) = state else {
-            return Ok::<_, Error>(None);
-        };
-        let (events, more) = state.next().await?;
-        let events = stream::iter(events.into_iter().map(Ok));
-        Ok(Some((events, more.then_some(state))))
-    })
-    .try_flatten()
-    .boxed()
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::jobs::events::kind::EventKind;
+use jiff::{Span, SpanRelativeTo};
+
+use crate::jobs::events::kind::EventKind::{self, self as K};
 
 impl EventKind {
     /// Parses the text of an event.
@@ -69,39 +71,16 @@ fn is_duration(key: &str) -> bool {
 /// Parses `12`, `0.296s`, `7 seconds`, `1 hour 30 minutes`, `0:01:05` and `1 day, 0:01:05`. A plain
 /// number is in seconds.
 fn duration(text: &str) -> Option<Duration> {
-    let mut rest = text.trim();
-    let mut total = 0.0;
-    loop {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && !".:".contains(c));
-        let (number, after) = rest.split_at(end.unwrap_or(rest.len()));
-        let after = after.trim_start();
-        let end = after.find(|c: char| !c.is_ascii_alphabetic());
-        let (unit, after) = after.split_at(end.unwrap_or(after.len()));
-        total += match number.split(':').collect::<Vec<_>>()[..] {
-            [number] => number.parse::<f64>().ok()? * seconds_in(unit)?,
-            [h, m, s] if unit.is_empty() => {
-                let (h, m): (u32, u32) = (h.parse().ok()?, m.parse().ok()?);
-                f64::from(h) * 3600.0 + f64::from(m) * 60.0 + s.parse::<f64>().ok()?
-            }
-            _ => return None,
-        };
-        rest = after.trim_start_matches([',', ' ']);
-        if rest.is_empty() {
-            return Duration::try_from_secs_f64(total).ok();
-        }
+    let text = text.trim().to_ascii_lowercase();
+    if let Ok(seconds) = text.parse() {
+        return Duration::try_from_secs_f64(seconds).ok();
     }
-}
-
-fn seconds_in(unit: &str) -> Option<f64> {
-    let unit = unit.to_ascii_lowercase();
-    Some(match unit.trim_end_matches('s') {
-        "" | "sec" | "second" => 1.0,
-        "m" if unit == "ms" => 0.001,
-        "m" | "min" | "minute" => 60.0,
-        "h" | "hour" => 3600.0,
-        "d" | "day" => 86_400.0,
-        _ => return None,
-    })
+    let span: Span = text
+        .parse()
+        .ok()
+        .filter(|span: &Span| span.get_weeks() == 0)?;
+    let days = SpanRelativeTo::days_are_24_hours();
+    span.to_duration(days).ok()?.try_into().ok()
 }
 
 fn cluster_event(object: &str, name: &str, text: &str) -> Option<EventKind> {
@@ -126,49 +105,40 @@ fn is_sentence(text: &str, sentence: &str) -> bool {
     strip_start(text, sentence).is_some_and(|rest| rest.is_empty() || rest == ".")
 }
 
+/// The kinds of texts about the job.
+#[rustfmt::skip]
+const JOB_SENTENCES: [(&str, EventKind); 13] = [
+    ("Training job created", K::Created),
+    ("The training job is queuing and awaiting resource allocation", K::Queuing),
+    ("Failed to be queued", K::QueueFailed),
+    ("The training job starts to run", K::Running),
+    ("Training job is running", K::Running),
+    ("Training job executed", K::Completed),
+    ("Failed to run the training job", K::Failed),
+    ("Training job failed", K::Failed),
+    ("The training job is preempted", K::Preempted),
+    ("The training job has been restarted", K::Restarted),
+    ("The training job has been manually stopped", K::StoppedByUser),
+    ("The training job has been manually deleted", K::Deleted),
+    ("Billing information synchronized", K::Billed),
+];
+
 fn job_event(text: &str) -> Option<EventKind> {
-    use EventKind as K;
-    let fixed = [
-        ("Training job created", K::Created),
-        (
-            "The training job is queuing and awaiting resource allocation",
-            K::Queuing,
-        ),
-        ("Failed to be queued", K::QueueFailed),
-        ("The training job starts to run", K::Running),
-        ("Training job is running", K::Running),
-        ("Training job executed", K::Completed),
-        ("Failed to run the training job", K::Failed),
-        ("Training job failed", K::Failed),
-        ("The training job is preempted", K::Preempted),
-        ("The training job has been restarted", K::Restarted),
-        (
-            "The training job has been manually stopped",
-            K::StoppedByUser,
-        ),
-        ("The training job has been manually deleted", K::Deleted),
-        ("Billing information synchronized", K::Billed),
-    ];
-    for (sentence, kind) in fixed {
+    for (sentence, kind) in JOB_SENTENCES {
         if is_sentence(text, sentence) {
             return Some(kind);
         }
     }
     if let Some(cause) = strip_start(text, "Training job failures:") {
-        return Some(K::CreateFailed {
-            cause: cause.to_owned(),
-        });
+        let cause = cause.to_owned();
+        return Some(K::CreateFailed { cause });
     }
     // These two end with advice whose wording may change.
     if strip_start(text, "Preparations timed out").is_some() {
         return Some(K::PrepareTimedOut);
     }
-    if strip_start(
-        text,
-        "The system detects that your training job may be suspended",
-    )
-    .is_some()
-    {
+    let suspended = "The system detects that your training job may be suspended";
+    if strip_start(text, suspended).is_some() {
         return Some(K::MaybeHanging);
     }
     let limit = strip_start(text, "The training job has been stopped.")?;
@@ -177,13 +147,34 @@ fn job_event(text: &str) -> Option<EventKind> {
     Some(K::AutoStopped { limit })
 }
 
+/// The kind for a task and the time that the step took.
+type TaskKind = fn(String, Option<Duration>) -> EventKind;
+
+/// The kinds of texts about a task. The guide has "input" where it means an output.
+#[rustfmt::skip]
+const TASK_SENTENCES: [(&str, TaskKind); 10] = [
+    ("The training environment is being pre-checked", |task, _| K::PreCheckStarted { task }),
+    ("Pre-check completed", |task, took| K::PreCheckDone { task, took }),
+    ("The training code is being downloaded", |task, _| K::CodeDownloading { task }),
+    ("Training code downloaded", |task, took| K::CodeDownloaded { task, took }),
+    ("The training input is being downloaded", |task, _| K::InputDownloading { task }),
+    ("The training job starts to run", |task, _| K::TaskStarted { task }),
+    ("training started", |task, _| K::TaskStarted { task }),
+    ("Training job executed", |task, _| K::TaskFinished { task, exit_code: None }),
+    ("The training input is being uploaded", output_uploading),
+    ("The training output is being uploaded", output_uploading),
+];
+
+fn output_uploading(task: String, _: Option<Duration>) -> EventKind {
+    let parameter = None;
+    K::OutputUploading { task, parameter }
+}
+
 fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
-    use EventKind as K;
-    if is_sentence(text, "The training environment is being pre-checked") {
-        return Some(K::PreCheckStarted { task });
-    }
-    if is_sentence(text, "Pre-check completed") {
-        return Some(K::PreCheckDone { task, took });
+    for (sentence, kind) in TASK_SENTENCES {
+        if is_sentence(text, sentence) {
+            return Some(kind(task, took));
+        }
     }
     if let Some(error) = strip_start(text, "Pre-check failed.") {
         // `Error: …`, or `Exception: …` in a later edition of the guide.
@@ -193,35 +184,12 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
             .to_owned();
         return Some(K::PreCheckFailed { task, took, error });
     }
-    if is_sentence(text, "The training code is being downloaded") {
-        return Some(K::CodeDownloading { task });
-    }
-    if is_sentence(text, "Training code downloaded") {
-        return Some(K::CodeDownloaded { task, took });
-    }
     if let Some(rest) = strip_start(text, "Failed to download the training code.") {
-        let cause = strip_start(rest, "Failure cause:")
-            .unwrap_or(rest)
-            .to_owned();
+        let cause = cause(rest);
         return Some(K::CodeDownloadFailed { task, took, cause });
     }
-    if is_sentence(text, "The training input is being downloaded") {
-        return Some(K::InputDownloading { task });
-    }
-    if let Some((parameter, rest)) = parameter(text, "Training input")
-        && is_sentence(rest, "downloaded")
-    {
-        return Some(K::InputDownloaded {
-            task,
-            took,
-            parameter,
-        });
-    }
     if let Some((parameter, rest)) = parameter(text, "Failed to download the training input") {
-        let rest = rest.trim_start_matches('.').trim_start();
-        let cause = strip_start(rest, "Failure cause:")
-            .unwrap_or(rest)
-            .to_owned();
+        let cause = cause(rest.trim_start_matches('.').trim_start());
         return Some(K::InputDownloadFailed {
             task,
             took,
@@ -246,53 +214,51 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
             cause: cause.trim().to_owned(),
         });
     }
-    if is_sentence(text, "The training job starts to run") || is_sentence(text, "training started")
-    {
-        return Some(K::TaskStarted { task });
-    }
-    if is_sentence(text, "Training job executed") {
-        return Some(K::TaskFinished {
-            task,
-            exit_code: None,
-        });
-    }
     if let Some(rest) = strip_start(text, "Training finished.") {
         let code = strip_start(rest, "Exit code").unwrap_or_default();
         let exit_code = code.trim_end_matches('.').trim().parse().ok();
         return Some(K::TaskFinished { task, exit_code });
     }
-    // The guide has "input" where it means an output.
-    if is_sentence(text, "The training input is being uploaded")
-        || is_sentence(text, "The training output is being uploaded")
-    {
-        return Some(K::OutputUploading {
-            task,
-            parameter: None,
-        });
-    }
-    if let Some((parameter, rest)) = parameter(text, "Training output") {
-        if is_sentence(rest, "uploading") {
-            let parameter = Some(parameter);
-            return Some(K::OutputUploading { task, parameter });
-        }
-        if is_sentence(rest, "uploaded") {
-            return Some(K::OutputUploaded {
-                task,
-                took,
-                parameter,
-            });
-        }
-    }
-    if let Some((parameter, rest)) = parameter(text, "Upload training output")
-        && is_sentence(rest, "finished")
-    {
-        return Some(K::OutputUploaded {
+    channel_event(task, took, text)
+}
+
+/// Parses a text about one input or output.
+fn channel_event(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
+    let starts = [
+        "Training input",
+        "Training output",
+        "Upload training output",
+    ];
+    let (start, (parameter, rest)) = starts
+        .iter()
+        .find_map(|start| Some((*start, parameter(text, start)?)))?;
+    let end = rest.strip_suffix('.').unwrap_or(rest).trim();
+    let end = end.to_ascii_lowercase();
+    Some(match (start, end.as_str()) {
+        ("Training input", "downloaded") => K::InputDownloaded {
             task,
             took,
             parameter,
-        });
-    }
-    None
+        },
+        ("Training output", "uploading") => K::OutputUploading {
+            task,
+            parameter: Some(parameter),
+        },
+        ("Training output", "uploaded") | ("Upload training output", "finished") => {
+            K::OutputUploaded {
+                task,
+                took,
+                parameter,
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// The text behind `Failure cause:`, or all of it.
+fn cause(text: &str) -> String {
+    let cause = strip_start(text, "Failure cause:").unwrap_or(text);
+    cause.to_owned()
 }
 
 /// Parses `<start> (parameter: x) <rest>` and `<start>(parameter name: x) <rest>`.

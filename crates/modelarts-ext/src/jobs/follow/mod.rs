@@ -170,8 +170,7 @@ struct FollowState {
 
 impl FollowState {
     fn new(follow: FollowJob) -> Self {
-        let mut events = follow.job.events().lateness(follow.lateness);
-        events.reset_for_following();
+        let events = follow.job.events().lateness(follow.lateness);
         Self {
             end_watch: EndWatch::new(follow.job.clone(), follow.quiet),
             events: EventFollower::new(events),

@@ -1,111 +1,122 @@
 //! End of a list: decides that it is complete, is read again, or fails.
 
-use crate::pagination::{
-    pager::{
-        bounds::{MAX_REREADS_UNCLEAR, MAX_REREADS_UNORDERED},
-        error::ListError,
-    },
-    position::Position,
+use crate::{
+    error::Error,
+    pagination::pager::reader::{Reader, Reread},
 };
 
-/// The progress of reading a list.
-pub(super) struct Progress<'a> {
-    /// The rows before the end of the last page.
-    pub(super) read: u64,
-    /// The rows returned so far, including those before a resumed position.
-    pub(super) given: u64,
-    /// The rows that the list must have: the count of the last page, and the lowest count of any
-    /// page.
-    pub(super) required: Option<u64>,
-    pub(super) least: Option<u64>,
-    /// `true` if rows were read whose keys are unknown: by another stream, or more than the history
-    /// holds.
-    pub(super) is_incomplete: bool,
-    /// The service changes the order of the rows.
-    pub(super) order_changed: bool,
-    /// The service may have changed the order of the rows.
-    pub(super) order_unclear: bool,
-    pub(super) reread: Option<&'a Reread>,
-}
+/// The rereads of a list whose rows change places.
+const MAX_REREADS_UNORDERED: u32 = 16;
+/// The rereads where rows were inserted and removed at the same time, which cannot be told apart
+/// from a change of places.
+const MAX_REREADS_UNCLEAR: u32 = 2;
 
-/// The decision at the end of a list.
-pub(super) enum End {
-    /// All rows were returned.
-    Complete,
-    /// Rows are or may be missing; the list is read again from its beginning.
-    Reread {
-        times: u32,
-        missing: Option<(u64, u64)>,
-    },
-    /// Rows are or may be missing, and reading the list again would not help.
-    Failed(ListError),
-}
+/// The requests that every list may take, and the factor for each page that its rows fill.
+const BASE_REQUESTS: u64 = 64;
+const REQUESTS_PER_PAGE: u64 = 4;
+/// The rows ahead of the last one read that a relocation may reach, where no total is stated.
+const MAX_ROWS_AHEAD: u64 = 10_000;
 
-/// The state of a list that is read again, from the end that it reached.
-pub(super) struct Reread {
-    pub(super) position: Position,
-    /// The number of times that this end was reached.
-    pub(super) times: u32,
-    /// The rows that were returned by then.
-    pub(super) given: u64,
-    /// The rows returned and the rows required, if some were missing.
-    pub(super) missing: Option<(u64, u64)>,
-}
-
-impl Progress<'_> {
-    /// Decides at the end of the list.
-    pub(super) fn end(&self) -> End {
-        let missing = self.missing_rows();
-        let times = self.reread.map_or(0, |reread| reread.times);
-        let new = self.reread.is_none_or(|reread| reread.given < self.given);
-        let unclear = self.order_unclear
-            && !self.is_incomplete
-            && self.required.is_some()
-            && times < MAX_REREADS_UNCLEAR;
-        let unordered = self.order_changed && times < MAX_REREADS_UNORDERED;
-        if missing.is_none() && !self.order_changed && !unclear {
-            return End::Complete;
-        }
-        if self.is_incomplete || self.required.is_none() || !(new || unordered || unclear) {
-            return End::Failed(self.ended_early(missing));
-        }
-        End::Reread {
-            times: times + 1,
-            missing,
-        }
+impl Reader {
+    /// The number of rows returned, including those before a resumed position.
+    pub(super) fn given(&self) -> u64 {
+        self.unknown_before + self.history.given + self.unreadable
     }
 
-    /// Returns the error of a list that took too many requests; `None` if it reached an end before.
-    pub(super) fn too_many_requests(&self, requests: u64) -> Option<ListError> {
-        match self.reread {
+    /// Returns `true` if the order may have changed, and all the rows that the service counts came
+    /// since the last change of the total, and none of them was new.
+    pub(super) fn is_confirmed(&self) -> bool {
+        let confirmed = self.history.confirmed + self.unreadable;
+        (self.order_changed || self.order_unclear)
+            && self.required.is_some_and(|all| confirmed >= all)
+    }
+
+    /// The maximum number of requests for a list of this length.
+    pub(super) fn max_requests(&self) -> u64 {
+        let new = self
+            .plan
+            .size
+            .min(self.plan.max - self.plan.usual_overlap());
+        let new = new.min(self.half_page.unwrap_or(new)).max(1);
+        let rows = self.largest.max(self.given()).max(self.read);
+        let farthest = rows.saturating_mul(2).saturating_add(MAX_ROWS_AHEAD);
+        let farthest = farthest.min(self.farthest);
+        let step = u64::from((self.plan.max / 2).max(1));
+        let pages = rows.div_ceil(u64::from(new));
+        let pages = pages.saturating_add(farthest.div_ceil(step));
+        BASE_REQUESTS.saturating_add(REQUESTS_PER_PAGE.saturating_mul(pages))
+    }
+
+    /// The error of a list that took too many requests; `None` if it reached an end before.
+    pub(super) fn too_many_requests(&self) -> Option<Error> {
+        match &self.reread {
             Some(reread) if reread.missing.is_none() && !self.order_changed => None,
             Some(reread) => Some(self.ended_early(reread.missing)),
-            None => Some(ListError::TooManyRequests {
-                requests,
-                rows: self.given,
-            }),
+            None => Some(self.error(format!(
+                "{} requests brought {} rows, and the list has not ended; a list must take no more \
+                 than {BASE_REQUESTS} requests and {REQUESTS_PER_PAGE} for each page; read it \
+                 again",
+                self.requests,
+                self.given()
+            ))),
         }
     }
 
-    /// Returns the error of a list whose rows would be returned twice if it were read again.
-    pub(super) fn cannot_reread(&self) -> ListError {
-        self.ended_early(self.reread.and_then(|reread| reread.missing))
-    }
-
-    /// The rows returned and the rows required, if some are missing. Rows inserted before those
-    /// already read are not required, so the lowest count applies.
-    fn missing_rows(&self) -> Option<(u64, u64)> {
+    /// Ends the list, or restarts it if rows are or may be missing.
+    pub(super) fn finish(&mut self) {
+        if self.is_single_page || self.allow_early_end {
+            return;
+        }
+        let given = self.given();
+        // Rows inserted before those already read are not required, so the lowest count applies.
         let last = self.required.map(|last| (self.read, last));
-        let least = self.least.map(|least| (self.given, least));
-        let least = least.filter(|_| !self.is_incomplete);
-        last.into_iter().chain(least).find(|(came, all)| came < all)
+        let least = self.least.map(|least| (given, least));
+        let least = least.filter(|_| !self.history.is_incomplete);
+        let missing = last.into_iter().chain(least).find(|(came, all)| came < all);
+
+        let times = self.reread.as_ref().map_or(0, |reread| reread.times);
+        let unclear = self.order_unclear
+            && !self.history.is_incomplete
+            && self.required.is_some()
+            && times < MAX_REREADS_UNCLEAR;
+        if missing.is_none() && !self.order_changed && !unclear {
+            return;
+        }
+        let new = self.reread.as_ref().is_none_or(|last| last.given < given);
+        let unordered = self.order_changed && times < MAX_REREADS_UNORDERED;
+        if self.history.is_incomplete || self.required.is_none() || !(new || unordered || unclear) {
+            // Reading the list again would not help.
+            self.failure = Some(self.ended_early(missing));
+            return;
+        }
+        if self.reread.is_none() {
+            self.requests = 0;
+        }
+        self.reread = Some(Reread {
+            position: self.position(),
+            times: times + 1,
+            given,
+            missing,
+        });
+        self.done = false;
+        self.idle_pages = 0;
+        self.plan.size = self.plan.max;
+        self.restart();
     }
 
     /// The error of a list that ended, or may have ended, before all of its rows came.
-    fn ended_early(&self, missing: Option<(u64, u64)>) -> ListError {
-        match missing {
-            Some((came, all)) if !self.order_changed => ListError::Ended { came, all },
-            _ => ListError::OrderChanged { came: self.given },
-        }
+    pub(super) fn ended_early(&self, missing: Option<(u64, u64)>) -> Error {
+        self.error(match missing {
+            Some((came, all)) if !self.order_changed => format!(
+                "the list ended after {came} of the {all} rows that the service stated; read on \
+                 from the position of this error, or read it again"
+            ),
+            _ => format!(
+                "rows changed places while the list was read, or were inserted and removed at the \
+                 same time, so some may be missing among the {} that came; read it again, or sort \
+                 it by what is different in each row",
+                self.given()
+            ),
+        })
     }
 }

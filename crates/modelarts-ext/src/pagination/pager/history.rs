@@ -11,6 +11,11 @@ const RECENT_ROWS: usize = 200;
 /// ends with an error when its rows change places.
 const HASHED_ROWS: usize = 100_000;
 
+/// The keys in a saved position.
+const SAVED_KEYS: u32 = 30;
+/// The keys in a saved position if the last rows are a run of equal ones.
+const SAVED_KEYS_IN_RUN: u32 = 75;
+
 /// The number of rows without an id of which three quarters must match. Runs of equal rows should
 /// be shorter.
 const MIN_AGREEMENT: usize = 6;
@@ -26,50 +31,34 @@ const INSERTION_PENALTY: i32 = 3;
 
 /// The rows that were read: keys of the last ones, hashes of many more, so that no row is returned
 /// twice.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RowHistory {
     /// `true` if no two rows have the same key.
     unique: bool,
     recent: VecDeque<String>,
-    counts: HashMap<u64, Count>,
+    /// The number of rows with each hash that were returned.
+    counts: HashMap<u64, u32>,
     /// The hashes in `counts`, in the order in which they came.
     order: VecDeque<u64>,
     hasher: RandomState,
     /// The number of rows that were returned.
-    given: u64,
-    /// The number of rows read since the last new row or change of the total.
-    confirmed: u64,
-    epoch: u32,
+    pub(super) given: u64,
+    /// The number of rows read in the current epoch of [`confirm`](Self::confirm).
+    pub(super) confirmed: u64,
+    /// The largest number of rows with each hash on any one page of this epoch.
+    page_counts: HashMap<u64, u32>,
     /// `true` if rows were read whose keys are no longer stored.
     forgotten: bool,
     /// `true` if rows were read whose hashes are unknown: by another stream, or more than the
     /// limit.
-    incomplete: bool,
-}
-
-/// The number of rows with one key.
-#[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    /// The number of rows that were returned.
-    given: u32,
-    /// The largest number on any one page of this epoch.
-    confirmed: u32,
-    epoch: u32,
+    pub(super) is_incomplete: bool,
 }
 
 impl RowHistory {
     pub(super) fn new(unique: bool) -> Self {
         Self {
             unique,
-            recent: VecDeque::new(),
-            counts: HashMap::new(),
-            order: VecDeque::new(),
-            hasher: RandomState::new(),
-            given: 0,
-            confirmed: 0,
-            epoch: 0,
-            forgotten: false,
-            incomplete: false,
+            ..Self::default()
         }
     }
 
@@ -79,23 +68,12 @@ impl RowHistory {
         self.admit(&hashes, 0);
         self.remember(last);
         self.forgotten |= more;
-        self.incomplete = more;
-    }
-
-    /// Returns `true` if rows were read whose keys are no longer stored.
-    pub(super) fn has_forgotten(&self) -> bool {
-        self.forgotten
-    }
-
-    /// Returns `true` if rows were read whose hashes are unknown: by another stream, or more than
-    /// the limit.
-    pub(super) fn is_incomplete(&self) -> bool {
-        self.incomplete
+        self.is_incomplete = more;
     }
 
     /// Returns `true` if no row that was read can be taken for a new one.
     pub(super) fn is_sure(&self) -> bool {
-        !self.incomplete && (self.unique || !self.forgotten)
+        !self.is_incomplete && (self.unique || !self.forgotten)
     }
 
     /// The number of rows whose keys are stored.
@@ -103,28 +81,20 @@ impl RowHistory {
         self.recent.len()
     }
 
-    /// The number of rows that were returned.
-    pub(super) fn given(&self) -> u64 {
-        self.given
-    }
-
-    /// The number of rows read in the current epoch of [`confirm`](Self::confirm).
-    pub(super) fn confirmed(&self) -> u64 {
-        self.confirmed
-    }
-
     pub(super) fn hashes(&self, keys: &[String]) -> Vec<u64> {
         keys.iter().map(|key| self.hasher.hash_one(key)).collect()
     }
 
     pub(super) fn contains(&self, hash: u64) -> bool {
-        self.counts.get(&hash).is_some_and(|count| count.given > 0)
+        self.counts.contains_key(&hash)
     }
 
-    /// The last keys, oldest first.
-    pub(super) fn last(&self, most: usize) -> Vec<String> {
+    /// The last keys for a saved position, oldest first, and `true` if there are earlier rows.
+    pub(super) fn saved(&self) -> (Vec<String>, bool) {
+        let most = self.overlap(SAVED_KEYS, SAVED_KEYS_IN_RUN) as usize;
         let skip = self.recent.len().saturating_sub(most);
-        self.recent.iter().skip(skip).cloned().collect()
+        let last = self.recent.iter().skip(skip).cloned().collect();
+        (last, self.forgotten || skip > 0)
     }
 
     /// The number of rows by which windows should overlap: `usual`, or up to `most` if the last
@@ -149,28 +119,40 @@ impl RowHistory {
         if !self.unique {
             self.recent.clear();
             self.counts.clear();
+            self.page_counts.clear();
             self.order.clear();
         }
+    }
+
+    /// The number of each row among the equal ones before it on a page, counted from 1; 1 for rows
+    /// with an id.
+    fn occurrences(&self, hashes: &[u64]) -> Vec<u32> {
+        if self.unique {
+            return vec![1; hashes.len()];
+        }
+        let mut page: HashMap<u64, u32> = HashMap::new();
+        let numbers = hashes.iter().map(|hash| {
+            let number = page.entry(*hash).or_default();
+            *number += 1;
+            *number
+        });
+        numbers.collect()
     }
 
     /// Decides for each row of a page if it is returned: rows with an id that did not come before,
     /// and of equal rows without an id the excess over the largest number on any earlier page. The
     /// rows before `first` were read, even if their hashes are unknown.
     pub(super) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
-        let mut page: HashMap<u64, u32> = HashMap::new();
-        let admitted = hashes.iter().enumerate().map(|(at, hash)| {
-            let times = page.entry(*hash).or_default();
-            *times += 1;
-            let times = if self.unique { 1 } else { *times };
+        let mut admitted = Vec::with_capacity(hashes.len());
+        for (hash, number) in hashes.iter().zip(self.occurrences(hashes)) {
             let count = self.counts.entry(*hash).or_default();
-            let new = times > count.given;
+            let new = number > *count;
             if new {
-                count.given = times;
+                *count = number;
                 self.order.push_back(*hash);
             }
-            new && at >= first
-        });
-        let admitted: Vec<bool> = admitted.collect();
+            admitted.push(new && admitted.len() >= first);
+        }
         self.given += admitted.iter().filter(|new| **new).count() as u64;
         self.forget();
         admitted
@@ -178,11 +160,11 @@ impl RowHistory {
 
     fn forget(&mut self) {
         let old = self.order.len().saturating_sub(HASHED_ROWS);
-        self.incomplete |= old > 0;
+        self.is_incomplete |= old > 0;
         for hash in self.order.drain(..old) {
             if let Some(count) = self.counts.get_mut(&hash) {
-                count.given = count.given.saturating_sub(1);
-                if count.given == 0 {
+                *count = count.saturating_sub(1);
+                if *count == 0 {
                     self.counts.remove(&hash);
                 }
             }
@@ -193,23 +175,15 @@ impl RowHistory {
     /// with this page.
     pub(super) fn confirm(&mut self, hashes: &[u64], anew: bool) {
         if anew {
-            self.epoch += 1;
+            self.page_counts.clear();
             self.confirmed = 0;
         }
-        let mut page: HashMap<u64, u32> = HashMap::new();
-        for hash in hashes {
-            let times = page.entry(*hash).or_default();
-            *times += 1;
-            let times = if self.unique { 1 } else { *times };
-            let Some(count) = self.counts.get_mut(hash) else {
-                continue;
-            };
-            if count.epoch != self.epoch {
-                count.epoch = self.epoch;
-                count.confirmed = 0;
+        for (hash, number) in hashes.iter().zip(self.occurrences(hashes)) {
+            if self.contains(*hash) {
+                let most = self.page_counts.entry(*hash).or_default();
+                self.confirmed += u64::from(number.saturating_sub(*most));
+                *most = number.max(*most);
             }
-            self.confirmed += u64::from(times.saturating_sub(count.confirmed));
-            count.confirmed = count.confirmed.max(times);
         }
     }
 
@@ -230,21 +204,16 @@ impl RowHistory {
             let known = |key| self.contains(self.hasher.hash_one(key));
             return keys.iter().position(known).or(first.then_some(0));
         }
-        if self.recent.is_empty() && first {
-            return Some(0);
-        }
-        match overlap.filter(|overlap| self.ends_with(keys, *overlap)) {
-            Some(overlap) => Some(overlap),
-            None => self.align(keys, overlap).or(first.then_some(0)),
-        }
-    }
-
-    /// Returns `true` if the rows that were read end with the first `count` rows of the window.
-    fn ends_with(&self, keys: &[String], count: usize) -> bool {
-        let start = self.recent.len().checked_sub(count);
-        start.is_some_and(|start| {
-            count > 0 && count <= keys.len() && self.recent.iter().skip(start).eq(&keys[..count])
-        })
+        // The rows that were read end with the first rows of the window.
+        let ends_with = |keys: &[String]| {
+            let start = self.recent.len().checked_sub(keys.len());
+            start.is_some_and(|start| self.recent.iter().skip(start).eq(keys))
+        };
+        let unmoved = overlap.filter(|overlap| *overlap > 0);
+        let unmoved = unmoved.filter(|overlap| keys.get(..*overlap).is_some_and(ends_with));
+        unmoved
+            .or_else(|| self.align(keys, overlap))
+            .or(first.then_some(0))
     }
 
     /// The index of the first new row of a window.
@@ -276,11 +245,8 @@ impl RowHistory {
         let enough = overlap.map_or(1, |overlap| {
             MATCH_SCORE * 3 / 4 * MIN_AGREEMENT.min(overlap).min(self.recent.len()) as i32
         });
-        let best = row
-            .iter()
-            .copied()
-            .max()
-            .filter(|best| *best >= enough.max(1))?;
+        let best = row.iter().copied().max();
+        let best = best.filter(|best| *best >= enough.max(1))?;
         (0..row.len())
             .filter(|at| row[*at] == best)
             .min_by_key(|at| overlap.map_or(0, |overlap| at.abs_diff(overlap)))
@@ -378,7 +344,7 @@ mod tests {
             let hashes = known.hashes(&keys(page));
             known.admit(&hashes, 0);
             known.confirm(&hashes, anew);
-            known.confirmed()
+            known.confirmed
         };
         assert_eq!(confirm("abb", true), 3);
         assert_eq!(confirm("bbbc", false), 5);
@@ -405,14 +371,13 @@ mod tests {
     fn the_last_rows_are_remembered_in_full() {
         let mut known = RowHistory::new(true);
         known.remember((0..RECENT_ROWS).map(|row| row.to_string()));
-        assert!(!known.has_forgotten());
+        assert!(!known.forgotten);
         known.remember(["last".to_owned()]);
-        assert!(known.has_forgotten());
+        assert!(known.forgotten);
         assert_eq!(known.len(), RECENT_ROWS);
-        assert_eq!(
-            known.last(2),
-            [(RECENT_ROWS - 1).to_string(), "last".into()]
-        );
+        let (last, more) = known.saved();
+        assert_eq!((last.len(), more), (SAVED_KEYS as usize, true));
+        assert!(last.ends_with(&[(RECENT_ROWS - 1).to_string(), "last".into()]));
     }
 
     #[test]
@@ -421,12 +386,12 @@ mod tests {
             let mut known = RowHistory::new(unique);
             let rows: Vec<u64> = (0..HASHED_ROWS as u64).collect();
             assert!(known.admit(&rows, 0).iter().all(|new| *new));
-            assert!(!known.is_incomplete());
+            assert!(!known.is_incomplete);
             assert_eq!(
                 known.admit(&[7, u64::MAX, u64::MAX], 0),
                 [false, true, !unique]
             );
-            assert!(known.is_incomplete());
+            assert!(known.is_incomplete);
             assert!(!known.contains(0));
             assert_eq!(
                 (known.counts.len(), known.order.len()),

@@ -7,13 +7,14 @@ use std::collections::{HashMap, HashSet};
 /// Inserting and removing rows keeps the order of the others. So two rows that change places, or a
 /// row of an earlier page behind the end of the page before, mean that the order itself changed.
 /// The service does this to rows with equal times, where it sorts by nothing else.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct OrderCheck {
     /// The rows of the page before, in their order.
-    previous: Vec<u64>,
-    /// The number of the first of them, and the number of rows of the list at that time.
-    start: u64,
-    total: Option<u64>,
+    pub(super) rows: Vec<u64>,
+    /// The number of the first of them, and the number of rows of the list at that time, if the
+    /// service stated it.
+    pub(super) start: u64,
+    pub(super) total: Option<u64>,
     /// Rows of earlier pages that were missing on the next page: pushed farther, or that page was
     /// made earlier, because concurrent requests can overtake each other.
     pending: HashSet<u64>,
@@ -21,76 +22,80 @@ pub(super) struct OrderCheck {
     at_end: bool,
 }
 
+/// The change of the order of rows since the page before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OrderChange {
+    /// The rows contradict the order of the page before.
+    pub(super) is_certain: bool,
+    /// Insertions or removals in one place do not explain the rows: they moved by something else
+    /// than the change of the total, or a new row precedes them. So rows may have changed places.
+    pub(super) is_possible: bool,
+}
+
 impl OrderCheck {
-    /// The rows of the page before.
-    pub(super) fn previous(&self) -> &[u64] {
-        &self.previous
-    }
-
-    /// The number of the first row of the page before.
-    pub(super) fn start(&self) -> u64 {
-        self.start
-    }
-
-    /// The number of rows of the list at that time, if the service stated it.
-    pub(super) fn total(&self) -> Option<u64> {
-        self.total
-    }
-
-    /// Returns `true` if a page contradicts the order of the page before. `is_known`: the row was
+    /// Compares a page that begins with row `start` with the page before. `is_known`: the row was
     /// on an earlier page.
-    pub(super) fn is_broken_by(&self, rows: &[u64], is_known: impl Fn(u64) -> bool) -> bool {
-        let (before, now) = (positions(&self.previous), positions(rows));
-        let common: Vec<usize> = rows
-            .iter()
-            .filter(|row| now.get(row).is_some_and(Option::is_some))
-            .filter_map(|row| before.get(row).copied().flatten())
-            .collect();
-        let inverted = common.windows(2).any(|pair| pair[0] >= pair[1]);
-        let first = rows.iter().position(|row| before.contains_key(row));
-        let returned =
-            |row: &u64| !before.contains_key(row) && !self.pending.contains(row) && is_known(*row);
-        inverted || self.at_end && first.is_some_and(|first| rows[first..].iter().any(returned))
-    }
-
-    /// Returns `true` if insertions or removals in one place since the page before explain the rows
-    /// of a page that begins with row `start`: they moved by the change of the total or not at all,
-    /// and no new row precedes them. Otherwise rows may have changed places as well.
-    pub(super) fn explains(
+    pub(super) fn compare(
         &self,
         rows: &[u64],
         start: u64,
         total: Option<u64>,
         is_known: impl Fn(u64) -> bool,
-    ) -> bool {
-        let (Some(before), Some(now)) = (self.total, total) else {
-            return true;
-        };
-        let changed = now.cast_signed() - before.cast_signed();
-        let (previous, current) = (positions(&self.previous), positions(rows));
-        let mut common = rows.iter().filter_map(|row| {
-            let before = self.start + previous.get(row).copied()?? as u64;
-            let now = start + current.get(row).copied()?? as u64;
-            Some(now.cast_signed() - before.cast_signed())
+    ) -> OrderChange {
+        let (before, now) = (positions(&self.rows), positions(rows));
+        // The places of the rows that are on both pages, and on each only once.
+        let common = rows.iter().filter_map(|row| {
+            let (before, now) = (before.get(row).copied()??, now.get(row).copied()??);
+            Some((before, now))
         });
-        let first = rows.iter().position(|row| previous.contains_key(row));
-        let new = first.is_some_and(|first| rows[..first].iter().any(|row| !is_known(*row)));
-        !new && common.all(|moved| moved == 0 || moved == changed)
+        let common: Vec<(usize, usize)> = common.collect();
+        let inverted = common.windows(2).any(|pair| pair[0].0 >= pair[1].0);
+        let first = rows.iter().position(|row| before.contains_key(row));
+        let (inserted, following) = rows.split_at(first.unwrap_or(0));
+        let returned =
+            |row: &u64| !before.contains_key(row) && !self.pending.contains(row) && is_known(*row);
+        let returned = self.at_end && first.is_some() && following.iter().any(returned);
+
+        let moved = self.total.zip(total).is_some_and(|(all_before, all_now)| {
+            let changed = all_now.cast_signed() - all_before.cast_signed();
+            let shift = start.cast_signed() - self.start.cast_signed();
+            let moves = |(before, now): &(usize, usize)| {
+                let moved = shift + now.cast_signed() as i64 - before.cast_signed() as i64;
+                moved != 0 && moved != changed
+            };
+            inserted.iter().any(|row| !is_known(*row)) || common.iter().any(moves)
+        });
+        OrderChange {
+            is_certain: inverted || returned,
+            is_possible: moved,
+        }
+    }
+
+    /// The number of rows of the page before that are on this one, moved by `shift`, and the number
+    /// of possible ones; `None` if there are none.
+    pub(super) fn shared(&self, page: &[u64], shift: i64) -> Option<(usize, usize)> {
+        let first = usize::try_from(-shift).unwrap_or(0);
+        let skipped = usize::try_from(shift).unwrap_or(0);
+        let both = self.rows.iter().skip(first).zip(page.iter().skip(skipped));
+        let (equal, all) = both.fold((0, 0), |(equal, all), (before, now)| {
+            (equal + usize::from(before == now), all + 1)
+        });
+        (all > 0).then_some((equal, all))
     }
 
     /// Stores the page for the comparison with the next one.
     pub(super) fn take(&mut self, rows: Vec<u64>, start: u64, total: Option<u64>) {
         let now: HashSet<u64> = rows.iter().copied().collect();
-        let first = self.previous.iter().position(|row| now.contains(row));
-        self.at_end = self.previous.is_empty() || self.at_end && first.is_some();
-        let missing = self.previous[first.unwrap_or(0)..].iter();
+        let first = self.rows.iter().position(|row| now.contains(row));
+        self.at_end = self.rows.is_empty() || self.at_end && first.is_some();
+        let missing = self.rows[first.unwrap_or(0)..].iter();
         let missing = missing.filter(|row| !now.contains(*row));
         if self.at_end {
             self.pending.extend(missing);
         } else {
             self.pending.clear();
         }
-        self.previous = rows;
+        self.rows = rows;
         self.start = start;
         self.total = total;
     }
@@ -118,7 +123,9 @@ mod tests {
         let mut check = OrderCheck::default();
         let mut changed = false;
         for page in pages {
-            changed = check.is_broken_by(page, |row| known.contains(&row));
+            changed = check
+                .compare(page, 0, None, |row| known.contains(&row))
+                .is_certain;
             check.take(page.to_vec(), 0, None);
             known.extend(page.iter().copied());
         }
@@ -155,7 +162,9 @@ mod tests {
         let explains = |page: &[u64], start, total| {
             let mut check = OrderCheck::default();
             check.take(vec![1, 2, 3, 4], 10, Some(20));
-            check.explains(page, start, Some(total), |row| row < 5)
+            !check
+                .compare(page, start, Some(total), |row| row < 5)
+                .is_possible
         };
         assert!(explains(&[3, 4, 5], 12, 20));
         // One or two inserted, at the head or farther behind; two removed.

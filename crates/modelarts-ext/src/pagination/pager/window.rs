@@ -1,6 +1,9 @@
-//! Windows: the rows of each request, which overlap with those already read.
+//! Windows: the rows of each request, which overlap with those already read, and the search for
+//! them in a list that has shifted.
 
-use modelarts_api::Offset;
+use std::cmp::Reverse;
+
+use crate::pagination::position::OffsetUnit;
 
 /// The rows of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,10 +23,18 @@ impl Window {
     }
 }
 
+/// The number of the first row of a page, if offsets have this unit.
+pub(super) fn start_of(meaning: OffsetUnit, offset: u64, limit: u32) -> u64 {
+    match meaning {
+        OffsetUnit::Pages => offset * u64::from(limit),
+        OffsetUnit::Records => offset,
+    }
+}
+
 /// Chooses the offset and limit of each page request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowPlan {
-    pub(super) meaning: Offset,
+    pub(super) meaning: OffsetUnit,
     /// The number of new rows of a window.
     pub(super) size: u32,
     /// The largest window that the service supports.
@@ -34,24 +45,37 @@ pub(super) struct WindowPlan {
 }
 
 impl WindowPlan {
+    /// The window with this offset and limit.
+    pub(super) fn window(&self, offset: u64, limit: u32) -> Window {
+        Window {
+            offset,
+            limit,
+            start: start_of(self.meaning, offset, limit),
+        }
+    }
+
+    /// The usual overlap, which leaves room for new rows.
+    pub(super) fn usual_overlap(&self) -> u32 {
+        self.overlap.min(self.max / 2)
+    }
+
     /// The window behind the first `read` rows.
     pub(super) fn after(&self, read: u64) -> Window {
-        self.overlapping(read, self.overlap.min(self.max / 2))
+        self.overlapping(read, self.usual_overlap())
     }
 
     /// Like [`after`](Self::after), with another overlap.
     pub(super) fn overlapping(&self, read: u64, overlap: u32) -> Window {
         let overlap = u64::from(overlap).min(read);
         match self.meaning {
-            Offset::PageIndex => (0..=overlap)
+            OffsetUnit::Pages => (0..=overlap)
                 .rev()
                 .find_map(|overlap| self.page_after(read, overlap))
                 .unwrap_or_else(|| self.around(read)),
-            _ => Window {
-                offset: read - overlap,
-                limit: self.max.min(self.size.saturating_add(overlap as u32)),
-                start: read - overlap,
-            },
+            OffsetUnit::Records => {
+                let limit = self.size.saturating_add(overlap as u32);
+                self.window(read - overlap, self.max.min(limit))
+            }
         }
     }
 
@@ -59,32 +83,63 @@ impl WindowPlan {
     /// some sizes overlap: of those that begin at least `overlap` rows before the end of the rows
     /// read, the one that adds the most rows, and of these the smallest.
     fn page_after(&self, read: u64, overlap: u64) -> Option<Window> {
-        let pages = (1..=self.max).map(|limit| {
-            let offset = (read - overlap) / u64::from(limit);
-            Window {
-                offset,
-                limit,
-                start: offset * u64::from(limit),
-            }
-        });
-        pages.filter(|page| page.end() > read).max_by_key(|page| {
+        let pages = (1..=self.max)
+            .map(|limit| self.window((read - overlap) / u64::from(limit), limit))
+            .filter(|page| page.end() > read);
+        pages.max_by_key(|page| {
             let new = (page.end() - read).min(u64::from(self.size));
-            (new, std::cmp::Reverse(page.limit))
+            (new, Reverse(page.limit))
         })
     }
 
     /// The largest window that includes this row.
     pub(super) fn around(&self, row: u64) -> Window {
-        let limit = u64::from(self.max.max(1));
-        let (offset, start) = match self.meaning {
-            Offset::PageIndex => (row / limit, row / limit * limit),
-            _ => (row, row),
-        };
-        Window {
-            offset,
-            limit: self.max.max(1),
-            start,
+        let limit = self.max.max(1);
+        match self.meaning {
+            OffsetUnit::Pages => self.window(row / u64::from(limit), limit),
+            OffsetUnit::Records => self.window(row, limit),
         }
+    }
+}
+
+/// Search for the last rows that were read: at the expected place first, then before and behind it
+/// in turns, at growing distance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Relocation {
+    /// The row that the next window includes.
+    pub(super) row: u64,
+    /// The first and the last row that were searched, while there are more beyond.
+    before: Option<u64>,
+    behind: Option<u64>,
+    backwards: bool,
+}
+
+impl Relocation {
+    pub(super) fn new(row: u64) -> Self {
+        Self {
+            row,
+            before: Some(row),
+            behind: Some(row),
+            backwards: false,
+        }
+    }
+
+    /// The next step after the window that begins with row `start` was searched in vain: `step`
+    /// rows farther. `more`: the list has rows behind the window. `None`: the whole list was
+    /// searched.
+    pub(super) fn next(mut self, start: u64, step: u64, more: bool) -> Option<Self> {
+        let step = step.max(1);
+        self.before = self.before.filter(|_| start > 0);
+        self.behind = self.behind.filter(|_| more);
+        self.backwards = self.before.is_some() && (!self.backwards || self.behind.is_none());
+        if self.backwards {
+            self.row = self.before?.saturating_sub(step);
+            self.before = Some(self.row);
+        } else {
+            self.row = self.behind? + step;
+            self.behind = Some(self.row);
+        }
+        Some(self)
     }
 }
 
@@ -92,7 +147,7 @@ impl WindowPlan {
 mod tests {
     use super::*;
 
-    fn plan(meaning: Offset, size: u32) -> WindowPlan {
+    fn plan(meaning: OffsetUnit, size: u32) -> WindowPlan {
         WindowPlan {
             meaning,
             size,
@@ -103,7 +158,7 @@ mod tests {
 
     #[test]
     fn windows_overlap_and_bring_nearly_all_that_fits() {
-        for meaning in [Offset::PageIndex, Offset::Record] {
+        for meaning in [OffsetUnit::Pages, OffsetUnit::Records] {
             let mut read = 0;
             let mut windows = 0;
             while read < 10_000 {
@@ -132,14 +187,14 @@ mod tests {
             windows.collect::<Vec<_>>()
         };
         let record = [(0, 2), (0, 2), (1, 2), (3, 2), (5, 2)];
-        assert_eq!(sizes(Offset::Record), record);
+        assert_eq!(sizes(OffsetUnit::Records), record);
         let pages = [(0, 2), (0, 2), (0, 2), (0, 2), (5, 2)];
-        assert_eq!(sizes(Offset::PageIndex), pages);
+        assert_eq!(sizes(OffsetUnit::Pages), pages);
     }
 
     #[test]
     fn a_service_that_makes_pages_of_one_row_is_read_without_overlap() {
-        for meaning in [Offset::PageIndex, Offset::Record] {
+        for meaning in [OffsetUnit::Pages, OffsetUnit::Records] {
             let plan = WindowPlan {
                 max: 1,
                 ..plan(meaning, 50)
@@ -151,5 +206,28 @@ mod tests {
             };
             assert_eq!(plan.after(7), expected);
         }
+    }
+
+    fn searched(start: u64, length: u64) -> Vec<u64> {
+        let plan = WindowPlan {
+            max: 10,
+            ..plan(OffsetUnit::Records, 10)
+        };
+        let mut relocation = Some(Relocation::new(start));
+        let mut rows = Vec::new();
+        while let Some(at) = relocation {
+            let window = plan.around(at.row);
+            rows.push(window.start);
+            relocation = at.next(window.start, 5, window.end() <= length);
+        }
+        rows
+    }
+
+    #[test]
+    fn the_whole_list_is_searched_from_the_expected_place_outwards() {
+        assert_eq!(searched(12, 40), [12, 7, 17, 2, 22, 0, 27, 32]);
+        assert_eq!(searched(12, 12), [12, 7, 2, 0]);
+        assert_eq!(searched(0, 21), [0, 5, 10, 15]);
+        assert_eq!(searched(0, 0), [0]);
     }
 }

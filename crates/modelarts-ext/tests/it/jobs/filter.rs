@@ -160,7 +160,7 @@ async fn conditions_hold_beside_tags_and_hosts() {
             assert_eq!(names(&found), here, "{filter:?}");
         }
         for job in &jobs {
-            let tasks = job.task_history().items();
+            let tasks = job.task_history().stream();
             let tasks: Vec<_> = tasks.try_collect().await.unwrap();
             let address: IpAddr = tasks[0].ip.as_ref().unwrap().parse().unwrap();
             let search = list().host_ips([address]).filter(filter.clone());

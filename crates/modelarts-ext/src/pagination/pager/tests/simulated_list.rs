@@ -11,11 +11,11 @@ use modelarts_api::{BoxFuture, Offset, Pagination};
 use crate::{
     error::Error,
     pagination::{
-        offset::DetectedOffset,
         options::ReadOptions,
-        page::{Page, PageStream},
-        source::{self, RawPage, Source},
-        stream,
+        page::{self, Page, PageStream},
+        pager,
+        position::DetectedOffset,
+        source::{self, Counts, ListInfo, RawPage, Source},
     },
 };
 
@@ -144,14 +144,14 @@ impl Setting {
     pub(crate) fn pages<const UNIQUE: bool>(&self) -> (PageStream<Page<u32>>, Arc<Mutex<Table>>) {
         let (list, table) = self.list::<UNIQUE>();
         (
-            stream::pages_by(Arc::new(list), self.pagination(), self.options()),
+            pager::pages(Arc::new(list), self.pagination(), self.options()),
             table,
         )
     }
 
     pub(crate) fn read<const UNIQUE: bool>(&self) -> (Vec<u32>, Table) {
         let (pages, table) = self.pages::<UNIQUE>();
-        let rows = block_on(stream::rows(pages).try_collect()).unwrap();
+        let rows = block_on(page::rows(pages).try_collect()).unwrap();
         let table = table.lock().unwrap().clone();
         (rows, table)
     }
@@ -161,7 +161,7 @@ impl Setting {
     /// The result of reading the list, and the number of requests.
     pub(crate) fn end<const UNIQUE: bool>(&self) -> (Result<Vec<u32>, String>, usize) {
         let (pages, table) = self.pages::<UNIQUE>();
-        let rows: Result<Vec<u32>, Error> = block_on(stream::rows(pages).try_collect());
+        let rows: Result<Vec<u32>, Error> = block_on(page::rows(pages).try_collect());
         let asked = table.lock().unwrap().asked.len();
         (rows.map_err(|error| error.to_string()), asked)
     }
@@ -235,16 +235,18 @@ impl Table {
         let (unreadable, items): (Vec<u32>, Vec<u32>) =
             page.partition(|row| self.setting.unreadable.contains(row));
         RawPage {
-            total: total.then_some(self.rows.len() as i64 + self.setting.total_error),
-            count: self.setting.count.map(|count| match count {
-                Count::Matching => self.rows.len() as i64,
-                Count::OfPage => (items.len() + unreadable.len()) as i64,
-            }),
+            counts: Counts::new(
+                total.then_some(self.rows.len() as i64 + self.setting.total_error),
+                self.setting.count.map(|count| match count {
+                    Count::Matching => self.rows.len() as i64,
+                    Count::OfPage => (items.len() + unreadable.len()) as i64,
+                }),
+                match self.setting.cap {
+                    Some((_, false)) => None,
+                    _ => Some(i64::from(used)),
+                },
+            ),
             items,
-            limit: match self.setting.cap {
-                Some((_, false)) => None,
-                _ => Some(i64::from(used)),
-            },
             skipped: unreadable.len(),
             call: Arc::default(),
         }
@@ -261,16 +263,13 @@ pub(crate) struct List<const UNIQUE: bool> {
 impl<const U: bool> Source for List<U> {
     type Item = u32;
 
-    fn operation(&self) -> &'static str {
-        "List"
-    }
-
-    fn is_unique(&self) -> bool {
-        U
-    }
-
-    fn is_filtered(&self) -> bool {
-        self.filtered
+    fn info(&self) -> ListInfo {
+        ListInfo {
+            operation: "List",
+            unique: U,
+            filtered: self.filtered,
+            detected_offset: Some(DetectedOffset::clone(&self.detected)),
+        }
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<u32>, Error>> {
@@ -307,9 +306,5 @@ impl<const U: bool> Source for List<U> {
         } else {
             (item / self.run).to_string()
         }
-    }
-
-    fn detected_offset(&self) -> Option<&DetectedOffset> {
-        Some(&self.detected)
     }
 }

@@ -1,32 +1,29 @@
 //! Tests of lists whose order, total or offset is unreliable.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashSet, sync::Arc};
 
 use futures::{TryStreamExt, executor::block_on};
-use modelarts_api::Offset;
 use proptest::prelude::*;
 
 use crate::{
     error::Error,
     pagination::{
+        page,
         pager::{
-            simulated_list::{Change, Count, Rows, Setting, Table},
-            tests::config,
+            self,
+            tests::{
+                MEANINGS, config, counts,
+                simulated_list::{Change, Count, Rows, Setting, Table},
+            },
         },
         position::Position,
-        stream,
     },
 };
-
-const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
 
 /// Reads a list: the rows before its end or an error, the error, and the list afterwards.
 fn read<const UNIQUE: bool>(setting: &Setting) -> (Vec<u32>, Option<Error>, Table) {
     let (pages, table) = setting.pages::<UNIQUE>();
-    let mut rows = stream::rows(pages);
+    let mut rows = page::rows(pages);
     let mut given = Vec::new();
     let error = loop {
         match block_on(rows.try_next()) {
@@ -213,8 +210,8 @@ fn rows_that_could_not_be_read_before_a_position_are_counted_once() {
     let mut options = setting.options();
     options.resume = Some(position);
     let (list, _) = setting.list::<true>();
-    let pages = stream::pages_by(Arc::new(list), setting.pagination(), options);
-    let error = block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
+    let pages = pager::pages(Arc::new(list), setting.pagination(), options);
+    let error = block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "List: the list ended after 60 of the 67 rows that the service stated; read on from the \
@@ -301,14 +298,6 @@ fn a_page_longer_than_requested_is_an_error_or_the_whole_list() {
         );
         assert_eq!(table.asked, [(0, 50)]);
     }
-}
-
-fn counts(rows: impl IntoIterator<Item = u32>) -> HashMap<u32, usize> {
-    let mut counts = HashMap::new();
-    for row in rows {
-        *counts.entry(row).or_default() += 1;
-    }
-    counts
 }
 
 /// Insertions and removals anywhere, and changes of place among rows with equal times.

@@ -1,5 +1,8 @@
 //! Tests of lists that change while they are read.
 
+mod order;
+mod simulated_list;
+
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
@@ -10,12 +13,15 @@ use modelarts_api::Offset;
 use proptest::{prelude::*, test_runner::RngSeed};
 
 use crate::pagination::{
-    pager::simulated_list::{Change, List, Rows, Setting},
-    position::Position,
-    stream,
+    page,
+    pager::{
+        self,
+        tests::simulated_list::{Change, List, Rows, Setting},
+    },
+    position::{OffsetUnit, Position},
 };
 
-const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
+pub(super) const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];
 
 #[test]
 fn each_meaning_of_offset_reads_every_row_once() {
@@ -177,11 +183,11 @@ fn a_client_stores_the_detected_unit_of_offsets() {
     let (list, _) = setting.list::<false>();
     let detected = list.detected.clone();
     let read = |list: List<false>| {
-        let pages = stream::pages_by(Arc::new(list), setting.pagination(), setting.options());
-        block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap()
+        let pages = pager::pages(Arc::new(list), setting.pagination(), setting.options());
+        block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap()
     };
     assert_eq!(read(list).len(), 200);
-    assert_eq!(detected.get(), Some(Offset::PageIndex));
+    assert_eq!(detected.get(), Some(&OffsetUnit::Pages));
     let (mut list, table) = setting.list::<false>();
     list.detected = detected;
     assert_eq!(read(list).len(), 200);
@@ -198,8 +204,7 @@ fn a_list_is_read_on_from_a_position() {
     for insert in [0, 2, 70, 400] {
         for delete in [0, 1, 5] {
             let (list, table) = setting.list::<true>();
-            let mut pages =
-                stream::pages_by(Arc::new(list), setting.pagination(), setting.options());
+            let mut pages = pager::pages(Arc::new(list), setting.pagination(), setting.options());
             let mut rows = Vec::new();
             for _ in 0..5 {
                 rows.extend(block_on(pages.try_next()).unwrap().unwrap().items);
@@ -220,8 +225,8 @@ fn a_list_is_read_on_from_a_position() {
             let mut options = setting.options();
             options.resume = Some(serde_json::from_str(&position).unwrap());
             let (list, _) = changed.list::<true>();
-            let pages = stream::pages_by(Arc::new(list), setting.pagination(), options);
-            rows.extend(block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap());
+            let pages = pager::pages(Arc::new(list), setting.pagination(), options);
+            rows.extend(block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap());
             rows.retain(|row| *row < 999_999);
             assert_eq!(rows, (0..100).collect::<Vec<_>>(), "{insert} {delete}");
         }
@@ -248,8 +253,8 @@ fn a_position_in_a_list_that_is_another_one_is_refused() {
         ..setting.clone()
     }
     .list::<true>();
-    let pages = stream::pages_by(Arc::new(list), setting.pagination(), options);
-    let error = block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
+    let pages = pager::pages(Arc::new(list), setting.pagination(), options);
+    let error = block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "List: the list has changed so much while it was read that it cannot be said where to go \
@@ -293,7 +298,7 @@ fn rows_that_look_like_deleted_ones_are_given() {
     assert_eq!(first, (0..10).collect::<Vec<_>>());
     let now: Vec<u32> = (300..315).chain(0..3).collect();
     table.lock().unwrap().rows.clone_from(&now);
-    let rows = block_on(stream::rows(pages).try_collect::<Vec<_>>()).unwrap();
+    let rows = block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap();
     assert_eq!(rows, now);
 }
 
@@ -406,7 +411,7 @@ fn settings(course: Course) -> impl Strategy<Value = Setting> {
     )
 }
 
-fn counts(rows: impl IntoIterator<Item = u32>) -> HashMap<u32, usize> {
+pub(super) fn counts(rows: impl IntoIterator<Item = u32>) -> HashMap<u32, usize> {
     let mut counts = HashMap::new();
     for row in rows {
         *counts.entry(row).or_default() += 1;
