@@ -13,7 +13,8 @@
 //!
 //! - Limits are not enforced on answers; [`LIMITS`] lists them.
 //! - Enumerations that the service may extend keep unknown values.
-//! - Each field is decoded from every spelling that was observed for it (see [`decode`]).
+//! - Each field of an answer is decoded from every spelling that was observed for it (see
+//!   [`decode`]). Types that only requests contain are read strictly.
 //! - Large objects inside an answer are boxed.
 //! - Each call goes through [`send`].
 //!

@@ -7,7 +7,7 @@
 mod open_enums;
 pub mod portable_forms;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use heck::ToUpperCamelCase;
 use serde_json::{Map, Value, json};
@@ -33,8 +33,7 @@ pub struct Lowered {
 /// Lowers a description.
 pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
     let mut lowered = Map::new();
-    let (mut open_enums, mut identifiers) = (Vec::new(), BTreeMap::new());
-    let mut known_values = BTreeSet::new();
+    let (mut open_enums, mut identifiers) = (Vec::<OpenEnum>::new(), BTreeMap::new());
     let originals = schemas(&description)?;
     for (name, original) in originals {
         let type_name = name.to_upper_camel_case();
@@ -48,7 +47,6 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
         if let Some(open_enum) = OpenEnum::read(name, original, originals)? {
             // The generated enum replaces this schema; progenitor only needs a schema of that name.
             schema = json!({ "type": "string" });
-            known_values.insert(open_enum.known.clone());
             open_enums.push(open_enum);
         }
         lower_schema(&mut schema, usage.is_only_sent(name));
@@ -59,7 +57,7 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
         }
         lowered.insert(name.clone(), schema);
     }
-    lowered.retain(|name, _| !known_values.contains(name));
+    lowered.retain(|name, _| open_enums.iter().all(|open_enum| open_enum.known != *name));
     let is_closed = |(name, schema): &(&String, &Value)| {
         usage.in_answers.contains(*name) && schema.get("enum").is_some()
     };
@@ -69,7 +67,14 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
              the answer unreadable; write anyOf [Known{name}, string]"
         )));
     }
-    lowered.insert(SECRET.to_owned(), json!({ "type": "string" }));
+    if lowered
+        .insert(SECRET.to_owned(), json!({ "type": "string" }))
+        .is_some()
+    {
+        return Err(Error::new(
+            "a schema must not be called Secret, which is the type of secrets",
+        ));
+    }
 
     let mut components = json!({ "schemas": lowered });
     for section in ["parameters", "responses"] {

@@ -31,7 +31,7 @@ pub fn rewrite(mut file: File, lowered: &Lowered, usage: &Usage) -> Result<File,
         }
     }
     calls::rewrite(&mut file)?;
-    Polish.visit_file_mut(&mut file);
+    InlineSendAndStripSchemas.visit_file_mut(&mut file);
     Ok(file)
 }
 
@@ -41,10 +41,10 @@ fn is_hook_assertion(item: &Item) -> bool {
     matches!(item, Item::Const(constant) if constant.ident == "_")
 }
 
-/// Small changes of all functions and comments.
-struct Polish;
+/// Changes of all functions that send, and of all comments.
+struct InlineSendAndStripSchemas;
 
-impl VisitMut for Polish {
+impl VisitMut for InlineSendAndStripSchemas {
     /// Marks the functions that send requests as inline. Each decodes its answer and all types
     /// inside; inline functions are compiled in the calling crate, so that programs compile only
     /// the operations that they use.
