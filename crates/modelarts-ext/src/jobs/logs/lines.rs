@@ -34,11 +34,10 @@ pub(super) trait LineSource: Sync {
 }
 
 /// A reader of one log, with its position and the detected order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LineReader {
-    /// The value of `order` that leads forward, and `true` once a response confirmed it.
-    forward: SortOrder,
-    forward_confirmed: bool,
+    /// The value of `order` that leads forward; `None` until a response shows it.
+    forward: Option<SortOrder>,
     /// The number and the text of the first line, until another line is complete.
     first_line: Option<(String, String)>,
     /// The number of a line that was read. Polls continue from it.
@@ -55,23 +54,6 @@ pub(super) struct LineReader {
     has_mismatch: bool,
     /// The error of the last poll, if that poll returned items before it.
     pending_error: Option<Error>,
-}
-
-impl Default for LineReader {
-    fn default() -> Self {
-        Self {
-            forward: SortOrder::Asc,
-            forward_confirmed: false,
-            first_line: None,
-            base: None,
-            given_lines: Vec::new(),
-            first_given: None,
-            partial_line: None,
-            last_number: None,
-            has_mismatch: false,
-            pending_error: None,
-        }
-    }
 }
 
 impl LineReader {
@@ -182,7 +164,8 @@ impl LineReader {
         log: &impl LineSource,
         items: &mut Vec<LogItem>,
     ) -> Result<Option<LinePage>, Error> {
-        let mut page = LinePage::new(log.fetch_lines(None, self.forward).await?);
+        let forward = self.forward.unwrap_or(SortOrder::Asc);
+        let mut page = LinePage::new(log.fetch_lines(None, forward).await?);
         if page.lines.is_empty() {
             return Ok(None);
         }
@@ -243,7 +226,10 @@ impl LineReader {
         log: &impl LineSource,
         first: &str,
     ) -> Result<VecDeque<LogItem>, Error> {
-        let backward = opposite(self.forward);
+        let backward = match self.forward {
+            Some(SortOrder::Desc) => SortOrder::Asc,
+            _ => SortOrder::Desc,
+        };
         let mut first = first.to_owned();
         let mut lines = VecDeque::new();
         let mut size = 0;
@@ -271,22 +257,18 @@ impl LineReader {
 
     /// Reads the lines behind a line.
     async fn fetch_after(&mut self, log: &impl LineSource, base: &str) -> Result<LinePage, Error> {
-        let page = LinePage::new(log.fetch_lines(Some(base), self.forward).await?);
-        if page.goes_beyond(base) {
-            self.forward_confirmed = true;
-            return Ok(page.without_line(base));
-        }
-        if !self.forward_confirmed {
-            let backward = opposite(self.forward);
-            let page = LinePage::new(log.fetch_lines(Some(base), backward).await?);
-            if page.goes_beyond(base)
-                && page
-                    .first_number
-                    .as_deref()
-                    .is_some_and(|first| compare_numbers(first, base).is_some())
-            {
-                self.forward = backward;
-                self.forward_confirmed = true;
+        let orders = match self.forward {
+            Some(forward) => vec![forward],
+            None => vec![SortOrder::Asc, SortOrder::Desc],
+        };
+        for order in orders {
+            let page = LinePage::new(log.fetch_lines(Some(base), order).await?);
+            // `Desc` is tried second. It leads forward only if the numbers show it.
+            let first = page.first_number.as_deref();
+            let is_numeric = || first.is_some_and(|first| compare_numbers(first, base).is_some());
+            let is_likely = self.forward.is_some() || order == SortOrder::Asc || is_numeric();
+            if is_likely && page.goes_beyond(base) {
+                self.forward = Some(order);
                 return Ok(page.without_line(base));
             }
         }
@@ -374,7 +356,6 @@ impl LineReader {
             items.extend(self.finish());
             *self = Self {
                 forward: self.forward,
-                forward_confirmed: self.forward_confirmed,
                 ..Self::default()
             };
         }
@@ -385,13 +366,6 @@ impl LineReader {
 /// Returns `true` if a line can be the completion of an incomplete one.
 fn is_extension(line: &LogItem, open: &str) -> bool {
     matches!(line, LogItem::Line(line) if line.starts_with(open))
-}
-
-fn opposite(order: SortOrder) -> SortOrder {
-    match order {
-        SortOrder::Asc => SortOrder::Desc,
-        SortOrder::Desc => SortOrder::Asc,
-    }
 }
 
 /// Compares the numbers of two lines, if they are numeric.

@@ -44,10 +44,11 @@ impl PreviewReader {
         let mut rest = new_text.text;
         while let Some((head, tail)) = rest.split_once('\n') {
             self.append(head, &mut items);
-            let line = std::mem::take(&mut self.line);
-            items.push(LogItem::Line(
-                line.strip_suffix('\r').map_or(line.clone(), str::to_owned),
-            ));
+            let mut line = std::mem::take(&mut self.line);
+            if line.ends_with('\r') {
+                line.pop();
+            }
+            items.push(LogItem::Line(line));
             rest = tail;
         }
         self.append(rest, &mut items);
