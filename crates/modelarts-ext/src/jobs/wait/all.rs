@@ -19,9 +19,8 @@ use crate::{
         polling::interval::PollInterval,
         training_jobs::TrainingJobs,
         wait::{
-            Waited,
+            WaitPolls, Waited,
             outcome::{Outcome, job_outcome},
-            polls::WaitPolls,
         },
     },
     pagination::page::PageStream,
@@ -175,7 +174,7 @@ impl WaitAllState {
                     continue;
                 }
                 Some(Ok(())) => polls.tolerance.reset(),
-                Some(Err(error)) => polls.tolerate(error)?,
+                Some(Err(error)) => polls.tolerance.tolerate(error, &*polls.clock)?,
             }
             match is_first || !self.results.is_empty() {
                 true => polls.interval.reset(),

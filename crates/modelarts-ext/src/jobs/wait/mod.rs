@@ -33,7 +33,6 @@
 
 mod all;
 mod outcome;
-mod polls;
 
 pub use all::WaitAll;
 pub use outcome::{Outcome, TerminatedBy};
@@ -52,13 +51,16 @@ use modelarts_api::{
 };
 
 use crate::{
+    client::Client,
+    clock::Clock,
     error::Error,
     jobs::{
         job::Job,
-        polling::interval::PollInterval,
-        wait::{outcome::job_outcome, polls::WaitPolls},
+        polling::{interval::PollInterval, tolerance::ErrorTolerance},
+        wait::outcome::job_outcome,
     },
     pagination::page::PageStream,
+    transport::deadline::Deadline,
 };
 
 /// The state of a job during a wait.
@@ -228,6 +230,39 @@ impl IntoFuture for Wait {
     }
 }
 
+/// The polls of a wait: its pauses, its deadline and the errors that it tolerated.
+struct WaitPolls {
+    clock: Arc<dyn Clock>,
+    interval: PollInterval,
+    tolerance: ErrorTolerance,
+    deadline: Deadline,
+}
+
+impl WaitPolls {
+    fn new(client: &Client, interval: PollInterval, timeout: Option<Duration>) -> Self {
+        Self {
+            clock: Arc::clone(client.clock()),
+            interval,
+            tolerance: ErrorTolerance::default(),
+            deadline: Deadline::new(&**client.clock(), timeout),
+        }
+    }
+
+    /// Pauses before the next poll, but not beyond the deadline.
+    async fn pause(&mut self) {
+        if let Some(pause) = self.interval.pause() {
+            let pause = self.tolerance.pause(pause);
+            let left = self.deadline.left(&*self.clock).unwrap_or(pause);
+            self.clock.sleep(pause.min(left)).await;
+        }
+    }
+
+    /// Returns the result of `work`, or `None` if the deadline passes first.
+    async fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        self.deadline.run(&*self.clock, work).await
+    }
+}
+
 /// The state of a wait.
 struct WaitState {
     wait: Wait,
@@ -258,7 +293,7 @@ impl WaitState {
                     return Ok(self.observation(Some(Outcome::Vanished)));
                 }
                 Some(Err(error)) => {
-                    self.polls.tolerate(error)?;
+                    self.polls.tolerance.tolerate(error, &*self.polls.clock)?;
                     self.polls.interval.back_off();
                     continue;
                 }

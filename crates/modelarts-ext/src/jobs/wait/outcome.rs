@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::types::{Phase, SecondaryPhase};
 
-use crate::jobs::{events::kind::EventKind, job::Job, wait::polls::WaitPolls};
+use crate::jobs::{events::kind::EventKind, job::Job, wait::WaitPolls};
 
 /// Result of a wait: the outcomes of the waiter `TrainingJobEnded` in the description, with
 /// details, and the ends of the wait itself.
