@@ -134,12 +134,12 @@ impl LogFollower {
     /// Polls once. A log that does not exist yet has no items; one that was deleted has a gap.
     pub(crate) async fn poll(&mut self, end_watch: &EndWatch) -> Result<Part<LogItem>, Error> {
         self.polls.begin(end_watch);
-        let (items, more) = self.read_part().await?;
-        match more {
+        let part = self.read_part().await?;
+        match part.1 {
             true => self.polls.progress(),
             false => self.polls.complete(),
         }
-        Ok((items, more))
+        Ok(part)
     }
 
     async fn read_part(&mut self) -> Result<Part<LogItem>, Error> {

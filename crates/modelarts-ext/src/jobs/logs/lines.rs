@@ -130,7 +130,11 @@ impl LineReader {
                 self.last_number = page.last_number.or(self.last_number.take());
                 return Ok(false);
             }
-            self.advance_to(last, items);
+            // `last` has lines behind it, and is therefore complete.
+            items.extend(self.finish());
+            self.base = Some(last);
+            self.given_lines.clear();
+            self.first_given = None;
         }
     }
 
@@ -148,14 +152,6 @@ impl LineReader {
         let size = new.iter().map(|line| line.len() + 1).sum();
         items.extend(new.into_iter().map(LogItem::Line));
         size
-    }
-
-    /// Moves `base` to a line that has others behind it, and is therefore complete.
-    fn advance_to(&mut self, last: String, items: &mut Vec<LogItem>) {
-        items.extend(self.finish());
-        self.base = Some(last);
-        self.given_lines.clear();
-        self.first_given = None;
     }
 
     /// Reads the first page, and the lines before it. `None` if there is no complete line.
@@ -281,12 +277,10 @@ impl LineReader {
         if self.given_lines.is_empty() {
             return false;
         }
-        let after_behind =
-            || compare_numbers(page.first_number.as_deref()?, self.first_given.as_deref()?);
-        match self.lines_before(page) {
-            Some(lost) => lost > 0,
-            None => after_behind().is_some_and(|order| order.is_gt()),
+        if let Some(lost) = self.lines_before(page) {
+            return lost > 0;
         }
+        page.begins_after(self.first_given.as_deref())
     }
 
     /// The number of returned lines that are lost, if a page begins with the others.
@@ -312,12 +306,8 @@ impl LineReader {
             Some(_) => number(&self.first_given)?,
             None => number(&self.base)?.checked_add(1)?,
         };
-        let seen = self.given_lines.len() + usize::from(self.partial_line.is_some());
-        if number(&self.last_number)?
-            .checked_add(1)?
-            .checked_sub(behind)?
-            != seen as u128
-        {
+        let count = self.given_lines.len() + usize::from(self.partial_line.is_some());
+        if number(&self.last_number)?.checked_add(1)? != behind.checked_add(count as u128)? {
             return None;
         }
         usize::try_from(number(&page.first_number)?.checked_sub(behind)?).ok()
@@ -325,15 +315,15 @@ impl LineReader {
 
     /// Handles a page without the lines that were returned. Returns `true` to poll again.
     fn handle_mismatch(&mut self, page: LinePage, items: &mut Vec<LogItem>) -> bool {
-        let first = page.first_number.as_deref();
-        let order = |other: &Option<String>| compare_numbers(first?, other.as_deref()?);
-        let (after_base, after_last) = (order(&self.base), order(&self.last_number));
         // The service deleted lines.
-        if after_last.is_some_and(|order| order.is_gt()) {
+        if page.begins_after(self.last_number.as_deref()) {
             // Unread lines may be among them, unless the numbers are consecutive.
             let number = |text: Option<&str>| text?.parse::<u128>().ok();
             let next = number(self.last_number.as_deref()).and_then(|last| last.checked_add(1));
-            if self.partial_line.is_some() || next.is_none() || next != number(first) {
+            if self.partial_line.is_some()
+                || next.is_none()
+                || next != number(page.first_number.as_deref())
+            {
                 items.extend(self.finish());
                 items.push(LogItem::Gap { bytes: None });
             }
@@ -342,7 +332,7 @@ impl LineReader {
             self.take_page(&page, items);
             return true;
         }
-        if after_base.is_some_and(|order| order.is_gt())
+        if page.begins_after(self.base.as_deref())
             && let Some(lost) = self.lost_line_count(&page)
         {
             // All of them were returned before.
@@ -374,6 +364,11 @@ fn compare_numbers(one: &str, two: &str) -> Option<std::cmp::Ordering> {
     Some(number(one)?.cmp(&number(two)?))
 }
 
+/// Returns `true` if a line is known to be after another one.
+fn is_after(one: &str, two: &str) -> bool {
+    compare_numbers(one, two).is_some_and(|order| order.is_gt())
+}
+
 /// Lines in the order of time.
 #[derive(Debug, Default)]
 struct LinePage {
@@ -401,11 +396,8 @@ impl LinePage {
             lines.pop();
         }
         let (mut first, mut last) = (answer.start_line, answer.end_line);
-        let order = first.as_deref().zip(last.as_deref());
-        if order
-            .and_then(|(first, last)| compare_numbers(first, last))
-            .is_some_and(|order| order.is_gt())
-        {
+        let numbers = first.as_deref().zip(last.as_deref());
+        if numbers.is_some_and(|(first, last)| is_after(first, last)) {
             std::mem::swap(&mut first, &mut last);
             lines.reverse();
         }
@@ -415,6 +407,12 @@ impl LinePage {
             lines,
             ends_partial,
         }
+    }
+
+    /// Returns `true` if the page is known to begin after this line.
+    fn begins_after(&self, number: Option<&str>) -> bool {
+        let numbers = self.first_number.as_deref().zip(number);
+        numbers.is_some_and(|(first, number)| is_after(first, number))
     }
 
     /// Returns `true` if the page has lines behind this one.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// The longest pause. Longer ones could overflow when multiplied.
-const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);
+use crate::jobs::polling::MAX_PAUSE;
+
 /// The growth factor of the pauses, while nothing changes.
 const GROWTH: f64 = 1.3;
 
