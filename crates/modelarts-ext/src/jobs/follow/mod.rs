@@ -295,15 +295,13 @@ fn with_task(task: &str, error: Error) -> Error {
         ErrorKind::Service => ErrorKind::Unexpected,
         kind => kind,
     };
-    let log_error = Error::new(kind, format!("the log of {task} cannot be read: {error}"));
-    let log_error = log_error.with_code(error.code().map(str::to_owned));
-    let log_error = match error.status() {
-        Some(status) => log_error.with_status(status),
-        None => log_error,
-    };
-    log_error
-        .with_retry_after(error.retry_after())
-        .with_source(error)
+    let mut log_error = Error::new(kind, format!("the log of {task} cannot be read: {error}"))
+        .with_code(error.code().map(str::to_owned))
+        .with_retry_after(error.retry_after());
+    if let Some(status) = error.status() {
+        log_error = log_error.with_status(status);
+    }
+    log_error.with_source(error)
 }
 
 #[cfg(test)]

@@ -171,40 +171,34 @@ impl LineReader {
                 "the service gives lines of a log without their numbers; read it by preview",
             ));
         };
-        let before = self.partial_line.take();
-        if page.ends_partial && page.lines.len() == 1 {
+        let text = page.lines.remove(0);
+        let (head, before) = (self.first_line.take(), self.partial_line.take());
+        if page.ends_partial && page.lines.is_empty() {
             // It may grow, and only lines behind a number can be requested.
-            self.partial_line = page.lines.pop();
-            self.first_line = None;
-            let now = self.partial_line.clone().map(LogItem::Line);
-            let other =
-                |before: &String| !now.as_ref().is_some_and(|now| is_extension(now, before));
-            items.extend(before.filter(other).map(LogItem::Line));
+            let other = before.filter(|before| !text.starts_with(before.as_str()));
+            items.extend(other.map(LogItem::Line));
+            self.partial_line = Some(text);
             return Ok(None);
         }
-        let text = page.lines.remove(0);
-        match self.first_line.take() {
-            Some(head) if head == (first.clone(), text.clone()) => {}
-            head => {
-                // In this order, because the lines behind show which order leads back.
-                let behind = self.fetch_after(log, &first).await?;
-                let mut older = self.fetch_before(log, &first).await?;
-                let oldest = older
-                    .front()
-                    .unwrap_or(&LogItem::Line(text.clone()))
-                    .clone();
-                match (head, before) {
-                    (Some((_, head)), _) if oldest == LogItem::Line(head.clone()) => {
-                        older.pop_front();
-                    }
-                    (None, Some(before)) if is_extension(&oldest, &before) => {}
-                    // Lines of another log.
-                    (_, before) => items.extend(before.map(LogItem::Line)),
+        if head != Some((first.clone(), text.clone())) {
+            // In this order, because the lines behind show which order leads back.
+            page = self.fetch_after(log, &first).await?;
+            let mut older = self.fetch_before(log, &first).await?;
+            let oldest = match older.front() {
+                None => Some(text.as_str()),
+                Some(LogItem::Line(line)) => Some(line.as_str()),
+                Some(LogItem::Gap { .. }) => None,
+            };
+            match (head, before) {
+                (Some((_, head)), _) if oldest == Some(&head) => {
+                    older.pop_front();
                 }
-                items.extend(older);
-                items.push(LogItem::Line(text.clone()));
-                page = behind;
+                (None, Some(before)) if oldest.is_some_and(|line| line.starts_with(&before)) => {}
+                // Lines of another log.
+                (_, before) => items.extend(before.map(LogItem::Line)),
             }
+            items.extend(older);
+            items.push(LogItem::Line(text.clone()));
         }
         if page.lines.len() <= usize::from(page.ends_partial) {
             self.partial_line = page.lines.pop();
@@ -351,11 +345,6 @@ impl LineReader {
         }
         true
     }
-}
-
-/// Returns `true` if a line can be the completion of an incomplete one.
-fn is_extension(line: &LogItem, open: &str) -> bool {
-    matches!(line, LogItem::Line(line) if line.starts_with(open))
 }
 
 /// Compares the numbers of two lines, if they are numeric.

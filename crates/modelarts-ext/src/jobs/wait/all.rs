@@ -158,7 +158,7 @@ impl WaitAllState {
             let poll = polls.run(self.poll_jobs()).await;
             let ended = self.left.values().filter(|job| job.is_final()).cloned();
             for job in ended.collect::<Vec<_>>() {
-                if let Some(outcome) = job_outcome(&job, polls).await {
+                if let Some(outcome) = job_outcome(&job, &polls.deadline).await {
                     self.left.remove(job.id());
                     for handle in self.handles.remove(job.id()).unwrap_or_default() {
                         handle.record_end(&job);

@@ -301,7 +301,7 @@ impl WaitState {
             let until = self.wait.until.as_ref();
             let outcome = match until.is_some_and(|condition| condition(&self.job)) {
                 true => Some(Outcome::Reached),
-                false => job_outcome(&self.job, &self.polls).await,
+                false => job_outcome(&self.job, &self.polls.deadline).await,
             };
             let phases = Some((self.job.phase(), self.job.secondary_phase().cloned()));
             let changed = self.last_phases != phases;

@@ -5,7 +5,10 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::types::{Phase, SecondaryPhase};
 
-use crate::jobs::{events::kind::EventKind, job::Job, wait::WaitPolls};
+use crate::{
+    jobs::{events::kind::EventKind, job::Job},
+    transport::deadline::Deadline,
+};
 
 /// Result of a wait: the outcomes of the waiter `TrainingJobEnded` in the description, with
 /// details, and the ends of the wait itself.
@@ -58,7 +61,7 @@ pub enum TerminatedBy {
 
 /// The outcome of a job that has ended. Its events, which show who stopped it, are read until the
 /// deadline.
-pub(super) async fn job_outcome(job: &Job, polls: &WaitPolls) -> Option<Outcome> {
+pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<Outcome> {
     match job.phase() {
         Phase::Completed => Some(Outcome::Completed),
         Phase::Failed => {
@@ -78,8 +81,8 @@ pub(super) async fn job_outcome(job: &Job, polls: &WaitPolls) -> Option<Outcome>
             })
         }
         Phase::Terminated => Some(Outcome::Terminated {
-            by: polls
-                .run(fetch_terminated_by(job))
+            by: deadline
+                .run(&**job.client().clock(), fetch_terminated_by(job))
                 .await
                 .unwrap_or(TerminatedBy::Unknown),
         }),
