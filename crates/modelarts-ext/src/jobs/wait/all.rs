@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     future::IntoFuture,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -16,14 +17,15 @@ use crate::{
         filter::{Filter, MAX_SPAN, MAX_VALUES},
         job::{Job, is_final},
         list::ListJobs,
-        polling::interval::PollInterval,
+        polling::{interval::PollInterval, tolerance::ErrorTolerance},
         training_jobs::TrainingJobs,
         wait::{
-            WaitPolls, Waited,
+            Waited,
             outcome::{Outcome, job_outcome},
         },
     },
     pagination::page::PageStream,
+    transport::deadline::Deadline,
 };
 
 /// The number of concurrent requests for single jobs.
@@ -93,14 +95,16 @@ impl WaitAll {
     /// Returns a stream of the jobs as they end. A job that was passed twice comes once.
     #[must_use]
     pub fn stream(self) -> PageStream<Waited> {
-        let polls = WaitPolls::new(&self.client, self.interval, self.timeout);
+        let deadline = Deadline::new(&**self.client.clock(), self.timeout);
         let mut state = WaitAllState {
             client: self.client,
             left: BTreeMap::new(),
             handles: HashMap::new(),
+            interval: self.interval,
             budget: self.budget,
             last_asked: None,
             searches_ids: true,
+            tolerance: ErrorTolerance::default(),
             results: VecDeque::new(),
         };
         for job in self.jobs {
@@ -108,9 +112,9 @@ impl WaitAll {
             state.left.insert(id.clone(), job.clone());
             state.handles.entry(id).or_default().push(job);
         }
-        stream::try_unfold((state, polls), |(mut state, mut polls)| async move {
-            let next = state.next(&mut polls).await?;
-            Ok(next.map(|waited| (waited, (state, polls))))
+        stream::try_unfold((state, deadline), |(mut state, deadline)| async move {
+            let next = state.next(&deadline).await?;
+            Ok(next.map(|waited| (waited, (state, deadline))))
         })
         .boxed()
     }
@@ -132,33 +136,37 @@ struct WaitAllState {
     left: BTreeMap<String, Job>,
     /// All jobs that the caller passed, by their ids.
     handles: HashMap<String, Vec<Job>>,
+    interval: PollInterval,
     budget: usize,
     /// The id of the last job that was read one by one.
     last_asked: Option<String>,
     /// `true` if the service supports searches by ids.
     searches_ids: bool,
+    tolerance: ErrorTolerance,
     results: VecDeque<(Job, Outcome)>,
 }
 
 impl WaitAllState {
-    async fn next(&mut self, polls: &mut WaitPolls) -> Result<Option<Waited>, Error> {
+    async fn next(&mut self, deadline: &Deadline) -> Result<Option<Waited>, Error> {
+        let clock = &*Arc::clone(self.client.clock());
         loop {
             if let Some((job, outcome)) = self.results.pop_front() {
                 return Ok(Some(Waited {
                     job,
                     outcome,
-                    errors: polls.tolerance.errors,
+                    errors: self.tolerance.errors,
                 }));
             }
             if self.left.is_empty() {
                 return Ok(None);
             }
-            let is_first = polls.interval.pause().is_none();
-            polls.pause().await;
-            let poll = polls.run(self.poll_jobs()).await;
+            let is_first = self.interval.pause().is_none();
+            let tolerance = &mut self.tolerance;
+            self.interval.sleep(clock, tolerance, deadline).await;
+            let poll = deadline.run(clock, self.poll_jobs()).await;
             let ended = self.left.values().filter(|job| job.is_final()).cloned();
             for job in ended.collect::<Vec<_>>() {
-                if let Some(outcome) = job_outcome(&job, &polls.deadline).await {
+                if let Some(outcome) = job_outcome(&job, deadline).await {
                     self.left.remove(job.id());
                     for handle in self.handles.remove(job.id()).unwrap_or_default() {
                         handle.record_end(&job);
@@ -173,12 +181,12 @@ impl WaitAllState {
                         .extend(left.map(|job| (job, Outcome::TimedOut)));
                     continue;
                 }
-                Some(Ok(())) => polls.tolerance.reset(),
-                Some(Err(error)) => polls.tolerance.tolerate(error, &*polls.clock)?,
+                Some(Ok(())) => self.tolerance.reset(),
+                Some(Err(error)) => self.tolerance.tolerate(error, clock)?,
             }
             match is_first || !self.results.is_empty() {
-                true => polls.interval.reset(),
-                false => polls.interval.back_off(),
+                true => self.interval.reset(),
+                false => self.interval.back_off(),
             }
         }
     }

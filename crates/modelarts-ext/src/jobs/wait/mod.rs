@@ -51,8 +51,6 @@ use modelarts_api::{
 };
 
 use crate::{
-    client::Client,
-    clock::Clock,
     error::Error,
     jobs::{
         job::Job,
@@ -230,45 +228,13 @@ impl IntoFuture for Wait {
     }
 }
 
-/// The polls of a wait: its pauses, its deadline and the errors that it tolerated.
-struct WaitPolls {
-    clock: Arc<dyn Clock>,
-    interval: PollInterval,
-    tolerance: ErrorTolerance,
-    deadline: Deadline,
-}
-
-impl WaitPolls {
-    fn new(client: &Client, interval: PollInterval, timeout: Option<Duration>) -> Self {
-        Self {
-            clock: Arc::clone(client.clock()),
-            interval,
-            tolerance: ErrorTolerance::default(),
-            deadline: Deadline::new(&**client.clock(), timeout),
-        }
-    }
-
-    /// Pauses before the next poll, but not beyond the deadline.
-    async fn pause(&mut self) {
-        if let Some(pause) = self.interval.pause() {
-            let pause = self.tolerance.pause(pause);
-            let left = self.deadline.left(&*self.clock).unwrap_or(pause);
-            self.clock.sleep(pause.min(left)).await;
-        }
-    }
-
-    /// Returns the result of `work`, or `None` if the deadline passes first.
-    async fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        self.deadline.run(&*self.clock, work).await
-    }
-}
-
 /// The state of a wait.
 struct WaitState {
     wait: Wait,
     /// The job, as it was last read.
     job: Job,
-    polls: WaitPolls,
+    deadline: Deadline,
+    tolerance: ErrorTolerance,
     last_phases: Option<(Phase, Option<SecondaryPhase>)>,
 }
 
@@ -276,7 +242,8 @@ impl WaitState {
     fn new(wait: Wait) -> Self {
         Self {
             job: wait.job.clone(),
-            polls: WaitPolls::new(wait.job.client(), wait.interval.clone(), wait.timeout),
+            deadline: Deadline::new(&**wait.job.client().clock(), wait.timeout),
+            tolerance: ErrorTolerance::default(),
             last_phases: None,
             wait,
         }
@@ -284,31 +251,35 @@ impl WaitState {
 
     /// Polls until there is an observation.
     async fn next(&mut self) -> Result<Observation, Error> {
+        let clock = &*Arc::clone(self.job.client().clock());
         loop {
-            self.polls.pause().await;
-            match self.polls.run(self.job.refresh()).await {
+            let interval = &self.wait.interval;
+            interval
+                .sleep(clock, &mut self.tolerance, &self.deadline)
+                .await;
+            match self.deadline.run(clock, self.job.refresh()).await {
                 None => return Ok(self.observation(Some(Outcome::TimedOut))),
-                Some(Ok(())) => self.polls.tolerance.reset(),
+                Some(Ok(())) => self.tolerance.reset(),
                 Some(Err(error)) if error.is_job_gone() => {
                     return Ok(self.observation(Some(Outcome::Vanished)));
                 }
                 Some(Err(error)) => {
-                    self.polls.tolerance.tolerate(error, &*self.polls.clock)?;
-                    self.polls.interval.back_off();
+                    self.tolerance.tolerate(error, clock)?;
+                    self.wait.interval.back_off();
                     continue;
                 }
             }
             let until = self.wait.until.as_ref();
             let outcome = match until.is_some_and(|condition| condition(&self.job)) {
                 true => Some(Outcome::Reached),
-                false => job_outcome(&self.job, &self.polls.deadline).await,
+                false => job_outcome(&self.job, &self.deadline).await,
             };
             let phases = Some((self.job.phase(), self.job.secondary_phase().cloned()));
             let changed = self.last_phases != phases;
             self.last_phases = phases;
             match changed {
-                true => self.polls.interval.reset(),
-                false => self.polls.interval.back_off(),
+                true => self.wait.interval.reset(),
+                false => self.wait.interval.back_off(),
             }
             if outcome.is_some() {
                 self.wait.job.record_end(&self.job);
@@ -323,8 +294,8 @@ impl WaitState {
         Observation {
             job: self.job.clone(),
             outcome,
-            at: self.polls.clock.now(),
-            errors: self.polls.tolerance.errors,
+            at: self.job.client().clock().now(),
+            errors: self.tolerance.errors,
         }
     }
 }
