@@ -9,9 +9,6 @@ use crate::{clock::from_epoch_millis, jobs::job::Job};
 
 impl Job {
     /// The time at which the job started running; `None` before that.
-    ///
-    /// Read from the last response about the job: [`refresh`](Self::refresh) or
-    /// [`wait`](Self::wait) updates it.
     #[must_use]
     pub fn started_at(&self) -> Option<SystemTime> {
         // The service returns 0 for a job that never ran.
@@ -28,9 +25,6 @@ impl Job {
     }
 
     /// The time that the job has been running, or ran; `None` before its start.
-    ///
-    /// Read from the last response about the job: [`refresh`](Self::refresh) or
-    /// [`wait`](Self::wait) updates it.
     #[must_use]
     pub fn time_run(&self) -> Option<Duration> {
         self.started_at()?;
@@ -53,9 +47,6 @@ impl Job {
 
     /// The exit codes of tasks, with their names. The service lists only the first task that failed
     /// (`openapi/SOURCES.md`, T). Empty until a task has ended.
-    ///
-    /// Read from the last response about the job: [`refresh`](Self::refresh) or
-    /// [`wait`](Self::wait) updates it.
     pub fn exit_codes(&self) -> impl Iterator<Item = (&str, i64)> {
         let statuses = self
             .status()
@@ -68,8 +59,7 @@ impl Job {
     /// The OBS directories for logs, if the job has any: the job's own, and those of the tasks of a
     /// heterogeneous job.
     pub fn log_dirs(&self) -> impl Iterator<Item = &str> {
-        let details = self.details();
-        let tasks = details.tasks.iter().filter_map(task_log_dir);
+        let tasks = self.details().tasks.iter().filter_map(task_log_dir);
         self.own_log_dir().into_iter().chain(tasks)
     }
 

@@ -1,13 +1,16 @@
 //! Follows the events of a job: polls windows of time until the job is over.
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::TryStreamExt;
 use modelarts_api::types::SortOrder;
 
 use crate::{
     error::Error,
     jobs::{
         events::{Events, dedup::Deduplicator, event::Event},
-        polling::rounds::{EndWatch, SourcePolls},
+        polling::{
+            follower::{Follower, Part},
+            rounds::{EndWatch, SourcePolls},
+        },
     },
     pagination::page::{Page, PageStream, error_stream},
 };
@@ -28,24 +31,12 @@ impl Events {
     /// returns fewer events than the service counts.
     #[must_use]
     pub fn follow(self) -> PageStream<Event> {
-        let state = FollowState {
-            end_watch: EndWatch::new(self.query.job.clone(), self.query.quiet),
-            follower: EventFollower::new(self),
-            skip_pause: true,
-        };
-        if let Err(error) = state.follower.events.check() {
+        if let Err(error) = self.check() {
             return error_stream(error);
         }
-        stream::try_unfold(Some(state), |state| async move {
-            let Some(mut state) = state else {
-                return Ok::<_, Error>(None);
-            };
-            let (events, more) = state.next().await?;
-            let events = stream::iter(events.into_iter().map(Ok));
-            Ok(Some((events, more.then_some(state))))
-        })
-        .try_flatten()
-        .boxed()
+        let query = &self.query;
+        let (job, interval, quiet) = (query.job.clone(), query.interval, query.quiet);
+        EventFollower::new(self).stream(job, interval, quiet)
     }
 }
 
@@ -78,15 +69,10 @@ impl EventFollower {
         }
     }
 
-    /// Returns `true` if a poll is in progress.
-    pub(crate) fn is_polling(&self) -> bool {
-        self.rest.is_some()
-    }
-
     /// The new events of the next page; `None` at the end of the poll. After a failed request, the
     /// poll continues behind the last page. A list that ended with an error of its own is
     /// restarted, because the rest of it cannot be complete.
-    pub(crate) async fn next(&mut self, end_watch: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
+    async fn next(&mut self, end_watch: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
         let rest = self.rest.take();
         let rest = rest.unwrap_or_else(|| self.begin_poll(end_watch));
         let pages = self.pages.take();
@@ -130,39 +116,21 @@ impl EventFollower {
     }
 }
 
-struct FollowState {
-    follower: EventFollower,
-    end_watch: EndWatch,
-    /// `true` to send the next request without a pause.
-    skip_pause: bool,
-}
+impl Follower for EventFollower {
+    type Item = Event;
 
-impl FollowState {
-    /// The new events of one response, and `true` to continue.
-    async fn next(&mut self) -> Result<(Vec<Event>, bool), Error> {
-        let clock = self.end_watch.job.client().clock().clone();
-        let polls = &mut self.follower.polls;
-        if !std::mem::take(&mut self.skip_pause) {
-            let interval = self.follower.events.query.interval;
-            clock.sleep(self.end_watch.pause(interval, [polls])).await;
-        }
-        if !self.follower.is_polling() {
-            self.end_watch.poll().await?;
-        }
-        match self.follower.next(&self.end_watch).await {
-            Ok(Some(new)) => {
-                if !new.is_empty() {
-                    self.end_watch.saw_news();
-                }
-                self.skip_pause = true;
-                return Ok((new, true));
-            }
+    async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Part<Event>, Error> {
+        match self.next(end_watch).await {
+            Ok(Some(new)) => return Ok((new, true)),
             Ok(None) => {}
             // Deleting a job deletes its events.
-            Err(error) if error.is_gone() => self.end_watch.mark_gone(),
-            Err(error) => self.follower.polls.fail(error, &*clock)?,
+            Err(error) if error.is_gone() => end_watch.is_gone = true,
+            Err(error) => self.polls.fail(error, end_watch)?,
         }
-        let status = self.end_watch.end_round([&mut self.follower.polls]);
-        Ok((Vec::new(), !status.is_over))
+        Ok((Vec::new(), false))
+    }
+
+    fn polls(&mut self) -> Vec<&mut SourcePolls> {
+        vec![&mut self.polls]
     }
 }

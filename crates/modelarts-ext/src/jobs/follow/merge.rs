@@ -1,9 +1,6 @@
 //! Merge of events and log lines in the order of time.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use crate::jobs::{
     events::{
@@ -24,10 +21,14 @@ use crate::jobs::{
 /// task if that is in the same second. All other lines are placed before the first event that ends
 /// their task, or behind all events if there is none.
 pub(super) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<JobUpdate> {
-    let mut ends = TaskEnds::from_events(&events);
+    let ends = task_ends(&events);
     let mut placed = Vec::new();
     for (task, items) in logs {
-        let ends = ends.of_task(&task);
+        let of_task = |end: &(usize, Option<String>)| {
+            let (at, ended) = end;
+            ended.as_ref().is_none_or(|it| *it == task).then_some(*at)
+        };
+        let ends: Vec<usize> = ends.iter().filter_map(of_task).collect();
         let LineTimes { times, have_zone } = line_times(&items);
         for (item, time) in items.into_iter().zip(times) {
             let before = match time.filter(|_| have_zone) {
@@ -59,35 +60,15 @@ fn event_index(events: &[Event], ends: &[usize], time: SystemTime) -> usize {
     ends.get(end).map_or(by_time, |end| by_time.min(*end))
 }
 
-/// The indexes of the events that end tasks.
-#[derive(Default)]
-struct TaskEnds {
-    tasks: HashMap<String, Vec<usize>>,
-    all: Vec<usize>,
-}
-
-impl TaskEnds {
-    fn from_events(events: &[Event]) -> Self {
-        let mut ends = Self::default();
-        for (at, event) in events.iter().enumerate() {
-            match event.kind() {
-                EventKind::TaskFinished { task, .. } | EventKind::OutputUploading { task, .. } => {
-                    ends.tasks.entry(task).or_default().push(at);
-                }
-                kind if kind.is_final() => ends.all.push(at),
-                _ => {}
-            }
+/// The indexes of the events that end a task, with its name; `None` for all tasks.
+fn task_ends(events: &[Event]) -> Vec<(usize, Option<String>)> {
+    let ended = |(at, event): (usize, &Event)| match event.kind() {
+        EventKind::TaskFinished { task, .. } | EventKind::OutputUploading { task, .. } => {
+            Some((at, Some(task)))
         }
-        ends
-    }
-
-    /// The indexes for a task, ascending.
-    fn of_task(&mut self, task: &str) -> Vec<usize> {
-        let mut ends = self.tasks.remove(task).unwrap_or_default();
-        ends.extend(&self.all);
-        ends.sort_unstable();
-        ends
-    }
+        kind => kind.is_final().then_some((at, None)),
+    };
+    events.iter().enumerate().filter_map(ended).collect()
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ mod update;
 
 pub use update::JobUpdate;
 
-use std::{collections::VecDeque, time::Duration};
+use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use modelarts_api::{BoxFuture, types::Phase};
@@ -58,7 +58,10 @@ use crate::{
             follow::LogFollower,
             item::{LogAccess, LogItem},
         },
-        polling::rounds::{EndWatch, SourcePolls},
+        polling::{
+            follower::{Follower, Part},
+            rounds::{EndStatus, EndWatch, SourcePolls},
+        },
     },
     pagination::page::PageStream,
 };
@@ -146,155 +149,119 @@ impl FollowJob {
     /// the error, even if the others succeed.
     #[must_use]
     pub fn stream(self) -> PageStream<JobUpdate> {
-        FollowState::new(self).stream()
+        JobFollower::new(self).follow()
     }
 }
 
-/// The new items of a log, and `true` if there are more.
-type Poll<'a> = BoxFuture<'a, Result<(Vec<LogItem>, bool), Error>>;
-
-struct FollowState {
+/// The periodic polls of the events and logs of a job.
+struct JobFollower {
     follow: FollowJob,
-    end_watch: EndWatch,
     events: EventFollower,
     logs: Vec<LogFollower>,
     phase: Option<Phase>,
     /// Events later than lines that were not read yet.
     held_events: Vec<Event>,
     max_events: usize,
-    /// `true` if more can be read without a pause.
-    skip_pause: bool,
-    is_over: bool,
-    updates: VecDeque<JobUpdate>,
 }
 
-impl FollowState {
-    fn new(follow: FollowJob) -> Self {
-        let events = follow.job.events().lateness(follow.lateness);
-        Self {
-            end_watch: EndWatch::new(follow.job.clone(), follow.quiet),
-            events: EventFollower::new(events),
-            logs: Vec::new(),
-            phase: None,
-            held_events: Vec::new(),
-            max_events: MAX_EVENTS,
-            skip_pause: true,
-            is_over: false,
-            updates: VecDeque::new(),
-            follow,
+impl Follower for JobFollower {
+    type Item = JobUpdate;
+
+    /// Reads events, then logs, so that causes are requested after their effects.
+    async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Part<JobUpdate>, Error> {
+        let mut more_events = true;
+        while more_events && self.held_events.len() < self.max_events {
+            let (new, more) = self.events.read(end_watch).await?;
+            self.held_events.extend(new);
+            more_events = more;
         }
-    }
-
-    fn stream(self) -> PageStream<JobUpdate> {
-        stream::try_unfold(self, |mut state| async move {
-            Ok(state.next().await?.map(|update| (update, state)))
-        })
-        .boxed()
-    }
-
-    async fn next(&mut self) -> Result<Option<JobUpdate>, Error> {
-        while self.updates.is_empty() && !self.is_over {
-            if !std::mem::take(&mut self.skip_pause) {
-                let clock = self.follow.job.client().clock().clone();
-                let polls = polls(&mut self.events, &mut self.logs);
-                clock
-                    .sleep(self.end_watch.pause(self.follow.interval, polls))
-                    .await;
-            }
-            self.poll_round().await?;
-        }
-        Ok(self.updates.pop_front())
-    }
-
-    /// Polls the details of the job, then its events, then its logs, so that causes are requested
-    /// after their effects.
-    async fn poll_round(&mut self) -> Result<(), Error> {
-        self.end_watch.poll().await?;
-        let held_before = self.held_events.len();
-        let more_events = self.poll_events().await?;
-        let (lines, more_lines) = self.poll_logs().await?;
-        if self.held_events.len() > held_before || !lines.is_empty() {
-            self.end_watch.saw_news();
-        }
-        let status = self
-            .end_watch
-            .end_round(polls(&mut self.events, &mut self.logs));
-        self.skip_pause = more_events || more_lines;
-        self.is_over = status.is_over && !self.skip_pause;
-
-        let job = self.end_watch.job.clone();
-        let is_final = job.is_final();
-        let changed = self.phase.as_ref() != Some(&job.phase());
-        if changed && !is_final {
-            self.phase = Some(job.phase());
-            self.updates
-                .push_back(JobUpdate::Phase(Box::new(job.clone())));
+        // Late events come when they appear, sorted among those of the same poll.
+        self.held_events.sort_by_key(Event::time);
+        let (lines, more_lines) = self.read_logs(end_watch).await?;
+        let mut updates = Vec::new();
+        if !end_watch.job.is_final() {
+            updates.extend(self.phase_change(&end_watch.job));
         }
         let events = match more_lines {
             true => Vec::new(),
             false => std::mem::take(&mut self.held_events),
         };
-        self.updates.extend(merge(events, lines));
-        if self.skip_pause {
-            return Ok(());
-        }
-        if self.is_over {
+        updates.extend(merge(events, lines));
+        Ok((updates, more_events || more_lines))
+    }
+
+    fn polls(&mut self) -> Vec<&mut SourcePolls> {
+        let logs = self.logs.iter_mut().map(|log| &mut log.polls);
+        std::iter::once(&mut self.events.polls)
+            .chain(logs)
+            .collect()
+    }
+
+    fn finish_round(&mut self, end_watch: &EndWatch, status: EndStatus) -> Vec<JobUpdate> {
+        let mut updates = Vec::new();
+        if status.is_over {
             for log in &mut self.logs {
                 let task = log.task().to_owned();
                 let item = log.finish();
-                self.updates
-                    .extend(item.map(|item| JobUpdate::Log { task, item }));
+                updates.extend(item.map(|item| JobUpdate::Log { task, item }));
             }
         }
-        if changed && is_final && status.all_read {
-            self.phase = Some(job.phase());
-            self.updates.push_back(JobUpdate::Phase(Box::new(job)));
+        if status.all_read && end_watch.job.is_final() {
+            updates.extend(self.phase_change(&end_watch.job));
         }
-        if self.end_watch.is_gone() {
-            self.updates.push_back(JobUpdate::Vanished);
+        if end_watch.is_gone {
+            updates.push(JobUpdate::Vanished);
         }
-        Ok(())
+        updates
+    }
+}
+
+impl JobFollower {
+    fn new(follow: FollowJob) -> Self {
+        let events = follow.job.events().lateness(follow.lateness);
+        Self {
+            events: EventFollower::new(events),
+            logs: Vec::new(),
+            phase: None,
+            held_events: Vec::new(),
+            max_events: MAX_EVENTS,
+            follow,
+        }
     }
 
-    /// Polls the events. Returns `true` if more can be read at once.
-    async fn poll_events(&mut self) -> Result<bool, Error> {
-        let mut more = true;
-        while more && self.held_events.len() < self.max_events {
-            match self.events.next(&self.end_watch).await {
-                Ok(Some(new)) => self.held_events.extend(new),
-                Ok(None) => more = false,
-                Err(error) => {
-                    more = false;
-                    if error.is_gone() {
-                        self.end_watch.mark_gone();
-                    } else {
-                        let clock = self.follow.job.client().clock();
-                        self.events.polls.fail(error, &**clock)?;
-                    }
-                }
-            }
-        }
-        // Late events come when they appear, sorted among those of the same poll.
-        self.held_events.sort_by_key(Event::time);
-        Ok(more)
+    fn follow(self) -> PageStream<JobUpdate> {
+        let (interval, quiet) = (self.follow.interval, self.follow.quiet);
+        let job = self.follow.job.clone();
+        self.stream(job, interval, quiet)
     }
 
-    /// Polls the logs. Returns the new items by task, and `true` if there are more.
-    async fn poll_logs(&mut self) -> Result<(Vec<(String, Vec<LogItem>)>, bool), Error> {
+    /// The update for the phase of the job, if it changed.
+    fn phase_change(&mut self, job: &Job) -> Option<JobUpdate> {
+        let phase = Some(job.phase());
+        let changed = self.phase != phase;
+        self.phase = phase;
+        changed.then(|| JobUpdate::Phase(Box::new(job.clone())))
+    }
+
+    /// Reads the logs. Returns the new items by task, and `true` if there are more.
+    async fn read_logs(
+        &mut self,
+        end_watch: &EndWatch,
+    ) -> Result<Part<(String, Vec<LogItem>)>, Error> {
         let (mut lines, mut any_more) = (Vec::new(), false);
         if !self.follow.logs {
             return Ok((lines, any_more));
         }
-        for task in self.end_watch.job.tasks() {
+        for task in end_watch.job.tasks() {
             if !self.logs.iter().any(|log| log.task() == task) {
-                let mut logs = self.end_watch.job.logs(task);
+                let mut logs = end_watch.job.logs(task);
                 logs.access = self.follow.access;
                 self.logs.push(LogFollower::new(logs));
             }
         }
-        let mut polls: Vec<Poll<'_>> = Vec::new();
+        let mut polls: Vec<BoxFuture<'_, _>> = Vec::new();
         for log in &mut self.logs {
-            polls.push(Box::pin(log.poll(&self.end_watch)));
+            polls.push(Box::pin(log.poll(end_watch)));
         }
         let answers: Vec<_> = stream::iter(polls)
             .buffered(CONCURRENT_LOGS)
@@ -312,24 +279,13 @@ impl FollowState {
                 // missing.
                 Err(error) if error.is_gone() => log.polls.complete(),
                 Err(error) => {
-                    let clock = self.follow.job.client().clock();
-                    log.polls
-                        .fail(error, &**clock)
-                        .map_err(|error| with_task(log.task(), error))?;
+                    let failed = log.polls.fail(error, end_watch);
+                    failed.map_err(|error| with_task(log.task(), error))?;
                 }
             }
         }
         Ok((lines, any_more))
     }
-}
-
-/// The polls of all sources except the details of the job.
-fn polls<'a>(
-    events: &'a mut EventFollower,
-    logs: &'a mut [LogFollower],
-) -> impl Iterator<Item = &'a mut SourcePolls> {
-    let logs = logs.iter_mut().map(|log| &mut log.polls);
-    std::iter::once(&mut events.polls).chain(logs)
 }
 
 /// Adds the name of the task to an error: all logs have the same operation.
@@ -339,15 +295,13 @@ fn with_task(task: &str, error: Error) -> Error {
         ErrorKind::Service => ErrorKind::Unexpected,
         kind => kind,
     };
-    let log_error = Error::new(kind, format!("the log of {task} cannot be read: {error}"));
-    let log_error = log_error.with_code(error.code().map(str::to_owned));
-    let log_error = match error.status() {
-        Some(status) => log_error.with_status(status),
-        None => log_error,
-    };
-    log_error
-        .with_retry_after(error.retry_after())
-        .with_source(error)
+    let mut log_error = Error::new(kind, format!("the log of {task} cannot be read: {error}"))
+        .with_code(error.code().map(str::to_owned))
+        .with_retry_after(error.retry_after());
+    if let Some(status) = error.status() {
+        log_error = log_error.with_status(status);
+    }
+    log_error.with_source(error)
 }
 
 #[cfg(test)]
@@ -390,10 +344,10 @@ mod tests {
         let id = emulator.seed(&seeds).await.unwrap().remove(0);
         let job = client.training_jobs().get(&id).await.unwrap();
 
-        let mut state = FollowState::new(job.follow().quiet(Duration::ZERO));
-        state.events = EventFollower::new(job.events().page_size(4));
-        state.max_events = 10;
-        let updates: Vec<JobUpdate> = state.stream().try_collect().await.unwrap();
+        let mut follower = JobFollower::new(job.follow().quiet(Duration::ZERO));
+        follower.events = EventFollower::new(job.events().page_size(4));
+        follower.max_events = 10;
+        let updates: Vec<JobUpdate> = follower.follow().try_collect().await.unwrap();
         let texts = updates.iter().map(|update| match update {
             JobUpdate::Event(event) => event.message().to_owned(),
             JobUpdate::Phase(job) => job.phase().to_string(),

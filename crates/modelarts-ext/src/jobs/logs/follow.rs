@@ -1,8 +1,5 @@
 //! Follows the log of a task as it grows.
 
-use std::time::Duration;
-
-use futures::{StreamExt, TryStreamExt, stream};
 use modelarts_api::{
     BoxFuture,
     types::{LogLines, SortOrder},
@@ -17,7 +14,10 @@ use crate::{
             lines::{LineReader, LineSource, MAX_LINES},
             preview::PreviewReader,
         },
-        polling::rounds::{EndWatch, SourcePolls},
+        polling::{
+            follower::{Follower, Part},
+            rounds::{EndStatus, EndWatch, SourcePolls},
+        },
     },
     pagination::page::PageStream,
 };
@@ -41,22 +41,8 @@ impl Logs {
     /// not returned again.
     #[must_use]
     pub fn follow(self) -> PageStream<LogItem> {
-        let state = FollowState {
-            end_watch: EndWatch::new(self.job.clone(), self.quiet),
-            interval: self.interval,
-            follower: LogFollower::new(self),
-            skip_pause: true,
-        };
-        stream::try_unfold(Some(state), |state| async move {
-            let Some(mut state) = state else {
-                return Ok::<_, Error>(None);
-            };
-            let (items, more) = state.next().await?;
-            let items = stream::iter(items.into_iter().map(Ok));
-            Ok(Some((items, more.then_some(state))))
-        })
-        .try_flatten()
-        .boxed()
+        let (job, interval, quiet) = (self.job.clone(), self.interval, self.quiet);
+        LogFollower::new(self).stream(job, interval, quiet)
     }
 }
 
@@ -105,13 +91,33 @@ enum Reader {
     Lines(LineReader),
 }
 
+impl Reader {
+    /// Reads the new items. Returns `true` if more can be read at once.
+    async fn read(&mut self, logs: &Logs) -> Result<Part<LogItem>, Error> {
+        match self {
+            Self::Preview(reader) => Ok((reader.advance(&logs.preview().await?), false)),
+            Self::Lines(reader) => reader.poll(logs).await,
+        }
+    }
+
+    /// Returns the last line, if it is incomplete.
+    fn finish(&mut self) -> Option<LogItem> {
+        match self {
+            Self::Preview(reader) => reader.finish(),
+            Self::Lines(reader) => reader.finish(),
+        }
+    }
+}
+
 impl LogFollower {
     pub(crate) fn new(logs: Logs) -> Self {
-        let has_line_numbers = logs.job.client().cloud().has_line_numbers();
-        let reader = match logs.access {
-            Some(LogAccess::LineNumbers) => Reader::Lines(LineReader::default()),
-            None if has_line_numbers => Reader::Lines(LineReader::default()),
-            _ => Reader::Preview(PreviewReader::default()),
+        let by_numbers = match logs.access {
+            Some(access) => access == LogAccess::LineNumbers,
+            None => logs.job.client().cloud().has_line_numbers(),
+        };
+        let reader = match by_numbers {
+            true => Reader::Lines(LineReader::default()),
+            false => Reader::Preview(PreviewReader::default()),
         };
         Self {
             logs,
@@ -125,43 +131,35 @@ impl LogFollower {
         &self.logs.task
     }
 
-    /// Polls once. Returns the new items, and `true` if more can be read at once. A log that does
-    /// not exist yet has no items; one that was deleted has a gap.
-    pub(crate) async fn poll(
-        &mut self,
-        end_watch: &EndWatch,
-    ) -> Result<(Vec<LogItem>, bool), Error> {
+    /// Polls once. A log that does not exist yet has no items; one that was deleted has a gap.
+    pub(crate) async fn poll(&mut self, end_watch: &EndWatch) -> Result<Part<LogItem>, Error> {
         self.polls.begin(end_watch);
-        let (items, more) = self.read().await?;
-        match more {
+        let part = self.read_part().await?;
+        match part.1 {
             true => self.polls.progress(),
             false => self.polls.complete(),
         }
-        Ok((items, more))
+        Ok(part)
     }
 
-    async fn read(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
+    async fn read_part(&mut self) -> Result<Part<LogItem>, Error> {
         if self.is_deleted {
             return Ok((Vec::new(), false));
         }
-        let mut answer = match &mut self.reader {
-            Reader::Lines(reader) => reader.poll(&self.logs).await,
-            Reader::Preview(reader) => Self::preview(&self.logs, reader).await,
-        };
+        let mut answer = self.reader.read(&self.logs).await;
         if let (Err(error), Reader::Lines(reader)) = (&answer, &self.reader)
             && error.is_unknown_operation()
             && reader.is_new()
             && self.logs.access.is_none()
         {
-            let mut reader = PreviewReader::default();
-            answer = Self::preview(&self.logs, &mut reader).await;
-            self.reader = Reader::Preview(reader);
+            self.reader = Reader::Preview(PreviewReader::default());
+            answer = self.reader.read(&self.logs).await;
         }
         match answer {
             Err(error) if error.is_not_ready() => Ok((Vec::new(), false)),
             Err(error) if error.code() == Some(LOG_DELETED) => {
                 self.is_deleted = true;
-                let mut items = Vec::from_iter(self.finish());
+                let mut items = Vec::from_iter(self.reader.finish());
                 items.push(LogItem::Gap { bytes: None });
                 Ok((items, false))
             }
@@ -182,58 +180,32 @@ impl LogFollower {
         }
     }
 
-    async fn preview(
-        logs: &Logs,
-        reader: &mut PreviewReader,
-    ) -> Result<(Vec<LogItem>, bool), Error> {
-        Ok((reader.advance(&logs.preview().await?), false))
-    }
-
     /// Returns the last line, if it is incomplete.
     pub(crate) fn finish(&mut self) -> Option<LogItem> {
-        match &mut self.reader {
-            Reader::Preview(reader) => reader.finish(),
-            Reader::Lines(reader) => reader.finish(),
-        }
+        self.reader.finish()
     }
 }
 
-struct FollowState {
-    follower: LogFollower,
-    end_watch: EndWatch,
-    interval: Duration,
-    /// `true` if more can be read without a pause.
-    skip_pause: bool,
-}
+impl Follower for LogFollower {
+    type Item = LogItem;
 
-impl FollowState {
-    /// Polls once. Returns the new items, and `true` to continue.
-    async fn next(&mut self) -> Result<(Vec<LogItem>, bool), Error> {
-        let clock = self.end_watch.job.client().clock().clone();
-        if !std::mem::take(&mut self.skip_pause) {
-            let polls = [&mut self.follower.polls];
-            clock
-                .sleep(self.end_watch.pause(self.interval, polls))
-                .await;
+    async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Part<LogItem>, Error> {
+        match self.poll(end_watch).await {
+            Ok(part) => return Ok(part),
+            Err(error) if error.is_gone() => end_watch.is_gone = true,
+            Err(error) => self.polls.fail(error, end_watch)?,
         }
-        self.end_watch.poll().await?;
-        let mut items = Vec::new();
-        match self.follower.poll(&self.end_watch).await {
-            Ok((new, more)) => {
-                items = new;
-                self.skip_pause = more;
-            }
-            Err(error) if error.is_gone() => self.end_watch.mark_gone(),
-            Err(error) => self.follower.polls.fail(error, &*clock)?,
+        Ok((Vec::new(), false))
+    }
+
+    fn polls(&mut self) -> Vec<&mut SourcePolls> {
+        vec![&mut self.polls]
+    }
+
+    fn finish_round(&mut self, _end_watch: &EndWatch, status: EndStatus) -> Vec<LogItem> {
+        match status.is_over {
+            true => Vec::from_iter(self.finish()),
+            false => Vec::new(),
         }
-        if !items.is_empty() {
-            self.end_watch.saw_news();
-        }
-        let status = self.end_watch.end_round([&mut self.follower.polls]);
-        let is_over = status.is_over && !self.skip_pause;
-        if is_over {
-            items.extend(self.follower.finish());
-        }
-        Ok((items, !is_over))
     }
 }

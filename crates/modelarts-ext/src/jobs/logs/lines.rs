@@ -34,11 +34,10 @@ pub(super) trait LineSource: Sync {
 }
 
 /// A reader of one log, with its position and the detected order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LineReader {
-    /// The value of `order` that leads forward, and `true` once a response confirmed it.
-    forward: SortOrder,
-    forward_confirmed: bool,
+    /// The value of `order` that leads forward; `None` until a response shows it.
+    forward: Option<SortOrder>,
     /// The number and the text of the first line, until another line is complete.
     first_line: Option<(String, String)>,
     /// The number of a line that was read. Polls continue from it.
@@ -55,23 +54,6 @@ pub(super) struct LineReader {
     has_mismatch: bool,
     /// The error of the last poll, if that poll returned items before it.
     pending_error: Option<Error>,
-}
-
-impl Default for LineReader {
-    fn default() -> Self {
-        Self {
-            forward: SortOrder::Asc,
-            forward_confirmed: false,
-            first_line: None,
-            base: None,
-            given_lines: Vec::new(),
-            first_given: None,
-            partial_line: None,
-            last_number: None,
-            has_mismatch: false,
-            pending_error: None,
-        }
-    }
 }
 
 impl LineReader {
@@ -148,7 +130,11 @@ impl LineReader {
                 self.last_number = page.last_number.or(self.last_number.take());
                 return Ok(false);
             }
-            self.advance_to(last, items);
+            // `last` has lines behind it, and is therefore complete.
+            items.extend(self.finish());
+            self.base = Some(last);
+            self.given_lines.clear();
+            self.first_given = None;
         }
     }
 
@@ -168,21 +154,14 @@ impl LineReader {
         size
     }
 
-    /// Moves `base` to a line that has others behind it, and is therefore complete.
-    fn advance_to(&mut self, last: String, items: &mut Vec<LogItem>) {
-        items.extend(self.finish());
-        self.base = Some(last);
-        self.given_lines.clear();
-        self.first_given = None;
-    }
-
     /// Reads the first page, and the lines before it. `None` if there is no complete line.
     async fn read_first_page(
         &mut self,
         log: &impl LineSource,
         items: &mut Vec<LogItem>,
     ) -> Result<Option<LinePage>, Error> {
-        let mut page = LinePage::new(log.fetch_lines(None, self.forward).await?);
+        let forward = self.forward.unwrap_or(SortOrder::Asc);
+        let mut page = LinePage::new(log.fetch_lines(None, forward).await?);
         if page.lines.is_empty() {
             return Ok(None);
         }
@@ -192,40 +171,34 @@ impl LineReader {
                 "the service gives lines of a log without their numbers; read it by preview",
             ));
         };
-        let before = self.partial_line.take();
-        if page.ends_partial && page.lines.len() == 1 {
+        let text = page.lines.remove(0);
+        let (head, before) = (self.first_line.take(), self.partial_line.take());
+        if page.ends_partial && page.lines.is_empty() {
             // It may grow, and only lines behind a number can be requested.
-            self.partial_line = page.lines.pop();
-            self.first_line = None;
-            let now = self.partial_line.clone().map(LogItem::Line);
-            let other =
-                |before: &String| !now.as_ref().is_some_and(|now| is_extension(now, before));
-            items.extend(before.filter(other).map(LogItem::Line));
+            let other = before.filter(|before| !text.starts_with(before.as_str()));
+            items.extend(other.map(LogItem::Line));
+            self.partial_line = Some(text);
             return Ok(None);
         }
-        let text = page.lines.remove(0);
-        match self.first_line.take() {
-            Some(head) if head == (first.clone(), text.clone()) => {}
-            head => {
-                // In this order, because the lines behind show which order leads back.
-                let behind = self.fetch_after(log, &first).await?;
-                let mut older = self.fetch_before(log, &first).await?;
-                let oldest = older
-                    .front()
-                    .unwrap_or(&LogItem::Line(text.clone()))
-                    .clone();
-                match (head, before) {
-                    (Some((_, head)), _) if oldest == LogItem::Line(head.clone()) => {
-                        older.pop_front();
-                    }
-                    (None, Some(before)) if is_extension(&oldest, &before) => {}
-                    // Lines of another log.
-                    (_, before) => items.extend(before.map(LogItem::Line)),
+        if head != Some((first.clone(), text.clone())) {
+            // In this order, because the lines behind show which order leads back.
+            page = self.fetch_after(log, &first).await?;
+            let mut older = self.fetch_before(log, &first).await?;
+            let oldest = match older.front() {
+                None => Some(text.as_str()),
+                Some(LogItem::Line(line)) => Some(line.as_str()),
+                Some(LogItem::Gap { .. }) => None,
+            };
+            match (head, before) {
+                (Some((_, head)), _) if oldest == Some(&head) => {
+                    older.pop_front();
                 }
-                items.extend(older);
-                items.push(LogItem::Line(text.clone()));
-                page = behind;
+                (None, Some(before)) if oldest.is_some_and(|line| line.starts_with(&before)) => {}
+                // Lines of another log.
+                (_, before) => items.extend(before.map(LogItem::Line)),
             }
+            items.extend(older);
+            items.push(LogItem::Line(text.clone()));
         }
         if page.lines.len() <= usize::from(page.ends_partial) {
             self.partial_line = page.lines.pop();
@@ -243,7 +216,10 @@ impl LineReader {
         log: &impl LineSource,
         first: &str,
     ) -> Result<VecDeque<LogItem>, Error> {
-        let backward = opposite(self.forward);
+        let backward = match self.forward {
+            Some(SortOrder::Desc) => SortOrder::Asc,
+            _ => SortOrder::Desc,
+        };
         let mut first = first.to_owned();
         let mut lines = VecDeque::new();
         let mut size = 0;
@@ -271,22 +247,18 @@ impl LineReader {
 
     /// Reads the lines behind a line.
     async fn fetch_after(&mut self, log: &impl LineSource, base: &str) -> Result<LinePage, Error> {
-        let page = LinePage::new(log.fetch_lines(Some(base), self.forward).await?);
-        if page.goes_beyond(base) {
-            self.forward_confirmed = true;
-            return Ok(page.without_line(base));
-        }
-        if !self.forward_confirmed {
-            let backward = opposite(self.forward);
-            let page = LinePage::new(log.fetch_lines(Some(base), backward).await?);
-            if page.goes_beyond(base)
-                && page
-                    .first_number
-                    .as_deref()
-                    .is_some_and(|first| compare_numbers(first, base).is_some())
-            {
-                self.forward = backward;
-                self.forward_confirmed = true;
+        let orders = match self.forward {
+            Some(forward) => vec![forward],
+            None => vec![SortOrder::Asc, SortOrder::Desc],
+        };
+        for order in orders {
+            let page = LinePage::new(log.fetch_lines(Some(base), order).await?);
+            // `Desc` is tried second. It leads forward only if the numbers show it.
+            let first = page.first_number.as_deref();
+            let is_numeric = || first.is_some_and(|first| compare_numbers(first, base).is_some());
+            let is_likely = self.forward.is_some() || order == SortOrder::Asc || is_numeric();
+            if is_likely && page.goes_beyond(base) {
+                self.forward = Some(order);
                 return Ok(page.without_line(base));
             }
         }
@@ -299,12 +271,10 @@ impl LineReader {
         if self.given_lines.is_empty() {
             return false;
         }
-        let after_behind =
-            || compare_numbers(page.first_number.as_deref()?, self.first_given.as_deref()?);
-        match self.lines_before(page) {
-            Some(lost) => lost > 0,
-            None => after_behind().is_some_and(|order| order.is_gt()),
+        if let Some(lost) = self.lines_before(page) {
+            return lost > 0;
         }
+        page.begins_after(self.first_given.as_deref())
     }
 
     /// The number of returned lines that are lost, if a page begins with the others.
@@ -330,12 +300,8 @@ impl LineReader {
             Some(_) => number(&self.first_given)?,
             None => number(&self.base)?.checked_add(1)?,
         };
-        let seen = self.given_lines.len() + usize::from(self.partial_line.is_some());
-        if number(&self.last_number)?
-            .checked_add(1)?
-            .checked_sub(behind)?
-            != seen as u128
-        {
+        let count = self.given_lines.len() + usize::from(self.partial_line.is_some());
+        if number(&self.last_number)?.checked_add(1)? != behind.checked_add(count as u128)? {
             return None;
         }
         usize::try_from(number(&page.first_number)?.checked_sub(behind)?).ok()
@@ -343,15 +309,15 @@ impl LineReader {
 
     /// Handles a page without the lines that were returned. Returns `true` to poll again.
     fn handle_mismatch(&mut self, page: LinePage, items: &mut Vec<LogItem>) -> bool {
-        let first = page.first_number.as_deref();
-        let order = |other: &Option<String>| compare_numbers(first?, other.as_deref()?);
-        let (after_base, after_last) = (order(&self.base), order(&self.last_number));
         // The service deleted lines.
-        if after_last.is_some_and(|order| order.is_gt()) {
+        if page.begins_after(self.last_number.as_deref()) {
             // Unread lines may be among them, unless the numbers are consecutive.
             let number = |text: Option<&str>| text?.parse::<u128>().ok();
             let next = number(self.last_number.as_deref()).and_then(|last| last.checked_add(1));
-            if self.partial_line.is_some() || next.is_none() || next != number(first) {
+            if self.partial_line.is_some()
+                || next.is_none()
+                || next != number(page.first_number.as_deref())
+            {
                 items.extend(self.finish());
                 items.push(LogItem::Gap { bytes: None });
             }
@@ -360,7 +326,7 @@ impl LineReader {
             self.take_page(&page, items);
             return true;
         }
-        if after_base.is_some_and(|order| order.is_gt())
+        if page.begins_after(self.base.as_deref())
             && let Some(lost) = self.lost_line_count(&page)
         {
             // All of them were returned before.
@@ -374,7 +340,6 @@ impl LineReader {
             items.extend(self.finish());
             *self = Self {
                 forward: self.forward,
-                forward_confirmed: self.forward_confirmed,
                 ..Self::default()
             };
         }
@@ -382,22 +347,15 @@ impl LineReader {
     }
 }
 
-/// Returns `true` if a line can be the completion of an incomplete one.
-fn is_extension(line: &LogItem, open: &str) -> bool {
-    matches!(line, LogItem::Line(line) if line.starts_with(open))
-}
-
-fn opposite(order: SortOrder) -> SortOrder {
-    match order {
-        SortOrder::Asc => SortOrder::Desc,
-        SortOrder::Desc => SortOrder::Asc,
-    }
-}
-
 /// Compares the numbers of two lines, if they are numeric.
 fn compare_numbers(one: &str, two: &str) -> Option<std::cmp::Ordering> {
     let number = |text: &str| text.parse::<u128>().ok();
     Some(number(one)?.cmp(&number(two)?))
+}
+
+/// Returns `true` if a line is known to be after another one.
+fn is_after(one: &str, two: &str) -> bool {
+    compare_numbers(one, two).is_some_and(|order| order.is_gt())
 }
 
 /// Lines in the order of time.
@@ -427,11 +385,8 @@ impl LinePage {
             lines.pop();
         }
         let (mut first, mut last) = (answer.start_line, answer.end_line);
-        let order = first.as_deref().zip(last.as_deref());
-        if order
-            .and_then(|(first, last)| compare_numbers(first, last))
-            .is_some_and(|order| order.is_gt())
-        {
+        let numbers = first.as_deref().zip(last.as_deref());
+        if numbers.is_some_and(|(first, last)| is_after(first, last)) {
             std::mem::swap(&mut first, &mut last);
             lines.reverse();
         }
@@ -441,6 +396,12 @@ impl LinePage {
             lines,
             ends_partial,
         }
+    }
+
+    /// Returns `true` if the page is known to begin after this line.
+    fn begins_after(&self, number: Option<&str>) -> bool {
+        let numbers = self.first_number.as_deref().zip(number);
+        numbers.is_some_and(|(first, number)| is_after(first, number))
     }
 
     /// Returns `true` if the page has lines behind this one.

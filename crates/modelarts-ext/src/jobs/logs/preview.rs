@@ -33,21 +33,17 @@ impl PreviewReader {
             .or(preview.context.as_deref())
             .unwrap_or_default();
         let mut items = Vec::new();
-        let new_text = self.new_text(content, preview);
-        if new_text.is_other_log || new_text.gap.is_some() {
-            items.extend(self.finish());
-        }
-        items.extend(new_text.gap.map(|bytes| LogItem::Gap { bytes }));
-        self.end.push_str(new_text.text);
+        let mut rest = self.new_text(content, preview, &mut items);
+        self.end.push_str(rest);
         let cut = self.end.len().saturating_sub(OVERLAP);
         self.end.drain(..self.end.ceil_char_boundary(cut));
-        let mut rest = new_text.text;
         while let Some((head, tail)) = rest.split_once('\n') {
             self.append(head, &mut items);
-            let line = std::mem::take(&mut self.line);
-            items.push(LogItem::Line(
-                line.strip_suffix('\r').map_or(line.clone(), str::to_owned),
-            ));
+            let mut line = std::mem::take(&mut self.line);
+            if line.ends_with('\r') {
+                line.pop();
+            }
+            items.push(LogItem::Line(line));
             rest = tail;
         }
         self.append(rest, &mut items);
@@ -71,12 +67,17 @@ impl PreviewReader {
         (!line.is_empty()).then_some(LogItem::Line(line))
     }
 
-    /// The part of `content` that is new.
-    fn new_text<'a>(&mut self, content: &'a str, preview: &LogPreview) -> NewText<'a> {
+    /// The part of `content` that is new. Adds a line that does not continue, and a gap.
+    fn new_text<'a>(
+        &mut self,
+        content: &'a str,
+        preview: &LogPreview,
+        items: &mut Vec<LogItem>,
+    ) -> &'a str {
         let trusted = trusted_size(content, preview);
         if trusted.is_none() && content.is_empty() {
             // Without sizes, this may be a response without content.
-            return NewText::new(content);
+            return content;
         }
         let read = self.read;
         self.read = trusted.unwrap_or(read.max(content.len() as u64));
@@ -85,35 +86,34 @@ impl PreviewReader {
             let already = usize::try_from(read.saturating_sub(start)).unwrap_or(usize::MAX);
             if full >= read
                 && let Some((old, text)) = content.split_at_checked(already)
-                && self.ends_like(old)
+                && (self.end.ends_with(old) || old.ends_with(&self.end))
             {
-                return NewText {
-                    gap: start.checked_sub(read).filter(|gap| *gap > 0).map(Some),
-                    ..NewText::new(text)
-                };
+                if start > read {
+                    items.extend(self.finish());
+                    let bytes = Some(start - read);
+                    items.push(LogItem::Gap { bytes });
+                }
+                return text;
             }
         } else if let Some(text) = content.strip_prefix(self.end.as_str()) {
-            return NewText::new(text);
+            return text;
         }
         if let Some(text) = self.without_overlap(content) {
             let shorter = trusted.is_some_and(|full| full < read);
             // A single remaining line may be the whole of another log.
             if !(shorter && text.is_empty() && content.lines().count() < 2) {
-                return NewText::new(text);
+                return text;
             }
         }
-        self.end.clear();
         // Not the text read before. With sizes, this is certainly another log: the task was
         // restarted, and may have written more than before.
-        let missing = trusted.map(|full| full - content.len() as u64);
-        NewText {
-            text: content,
-            gap: match missing {
-                Some(0) => None,
-                missing => Some(missing),
-            },
-            is_other_log: trusted.is_some(),
+        self.end.clear();
+        items.extend(self.finish());
+        let bytes = trusted.map(|full| full - content.len() as u64);
+        if bytes != Some(0) {
+            items.push(LogItem::Gap { bytes });
         }
+        content
     }
 
     /// The part of `content` behind the end of the text that was read, if that has moved: a log of
@@ -135,33 +135,6 @@ impl PreviewReader {
             .match_indices(first)
             .filter_map(|(at, _)| end[..at].strip_suffix(blank));
         places.find_map(|before| content.strip_prefix(&end[before.len()..]))
-    }
-
-    /// Returns `true` if the text that was read ends with this text.
-    fn ends_like(&self, old: &str) -> bool {
-        let (read, old) = (self.end.as_bytes(), old.as_bytes());
-        let both = read.len().min(old.len());
-        read[read.len() - both..] == old[old.len() - both..]
-    }
-}
-
-/// The new text of a preview.
-struct NewText<'a> {
-    text: &'a str,
-    /// The size of the gap before it, if there is one and its size is known.
-    gap: Option<Option<u64>>,
-    /// `true` if it belongs to another log, as after a restart of the task.
-    is_other_log: bool,
-}
-
-impl<'a> NewText<'a> {
-    /// Text that continues the text read before.
-    fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            gap: None,
-            is_other_log: false,
-        }
     }
 }
 

@@ -78,28 +78,24 @@ fn parse(text: &str) -> Option<LineTime> {
         Some(fraction) => fraction.split_at(digits(fraction)),
         None => ("", rest),
     };
-    let local = format!("{}T{clock}", date.replace('/', "-"));
-    let local = match fraction {
-        "" => local,
-        // Reduced to nanoseconds.
-        fraction => format!("{local}.{}", &fraction[..fraction.len().min(9)]),
-    };
+    // Reduced to nanoseconds.
+    let fraction = &fraction[..fraction.len().min(9)];
+    let point = if fraction.is_empty() { "" } else { "." };
+    let local = format!("{}T{clock}{point}{fraction}", date.replace('/', "-"));
     let is_offset = |length: &usize| {
         let offset = rest.get(1..*length);
         offset.is_some_and(|offset| offset.bytes().all(|b| b.is_ascii_digit() || b == b':'))
     };
     let zone = match rest.as_bytes() {
-        [b'Z', ..] => 1,
+        [b'Z', ..] => Some(1),
         // An offset, such as `+08:00` or `+0800`.
-        [b'+' | b'-', ..] => [6, 5].into_iter().find(is_offset).unwrap_or(0),
-        _ => 0,
+        [b'+' | b'-', ..] => [6, 5].into_iter().find(is_offset),
+        _ => None,
     };
-    match zone {
-        0 => Some(LineTime::Local(local.parse().ok()?)),
-        zone => Some(LineTime::Zoned(
-            format!("{local}{}", &rest[..zone]).parse().ok()?,
-        )),
-    }
+    Some(match zone {
+        None => LineTime::Local(local.parse().ok()?),
+        Some(zone) => LineTime::Zoned(format!("{local}{}", &rest[..zone]).parse().ok()?),
+    })
 }
 
 #[cfg(test)]

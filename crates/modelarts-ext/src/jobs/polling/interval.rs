@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-/// The longest pause. Longer ones could overflow when multiplied.
-const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);
+use crate::{
+    clock::Clock,
+    jobs::polling::{MAX_PAUSE, tolerance::ErrorTolerance},
+    transport::deadline::Deadline,
+};
+
 /// The growth factor of the pauses, while nothing changes.
 const GROWTH: f64 = 1.3;
 
@@ -30,6 +34,20 @@ impl PollInterval {
     pub(crate) fn pause(&self) -> Option<Duration> {
         let jitter = 0.9 + 0.2 * fastrand::f64();
         self.pause.map(|pause| pause.mul_f64(jitter))
+    }
+
+    /// Sleeps until the next request, but not beyond the deadline.
+    pub(crate) async fn sleep(
+        &self,
+        clock: &dyn Clock,
+        tolerance: &mut ErrorTolerance,
+        deadline: &Deadline,
+    ) {
+        if let Some(pause) = self.pause() {
+            let pause = tolerance.pause(pause);
+            let left = deadline.left(clock).unwrap_or(pause);
+            clock.sleep(pause.min(left)).await;
+        }
     }
 
     /// Resets the pause after a change.

@@ -1,6 +1,12 @@
-//! Polling of waits and followed jobs: pauses between requests, tolerated errors, and rounds of
-//! polls up to the end.
+//! Polling of waits and followed jobs: pauses between requests, tolerated errors, rounds of polls
+//! up to the end, and the loop that follows a job.
 
+pub(crate) mod follower;
 pub(crate) mod interval;
 pub(crate) mod rounds;
 pub(crate) mod tolerance;
+
+use std::time::Duration;
+
+/// The longest pause, also for `Retry-After`. Longer ones could overflow when multiplied.
+const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);

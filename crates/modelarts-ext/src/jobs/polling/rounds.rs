@@ -28,7 +28,8 @@ impl SourcePolls {
     /// Begins a poll. Returns `true` if the source has been quiet for long enough, provided that
     /// this poll finds nothing new.
     pub(crate) fn begin(&mut self, end_watch: &EndWatch) -> bool {
-        self.started_at = end_watch.has_ended.then(|| end_watch.clock().now());
+        self.is_complete = false;
+        self.started_at = end_watch.job.is_final().then(|| end_watch.clock().now());
         self.started_at.is_some_and(|started_at| {
             let first = self.quiet_polls.map_or(started_at, |(first, _)| first);
             time_between(first, started_at) >= end_watch.quiet_period
@@ -47,8 +48,8 @@ impl SourcePolls {
     }
 
     /// Records that the poll failed. Returns the error if it is not tolerated.
-    pub(crate) fn fail(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
-        self.tolerance.tolerate(error, clock)
+    pub(crate) fn fail(&mut self, error: Error, end_watch: &EndWatch) -> Result<(), Error> {
+        self.tolerance.tolerate(error, end_watch.clock())
     }
 
     /// Ends a round of polls.
@@ -86,16 +87,15 @@ pub(crate) struct EndWatch {
     quiet_period: Duration,
     /// The polls of the details of the job.
     details: SourcePolls,
-    has_ended: bool,
-    is_gone: bool,
+    /// `true` if the job does not exist any more.
+    pub(crate) is_gone: bool,
     /// `true` if this round found something new.
-    has_news: bool,
+    pub(super) has_news: bool,
 }
 
 impl EndWatch {
-    pub(crate) fn new(job: Job, quiet_period: Duration) -> Self {
+    pub(super) fn new(job: Job, quiet_period: Duration) -> Self {
         Self {
-            has_ended: job.is_final(),
             original: job.clone(),
             job,
             quiet_period,
@@ -105,64 +105,44 @@ impl EndWatch {
         }
     }
 
-    fn clock(&self) -> &dyn Clock {
+    pub(crate) fn clock(&self) -> &dyn Clock {
         &**self.job.client().clock()
     }
 
     /// Polls the details of the job, before the other sources: then the round that finds the end
     /// also finds everything before it.
-    pub(crate) async fn poll(&mut self) -> Result<(), Error> {
+    pub(super) async fn poll(&mut self) -> Result<(), Error> {
         let started_at = self.clock().now();
         match self.job.refresh().await {
             Ok(()) => {
-                self.has_ended = self.job.is_final();
                 self.details.started_at = Some(started_at);
                 self.details.complete();
             }
             Err(error) if error.is_gone() => self.is_gone = true,
-            Err(error) => self.details.fail(error, &**self.job.client().clock())?,
+            Err(error) => {
+                let clock = &**self.job.client().clock();
+                self.details.tolerance.tolerate(error, clock)?;
+            }
         }
         Ok(())
     }
 
     /// The pause before the next round: the usual one, or a longer one that a source requires.
-    pub(crate) fn pause<'a>(
-        &'a mut self,
-        usual: Duration,
-        others: impl IntoIterator<Item = &'a mut SourcePolls>,
-    ) -> Duration {
-        let others = others.into_iter().chain([&mut self.details]);
-        others.fold(usual, |pause, polls| polls.tolerance.pause(pause))
-    }
-
-    /// Records that something new was found.
-    pub(crate) fn saw_news(&mut self) {
-        self.has_news = true;
-    }
-
-    /// Records that the job does not exist any more.
-    pub(crate) fn mark_gone(&mut self) {
-        self.is_gone = true;
-    }
-
-    pub(crate) fn is_gone(&self) -> bool {
-        self.is_gone
+    pub(super) fn pause(&mut self, usual: Duration, others: Vec<&mut SourcePolls>) -> Duration {
+        let sources = others.into_iter().chain([&mut self.details]);
+        sources.fold(usual, |pause, polls| polls.tolerance.pause(pause))
     }
 
     /// Ends a round of polls of the details and of these other sources.
-    pub(crate) fn end_round<'a>(
-        &'a mut self,
-        others: impl IntoIterator<Item = &'a mut SourcePolls>,
-    ) -> EndStatus {
-        let has_news = std::mem::take(&mut self.has_news);
+    pub(super) fn end_round(&mut self, others: Vec<&mut SourcePolls>) -> EndStatus {
+        let (has_ended, has_news) = (self.job.is_final(), std::mem::take(&mut self.has_news));
         let (mut all_read, mut is_over) = (true, true);
         for polls in others.into_iter().chain([&mut self.details]) {
-            polls.end_round(self.has_ended, has_news);
+            polls.end_round(has_ended, has_news);
             all_read &= polls.quiet_polls.is_some();
-            let quiet = polls
+            is_over &= polls
                 .quiet_polls
-                .map(|(first, last)| time_between(first, last));
-            is_over &= quiet.is_some_and(|quiet| quiet >= self.quiet_period);
+                .is_some_and(|(first, last)| time_between(first, last) >= self.quiet_period);
         }
         if is_over {
             self.original.record_end(&self.job);

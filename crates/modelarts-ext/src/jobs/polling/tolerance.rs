@@ -5,13 +5,11 @@ use std::time::{Duration, SystemTime};
 use crate::{
     clock::Clock,
     error::{Error, ErrorKind},
+    jobs::polling::MAX_PAUSE,
 };
 
 /// The time after which a watch ends with the error, if all requests failed.
 const MAX_FAILING_TIME: Duration = Duration::from_secs(15 * 60);
-
-/// The longest pause, whatever `Retry-After` requires.
-const MAX_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Counts transient errors, and fails when they persist.
 #[derive(Clone, Debug, Default)]
@@ -42,9 +40,7 @@ impl ErrorTolerance {
             || error.is_404_without_code();
         let now = clock.now();
         // A clock that was set back must not extend the time.
-        let failing_since = self
-            .failing_since
-            .map_or(now, |failing_since| failing_since.min(now));
+        let failing_since = self.failing_since.unwrap_or(now).min(now);
         self.failing_since = Some(failing_since);
         if !is_transient || now.duration_since(failing_since).unwrap_or_default() > MAX_FAILING_TIME
         {

@@ -95,17 +95,11 @@ impl WaitAll {
     /// Returns a stream of the jobs as they end. A job that was passed twice comes once.
     #[must_use]
     pub fn stream(self) -> PageStream<Waited> {
-        let mut handles: HashMap<String, Vec<Job>> = HashMap::new();
-        for job in &self.jobs {
-            let of_id = handles.entry(job.id().to_owned()).or_default();
-            of_id.push(job.clone());
-        }
-        let jobs = self.jobs.into_iter();
-        let state = WaitAllState {
-            handles,
-            deadline: Arc::new(Deadline::new(&**self.client.clock(), self.timeout)),
-            left: jobs.map(|job| (job.id().to_owned(), job)).collect(),
+        let deadline = Deadline::new(&**self.client.clock(), self.timeout);
+        let mut state = WaitAllState {
             client: self.client,
+            left: BTreeMap::new(),
+            handles: HashMap::new(),
             interval: self.interval,
             budget: self.budget,
             last_asked: None,
@@ -113,8 +107,14 @@ impl WaitAll {
             tolerance: ErrorTolerance::default(),
             results: VecDeque::new(),
         };
-        stream::try_unfold(state, |mut state| async move {
-            Ok(state.next().await?.map(|waited| (waited, state)))
+        for job in self.jobs {
+            let id = job.id().to_owned();
+            state.left.insert(id.clone(), job.clone());
+            state.handles.entry(id).or_default().push(job);
+        }
+        stream::try_unfold((state, deadline), |(mut state, deadline)| async move {
+            let next = state.next(&deadline).await?;
+            Ok(next.map(|waited| (waited, (state, deadline))))
         })
         .boxed()
     }
@@ -137,7 +137,6 @@ struct WaitAllState {
     /// All jobs that the caller passed, by their ids.
     handles: HashMap<String, Vec<Job>>,
     interval: PollInterval,
-    deadline: Arc<Deadline>,
     budget: usize,
     /// The id of the last job that was read one by one.
     last_asked: Option<String>,
@@ -148,8 +147,8 @@ struct WaitAllState {
 }
 
 impl WaitAllState {
-    async fn next(&mut self) -> Result<Option<Waited>, Error> {
-        let clock = self.client.clock().clone();
+    async fn next(&mut self, deadline: &Deadline) -> Result<Option<Waited>, Error> {
+        let clock = &*Arc::clone(self.client.clock());
         loop {
             if let Some((job, outcome)) = self.results.pop_front() {
                 return Ok(Some(Waited {
@@ -161,19 +160,13 @@ impl WaitAllState {
             if self.left.is_empty() {
                 return Ok(None);
             }
-            let deadline = Arc::clone(&self.deadline);
-            let pause = self.interval.pause();
-            if let Some(pause) = pause {
-                let pause = self.tolerance.pause(pause);
-                let left = deadline.left(&*clock);
-                clock
-                    .sleep(left.map_or(pause, |left| pause.min(left)))
-                    .await;
-            }
-            let poll = deadline.run(&*clock, self.poll_jobs()).await;
+            let is_first = self.interval.pause().is_none();
+            let tolerance = &mut self.tolerance;
+            self.interval.sleep(clock, tolerance, deadline).await;
+            let poll = deadline.run(clock, self.poll_jobs()).await;
             let ended = self.left.values().filter(|job| job.is_final()).cloned();
             for job in ended.collect::<Vec<_>>() {
-                if let Some(outcome) = job_outcome(&job, &deadline).await {
+                if let Some(outcome) = job_outcome(&job, deadline).await {
                     self.left.remove(job.id());
                     for handle in self.handles.remove(job.id()).unwrap_or_default() {
                         handle.record_end(&job);
@@ -189,20 +182,18 @@ impl WaitAllState {
                     continue;
                 }
                 Some(Ok(())) => self.tolerance.reset(),
-                Some(Err(error)) => self.tolerance.tolerate(error, &*clock)?,
+                Some(Err(error)) => self.tolerance.tolerate(error, clock)?,
             }
-            if pause.is_none() || !self.results.is_empty() {
-                self.interval.reset();
-            } else {
-                self.interval.back_off();
+            match is_first || !self.results.is_empty() {
+                true => self.interval.reset(),
+                false => self.interval.back_off(),
             }
         }
     }
 
     /// Reads all jobs. If the deadline passes meanwhile, the jobs read so far are kept.
     async fn poll_jobs(&mut self) -> Result<(), Error> {
-        let found = self.search().await?.into_iter();
-        let mut found: HashMap<String, Job> = found.map(|job| (job.id().to_owned(), job)).collect();
+        let mut found = self.search().await?;
         // Jobs that the search did not return have ended, have a phase that it does not support, or
         // do not exist any more.
         let mut missing: Vec<String> = Vec::new();
@@ -220,16 +211,12 @@ impl WaitAllState {
         if let Some(last) = missing.last() {
             self.last_asked = Some(last.clone());
         }
-        let jobs = self.client.training_jobs();
-        let jobs = &jobs;
+        let jobs = &self.client.training_jobs();
         let mut answers = stream::iter(missing)
-            .map(|id| async move {
-                let job = jobs.get(&id).await;
-                (id, job)
-            })
+            .map(|id| async move { (jobs.get(&id).await, id) })
             .buffered(CONCURRENT_CALLS);
         let mut last_error = None;
-        while let Some((id, answer)) = answers.next().await {
+        while let Some((answer, id)) = answers.next().await {
             match answer {
                 Ok(job) => {
                     self.left.insert(id, job);
@@ -247,20 +234,21 @@ impl WaitAllState {
 
     /// Searches for the jobs, or at least for those that have not ended. A search covers one
     /// workspace.
-    async fn search(&mut self) -> Result<Vec<Job>, Error> {
+    async fn search(&mut self) -> Result<HashMap<String, Job>, Error> {
         let mut workspaces: BTreeMap<Option<String>, Vec<Job>> = BTreeMap::new();
         for job in self.left.values() {
             let workspace = job.workspace().map(str::to_owned);
             workspaces.entry(workspace).or_default().push(job.clone());
         }
-        let mut found = Vec::new();
+        let mut found = HashMap::new();
         for (workspace, jobs) in workspaces {
             // Jobs that it does not return are read one by one.
             let mut list = self.client.training_jobs().list().allow_early_end();
             if let Some(workspace) = workspace {
                 list = list.workspace(workspace);
             }
-            found.extend(self.search_for(&jobs, list).await?);
+            let jobs = self.search_for(&jobs, list).await?.into_iter();
+            found.extend(jobs.map(|job| (job.id().to_owned(), job)));
         }
         Ok(found)
     }

@@ -44,7 +44,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
 use modelarts_api::{
     BoxFuture,
     types::{Phase, SecondaryPhase},
@@ -124,8 +124,6 @@ impl Waited {
 #[must_use = "a wait does nothing unless it is awaited or observed"]
 pub struct Wait {
     job: Job,
-    /// The job that the caller passed.
-    original: Job,
     interval: PollInterval,
     timeout: Option<Duration>,
     until: Option<Predicate>,
@@ -146,7 +144,6 @@ impl Job {
     /// Waits until the job ends, and updates this job to its end.
     pub fn wait(&self) -> Wait {
         Wait {
-            original: self.clone(),
             job: self.clone(),
             interval: PollInterval::new(Duration::from_secs(1), Duration::from_secs(30)),
             timeout: None,
@@ -193,13 +190,7 @@ impl Wait {
     /// end.
     #[must_use]
     pub fn observe(self) -> PageStream<Observation> {
-        let state = WaitState {
-            deadline: Deadline::new(&**self.job.client().clock(), self.timeout),
-            last_phases: None,
-            tolerance: ErrorTolerance::default(),
-            wait: self,
-        };
-        stream::try_unfold(Some(state), |state| async move {
+        stream::try_unfold(Some(WaitState::new(self)), |state| async move {
             let Some(mut state) = state else {
                 return Ok(None);
             };
@@ -217,17 +208,22 @@ impl IntoFuture for Wait {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let mut observations = self.observe();
-            while let Some(observation) = observations.try_next().await? {
-                if let Some(outcome) = observation.outcome {
+            let mut state = WaitState::new(self);
+            loop {
+                let Observation {
+                    job,
+                    outcome,
+                    errors,
+                    ..
+                } = state.next().await?;
+                if let Some(outcome) = outcome {
                     return Ok(Waited {
-                        job: observation.job,
+                        job,
                         outcome,
-                        errors: observation.errors,
+                        errors,
                     });
                 }
             }
-            Err(Error::invalid("the wait ended without an outcome"))
         })
     }
 }
@@ -235,68 +231,70 @@ impl IntoFuture for Wait {
 /// The state of a wait.
 struct WaitState {
     wait: Wait,
+    /// The job, as it was last read.
+    job: Job,
     deadline: Deadline,
-    last_phases: Option<(Phase, Option<SecondaryPhase>)>,
     tolerance: ErrorTolerance,
+    last_phases: Option<(Phase, Option<SecondaryPhase>)>,
 }
 
 impl WaitState {
+    fn new(wait: Wait) -> Self {
+        Self {
+            job: wait.job.clone(),
+            deadline: Deadline::new(&**wait.job.client().clock(), wait.timeout),
+            tolerance: ErrorTolerance::default(),
+            last_phases: None,
+            wait,
+        }
+    }
+
     /// Polls until there is an observation.
     async fn next(&mut self) -> Result<Observation, Error> {
-        let clock = self.wait.job.client().clock().clone();
+        let clock = &*Arc::clone(self.job.client().clock());
         loop {
-            if let Some(pause) = self.wait.interval.pause() {
-                let pause = self.tolerance.pause(pause);
-                let left = self.deadline.left(&*clock);
-                clock
-                    .sleep(left.map_or(pause, |left| pause.min(left)))
-                    .await;
-            }
-            let refresh = self.wait.job.refresh();
-            match self.deadline.run(&*clock, refresh).await {
-                None => return Ok(self.observation(clock.now(), Some(Outcome::TimedOut))),
+            let interval = &self.wait.interval;
+            interval
+                .sleep(clock, &mut self.tolerance, &self.deadline)
+                .await;
+            match self.deadline.run(clock, self.job.refresh()).await {
+                None => return Ok(self.observation(Some(Outcome::TimedOut))),
                 Some(Ok(())) => self.tolerance.reset(),
                 Some(Err(error)) if error.is_job_gone() => {
-                    return Ok(self.observation(clock.now(), Some(Outcome::Vanished)));
+                    return Ok(self.observation(Some(Outcome::Vanished)));
                 }
                 Some(Err(error)) => {
-                    self.tolerance.tolerate(error, &*clock)?;
+                    self.tolerance.tolerate(error, clock)?;
                     self.wait.interval.back_off();
                     continue;
                 }
             }
-            let job = &self.wait.job;
-            let outcome = match self
-                .wait
-                .until
-                .as_ref()
-                .is_some_and(|condition| condition(job))
-            {
+            let until = self.wait.until.as_ref();
+            let outcome = match until.is_some_and(|condition| condition(&self.job)) {
                 true => Some(Outcome::Reached),
-                false => job_outcome(job, &self.deadline).await,
+                false => job_outcome(&self.job, &self.deadline).await,
             };
-            let phases = (job.phase(), job.secondary_phase().cloned());
-            let changed = self.last_phases.as_ref() != Some(&phases);
-            if changed {
-                self.last_phases = Some(phases);
-                self.wait.interval.reset();
-            } else {
-                self.wait.interval.back_off();
+            let phases = Some((self.job.phase(), self.job.secondary_phase().cloned()));
+            let changed = self.last_phases != phases;
+            self.last_phases = phases;
+            match changed {
+                true => self.wait.interval.reset(),
+                false => self.wait.interval.back_off(),
             }
             if outcome.is_some() {
-                self.wait.original.record_end(job);
+                self.wait.job.record_end(&self.job);
             }
             if changed || outcome.is_some() {
-                return Ok(self.observation(clock.now(), outcome));
+                return Ok(self.observation(outcome));
             }
         }
     }
 
-    fn observation(&self, at: SystemTime, outcome: Option<Outcome>) -> Observation {
+    fn observation(&self, outcome: Option<Outcome>) -> Observation {
         Observation {
-            job: self.wait.job.clone(),
+            job: self.job.clone(),
             outcome,
-            at,
+            at: self.job.client().clock().now(),
             errors: self.tolerance.errors,
         }
     }

@@ -1,0 +1,89 @@
+//! The loop that follows a job: rounds of polls with pauses between them, up to the end.
+
+use std::time::Duration;
+
+use futures::{StreamExt, TryStreamExt, stream};
+
+use crate::{
+    error::Error,
+    jobs::{
+        job::Job,
+        polling::rounds::{EndStatus, EndWatch, SourcePolls},
+    },
+    pagination::page::PageStream,
+};
+
+/// New items, and `true` if more can be read without a pause.
+pub(crate) type Part<T> = (Vec<T>, bool);
+
+/// A part of a job that can be followed: its events, a log, or all of it.
+pub(crate) trait Follower: Send + Sized + 'static {
+    type Item: Send + 'static;
+
+    /// Reads the next part of a round.
+    fn read(
+        &mut self,
+        end_watch: &mut EndWatch,
+    ) -> impl Future<Output = Result<Part<Self::Item>, Error>> + Send;
+
+    /// The polls of each source that is read.
+    fn polls(&mut self) -> Vec<&mut SourcePolls>;
+
+    /// The last items of a round.
+    fn finish_round(&mut self, _end_watch: &EndWatch, _status: EndStatus) -> Vec<Self::Item> {
+        Vec::new()
+    }
+
+    /// Returns a stream of the items, until the job has ended and been quiet for this time.
+    fn stream(self, job: Job, interval: Duration, quiet: Duration) -> PageStream<Self::Item> {
+        let state = FollowState {
+            follower: self,
+            end_watch: EndWatch::new(job, quiet),
+            interval,
+            pause: None,
+            in_round: false,
+        };
+        stream::try_unfold(Some(state), |state| async move {
+            let Some(mut state) = state else {
+                return Ok::<_, Error>(None);
+            };
+            let (items, more) = state.next().await?;
+            let items = stream::iter(items.into_iter().map(Ok));
+            Ok(Some((items, more.then_some(state))))
+        })
+        .try_flatten()
+        .boxed()
+    }
+}
+
+struct FollowState<F> {
+    follower: F,
+    end_watch: EndWatch,
+    interval: Duration,
+    /// The pause before the next round; `None` before the first.
+    pause: Option<Duration>,
+    /// `true` if the current round has more parts.
+    in_round: bool,
+}
+
+impl<F: Follower> FollowState<F> {
+    /// Reads the next part of a round. Returns the new items, and `true` to continue.
+    async fn next(&mut self) -> Result<Part<F::Item>, Error> {
+        if let Some(pause) = self.pause.take() {
+            self.end_watch.clock().sleep(pause).await;
+        }
+        if !self.in_round {
+            self.end_watch.poll().await?;
+        }
+        let (mut items, more) = self.follower.read(&mut self.end_watch).await?;
+        self.in_round = more;
+        self.end_watch.has_news |= !items.is_empty();
+        if more {
+            return Ok((items, true));
+        }
+        let status = self.end_watch.end_round(self.follower.polls());
+        items.extend(self.follower.finish_round(&self.end_watch, status));
+        self.pause = Some(self.end_watch.pause(self.interval, self.follower.polls()));
+        Ok((items, !status.is_over))
+    }
+}
