@@ -17,11 +17,12 @@ use crate::{
 
 const DOCUMENT: &str = "THIRD-PARTY.md";
 
-/// The licences of this workspace. What can be had under one of them needs no mention.
+/// The licences of this workspace. A dependency that is available under one of them is not listed.
 const OURS: [&str; 2] = ["Apache-2.0", "MIT"];
 
-/// Further licences that a dependency may have. A program under another licence may contain them
-/// if it hands on their notices, which the document explains along with the terms of MPL-2.0.
+/// Further licences that a dependency may have. A program under another licence may contain such a
+/// dependency if the program includes its notices; THIRD-PARTY.md explains this and the terms of
+/// MPL-2.0.
 const ADMITTED: [&str; 6] = [
     "BSD-3-Clause",
     "CDLA-Permissive-2.0",

@@ -74,7 +74,7 @@ fn table(description: &Value, modelled: &BTreeSet<&str>) -> Result<String> {
         "the emulator has operations that the description lacks: {strange:?}"
     );
     Ok(format!(
-        "{} operations; paths are below `/v2/{{project_id}}`. The emulator has {}.\n\n\
+        "{} operations; paths are below `/v2/{{project_id}}`. The emulator implements {}.\n\n\
          | operation | request | effect | clouds | pages | emulator |\n\
          |---|---|---|---|---|---|\n{}",
         rows.len(),
@@ -103,7 +103,7 @@ fn pages(pagination: &Value) -> String {
         Some("page-index") => "by page",
         Some("record") => "by record",
         Some("line-cursor") => "by line",
-        Some("single-page") => "all in one",
+        Some("single-page") => "not paged",
         _ => return String::new(),
     }
     .to_owned();
@@ -136,7 +136,7 @@ mod tests {
             modelled("operations! {\n    ListJobs, GET, \"/jobs\";\n}\nlet a = \"b\";\n");
         assert_eq!(
             table(&description, &modelled).unwrap(),
-            "2 operations; paths are below `/v2/{project_id}`. The emulator has 1.\n\n\
+            "2 operations; paths are below `/v2/{project_id}`. The emulator implements 1.\n\n\
              | operation | request | effect | clouds | pages | emulator |\n\
              |---|---|---|---|---|---|\n\
              | ListJobs | `GET /jobs` | read | both | by record, at most 50 (disputed) | yes |\n\

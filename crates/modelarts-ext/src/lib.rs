@@ -10,7 +10,7 @@
 //! ```toml
 //! [dependencies]
 //! modelarts-ext = "0.1"
-//! futures = "0.3"               # lists and followed jobs are its streams
+//! futures = "0.3"               # streams of lists and of followed jobs
 //! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
 //!
 //! [dev-dependencies]            # for tests and examples
@@ -26,7 +26,7 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     // Without the pauses that the service makes. OBS is a directory.
+//!     // instant() omits the delays of the service. A local directory takes the place of OBS.
 //!     let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
 //!     let code = emulator.obs_root().join("bucket/code");
 //!     std::fs::create_dir_all(&code)?;
@@ -55,38 +55,39 @@
 //! ```
 //!
 //! On the service, [`Client::from_env`] takes region, project and credentials from variables and
-//! files; the rest stays as it is.
+//! files; the rest of the program is unchanged.
 //!
 //! # Modules
 //!
-//! The root has the names of a first program. Each module has a page with an example.
+//! The crate root exports the names that a first program needs. The page of each module has an
+//! example.
 //!
 //! | module | for |
 //! |---|---|
 //! | [`client`] | connecting, settings, time limits, calling generated operations, traces |
 //! | [`config`] | the two clouds; variables and files other than those of the process |
-//! | [`credentials`] | keys, passwords, identity tokens, the metadata service, your own source |
-//! | [`jobs`] | a job and its facts, search, metrics, stopping and deleting |
+//! | [`credentials`] | keys, passwords, identity tokens, the metadata service, custom providers |
+//! | [`jobs`] | handles and details of jobs, search, metrics, stopping and deleting |
 //! | [`jobs::create`] | building, checking and submitting a job; `CREATING.md` has all parameters |
 //! | [`jobs::wait`] | waiting for the end of one job or of hundreds |
 //! | [`jobs::follow`] | phases, events and log lines of a job in one stream |
 //! | [`jobs::events`], [`jobs::logs`] | events of a job; the log of a task |
-//! | [`pagination`] | how lists are read, left and resumed |
+//! | [`pagination`] | reading, stopping and resuming lists |
 //! | [`catalog`] | algorithms, flavors, images, quotas, experiments, tags, trials |
 //! | [`operations`] | every operation of the API by its name, with JSON |
-//! | [`error`] | the one error type: kinds, codes, advice |
-//! | [`retry`] | which calls are sent again, and for how long |
+//! | [`error`] | the error type: kinds, codes, advice |
+//! | [`retry`] | the retry policy, and its time limit |
 //! | [`validation`] | the report of a check, and the specs that it uses |
-//! | [`signing`] | the two dialects of request signatures |
-//! | [`connector`] | a network of your own below the client |
-//! | [`clock`] | a clock of your own |
+//! | [`signing`] | the two forms of request signatures |
+//! | [`connector`] | a custom HTTP connector |
+//! | [`clock`] | a custom clock |
 //! | [`types`], [`api`] | types and client that are generated from the OpenAPI description |
 //!
 //! The folder `examples/` has a longer program for most of them: `quickstart`, `credentials`,
-//! `create`, `lists`, `waiting`, `following`, `errors`. `CREATING.md` goes from a script on disk to
-//! a running job.
+//! `create`, `lists`, `waiting`, `following`, `errors`. `CREATING.md` describes the steps from a
+//! local script to a running job.
 //!
-//! # Tests of your programs
+//! # Testing
 //!
 //! The emulator simulates faults ([`retry`] has an example), its clock can be moved, and it counts
 //! the requests that it receives. `TESTING.md` of modelarts-emulator shows how to use it in tests.
@@ -99,8 +100,8 @@
 //! | `native-tls` | TLS by the library of the platform, with `default-features = false` |
 //! | `generate` | generates the code of modelarts-api at build time; without it the packaged code, which is the same, is compiled |
 //!
-//! No process-wide default is set. Programs that use reqwest themselves find notes on TLS in
-//! [`client`].
+//! The crate does not install a process-wide TLS provider. [`client`] has notes on TLS for programs
+//! that use reqwest themselves.
 //!
 //! [modelarts-emulator]: https://docs.rs/modelarts-emulator
 

@@ -9,8 +9,9 @@ import modelarts.model.ListTrainingJobEventsResponse;
 import modelarts.model.TrainingJob;
 
 /**
- * What the generated client makes of awkward answers: one line for each, {@code CASE JSON} or
- * {@code CASE ! EXCEPTION}. {@code cargo xtask clients} runs it and makes a table of it.
+ * Prints the value that the generated client reads from each unusual response, as {@code CASE JSON}
+ * or {@code CASE ! EXCEPTION}. {@code cargo xtask clients} compares the lines with the table in the
+ * README.
  */
 public final class Awkward {
     private interface Read {

@@ -1,5 +1,5 @@
-"""What the generated client makes of awkward answers: one line for each, `CASE JSON` or
-`CASE ! EXCEPTION`. `cargo xtask clients` runs it and makes a table of it."""
+"""Prints the value that the generated client reads from each unusual response, as `CASE JSON` or
+`CASE ! EXCEPTION`. `cargo xtask clients` compares the lines with the table in the README."""
 
 import json
 import os

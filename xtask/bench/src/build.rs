@@ -146,7 +146,9 @@ fn table(rounds: usize, cases: &[Case]) -> Result<()> {
             costs.push(cost);
         }
     }
-    println!("| a program with | crates | CPU, s | wall, s | CPU ratio | wall ratio | target |");
+    println!(
+        "| a program with | crates | CPU, s | elapsed, s | CPU ratio | elapsed ratio | target |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for ((program, ours), (name, _, _, target)) in programs.iter().zip(&costs).zip(cases) {
         let figure =

@@ -47,7 +47,7 @@ pub async fn get() -> Result<()> {
     println!(
         "One get of a job over loopback, {ROUNDS} rounds of {CALLS} calls, in turn; medians:\n"
     );
-    println!("| | CPU, µs a call | wall, µs a call |\n|---|---|---|");
+    println!("| | CPU, µs per call | elapsed, µs per call |\n|---|---|---|");
     for (name, rounds) in [
         ("modelarts-ext", &a),
         ("reqwest, serde, signed by hand", &b),

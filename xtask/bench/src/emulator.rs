@@ -63,9 +63,9 @@ pub async fn measure() -> Result<()> {
     let id = site.create("measured").await?;
     site.completed(1).await?;
     println!(
-        "{CONNECTIONS} connections, {ANSWERS} answers of each kind; jobs are simulated without delays and stored in SQLite:\n"
+        "{CONNECTIONS} connections, {ANSWERS} responses of each kind; jobs are simulated without delays and stored in SQLite:\n"
     );
-    println!("| | answers a second |\n|---|---|");
+    println!("| | responses per second |\n|---|---|");
     for (name, path) in [
         ("show", format!("/training-jobs/{id}")),
         ("events", format!("/training-jobs/{id}/events")),

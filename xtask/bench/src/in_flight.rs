@@ -35,11 +35,11 @@ pub async fn compare() -> Result<()> {
         )
     };
     println!(
-        "{EVENTS} events in pages of 100 from a server that takes {} ms for each answer, {ROUNDS} \
+        "{EVENTS} events in pages of 100 from a server that takes {} ms for each response, {ROUNDS} \
          rounds in turn; medians:\n",
         LATENCY.as_millis()
     );
-    println!("| pages in flight | wall, s |\n|---|---|");
+    println!("| pages in flight | elapsed, s |\n|---|---|");
     println!("| 1 | {:.2} |", seconds(&one));
     println!("| {PAGES} | {:.2} |", seconds(&many));
     println!(

@@ -46,7 +46,7 @@ pub async fn compare(python: &str) -> Result<()> {
         ratios.push(their / our);
     }
     println!("One get of a job over loopback, CPU, {ROUNDS} rounds in turn; medians:\n");
-    println!("| | µs a call |\n|---|---|");
+    println!("| | µs per call |\n|---|---|");
     println!("| modelarts-ext | {:.1} |", median(ours));
     println!(
         "| huaweicloudsdkmodelarts (Python) | {:.1} |",

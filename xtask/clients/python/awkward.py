@@ -1,4 +1,4 @@
-"""Reads awkward answers: one line for each, `CASE JSON` or `CASE ! EXCEPTION`."""
+"""Reads unusual responses: one line for each, `CASE JSON` or `CASE ! EXCEPTION`."""
 
 import json
 import os

@@ -133,7 +133,7 @@ async fn record(cli: &Cli, file: &Path) -> Result<()> {
     let text = serde_json::to_string_pretty(&transcript)? + "\n";
     fs::write(file, text).with_context(|| file.display().to_string())?;
     eprintln!(
-        "{} calls are in {}; read it before you send it",
+        "{} calls are recorded in {}; review the file before you send it",
         answered.len(),
         file.display()
     );

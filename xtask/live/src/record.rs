@@ -125,5 +125,5 @@ pub async fn read_job(client: &Client, job: &Job) {
         call.task_id(task.clone()).send()
     });
     step("lines of its log", lines).await;
-    step("its metrics", job.metrics(task)).await;
+    step("metrics of the task", job.metrics(task)).await;
 }

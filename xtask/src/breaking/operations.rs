@@ -165,7 +165,8 @@ fn operation(
             received: false,
         };
         let (old, new) = (&parameter["schema"], &now["schema"]);
-        // The type of the parameter in Rust. A property with this extension is plain text.
+        // x-open-enum determines the Rust type of a parameter. A property with it remains plain
+        // text.
         compare_setting(&place, "x-open-enum", old, new, breaks);
         schemas::compare(&place, old, new, sent, breaks);
     }

@@ -71,7 +71,7 @@ pub fn watch(program: &mut Command) -> Result<BTreeMap<&'static str, String>> {
     let count = cases()?.count();
     ensure!(
         lines.len() == count,
-        "printed {} lines for {count} awkward answers",
+        "printed {} lines for {count} unusual responses",
         lines.len()
     );
     cases()?

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 
 use crate::markdown;
 
-const SECTION: &str = "A client in your language";
+const SECTION: &str = "Generated clients";
 const BEGIN: &str = "\n```sh\n";
 const END: &str = "\n```";
 
@@ -17,8 +17,8 @@ pub fn of(readme: &str, language: &str) -> Result<String> {
         .map(str::to_owned)
         .with_context(|| {
             format!(
-                "openapi/README.md must have a block of sh after **{language}** in \"A client in \
-                 your language\""
+                "openapi/README.md must have a block of sh after **{language}** in \"Generated \
+                 clients\""
             )
         })
 }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
     use crate::{clients::languages::LANGUAGES, workspace};
 
-    const README: &str = "# A\n\n```sh\nno\n```\n\n## A client in your language\n\n\
+    const README: &str = "# A\n\n```sh\nno\n```\n\n## Generated clients\n\n\
         Each has one.\n\n**Go** (1.19), with:\n\n```text\nno\n```\n\n```sh\ncd go\ngo run .\n```\n\nMore.\n\n\
         ```sh\nno\n```\n\n**Java** is here:\n\n**Rust**:\n\n```sh\ncargo run\n\n## B\n\n\
         **C**\n\n```sh\nno\n```\n";
@@ -59,8 +59,8 @@ mod tests {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "openapi/README.md must have a block of sh after **{language}** in \"A client \
-                     in your language\""
+                    "openapi/README.md must have a block of sh after **{language}** in \"Generated \
+                     clients\""
                 )
             );
         }

@@ -131,7 +131,7 @@ pub const GENERATORS: &[Generator] = &[
         needs: &[PYTHON, NODE],
         outcome: Outcome::Refused {
             contains: "error TS1351",
-            why: "writes `status: 4XX`, which is no TypeScript",
+            why: "writes `status: 4XX`, which is not valid TypeScript",
         },
     },
 ];
@@ -196,7 +196,7 @@ pub fn run(generator: &Generator) -> Result<String> {
 pub fn reads(cells: &Cells) -> String {
     let right = cells.values().filter(|cell| !cell.starts_with("**"));
     format!(
-        "compiles, runs a job, {} of {} awkward answers",
+        "compiles, runs a job, {} of {} unusual responses",
         right.count(),
         cells.len()
     )

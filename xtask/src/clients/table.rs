@@ -53,7 +53,7 @@ fn with_cells(text: &str, columns: &Columns) -> Result<String> {
     };
     let heads = array::from_fn(|column| match column.checked_sub(1) {
         Some(index) => LANGUAGES[index].name,
-        None => "what comes",
+        None => "response",
     });
     let row = |case: &Case| {
         array::from_fn(|column| match column.checked_sub(1) {

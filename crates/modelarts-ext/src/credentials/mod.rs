@@ -3,7 +3,7 @@
 //! The service accepts signatures with keys, and tokens of IAM. Tokens and temporary keys expire,
 //! and repeated wrong passwords lock a user. So a client requests credentials from a
 //! [`ProvideCredentials`] before every attempt, and [`CachedProvider`] caches and renews them, once
-//! for all calls. Credentials are never shown, logged, or sent after a redirect.
+//! for all calls. Credentials are not printed, not logged, and not sent after a redirect.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -13,7 +13,7 @@
 //! # let iam = emulator.url();
 //! use modelarts_ext::credentials::{FetchCredentials, Password};
 //!
-//! // A token that is valid for a day and renewed in time. It determines the project.
+//! // The token is valid for a day and renewed before it expires. The token determines the project.
 //! let login = Password::new(iam, "emulator", "open sesame")
 //!     .domain("emulator")
 //!     .project_id(emulator.project_id());
@@ -30,12 +30,12 @@
 //! | source | provider |
 //! |---|---|
 //! | keys (AK/SK), or a token that you have | [`Credentials`] |
-//! | variables and files, as other tools of the clouds have them | [`Client::from_env`](crate::Client::from_env) |
+//! | variables and files that other tools of the clouds also read | [`Client::from_env`](crate::Client::from_env) |
 //! | user and password | [`Password`] |
 //! | identity token of a pod or a CI job (`OpenID Connect`) | [`Oidc`] |
 //! | agency of the cloud server that the program runs on | [`Metadata`] |
-//! | anything else with an expiry | [`FetchCredentials`], which is cached for you |
-//! | anything else | [`ProvideCredentials`] |
+//! | another source of credentials that expire | [`FetchCredentials`]; the crate caches them |
+//! | any other source | [`ProvideCredentials`] |
 
 // `cache` makes a provider of a source that issues credentials on request: `password` (IAM), `oidc`
 // (STS) and `metadata`, which send their requests with `auth_server`. `chain` searches the

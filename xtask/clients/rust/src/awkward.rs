@@ -1,4 +1,4 @@
-//! Reads awkward answers: one line for each, `CASE JSON` or `CASE ! ERROR`.
+//! Reads unusual responses: one line for each, `CASE JSON` or `CASE ! ERROR`.
 
 use std::env;
 

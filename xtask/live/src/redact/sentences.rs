@@ -117,8 +117,7 @@ impl Redactor<'_> {
         !self.is_known(name)
     }
 
-    /// Redacts each part of a path, an address, or the name of an image; if it is `private`, also
-    /// numbers.
+    /// Redacts each part of a path, an address or an image name; with `private`, also numbers.
     pub(super) fn path(&mut self, text: &str, private: bool) -> String {
         let (text, query) = match text.split_once('?') {
             Some((text, query)) => (text, Some(query)),

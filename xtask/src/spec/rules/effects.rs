@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(with(sources, LIST, "x-sources", json!(["F1"])), [""; 0]);
     }
 
-    /// The table of operations says the same, with the evidence.
+    /// The table of operations in SOURCES.md lists the same sources.
     #[test]
     fn the_sources_of_the_description_are_those_of_the_table() {
         let root = workspace::description();

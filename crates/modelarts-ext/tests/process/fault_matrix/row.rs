@@ -12,7 +12,7 @@ pub(super) enum Effect {
     Create,
 }
 
-/// The faults in place of a response: the rows.
+/// A fault in place of a response. Each fault is a row of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fault {
     /// No server listens.
@@ -37,7 +37,7 @@ pub(super) enum Fault {
     Flood(&'static str, usize),
 }
 
-/// The requests that the fault strikes.
+/// The requests that the fault affects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Strikes {
     /// The first request, before it is executed.

@@ -27,7 +27,7 @@ use crate::support::{
 pub(super) struct Cloud {
     pub(super) clock: TestClock,
     pub(super) elsewhere: String,
-    /// The operation that the fault strikes.
+    /// The operation that the fault affects.
     pub(super) struck: Effect,
     pub(super) fault: Fault,
     pub(super) strikes: Strikes,

@@ -65,7 +65,7 @@ pub(super) const fn service(seen: usize, executed: usize, status: u16, attempts:
     fails(seen, executed, ErrorKind::Service, Some(status), attempts)
 }
 
-/// A response that asks for a later call with a status of its own, five times.
+/// A service error after five attempts, each of which received this status.
 pub(super) const fn service_5(executed: usize, status: u16) -> Cell {
     service(5, executed, status, 5)
 }
