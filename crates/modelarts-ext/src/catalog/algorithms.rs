@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The algorithms of a project, newest first.
+/// The algorithms of a project, newest first. A page has 1 to 50 algorithms, by default 50.
 ///
 /// ```no_run
 /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -27,7 +27,7 @@ use crate::{
 /// ```
 pub type ListAlgorithms = List<Algorithm, AlgorithmQuery>;
 
-/// The conditions of a list of algorithms.
+/// The conditions of a list of algorithms. Set by the methods of [`ListAlgorithms`].
 #[derive(Clone, Debug)]
 pub struct AlgorithmQuery {
     client: Client,

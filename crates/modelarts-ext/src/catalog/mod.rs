@@ -35,7 +35,8 @@
 //! | [algorithms](Client::hyperparameter_search_algorithms) and [templates](Client::search_templates) of hyper-parameter search | |
 
 // Each list is a method of `Client` here, or of `Job` in `of_job`, and a `RowSource` that calls the
-// generated operation. Only the list of algorithms has conditions.
+// generated operation. The list of algorithms has conditions, so it is a source of its own
+// (`algorithms`).
 
 mod algorithms;
 mod of_job;

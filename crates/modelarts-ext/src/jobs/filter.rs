@@ -138,9 +138,7 @@ impl Filter {
     fn with_known_key(key: FilterKey, operator: FilterOperator, values: Vec<String>) -> Self {
         let problem = if values.len() > MAX_VALUES {
             let count = values.len();
-            Some(format!(
-                "{count} values; it must be {MAX_VALUES} at the most"
-            ))
+            Some(format!("{count} values; must be at most {MAX_VALUES}"))
         } else if key == FilterKey::Priority {
             let mut values = values.iter();
             let other = values.find(|value| !["1", "2", "3"].contains(&value.as_str()));
@@ -423,7 +421,7 @@ mod tests {
         assert!(Filter::id().is_in(ids(10)).check().is_ok());
         assert_eq!(
             error_text(Filter::id().is_in(ids(11))),
-            "filter id: 11 values; it must be 10 at the most"
+            "filter id: 11 values; must be at most 10"
         );
         assert!(Filter::priority().is_in([1, 3]).check().is_ok());
         assert_eq!(

@@ -20,10 +20,10 @@ const MAX_FILTERS: usize = 20;
 /// The maximum number of tags, of values of a tag, and of addresses.
 const MAX_TAGS: usize = 10;
 
-/// A search for jobs, newest first.
+/// A search for jobs, newest first. A page has 1 to 50 jobs, by default 50.
 pub type ListJobs = List<Job, JobQuery>;
 
-/// The conditions of a search for jobs.
+/// The conditions of a search for jobs. Set by the methods of [`ListJobs`].
 #[derive(Clone, Debug)]
 pub struct JobQuery {
     client: Client,
@@ -64,10 +64,10 @@ impl ListJobs {
         self
     }
 
-    /// Lists only jobs that have this tag with any of these values, or with every value if there
-    /// are none. Up to 10 tags with up to 10 values each.
+    /// Lists only jobs that have this tag with one of these values, or with any value if `values`
+    /// is empty. Up to 10 tags with up to 10 values each.
     ///
-    /// With tags, the service searches a range of 31 days: the last ones, or those of
+    /// With tags, the service searches 31 days: the last 31 days, or the period of
     /// [`Filter::create_time`].
     pub fn tag(
         mut self,
@@ -106,7 +106,7 @@ fn check_count(what: &str, count: usize, max: usize, unit: &str) -> Result<(), E
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "{what}: {count} {unit}; it must be {max} at the most"
+        "{what}: {count} {unit}; must be at most {max}"
     )))
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The service describes a job in nested records whose fields are all optional, with exit codes in
 //! the statuses of tasks and starts in the records of runs. A [`Job`] holds the details as of its
-//! last [refresh](Job::refresh), or of the end that a [wait](Job::wait) found, with accessors for
-//! common values; [`Job::details`] has all of them. [`TrainingJobs`], from
+//! last [refresh](Job::refresh), or of the response in which a [wait](Job::wait) found its end, with
+//! accessors for common values; [`Job::details`] has all of them. [`TrainingJobs`], from
 //! [`Client::training_jobs`](crate::Client::training_jobs), creates and finds jobs.
 //!
 //! ```
@@ -31,11 +31,11 @@
 //!
 //! | for | see |
 //! |---|---|
-//! | making a job, from code, YAML or another job | [`create`] |
+//! | creating a job, from code, YAML or another job | [`create`] |
 //! | one job by its id; a search | [`TrainingJobs::get`], [`TrainingJobs::list`] with a [`Filter`] |
-//! | its state | [`Job::phase`], [`Job::exit_codes`], [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`], [`Job::log_object`] |
-//! | its end | [`wait`] |
-//! | its phases, events and log lines | [`follow`], [`events`], [`logs`] |
+//! | state of a job | [`Job::phase`], [`Job::exit_codes`], [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`], [`Job::log_object`] |
+//! | end of a job | [`wait`] |
+//! | phases, events and log lines of a job | [`follow`], [`events`], [`logs`] |
 //! | usage of a task's machine, as [time series](MetricSeries) | [`Job::metrics`] |
 //! | stages, trials, artifacts | [`catalog`](crate::catalog) |
 //! | changes | [`Job::set_description`], [`Job::set_priority`] |

@@ -27,7 +27,7 @@ const LARGEST_LIMIT: u32 = 1000;
 ///
 /// `Q` is the query of a list that has conditions, such as
 /// [`JobQuery`](crate::jobs::JobQuery). They are checked before anything is sent; an invalid one
-/// is the error of the stream.
+/// is the error of the stream. Lists without conditions are written `List<T>`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct List<T, Q: ?Sized = dyn Source<Item = T>> {

@@ -2,9 +2,9 @@
 //!
 //! Some lists count offsets in rows and others in pages, and sources disagree about which
 //! (`openapi/SOURCES.md`, "Without a number"); totals may count rows that a filter excludes; and
-//! rows come and go while a list is read, so that plain offsets lose some and return others twice.
-//! The lists of this crate read overlapping pages: a row that exists for the whole time is returned
-//! exactly once, whatever is inserted or removed meanwhile.
+//! rows are inserted and removed while a list is read, so a reader that counts offsets misses some
+//! rows and returns others twice. The lists of this crate read overlapping pages: a row that exists
+//! for the whole time is returned exactly once, regardless of insertions and removals.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -30,8 +30,8 @@
 //! ```
 //!
 //! After the first page, up to four are [in flight](List::in_flight); a stream that is dropped
-//! sends no further requests. A list that the service does not keep in order, or that returns fewer
-//! rows than it counts, is read again, and ends with an error if rows may still be missing;
+//! sends no further requests. A list whose order changes, or that returns fewer rows than it counts,
+//! is read again, and ends with an error if rows may still be missing;
 //! [`Error::position`](crate::Error::position) has the position to resume from.
 //!
 //! All lists are a [`List`]. [Jobs](crate::jobs::ListJobs),

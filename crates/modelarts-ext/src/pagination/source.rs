@@ -15,7 +15,7 @@ pub struct RawPage<T> {
     pub(crate) call: Arc<CallInfo>,
 }
 
-/// The numbers that a response states. Negative ones are ignored.
+/// The paging counts that a response states. Negative counts are ignored.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
     /// The number of rows of the list.

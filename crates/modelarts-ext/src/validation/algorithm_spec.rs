@@ -1,17 +1,17 @@
 //! The spec of a stored algorithm, and its requirements for jobs.
 
 use modelarts_api::{
+    decode,
     request_path::{create_training_job::algorithm, input, parameter},
     types::{Algorithm, AlgorithmJobConfig, Parameter, ParameterConstraint, ResourceRequirement},
 };
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
     error::violation::Actual,
     validation::{
         draft::Draft,
-        json_path::Located,
+        json_path::{Located, has_content},
         report::Report,
         rules::{
             external_facts::{
@@ -44,11 +44,28 @@ impl From<Algorithm> for AlgorithmSpec {
 }
 
 impl AlgorithmSpec {
-    /// Reads the answer of `ShowAlgorithmByUuid`. Missing fields set no requirement, nor does an
-    /// answer that cannot be decoded.
+    /// Reads the answer of `ShowAlgorithmByUuid`. List elements that cannot be decoded are left
+    /// out. An answer without `job_config`, or with any other value that cannot be decoded, sets no
+    /// requirement.
     #[must_use]
     pub fn from_json(answer: &Value) -> Self {
-        Algorithm::deserialize(answer).unwrap_or_default().into()
+        let mut answer = answer.clone();
+        let inputs = answer.pointer_mut("/job_config/inputs");
+        let inputs = inputs.and_then(Value::as_array_mut).into_iter().flatten();
+        for input in inputs.filter_map(Value::as_object_mut) {
+            // Answers of the service have either name.
+            let [name, other_name] = ["remote_constraints", "remote_constraint"];
+            if !input.get(name).is_some_and(has_content)
+                && let Some(constraints) = input.remove(other_name)
+            {
+                input.insert(name.to_owned(), constraints);
+            }
+        }
+        let decoded = decode::body::<Algorithm>(answer.to_string().as_bytes());
+        decoded
+            .map(|(algorithm, _)| algorithm)
+            .unwrap_or_default()
+            .into()
     }
 
     /// The spec of an algorithm that the service does not have.
@@ -73,8 +90,9 @@ impl AlgorithmSpec {
             ALGORITHM_EXISTS.report(report, id.path(), id.actual());
             return;
         }
-        let none = AlgorithmJobConfig::default();
-        let config = self.algorithm.job_config.as_deref().unwrap_or(&none);
+        let Some(config) = self.algorithm.job_config.as_deref() else {
+            return;
+        };
         let inputs = config.inputs.iter().filter_map(|input| {
             let kinds = input.remote_constraints.iter();
             let kinds = kinds.filter_map(|kind| given(Some(kind.data_type.as_ref()?.as_str())));
@@ -205,5 +223,5 @@ fn check_parameter(known: &Parameter, field: &Located<'_>, report: &mut Report) 
         true => fact.advice.to_owned(),
         false => format!("{} ({})", fact.advice, admitted.join(": ")),
     };
-    report.add(fact.basis, field, fact.requirement, advice);
+    report.add(fact.fact.basis, field, fact.requirement, advice);
 }

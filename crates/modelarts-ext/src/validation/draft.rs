@@ -135,3 +135,72 @@ impl<'a> Draft<'a> {
 pub(super) fn names_pool(resource: &Located<'_>) -> bool {
     resource.has_any(&[job_resource::POOL_ID, job_resource::POOL_GROUP_ID])
 }
+
+#[cfg(test)]
+mod tests {
+    use modelarts_api::request_path::{
+        input, job_algorithm as job, job_engine, job_resource, output, parameter,
+        task_algorithm as task, task_engine, task_input, task_job_config as config, task_output,
+        task_resource,
+    };
+
+    /// The rules read fields of several schemas by the constants of one of them.
+    #[test]
+    fn shared_fields_have_the_same_name_in_all_schemas() {
+        for (name, others) in [
+            (job::INPUTS, &[task::INPUTS, config::INPUTS][..]),
+            (job::OUTPUTS, &[task::OUTPUTS, config::OUTPUTS]),
+            (job::PARAMETERS, &[config::PARAMETERS]),
+            (job::ENVIRONMENTS, &[task::ENVIRONMENTS]),
+            (job::CODE_DIR, &[task::CODE_DIR]),
+            (job::LOCAL_CODE_DIR, &[task::LOCAL_CODE_DIR]),
+            (job::WORKING_DIR, &[task::WORKING_DIR]),
+            (job::BOOT_FILE, &[task::BOOT_FILE]),
+            (job::ENGINE, &[task::ENGINE]),
+            (job::engine::RUN_USER, &[task::engine::RUN_USER]),
+            (job_engine::ENGINE_ID, &[task_engine::ENGINE_ID]),
+            (job_engine::ENGINE_NAME, &[task_engine::ENGINE_NAME]),
+            (job_engine::ENGINE_VERSION, &[task_engine::ENGINE_VERSION]),
+            (job_engine::IMAGE_URL, &[task_engine::IMAGE_URL]),
+            (job_resource::FLAVOR_ID, &[task_resource::FLAVOR_ID]),
+            (job_resource::POOL_ID, &[task_resource::POOL_ID]),
+            (
+                input::NAME,
+                &[
+                    output::NAME,
+                    parameter::NAME,
+                    task_input::NAME,
+                    task_output::NAME,
+                ],
+            ),
+            (
+                input::LOCAL_DIR,
+                &[
+                    output::LOCAL_DIR,
+                    task_input::LOCAL_DIR,
+                    task_output::LOCAL_DIR,
+                ],
+            ),
+            (input::ACCESS_METHOD, &[output::ACCESS_METHOD]),
+            (input::REMOTE, &[task_input::REMOTE]),
+            (input::remote::DATASET, &[task_input::remote::DATASET]),
+            (
+                input::remote::dataset::OBS_URL,
+                &[task_input::remote::dataset::OBS_URL],
+            ),
+            (
+                input::remote::obs::OBS_URL,
+                &[
+                    output::remote::obs::OBS_URL,
+                    task_input::remote::obs::OBS_URL,
+                    task_output::remote::obs::OBS_URL,
+                ],
+            ),
+        ] {
+            assert!(
+                others.iter().all(|other| *other == name),
+                "{name}: {others:?}"
+            );
+        }
+    }
+}

@@ -1,13 +1,13 @@
 //! The spec of a flavor, and its limits for jobs.
 
 use modelarts_api::{
+    decode,
     request_path::create_training_job::spec::{
-        log_export_path::OBS_URL,
+        log_export_path,
         resource::{FLAVOR_ID, NODE_COUNT},
     },
     types::{ResourceRequirementKey, ShowTrainingJobFlavorsResponse, TrainingFlavor},
 };
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::validation::{
@@ -53,8 +53,8 @@ impl FlavorSpec {
     /// limit, nor does a flavor that cannot be decoded.
     #[must_use]
     pub fn from_json(flavor: &Value) -> Self {
-        let flavor = TrainingFlavor::deserialize(flavor).unwrap_or_default();
-        Self::from(&flavor)
+        let decoded = decode::body::<TrainingFlavor>(flavor.to_string().as_bytes());
+        decoded.map_or_else(|_| Self::default(), |(flavor, _)| Self::from(&flavor))
     }
 
     /// Reads the flavor with this id from the whole answer.
@@ -169,7 +169,7 @@ impl FlavorSpec {
         }
         let kind = self.kind.as_deref();
         let offers_logs = kind.is_none_or(|kind| ["CPU", "GPU"].contains(&kind));
-        let logs = job.at(OBS_URL);
+        let logs = job.at(log_export_path::OBS_URL);
         if logs.is_given() && !offers_logs {
             report.warnings.push(Warning::at(
                 &logs,

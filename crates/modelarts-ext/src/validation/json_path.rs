@@ -124,7 +124,7 @@ impl<'a> Located<'a> {
 
     /// The field, if it has a text for which `wrong` is true.
     pub(super) fn when_text(self, wrong: impl Fn(&str) -> bool) -> Fields<'a> {
-        self.when(true).texts(wrong)
+        Fields::from(self).texts(wrong)
     }
 
     /// The missing one of two fields that must be given together.
@@ -227,6 +227,12 @@ impl<'a> Fields<'a> {
     }
 }
 
+impl<'a> From<Located<'a>> for Fields<'a> {
+    fn from(field: Located<'a>) -> Self {
+        Self(vec![field])
+    }
+}
+
 impl<'a> FromIterator<Located<'a>> for Fields<'a> {
     fn from_iter<I: IntoIterator<Item = Located<'a>>>(fields: I) -> Self {
         Self(fields.into_iter().collect())
@@ -242,7 +248,7 @@ impl<'a> IntoIterator for Fields<'a> {
     }
 }
 
-/// True for a value other than null, empty text and empty containers.
+/// True for a value other than null, empty text, empty lists, and objects without content.
 pub(crate) fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,

@@ -1,10 +1,10 @@
 //! Checks of a job before it is sent: the report, and the specs that it uses.
 //!
 //! The service reports one error of an invalid job at a time, and a job may wait in a queue before
-//! it fails. The check reads the whole body and reports everything at once: a
-//! [violation](crate::error::Violation) where the service is known to refuse such jobs or a
-//! document forbids them, a [`Warning`] where a document only advises. `openapi/SOURCES.md` has a
-//! row for each rule.
+//! it fails. The check reads the whole body and reports all problems at once: a
+//! [violation](crate::error::Violation) if the service is known to refuse such jobs or a document
+//! forbids them, a [`Warning`] if a document only recommends it. `openapi/SOURCES.md` has a row for
+//! each rule.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -9,7 +9,7 @@ use modelarts_api::{
             algorithm::{self, policies::auto_search},
             metadata, spec,
         },
-        input, job_algorithm, output, volume,
+        input, job_algorithm, output, parameter, volume,
     },
 };
 
@@ -59,11 +59,11 @@ fn channel_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     if job.has_stored_algorithm() || job.is_fine_tuning() {
         return;
     }
-    for (list, name, channel) in [
-        (algorithm::INPUTS, "data_url", "input"),
-        (algorithm::OUTPUTS, "train_url", "output"),
+    for (list, field, name, channel) in [
+        (algorithm::INPUTS, input::NAME, "data_url", "input"),
+        (algorithm::OUTPUTS, output::NAME, "train_url", "output"),
     ] {
-        let names = job.at(list).items().at(input::NAME);
+        let names = job.at(list).items().at(field);
         if let Some(first) = names.iter().next()
             && !names.iter().any(|field| field.is(name))
         {
@@ -77,11 +77,15 @@ fn channel_names(job: Draft<'_>, found: &mut Vec<Warning>) {
 /// Names that are used twice in one list break a rule.
 fn repeated_argument_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     let mut earlier: Vec<&str> = Vec::new();
-    for list in [algorithm::INPUTS, algorithm::OUTPUTS, algorithm::PARAMETERS] {
+    for (list, name) in [
+        (algorithm::INPUTS, input::NAME),
+        (algorithm::OUTPUTS, output::NAME),
+        (algorithm::PARAMETERS, parameter::NAME),
+    ] {
         let arguments = job.at(list).items();
         let names = arguments
             .filter(|field| !field.at(input::ACCESS_METHOD).is("env"))
-            .at(input::NAME);
+            .at(name);
         warn(
             found,
             names.clone().texts(|name| earlier.contains(&name)),
@@ -154,7 +158,7 @@ fn undocumented_predownload(job: Draft<'_>, found: &mut Vec<Warning>) {
 }
 
 fn highest_priority(job: Draft<'_>, found: &mut Vec<Warning>) {
-    let priority = job.at(spec::schedule_policy::PRIORITY).when(true);
+    let priority = Fields::from(job.at(spec::schedule_policy::PRIORITY));
     warn(
         found,
         priority.filter(|priority| priority.integer() == Some(3)),

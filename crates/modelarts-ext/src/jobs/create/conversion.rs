@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     error::violation::{Actual, Violation},
     validation::{
-        json_path::{Located, general_name, has_content},
+        json_path::{Fields, Located, general_name, has_content},
         limits::{self, BODY},
         recommendations::nearest,
         report::Warning,
@@ -47,7 +47,7 @@ impl Conversion {
             (Shape::List(inner), _) if self.is_answer || value.is_array() => {
                 let items = match value {
                     Value::Array(_) => located.items(),
-                    _ => located.as_only_item().when(true),
+                    _ => Fields::from(located.as_only_item()),
                 };
                 let items = items.iter();
                 let items = items.filter_map(|item| self.convert(*inner, "", item));

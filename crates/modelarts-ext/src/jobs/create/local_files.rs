@@ -19,7 +19,7 @@ use crate::{
         report::{Report, Warning},
         rules::external_facts::{
             BOOT_FILE_EXISTS, BOOT_FILE_INSIDE, BOOT_FILE_PYTHON, CODE_DIR_DEPTH, CODE_DIR_FILES,
-            CODE_DIR_SIZE, Fact,
+            CODE_DIR_SIZE, WordedFact,
         },
     },
 };
@@ -105,7 +105,8 @@ impl CodeDir {
     /// directory, such as `src/train.py`.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
-        let mut add = |fact: Fact, value| fact.report(&mut report, CODE_DIR, Actual::Value(value));
+        let mut add =
+            |fact: WordedFact, value| fact.report(&mut report, CODE_DIR, Actual::Value(value));
         if self.bytes > MAX_BYTES {
             add(CODE_DIR_SIZE, json!({"bytes": self.bytes}));
         }
@@ -129,7 +130,8 @@ impl CodeDir {
     }
 
     fn check_boot_file(&self, boot_file: &str, report: &mut Report) {
-        let mut add = |fact: Fact| fact.report(report, BOOT_FILE, Actual::Value(boot_file.into()));
+        let mut add =
+            |fact: WordedFact| fact.report(report, BOOT_FILE, Actual::Value(boot_file.into()));
         if Path::new(boot_file).is_absolute() || boot_file.split('/').any(|step| step == "..") {
             add(BOOT_FILE_INSIDE);
         } else if !self.path.join(boot_file).is_file() {

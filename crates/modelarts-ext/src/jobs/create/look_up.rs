@@ -26,34 +26,27 @@ impl CreateJob {
     /// algorithm or flavor is not an error here, but a violation in the check.
     pub async fn look_up(mut self) -> Result<Self, Error> {
         let (client, body) = (self.client.clone(), self.body());
-        let work = self.look_up_specs(&body, |result| result);
+        let work = async {
+            self.look_up_algorithm(&body).await?;
+            self.look_up_flavor(&body).await
+        };
         let deadline = client.deadline();
         deadline.limit(&**client.clock(), LOOKING_UP, work).await?;
         Ok(self)
     }
 
-    /// Sets the specs that are not set. `accept` decides if the look-up continues after a failed
-    /// call.
-    pub(super) async fn look_up_specs(
-        &mut self,
-        body: &Value,
-        accept: fn(Result<(), Error>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let job = Draft::new(body, self.cloud);
-        if let Some(id) = job.algorithm_id()
-            && self.specs.algorithm.of(Some(id)).is_none()
-        {
-            accept(self.look_up_algorithm(id).await)?;
-        }
-        if let Some(id) = job.flavor_id()
-            && self.specs.flavor.of(Some(id)).is_none()
-        {
-            accept(self.look_up_flavor(id).await)?;
-        }
-        Ok(())
+    /// Like [`look_up`](Self::look_up), but continues after a failed call.
+    pub(super) async fn look_up_if_possible(&mut self, body: &Value) -> Result<(), Error> {
+        ignore_unless_unauthorized(self.look_up_algorithm(body).await)?;
+        ignore_unless_unauthorized(self.look_up_flavor(body).await)
     }
 
-    async fn look_up_algorithm(&mut self, id: &str) -> Result<(), Error> {
+    /// Sets the spec of the algorithm if it is not set.
+    async fn look_up_algorithm(&mut self, body: &Value) -> Result<(), Error> {
+        let id = Draft::new(body, self.cloud).algorithm_id();
+        let Some(id) = id.filter(|id| self.specs.algorithm.of(Some(id)).is_none()) else {
+            return Ok(());
+        };
         let client = &self.client;
         let answer = client
             .call(|api| {
@@ -80,7 +73,12 @@ impl CreateJob {
         Ok(())
     }
 
-    async fn look_up_flavor(&mut self, id: &str) -> Result<(), Error> {
+    /// Sets the spec of the flavor if it is not set.
+    async fn look_up_flavor(&mut self, body: &Value) -> Result<(), Error> {
+        let id = Draft::new(body, self.cloud).flavor_id();
+        let Some(id) = id.filter(|id| self.specs.flavor.of(Some(id)).is_none()) else {
+            return Ok(());
+        };
         let client = &self.client;
         let answer = client
             .call(|api| {
@@ -99,7 +97,7 @@ impl CreateJob {
 /// Continues without the spec if a call fails, because the service checks the job as well. Rejected
 /// credentials are an error: the service would reject them for the create as well, and locks a key
 /// after a few wrong signatures.
-pub(super) fn ignore_unless_unauthorized(result: Result<(), Error>) -> Result<(), Error> {
+fn ignore_unless_unauthorized(result: Result<(), Error>) -> Result<(), Error> {
     match result {
         Err(error) if error.kind() == ErrorKind::Credentials || error.status() == Some(401) => {
             Err(error)

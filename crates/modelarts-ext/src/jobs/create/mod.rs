@@ -2,9 +2,9 @@
 //!
 //! The request for a job is deeply nested, its fields depend on each other, and the service reports
 //! one error at a time. The setters of the builder do not fail: [`CreateJob::check`] reports all
-//! errors at once, and [`CreateJob::submit`] returns them before anything is sent. A create whose
-//! response is lost may have created a job that incurs costs, so `submit` searches for the job by
-//! its name, and repeats the create only if there is none.
+//! errors at once, and [`CreateJob::submit`] returns them before anything is sent. If the response
+//! to a creation is lost, the job may exist and incur costs. `submit` therefore searches for the job
+//! by its name, and repeats the request only if there is none.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -38,8 +38,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The page `CREATING.md` of this crate leads from a local script to a running job, and lists all
-//! parameters.
+//! The page `CREATING.md` of this crate describes the steps from a local script to a running job,
+//! and lists all parameters.
 //!
 //! | for | see |
 //! |---|---|
@@ -112,8 +112,8 @@ use crate::{
 /// The builder of a job. Nothing is sent, and no setter fails, before [`submit`](Self::submit).
 ///
 /// [`check`](Self::check) reports all errors at once; [`body`](Self::body) is the request.
-/// `CREATING.md` of this crate leads from a local script to a running job, and lists all
-/// parameters.
+/// `CREATING.md` of this crate describes the steps from a local script to a running job, and lists
+/// all parameters.
 #[derive(Clone)]
 #[must_use = "nothing is sent before submit()"]
 pub struct CreateJob {

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use modelarts_api::{
     request_path::{
+        auto_stop,
         create_training_job::spec::{
-            self, auto_stop, log_export_path, reserved_time, resource,
+            self, log_export_path, resource,
             schedule_policy::{self, REQUIRED_AFFINITY},
         },
-        required_affinity, volume,
+        required_affinity, reserved_time, volume,
     },
     types,
 };
@@ -112,14 +113,20 @@ impl CreateJob {
 
     /// Stops the job after this time: 1 to 72 whole hours. Default: no limit.
     pub fn auto_stop(self, after: Duration) -> Self {
-        self.set(auto_stop::TIME_UNIT, "HOURS")
-            .set(auto_stop::DURATION, hours(after))
+        let limit = object([
+            (auto_stop::TIME_UNIT, text("HOURS")),
+            (auto_stop::DURATION, hours(after)),
+        ]);
+        self.set(spec::AUTO_STOP, limit)
     }
 
     /// Keeps the resources for this time after the end, in whole hours (Huawei Cloud).
     pub fn reserve(self, time: Duration) -> Self {
-        self.set(reserved_time::TIME_UNIT, "HOURS")
-            .set(reserved_time::DURATION, hours(time))
+        let time = object([
+            (reserved_time::TIME_UNIT, text("HOURS")),
+            (reserved_time::DURATION, hours(time)),
+        ]);
+        self.set(spec::RESERVED_TIME, time)
     }
 
     /// Sets the OBS directory for the logs, which should be empty. Default: the service keeps logs

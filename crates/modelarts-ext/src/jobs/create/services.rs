@@ -5,9 +5,9 @@ use modelarts_api::{
         create_training_job::{
             algorithm::summary,
             endpoints,
-            spec::{self, CUSTOM_METRICS, notification, output_model},
+            spec::{self, CUSTOM_METRICS},
         },
-        custom_metrics, data_source,
+        custom_metrics, data_source, notification, output_model,
     },
     types,
 };
@@ -29,8 +29,11 @@ impl CreateJob {
         events: impl IntoIterator<Item = types::NotificationEvent>,
     ) -> Self {
         let events = events.into_iter().map(|event| text(event.as_str()));
-        self.set(notification::TOPIC_URN, topic_urn.into())
-            .set(notification::EVENTS, events.collect::<Value>())
+        let notification = object([
+            (notification::TOPIC_URN, text(topic_urn)),
+            (notification::EVENTS, events.collect()),
+        ]);
+        self.set(spec::NOTIFICATION, notification)
     }
 
     /// Enables SSH with these key pairs.
@@ -98,8 +101,11 @@ impl CreateJob {
     /// Stores the model of the job in OBS; `local_path` is its directory in the container (Huawei
     /// Cloud).
     pub fn output_model(self, obs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
-        self.set(output_model::obs::OBS_PATH, obs_path.into())
-            .set(output_model::obs::LOCAL_PATH, local_path.into())
+        let model = object([
+            (output_model::obs::OBS_PATH, text(obs_path)),
+            (output_model::obs::LOCAL_PATH, text(local_path)),
+        ]);
+        self.set(spec::OUTPUT_MODEL, model)
     }
 
     /// Registers the model of the job as an asset (Huawei Cloud).

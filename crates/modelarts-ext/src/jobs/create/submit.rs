@@ -26,10 +26,7 @@ use crate::{
     clock::since,
     error::{Error, ErrorKind, call_summary::CallSummary},
     jobs::{
-        create::{
-            CreateJob,
-            look_up::{LOOKING_UP, ignore_unless_unauthorized},
-        },
+        create::{CreateJob, look_up::LOOKING_UP},
         filter::Filter,
         job::Job,
     },
@@ -74,7 +71,7 @@ impl CreateJob {
         let deadline = client.deadline();
         if !self.unchecked {
             if self.looks_up {
-                let work = self.look_up_specs(&body, ignore_unless_unauthorized);
+                let work = self.look_up_if_possible(&body);
                 let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
                 found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
             }

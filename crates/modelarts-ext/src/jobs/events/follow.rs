@@ -23,7 +23,8 @@ impl Events {
     /// [`lateness`](Self::lateness) before the newest event, and events that came before are
     /// removed by count, because two events may be equal. An event that appears even later is found
     /// by the last poll, which requests all events again. Events are returned in the order of their
-    /// times; late ones are returned when they appear.
+    /// times; late ones are returned when they appear. [`resume`](Self::resume) and
+    /// [`newest_first`](Self::newest_first) have no effect.
     ///
     /// A job that is restarted after its end is followed further. Transient errors do not end the
     /// stream, and do not count as quiet. If the requests for events, or for the details of the

@@ -118,7 +118,7 @@ pub enum EventKind {
     DependenciesInstalling {
         /// The task, such as `worker-0`.
         task: String,
-        /// The files that name them.
+        /// The files that list the packages.
         files: Vec<String>,
     },
     /// Python packages are installed.
@@ -127,7 +127,7 @@ pub enum EventKind {
         task: String,
         /// The time that the step took, if the text has it.
         took: Option<Duration>,
-        /// The files that name them.
+        /// The files that list the packages.
         files: Vec<String>,
     },
     /// Python packages could not be installed. No document has the text; it is the emulator's.
@@ -136,7 +136,7 @@ pub enum EventKind {
         task: String,
         /// The time that the step took, if the text has it.
         took: Option<Duration>,
-        /// The files that name them.
+        /// The files that list the packages.
         files: Vec<String>,
         /// The reason, as free text.
         cause: String,

@@ -62,10 +62,12 @@ use crate::{
 /// The longest pattern that the service accepts, in characters.
 const MAX_PATTERN: usize = 256;
 
-/// The events of a job, oldest first: those that exist, or [followed](Self::follow).
+/// The events of a job, oldest first: those that exist, or [followed](Self::follow). A page has 1
+/// to 100 events, by default 100.
 pub type Events = List<Event, EventQuery>;
 
-/// The conditions of a list of events, and the settings for following them.
+/// The conditions of a list of events, and the settings for following them. Set by the methods of
+/// [`Events`].
 #[derive(Clone, Debug)]
 pub struct EventQuery {
     job: Job,
@@ -167,7 +169,7 @@ impl Source for EventQuery {
             let length = pattern.chars().count();
             if length > MAX_PATTERN {
                 return Err(Error::invalid(format!(
-                    "pattern: {length} characters; it must be {MAX_PATTERN} at the most"
+                    "pattern: {length} characters; must be at most {MAX_PATTERN}"
                 )));
             }
         }

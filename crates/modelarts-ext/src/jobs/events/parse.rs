@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::{Span, SpanRelativeTo};
-
-use crate::jobs::events::kind::EventKind::{self, self as K};
+use crate::jobs::events::kind::EventKind;
 
 impl EventKind {
     /// Parses the text of an event.
@@ -68,19 +66,42 @@ fn is_duration(key: &str) -> bool {
     key.eq_ignore_ascii_case("duration") || key.eq_ignore_ascii_case("time used")
 }
 
-/// Parses `12`, `0.296s`, `7 seconds`, `1 hour 30 minutes`, `0:01:05` and `1 day, 0:01:05`. A plain
-/// number is in seconds.
+/// Parses `12`, `0.296s`, `7 seconds`, `1.5 hours 30 minutes`, `0:01:05` and `1 day, 0:01:05`. A
+/// number without a unit is in seconds.
 fn duration(text: &str) -> Option<Duration> {
-    let text = text.trim().to_ascii_lowercase();
-    if let Ok(seconds) = text.parse() {
-        return Duration::try_from_secs_f64(seconds).ok();
+    let mut rest = text.trim();
+    let mut total = 0.0;
+    loop {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && !".:".contains(c));
+        let (number, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let after = after.trim_start();
+        let end = after.find(|c: char| !c.is_ascii_alphabetic());
+        let (unit, after) = after.split_at(end.unwrap_or(after.len()));
+        total += match number.split(':').collect::<Vec<_>>()[..] {
+            [number] => number.parse::<f64>().ok()? * seconds_in(unit)?,
+            [h, m, s] if unit.is_empty() => {
+                let (h, m): (u32, u32) = (h.parse().ok()?, m.parse().ok()?);
+                f64::from(h) * 3600.0 + f64::from(m) * 60.0 + s.parse::<f64>().ok()?
+            }
+            _ => return None,
+        };
+        rest = after.trim_start_matches([',', ' ']);
+        if rest.is_empty() {
+            return Duration::try_from_secs_f64(total).ok();
+        }
     }
-    let span: Span = text
-        .parse()
-        .ok()
-        .filter(|span: &Span| span.get_weeks() == 0)?;
-    let days = SpanRelativeTo::days_are_24_hours();
-    span.to_duration(days).ok()?.try_into().ok()
+}
+
+fn seconds_in(unit: &str) -> Option<f64> {
+    let unit = unit.to_ascii_lowercase();
+    Some(match unit.trim_end_matches('s') {
+        "" | "sec" | "second" => 1.0,
+        "m" if unit == "ms" => 0.001,
+        "m" | "min" | "minute" => 60.0,
+        "h" | "hour" => 3600.0,
+        "d" | "day" => 86_400.0,
+        _ => return None,
+    })
 }
 
 fn cluster_event(object: &str, name: &str, text: &str) -> Option<EventKind> {
@@ -108,19 +129,19 @@ fn is_sentence(text: &str, sentence: &str) -> bool {
 /// The kinds of texts about the job.
 #[rustfmt::skip]
 const JOB_SENTENCES: [(&str, EventKind); 13] = [
-    ("Training job created", K::Created),
-    ("The training job is queuing and awaiting resource allocation", K::Queuing),
-    ("Failed to be queued", K::QueueFailed),
-    ("The training job starts to run", K::Running),
-    ("Training job is running", K::Running),
-    ("Training job executed", K::Completed),
-    ("Failed to run the training job", K::Failed),
-    ("Training job failed", K::Failed),
-    ("The training job is preempted", K::Preempted),
-    ("The training job has been restarted", K::Restarted),
-    ("The training job has been manually stopped", K::StoppedByUser),
-    ("The training job has been manually deleted", K::Deleted),
-    ("Billing information synchronized", K::Billed),
+    ("Training job created", EventKind::Created),
+    ("The training job is queuing and awaiting resource allocation", EventKind::Queuing),
+    ("Failed to be queued", EventKind::QueueFailed),
+    ("The training job starts to run", EventKind::Running),
+    ("Training job is running", EventKind::Running),
+    ("Training job executed", EventKind::Completed),
+    ("Failed to run the training job", EventKind::Failed),
+    ("Training job failed", EventKind::Failed),
+    ("The training job is preempted", EventKind::Preempted),
+    ("The training job has been restarted", EventKind::Restarted),
+    ("The training job has been manually stopped", EventKind::StoppedByUser),
+    ("The training job has been manually deleted", EventKind::Deleted),
+    ("Billing information synchronized", EventKind::Billed),
 ];
 
 fn job_event(text: &str) -> Option<EventKind> {
@@ -131,20 +152,20 @@ fn job_event(text: &str) -> Option<EventKind> {
     }
     if let Some(cause) = strip_start(text, "Training job failures:") {
         let cause = cause.to_owned();
-        return Some(K::CreateFailed { cause });
+        return Some(EventKind::CreateFailed { cause });
     }
     // These two end with advice whose wording may change.
     if strip_start(text, "Preparations timed out").is_some() {
-        return Some(K::PrepareTimedOut);
+        return Some(EventKind::PrepareTimedOut);
     }
     let suspended = "The system detects that your training job may be suspended";
     if strip_start(text, suspended).is_some() {
-        return Some(K::MaybeHanging);
+        return Some(EventKind::MaybeHanging);
     }
     let limit = strip_start(text, "The training job has been stopped.")?;
     let limit = strip_start(limit, "(Maximum running duration:")?;
     let limit = duration(limit.trim_end_matches(['.', ')']))?;
-    Some(K::AutoStopped { limit })
+    Some(EventKind::AutoStopped { limit })
 }
 
 /// The kind for a task and the time that the step took.
@@ -153,21 +174,21 @@ type TaskKind = fn(String, Option<Duration>) -> EventKind;
 /// The kinds of texts about a task. The guide has "input" where it means an output.
 #[rustfmt::skip]
 const TASK_SENTENCES: [(&str, TaskKind); 10] = [
-    ("The training environment is being pre-checked", |task, _| K::PreCheckStarted { task }),
-    ("Pre-check completed", |task, took| K::PreCheckDone { task, took }),
-    ("The training code is being downloaded", |task, _| K::CodeDownloading { task }),
-    ("Training code downloaded", |task, took| K::CodeDownloaded { task, took }),
-    ("The training input is being downloaded", |task, _| K::InputDownloading { task }),
-    ("The training job starts to run", |task, _| K::TaskStarted { task }),
-    ("training started", |task, _| K::TaskStarted { task }),
-    ("Training job executed", |task, _| K::TaskFinished { task, exit_code: None }),
+    ("The training environment is being pre-checked", |task, _| EventKind::PreCheckStarted { task }),
+    ("Pre-check completed", |task, took| EventKind::PreCheckDone { task, took }),
+    ("The training code is being downloaded", |task, _| EventKind::CodeDownloading { task }),
+    ("Training code downloaded", |task, took| EventKind::CodeDownloaded { task, took }),
+    ("The training input is being downloaded", |task, _| EventKind::InputDownloading { task }),
+    ("The training job starts to run", |task, _| EventKind::TaskStarted { task }),
+    ("training started", |task, _| EventKind::TaskStarted { task }),
+    ("Training job executed", |task, _| EventKind::TaskFinished { task, exit_code: None }),
     ("The training input is being uploaded", output_uploading),
     ("The training output is being uploaded", output_uploading),
 ];
 
 fn output_uploading(task: String, _: Option<Duration>) -> EventKind {
     let parameter = None;
-    K::OutputUploading { task, parameter }
+    EventKind::OutputUploading { task, parameter }
 }
 
 fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
@@ -182,15 +203,15 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
             .or_else(|| strip_start(error, "Exception:"))
             .unwrap_or(error)
             .to_owned();
-        return Some(K::PreCheckFailed { task, took, error });
+        return Some(EventKind::PreCheckFailed { task, took, error });
     }
     if let Some(rest) = strip_start(text, "Failed to download the training code.") {
         let cause = cause(rest);
-        return Some(K::CodeDownloadFailed { task, took, cause });
+        return Some(EventKind::CodeDownloadFailed { task, took, cause });
     }
     if let Some((parameter, rest)) = parameter(text, "Failed to download the training input") {
         let cause = cause(rest.trim_start_matches('.').trim_start());
-        return Some(K::InputDownloadFailed {
+        return Some(EventKind::InputDownloadFailed {
             task,
             took,
             parameter,
@@ -199,15 +220,15 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
     }
     if let Some(rest) = strip_start(text, "Python dependency packages are being installed.") {
         let files = files(rest);
-        return Some(K::DependenciesInstalling { task, files });
+        return Some(EventKind::DependenciesInstalling { task, files });
     }
     if let Some(rest) = strip_start(text, "Python dependency packages installed.") {
         let files = files(rest);
-        return Some(K::DependenciesInstalled { task, took, files });
+        return Some(EventKind::DependenciesInstalled { task, took, files });
     }
     if let Some(rest) = strip_start(text, "Failed to install Python dependency packages.") {
         let (list, cause) = rest.split_once("Failure cause:").unwrap_or((rest, ""));
-        return Some(K::DependenciesFailed {
+        return Some(EventKind::DependenciesFailed {
             task,
             took,
             files: files(list),
@@ -217,7 +238,7 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
     if let Some(rest) = strip_start(text, "Training finished.") {
         let code = strip_start(rest, "Exit code").unwrap_or_default();
         let exit_code = code.trim_end_matches('.').trim().parse().ok();
-        return Some(K::TaskFinished { task, exit_code });
+        return Some(EventKind::TaskFinished { task, exit_code });
     }
     channel_event(task, took, text)
 }
@@ -235,17 +256,17 @@ fn channel_event(task: String, took: Option<Duration>, text: &str) -> Option<Eve
     let end = rest.strip_suffix('.').unwrap_or(rest).trim();
     let end = end.to_ascii_lowercase();
     Some(match (start, end.as_str()) {
-        ("Training input", "downloaded") => K::InputDownloaded {
+        ("Training input", "downloaded") => EventKind::InputDownloaded {
             task,
             took,
             parameter,
         },
-        ("Training output", "uploading") => K::OutputUploading {
+        ("Training output", "uploading") => EventKind::OutputUploading {
             task,
             parameter: Some(parameter),
         },
         ("Training output", "uploaded") | ("Upload training output", "finished") => {
-            K::OutputUploaded {
+            EventKind::OutputUploaded {
                 task,
                 took,
                 parameter,

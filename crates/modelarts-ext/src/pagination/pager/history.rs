@@ -222,8 +222,8 @@ impl RowHistory {
     /// matching rows score, rows inserted or removed in between cost. Rows before the first match
     /// cost next to nothing.
     ///
-    /// Where some rows are equal, a few of them match too easily. Then the result is `None` as long
-    /// as another window may match better, which is the case where an overlap is expected.
+    /// If some rows are equal, a few of them match too easily. Then the result is `None` as long as
+    /// another window may match better, which is the case if an overlap is expected.
     fn align(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         // Of equal rows, the first ones are those that were read.
         let floor = |at: usize| -INSERTION_PENALTY * at.min(5) as i32;

@@ -163,11 +163,11 @@ impl Reader {
     /// The window behind the rows that were read, with an overlap that reveals a shift.
     fn safe_window(&self, read: u64) -> Window {
         let mut plan = self.plan;
-        if self.doubts > Some(0) {
+        if self.doubts.is_some_and(|doubts| doubts > 0) {
             // Small pages did not settle the unit of offsets.
             plan.size = plan.max;
         }
-        // Where pages are shorter than requested, a longer overlap could fill them.
+        // If pages are shorter than requested, a longer overlap could fill them.
         if plan.overlap < OVERLAP_OF_ROWS {
             return plan.after(read);
         }

@@ -46,7 +46,7 @@ fn constraint(parameter: &Located<'_>) -> ParameterConstraint {
 
 /// The two bounds of a range, if both are numbers and in order.
 fn bounds(constraint: &ParameterConstraint) -> Option<(f64, f64)> {
-    let [low, high] = constraint.valid_range.as_slice() else {
+    let [low, high] = choices(constraint)[..] else {
         return None;
     };
     let bounds = number(low).zip(number(high));
@@ -73,13 +73,13 @@ pub(crate) fn admits_type(constraint: &ParameterConstraint, value: &str) -> bool
 /// True if the constraint lists no choices, or this one.
 pub(crate) fn admits_choice(constraint: &ParameterConstraint, value: &str) -> bool {
     let choices = choices(constraint);
-    let is_choice = constraint.valid_type == Some(ParameterValidType::Choice);
+    let is_choice = matches!(constraint.valid_type, Some(ParameterValidType::Choice));
     !is_choice || choices.is_empty() || choices.contains(&value)
 }
 
 /// True if the constraint has no valid range, or the number lies in it.
 pub(crate) fn admits_number(constraint: &ParameterConstraint, value: &str) -> bool {
-    let is_range = constraint.valid_type == Some(ParameterValidType::Range);
+    let is_range = matches!(constraint.valid_type, Some(ParameterValidType::Range));
     match (bounds(constraint), number(value)) {
         (Some((low, high)), Some(number)) if is_range => (low..=high).contains(&number),
         _ => true,
@@ -187,4 +187,32 @@ pub(super) fn search_engine(job: Draft<'_>) -> Fields<'_> {
     named
         .when(is_checked)
         .texts(|engine| !supported.iter().any(|name| engine.starts_with(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn constraint(valid_type: &str, range: &[&str]) -> ParameterConstraint {
+        let json = json!({"valid_type": valid_type, "valid_range": range});
+        ParameterConstraint::deserialize(json).unwrap()
+    }
+
+    #[test]
+    fn kinds_of_ranges_are_compared_exactly() {
+        assert!(!admits_number(&constraint("Range", &["1", "3"]), "4"));
+        assert!(admits_number(&constraint("range", &["1", "3"]), "4"));
+        assert!(!admits_choice(&constraint("Choice", &["a"]), "b"));
+        assert!(admits_choice(&constraint("CHOICE", &["a"]), "b"));
+    }
+
+    #[test]
+    fn empty_bounds_are_ignored() {
+        let range = constraint("Range", &["1", "10", ""]);
+        assert_eq!(bounds(&range), Some((1.0, 10.0)));
+        assert!(!admits_number(&range, "11"));
+        assert_eq!(bounds(&constraint("Range", &["1", ""])), None);
+    }
 }

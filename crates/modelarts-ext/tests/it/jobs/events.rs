@@ -91,7 +91,7 @@ async fn events_are_read() {
     );
     assert_eq!(
         message(&error),
-        "pattern: 257 characters; it must be 256 at the most"
+        "pattern: 257 characters; must be at most 256"
     );
     let error = refused(
         job.events()

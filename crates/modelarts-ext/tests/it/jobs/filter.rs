@@ -216,15 +216,15 @@ async fn a_search_that_cannot_be_right_is_not_sent() {
     for (list, expected) in [
         (
             many(21, |list, _| list.filter(Filter::name().like("x"))),
-            "filter: 21 conditions; it must be 20 at the most",
+            "filter: 21 conditions; must be at most 20",
         ),
         (
             many(11, |list, number| list.tag(number.to_string(), ["x"])),
-            "tag: 11 tags; it must be 10 at the most",
+            "tag: 11 tags; must be at most 10",
         ),
         (
             list().tag("a", ["x"; 11]),
-            "tag a: 11 values; it must be 10 at the most",
+            "tag a: 11 values; must be at most 10",
         ),
         (
             list().tag("a", ["x"]).tag("a", ["y"]),
@@ -232,11 +232,11 @@ async fn a_search_that_cannot_be_right_is_not_sent() {
         ),
         (
             list().host_ips([ip; 11]),
-            "host_ips: 11 addresses; it must be 10 at the most",
+            "host_ips: 11 addresses; must be at most 10",
         ),
         (
             list().filter(Filter::user_id().is_in(["u"; 11])),
-            "filter user_id: 11 values; it must be 10 at the most",
+            "filter user_id: 11 values; must be at most 10",
         ),
     ] {
         assert_eq!(message(&refused(list.collect(1).await)), expected);

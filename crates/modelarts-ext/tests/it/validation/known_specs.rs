@@ -119,6 +119,64 @@ fn a_job_must_fit_its_algorithm() {
     assert_eq!(job.check(), Report::default());
 }
 
+#[test]
+fn an_unreadable_part_of_an_algorithm_sets_no_requirement() {
+    let with = |config: serde_json::Value| {
+        let spec = AlgorithmSpec::from_json(&json!({"job_config": config}));
+        let job = fitting_job().parameter("colour", "red");
+        violations(&job.with_algorithm_spec(spec))
+    };
+    let (inputs, outputs) = (
+        json!([{"name": "images"}, {"name": "labels"}]),
+        json!([{"name": "model"}]),
+    );
+    // The unreadable element of a list is left out, and the rest applies.
+    assert_eq!(
+        with(json!({"inputs": inputs, "outputs": outputs,
+            "parameters": ["x", {"name": "epochs"}, {"name": "kind"}]})),
+        [
+            "algorithm.parameters[2].name = \"colour\": must be a hyper-parameter of the \
+             algorithm: epochs, kind (ModelArts.2814); leave it out"
+        ]
+    );
+    // Any other unreadable value makes the answer unreadable.
+    assert_eq!(
+        with(json!({"inputs": [{"name": "other"}], "parameters_customization": "yes"})),
+        [""; 0]
+    );
+}
+
+#[test]
+fn constraints_of_inputs_have_either_name() {
+    for name in ["remote_constraints", "remote_constraint"] {
+        let spec = AlgorithmSpec::from_json(&json!({"job_config": {
+            "parameters_customization": true,
+            "inputs": [{"name": "images", name: [{"data_type": "modelarts_dataset"}]},
+                {"name": "labels"}],
+            "outputs": [{"name": "model"}],
+        }}));
+        assert_eq!(
+            violations(&fitting_job().with_algorithm_spec(spec)),
+            [
+                "algorithm.inputs[0].remote = {\"obs\":{\"obs_url\":\"obs://bucket/images/\"}}: \
+                 must be data of a kind that the algorithm admits (ModelArts.2834); give \
+                 modelarts_dataset"
+            ],
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn an_unreadable_flavor_sets_no_limit() {
+    let with = |max: serde_json::Value| {
+        let spec = FlavorSpec::from_json(&json!({"flavor_type": "CPU", "max_num": max}));
+        violations(&job(&plain()).nodes(2).with_flavor_spec(spec)).len()
+    };
+    assert_eq!(with(json!("1")), 1);
+    assert_eq!(with(json!("many")), 0);
+}
+
 fn flavor(kind: &str, cards: u32, max: u32) -> FlavorSpec {
     FlavorSpec::from_json(&json!({
         "flavor_id": "f", "flavor_type": kind,

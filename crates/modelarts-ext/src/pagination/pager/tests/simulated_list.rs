@@ -170,7 +170,7 @@ impl Setting {
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) rows: Vec<u32>,
-    /// The rows that existed for the whole time.
+    /// The rows that existed during the entire read.
     pub(crate) stayed: HashSet<u32>,
     /// All rows that ever existed.
     pub(crate) came: Vec<u32>,

@@ -1,6 +1,8 @@
 //! Jobs that are copied from the details of others.
 
-use modelarts_ext::CreateJob;
+use std::time::Duration;
+
+use modelarts_ext::{CreateJob, types::NotificationEvent};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -54,6 +56,31 @@ async fn a_job_is_copied_and_changed() {
     let second = second.submit().await.unwrap();
     assert_ne!(second.id(), first.id());
     assert_eq!(second.name(), "second");
+}
+
+#[tokio::test]
+async fn setters_of_several_fields_replace_all_of_a_copy() {
+    let details = json!({"kind": "job", "metadata": {"id": "j", "name": "a"}, "spec": {
+        "auto_stop": {"time_unit": "MINUTES", "duration": 90, "other": 1},
+        "reserved_time": {"time_unit": "MINUTES", "duration": 90, "other": 1},
+        "notification": {"topic_urn": "t", "events": ["JobFailed"], "other": 1},
+        "output_model": {"obs": {"obs_path": "/b/", "local_path": "/l", "other": 1}, "other": 1},
+    }});
+    let hour = Duration::from_secs(3600);
+    let job = copied(&details).await.auto_stop(hour).reserve(2 * hour);
+    let job = job
+        .notify("u", [NotificationEvent::JobCompleted])
+        .output_model("obs://bucket/model/", "/model");
+    assert_eq!(
+        job.without_field("spec.resource").body()["spec"],
+        json!({
+            "auto_stop": {"time_unit": "HOURS", "duration": 1},
+            "reserved_time": {"time_unit": "HOURS", "duration": 2},
+            "notification": {"topic_urn": "u", "events": ["JobCompleted"]},
+            "output_model": {"obs": {"obs_path": "obs://bucket/model/", "local_path": "/model"}},
+            "resource": {"node_count": 1},
+        })
+    );
 }
 
 /// The details of a job with all fields of requests, and others.
