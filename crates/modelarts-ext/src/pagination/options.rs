@@ -37,9 +37,9 @@ impl ReadOptions {
     pub(crate) fn check(&self, list: &str, max: u32) -> Result<(), Error> {
         let problem = match (&self.meaning, &self.resume) {
             _ if !(1..=max).contains(&self.size) => {
-                format!("page_size {}: it must be 1 to {max}", self.size)
+                format!("page_size {}: must be 1 to {max}", self.size)
             }
-            _ if self.in_flight == 0 => "in_flight 0: it must be 1 at the least".to_owned(),
+            _ if self.in_flight == 0 => "in_flight 0: must be at least 1".to_owned(),
             (Some(meaning), _) if !matches!(meaning, Offset::PageIndex | Offset::Record) => {
                 format!("offset_is {meaning:?}: the offset of {list} counts pages or records")
             }

@@ -225,7 +225,7 @@ async fn algorithms_are_searched_and_sorted() {
             all().name_like(""),
             "search name: the text is empty; leave the condition out to find all",
         ),
-        (all().page_size(51), "page_size 51: it must be 1 to 50"),
+        (all().page_size(51), "page_size 51: must be 1 to 50"),
         (
             all().workspace(" "),
             "workspace: it is blank; leave it out instead",
@@ -243,7 +243,7 @@ async fn what_the_emulator_lists_is_read() {
     let endless = job.trials().page_size(u32::MAX).collect(1).await;
     assert_eq!(
         message(&refused(endless)),
-        "page_size 4294967295: it must be 1 to 1000"
+        "page_size 4294967295: must be 1 to 1000"
     );
     let flavors = site.client.flavors(None).collect(1000).await.unwrap();
     assert!(flavors.len() > 1);

@@ -97,15 +97,12 @@ async fn what_makes_no_sense_is_refused_before_sending() {
     let client = server.client(&TestClock::new()).build().unwrap();
     let list = || client.training_jobs().list();
     for (list, expected) in [
-        (
-            list().in_flight(0),
-            "in_flight 0: it must be 1 at the least",
-        ),
+        (list().in_flight(0), "in_flight 0: must be at least 1"),
         (
             list().offset_is(Offset::LineCursor),
             "offset_is LineCursor: the offset of ListTrainingJobs counts pages or records",
         ),
-        (list().page_size(51), "page_size 51: it must be 1 to 50"),
+        (list().page_size(51), "page_size 51: must be 1 to 50"),
         (
             list().workspace(""),
             "workspace: it is blank; leave it out instead",

@@ -115,7 +115,7 @@ async fn lists_are_read_page_by_page() {
         );
         assert_eq!(
             message(&error),
-            format!("page_size {text}: it must be 1 to 50")
+            format!("page_size {text}: must be 1 to 50")
         );
     }
     let blank = site.client.training_jobs().list();
