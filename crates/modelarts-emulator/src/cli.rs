@@ -273,7 +273,7 @@ fn each<T>(
     values.into_iter().fold(builder, set)
 }
 
-/// Builds the settings from the given.
+/// Builds the settings from the arguments.
 pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
     let mut builder = Emulator::builder()
         .listen(given.listen)

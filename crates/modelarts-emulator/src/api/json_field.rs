@@ -33,7 +33,7 @@ impl<'a> JsonField<'a> {
 
     /// A required member.
     pub(crate) fn required(&self, name: &str) -> Result<Self, ApiError> {
-        self.get(name)?.ok_or_else(|| self.lacks(name))
+        self.get(name)?.ok_or_else(|| self.missing(name))
     }
 
     /// A text member. Empty text counts as absent, because examples send it (SOURCES X).
@@ -60,7 +60,7 @@ impl<'a> JsonField<'a> {
     pub(crate) fn required_text(&self, name: &str) -> Result<&'a str, ApiError> {
         let text = self.required(name)?.text()?;
         let text = Some(text).filter(|text| !text.is_empty());
-        text.ok_or_else(|| self.lacks(name))
+        text.ok_or_else(|| self.missing(name))
     }
 
     /// The elements of a list member; none if it is absent.
@@ -135,7 +135,7 @@ impl<'a> JsonField<'a> {
         }
     }
 
-    fn lacks(&self, name: &str) -> ApiError {
+    fn missing(&self, name: &str) -> ApiError {
         ApiError::invalid_parameter(format!("{} is required", self.path_to(name)))
     }
 

@@ -120,7 +120,7 @@ impl ApiResponse {
     }
 
     /// The HTTP response, with the header `X-Request-Id` that every response of the service has.
-    pub(crate) fn into_response(self, request_id: &str) -> Response {
+    pub(crate) fn with_request_id(self, request_id: &str) -> Response {
         let (content_type, bytes) = self.body.bytes();
         let length = bytes.len();
         let body = match self.cut {

@@ -103,8 +103,7 @@ impl Engine {
         })
     }
 
-    /// Names of the engines that new jobs can use on nodes with or without
-    /// accelerator cards.
+    /// Names of the engines that new jobs can use on nodes with or without accelerator cards.
     pub(super) fn names_on(gpu: bool) -> BTreeSet<&'static str> {
         let usable = |engine: &&Engine| !engine.retired && engine.runs_on(gpu);
         let usable = ENGINES.iter().filter(usable);

@@ -1,4 +1,4 @@
-//! A clock that tests move by hand.
+//! A clock that tests advance.
 
 use std::{
     collections::BTreeMap,

@@ -148,7 +148,7 @@ impl Database {
     ) -> rusqlite::Result<R> {
         let mut inner = self.shared.inner.lock();
         let connection = inner.connection.as_ref().ok_or_else(closed_error)?;
-        let changed = execute_if(connection, false, "BEGIN").and_then(|()| change(connection));
+        let changed = begin(connection).and_then(|()| change(connection));
         if let Err(error) = &changed {
             self.shared.fail(&mut inner, error);
         }
@@ -227,7 +227,7 @@ impl Shared {
     fn commit(&self, inner: &mut Inner) {
         let executed = self.executed.load(Ordering::Acquire);
         if let Some(connection) = &inner.connection
-            && let Err(error) = execute_if(connection, true, "COMMIT")
+            && let Err(error) = commit_changes(connection)
         {
             self.fail(inner, &error);
         }
@@ -251,14 +251,18 @@ fn closed_error() -> rusqlite::Error {
     )
 }
 
-/// Executes `statement` if the connection is in a transaction, or if it is in none.
-fn execute_if(
-    connection: &Connection,
-    in_transaction: bool,
-    statement: &str,
-) -> rusqlite::Result<()> {
-    if connection.is_autocommit() != in_transaction {
-        connection.prepare_cached(statement)?.execute([])?;
+/// Begins a transaction, unless one is open.
+fn begin(connection: &Connection) -> rusqlite::Result<()> {
+    if connection.is_autocommit() {
+        connection.prepare_cached("BEGIN")?.execute([])?;
+    }
+    Ok(())
+}
+
+/// Commits the open transaction, if there is one.
+fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
+    if !connection.is_autocommit() {
+        connection.prepare_cached("COMMIT")?.execute([])?;
     }
     Ok(())
 }

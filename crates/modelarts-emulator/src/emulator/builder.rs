@@ -103,7 +103,7 @@ pub struct Builder {
 }
 
 impl fmt::Debug for Builder {
-    /// Prints no secrets.
+    /// Prints the address only, because other settings contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("listen", &self.listen)
@@ -111,121 +111,186 @@ impl fmt::Debug for Builder {
     }
 }
 
-/// Defines a setter for each of these settings.
-macro_rules! setters {
-    ($($(#[$documentation:meta])* $setting:ident($value:ident: $type:ty) => $stored:expr;)*) => {
-        $(
-            $(#[$documentation])*
-            pub fn $setting(mut self, $value: $type) -> Self {
-                self.$setting = $stored;
-                self
-            }
-        )*
-    };
-}
-
 impl Builder {
-    setters! {
-        /// The address to listen on, which must be a loopback address. Default: `127.0.0.1` with a
-        /// free port.
-        listen(address: SocketAddr) => Some(address);
+    /// The address to listen on, which must be a loopback address. Default: `127.0.0.1` with a free
+    /// port.
+    pub fn listen(mut self, address: SocketAddr) -> Self {
+        self.listen = Some(address);
+        self
+    }
 
-        /// The directory of jobs and of all state (`state.sqlite3`); created if it does not exist.
-        /// An emulator started on the directory of an earlier one continues its jobs, as after a
-        /// node fault. Default: temporary, with the state in memory only.
-        data_dir(path: impl Into<PathBuf>) => Some(path.into());
+    /// The directory of jobs and of all state (`state.sqlite3`); created if it does not exist. An
+    /// emulator started on the directory of an earlier one continues its jobs, as after a node
+    /// fault. Default: temporary, with the state in memory only.
+    pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
+        self.data_dir = Some(path.into());
+        self
+    }
 
-        /// The directory that holds OBS; created if it does not exist. Default: temporary.
-        obs_root(path: impl Into<PathBuf>) => Some(path.into());
+    /// The directory that holds OBS; created if it does not exist. Default: temporary.
+    pub fn obs_root(mut self, path: impl Into<PathBuf>) -> Self {
+        self.obs_root = Some(path.into());
+        self
+    }
 
-        /// The id of the project. Default: that of the data directory; random in a new one.
-        project_id(id: impl Into<String>) => Some(id.into());
+    /// The id of the project. Default: that of the data directory; random in a new one.
+    pub fn project_id(mut self, id: impl Into<String>) -> Self {
+        self.project_id = Some(id.into());
+        self
+    }
 
-        /// The accepted access key. Default: random at each start.
-        access_key(key: impl Into<String>) => Some(key.into());
+    /// The accepted access key. Default: random at each start.
+    pub fn access_key(mut self, key: impl Into<String>) -> Self {
+        self.access_key = Some(key.into());
+        self
+    }
 
-        /// The secret key of the access key. Default: random at each start.
-        secret_key(key: impl Into<String>) => Some(key.into());
+    /// The secret key of the access key. Default: random at each start.
+    pub fn secret_key(mut self, key: impl Into<String>) -> Self {
+        self.secret_key = Some(key.into());
+        self
+    }
 
-        /// The password of the first user, for `POST /v3/auth/tokens`. Default: the user's own, or
-        /// none.
-        password(password: impl Into<String>) => Some(password.into());
+    /// The password of the first user, for `POST /v3/auth/tokens`. Default: the user's own, or
+    /// none.
+    pub fn password(mut self, password: impl Into<String>) -> Self {
+        self.password = Some(password.into());
+        self
+    }
 
-        /// Lets the first user give jobs the priority 3, which the service does not allow by
-        /// default. Default: the user's own setting.
-        high_priority(on: bool) => on;
+    /// Lets the first user give jobs the priority 3, which the service does not allow by default.
+    /// Default: the user's own setting.
+    pub fn high_priority(mut self, on: bool) -> Self {
+        self.high_priority = on;
+        self
+    }
 
-        /// Quota of jobs of a project. Default: 10,000 (`openapi/SOURCES.md`, G).
-        job_quota(jobs: u32) => Some(jobs);
+    /// Quota of jobs of a project. Default: 10,000 (`openapi/SOURCES.md`, G).
+    pub fn job_quota(mut self, jobs: u32) -> Self {
+        self.job_quota = Some(jobs);
+        self
+    }
 
-        /// Refuses a job whose output path an active job writes to. Documented only in the guide to
-        /// an old console (`openapi/SOURCES.md`, G). Default: no.
-        one_job_per_output(on: bool) => on;
+    /// Refuses a job whose output path an active job writes to. Documented only in the guide to an
+    /// old console (`openapi/SOURCES.md`, G). Default: no.
+    pub fn one_job_per_output(mut self, on: bool) -> Self {
+        self.one_job_per_output = on;
+        self
+    }
 
-        /// Refuses jobs with documented fields that the emulator does not act on, with status 501.
-        /// Default: no; such fields are stored, returned, and named in the header
-        /// `X-Emulator-Ignored`, in the log, and by `GET /_emulator/jobs/{id}/ignored`.
-        strict(on: bool) => on;
+    /// Refuses jobs with documented fields that the emulator does not act on, with status 501.
+    /// Default: no; such fields are stored, returned, and named in the header `X-Emulator-Ignored`,
+    /// in the log, and by `GET /_emulator/jobs/{id}/ignored`.
+    pub fn strict(mut self, on: bool) -> Self {
+        self.strict = on;
+        self
+    }
 
-        /// Shows the values of environment variables and of credentials in bodies, in
-        /// [`Emulator::last_requests`] and `/_emulator/requests/last`. Default: no, they are `***`.
-        show_secrets(on: bool) => on;
+    /// Shows the values of environment variables and of credentials in bodies, in
+    /// [`Emulator::last_requests`] and `/_emulator/requests/last`. Default: no, they are `***`.
+    pub fn show_secrets(mut self, on: bool) -> Self {
+        self.show_secrets = on;
+        self
+    }
 
-        /// Behaviour on which documents are silent or disagree. Default: [`Quirks::default`].
-        quirks(quirks: Quirks) => quirks;
+    /// Behaviour on which documents are silent or disagree. Default: [`Quirks::default`].
+    pub fn quirks(mut self, quirks: Quirks) -> Self {
+        self.quirks = quirks;
+        self
+    }
 
-        /// The clock. Default: [`SystemClock`].
-        clock(clock: Arc<dyn Clock>) => Some(clock);
+    /// The clock. Default: [`SystemClock`].
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
 
-        /// Durations of the steps of a job. Default: [`Timing::default`], fast but visible.
-        timing(timing: Timing) => timing;
+    /// Durations of the steps of a job. Default: [`Timing::default`], fast but visible.
+    pub fn timing(mut self, timing: Timing) -> Self {
+        self.timing = timing;
+        self
+    }
 
-        /// Wording of events. Default: [`Wording::Api`].
-        event_wording(wording: Wording) => wording;
+    /// Wording of events. Default: [`Wording::Api`].
+    pub fn event_wording(mut self, wording: Wording) -> Self {
+        self.event_wording = wording;
+        self
+    }
 
-        /// The cloud to emulate: operations, kinds of jobs and limits differ. Default:
-        /// [`Cloud::Huawei`].
-        cloud(cloud: Cloud) => cloud;
+    /// The cloud to emulate: operations, kinds of jobs and limits differ. Default:
+    /// [`Cloud::Huawei`].
+    pub fn cloud(mut self, cloud: Cloud) -> Self {
+        self.cloud = cloud;
+        self
+    }
 
-        /// Number of nodes for jobs outside of dedicated pools. Default: unlimited.
-        public_nodes(nodes: u32) => Some(nodes);
+    /// Number of nodes for jobs outside of dedicated pools. Default: unlimited.
+    pub fn public_nodes(mut self, nodes: u32) -> Self {
+        self.public_nodes = Some(nodes);
+        self
+    }
 
-        /// The directory of data sets: version `v` of the data set `d` is `d/v` in it. Default: no
-        /// data sets.
-        datasets(path: impl Into<PathBuf>) => Some(path.into());
+    /// The directory of data sets: version `v` of the data set `d` is `d/v` in it. Default: no data
+    /// sets.
+    pub fn datasets(mut self, path: impl Into<PathBuf>) -> Self {
+        self.datasets = Some(path.into());
+        self
+    }
 
-        /// The directory of NFS exports: `server:/path` is `server/path` in it; created if it does
-        /// not exist. Default: `nfs` in the data directory.
-        nfs_root(path: impl Into<PathBuf>) => Some(path.into());
+    /// The directory of NFS exports: `server:/path` is `server/path` in it; created if it does not
+    /// exist. Default: `nfs` in the data directory.
+    pub fn nfs_root(mut self, path: impl Into<PathBuf>) -> Self {
+        self.nfs_root = Some(path.into());
+        self
+    }
 
-        /// Maximum size of a log, in bytes; later output is dropped, and a last line says so.
-        /// Default: 1 GiB, as on the service.
-        log_cap(bytes: u64) => Some(bytes);
+    /// Maximum size of a log, in bytes; later output is dropped, and a last line says so. Default:
+    /// 1 GiB, as on the service.
+    pub fn log_cap(mut self, bytes: u64) -> Self {
+        self.log_cap = Some(bytes);
+        self
+    }
 
-        /// Free bytes required for the directories of jobs: with less, the pre-check of jobs that
-        /// may run again fails. Default: 100 MiB; the service requires 32 GB.
-        least_disk(bytes: u64) => Some(bytes);
+    /// Free bytes required for the directories of jobs: with less, the pre-check of jobs that may
+    /// run again fails. Default: 100 MiB; the service requires 32 GB.
+    pub fn least_disk(mut self, bytes: u64) -> Self {
+        self.least_disk = Some(bytes);
+        self
+    }
 
-        /// Failures after which a job with `fault-tolerance/job-retry-num` runs again. Default:
-        /// [`RestartOn::AnyFailure`].
-        restart_on(restart_on: RestartOn) => restart_on;
+    /// Failures after which a job with `fault-tolerance/job-retry-num` runs again. Default:
+    /// [`RestartOn::AnyFailure`].
+    pub fn restart_on(mut self, restart_on: RestartOn) -> Self {
+        self.restart_on = restart_on;
+        self
+    }
 
-        /// Generates the ids of new jobs, algorithms and experiments from a seed, so that they are
-        /// the same in each run of a test that creates them in the same order. Not for a data
-        /// directory that already has jobs with these ids. Default: random ids.
-        id_seed(seed: u64) => Some(seed);
+    /// Generates the ids of new jobs, algorithms and experiments from a seed, so that they are the
+    /// same in each run of a test that creates them in the same order. Not for a data directory
+    /// that already has jobs with these ids. Default: random ids.
+    pub fn id_seed(mut self, seed: u64) -> Self {
+        self.id_seed = Some(seed);
+        self
+    }
 
-        /// Execution of the code of jobs. Default: [`RunnerKind::Process`].
-        runner(kind: RunnerKind) => kind;
+    /// Execution of the code of jobs. Default: [`RunnerKind::Process`].
+    pub fn runner(mut self, kind: RunnerKind) -> Self {
+        self.runner = kind;
+        self
+    }
 
-        /// Installs packages from `requirements.txt` into a virtual environment of the job. If that
-        /// fails, an event and the log report it, and the job continues. Default: yes.
-        install_packages(install: bool) => Some(install);
+    /// Installs packages from `requirements.txt` into a virtual environment of the job. If that
+    /// fails, an event and the log report it, and the job continues. Default: yes.
+    pub fn install_packages(mut self, install: bool) -> Self {
+        self.install_packages = Some(install);
+        self
+    }
 
-        /// Sets a function to call with each request for an operation of the service and its
-        /// response, before the response is sent, for tests of a client's requests. Default: none.
-        observe(observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) =>
-            Some(Arc::new(observe));
+    /// Sets a function to call with each request for an operation of the service and its response,
+    /// before the response is sent, for tests of a client's requests. Default: none.
+    pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
+        self.observe = Some(Arc::new(observe));
+        self
     }
 
     /// Adds a token that is accepted in the header `X-Auth-Token`. Default: none.

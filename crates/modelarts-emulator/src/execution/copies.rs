@@ -44,14 +44,16 @@ impl Driver {
     ) -> Result<io::Result<()>, Ending> {
         let interrupt = self.state.copy_cancellation.child_token();
         let copy = Box::pin(copy(interrupt.clone()));
-        let end = async {
-            tokio::select! {
-                biased;
-                stop = self.stop_request() => stop.into(),
-                () = limit.clone() => Ending::PrepareTimedOut,
-            }
-        };
-        copy_until(end, &interrupt, copy).await
+        copy_until(self.preparation_end(limit), &interrupt, copy).await
+    }
+
+    /// Completes with any request to stop, and at the time limit of the preparation.
+    pub(super) async fn preparation_end(&self, limit: &PrepareLimit) -> Ending {
+        tokio::select! {
+            biased;
+            stop = self.stop_request() => stop.into(),
+            () = limit.clone() => Ending::PrepareTimedOut,
+        }
     }
 
     /// Runs a copy after the end of the code. A request to stop leaves it the grace period, so that

@@ -21,7 +21,7 @@ use crate::{
     state::EmulatorState,
 };
 
-/// A time limit that starts once and is awaited at several places.
+/// A time limit of a run, or the grace period of copies. It starts at its first use.
 pub(super) type SharedLimit = OnceLock<Shared<Sleep>>;
 
 /// The end of a run, before it is recorded as an event.

@@ -62,7 +62,8 @@ async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
         return;
     };
     let ending = loop {
-        let (Ok(ending) | Err(ending)) = driver.run_round(first, requeued).await;
+        let ended = driver.run_round(first, requeued).await;
+        let ending = ended.unwrap_or_else(|ending| ending);
         if !driver.requeue(&ending).await {
             break ending;
         }

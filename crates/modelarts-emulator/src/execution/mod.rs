@@ -2,8 +2,8 @@
 //!
 //! `driver` is the handle of one job. `lifecycle` takes it from Creating to its end, with the steps
 //! `prepare`, `run` (or `trials`, for a search) and `finish`; `copies` uploads outputs and logs, and
-//! interrupts copies. `recovery` continues the jobs of an earlier process, and
-//! `seeds` creates jobs with an invented past.
+//! interrupts copies. `recovery` continues the jobs of an earlier process, and `seeds` creates jobs
+//! with an invented past.
 
 mod copies;
 mod driver;

@@ -70,8 +70,11 @@ impl Driver {
         if worker.request.code_dir.is_some() {
             let download = |interrupt: CancellationToken| async move {
                 tokio::select! {
-                    // The download below ends at once.
+                    // `copy_in_time` reports the end of the preparation and interrupts the
+                    // download, which then ends at once.
+                    biased;
                     () = interrupt.cancelled() => {}
+                    _ = self.preparation_end(limit) => interrupt.cancelled().await,
                     () = self.state.clock.sleep(runner.download_time(worker)) => {}
                 }
                 runner.copy(worker.clone(), Transfer::Code, interrupt).await

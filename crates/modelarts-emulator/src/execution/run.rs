@@ -28,6 +28,13 @@ const LOG_PERIOD: Duration = Duration::from_secs(5);
 /// Maximum number of consecutive restarts in place of a job that hangs.
 const HANG_RESTARTS: u32 = 3;
 
+/// End of the supervision of a run.
+enum RunEnd {
+    Ended(Ending),
+    /// The job hangs and is to be restarted.
+    Hung,
+}
+
 /// State of the supervision of a run.
 struct RunProgress {
     /// Time of the last upload of each output of each worker.
@@ -58,10 +65,10 @@ impl Driver {
                 self.note(EventKind::TaskStarted { task: task.clone() });
                 runs.push((task, self.state.runner.start(worker).await));
             }
-            let (ending, failure) = self.supervise(runs, hangs).await;
-            match ending {
-                Some(ending) => return ending.with_failure(failure),
-                None => {
+            let (end, failure) = self.supervise(runs, hangs).await;
+            match end {
+                RunEnd::Ended(ending) => return ending.with_failure(failure),
+                RunEnd::Hung => {
                     hangs += 1;
                     self.note_restart_in_place(failure);
                 }
@@ -89,12 +96,11 @@ impl Driver {
     }
 
     /// Waits for the workers. The first failure ends the others, as does any other end of the wait.
-    /// The ending is `None` if the job hangs and is to be restarted.
     async fn supervise(
         &self,
         runs: Vec<(String, Box<dyn Run>)>,
         hangs: u32,
-    ) -> (Option<Ending>, Option<TaskFailure>) {
+    ) -> (RunEnd, Option<TaskFailure>) {
         let (end_workers, ended) = watch::channel(false);
         let workers = runs.into_iter();
         let workers = workers.map(|(task, run)| self.run_worker(task, run, ended.clone()));
@@ -104,8 +110,7 @@ impl Driver {
         tokio::pin!(monitor);
         let interruption = self.interruption();
         tokio::pin!(interruption);
-        // With `None` inside if the job hangs.
-        let mut ending: Option<Option<Ending>> = None;
+        let mut end = None;
         let mut failure = None;
         loop {
             tokio::select! {
@@ -114,20 +119,20 @@ impl Driver {
                 exited = workers.next() => match exited {
                     None => break,
                     Some((task, Exit::NodeFault)) => {
-                        ending.get_or_insert(Some(Ending::NodeFault(task)));
+                        end.get_or_insert(RunEnd::Ended(Ending::NodeFault(task)));
                     }
-                    Some((_, Exit::Code(0))) if ending.is_none() => {}
+                    Some((_, Exit::Code(0))) if end.is_none() => {}
                     Some((task, Exit::Code(exit_code))) => {
                         failure.get_or_insert(TaskFailure { task, exit_code });
-                        ending.get_or_insert(Some(Ending::Exited(None)));
+                        end.get_or_insert(RunEnd::Ended(Ending::Exited(None)));
                     }
                 },
-                end = &mut interruption, if ending.is_none() => ending = Some(Some(end)),
-                true = &mut monitor, if ending.is_none() => ending = Some(None),
+                ending = &mut interruption, if end.is_none() => end = Some(RunEnd::Ended(ending)),
+                true = &mut monitor, if end.is_none() => end = Some(RunEnd::Hung),
             }
-            if ending.is_some() && !end_workers.send_replace(true) {
+            if end.is_some() && !end_workers.send_replace(true) {
                 interrupt.cancel();
-                if let Some(Some(Ending::Stopped(why, _))) = ending {
+                if let Some(RunEnd::Ended(Ending::Stopped(why, _))) = end {
                     self.begin_stop(why);
                 }
             }
@@ -137,7 +142,7 @@ impl Driver {
         if !monitor.is_terminated() {
             monitor.await;
         }
-        (ending.unwrap_or(Some(Ending::Exited(None))), failure)
+        (end.unwrap_or(RunEnd::Ended(Ending::Exited(None))), failure)
     }
 
     /// Waits for the end of a worker, or terminates it when all are to end.
@@ -149,11 +154,12 @@ impl Driver {
     ) -> (String, Exit) {
         let all_end = async { drop(ended.wait_for(|ended| *ended).await) };
         let exit = tokio::select! {
+            // A worker that is due when another one ends is terminated.
             biased;
-            exit = run.wait() => exit,
             () = all_end => Exit::Code(run.terminate(self.grace_period()).await),
+            exit = run.wait() => exit,
         };
-        // With its node, a worker loses its exit code.
+        // There is no exit code after a node fault.
         if let Exit::Code(exit_code) = exit {
             let task = task.clone();
             self.note(EventKind::TaskFinished { task, exit_code });

@@ -30,7 +30,10 @@ use crate::{
 impl Driver {
     /// Runs all trials. Each run of the job starts them from the beginning.
     pub(super) async fn run_search(&self, tuning: &Tuning) -> Ending {
-        tracing::info!(job = self.id, "points of the search are random");
+        tracing::info!(
+            job = self.id,
+            "the points of this search are chosen at random"
+        );
         self.state.store.update(&self.id, |job| job.trials.clear());
         for worker in &self.workers {
             let task = worker.task();

@@ -12,7 +12,7 @@ use crate::{
     files::obs_path::ObsPath,
     handlers::{
         call::{ApiCall, ApiResult, bad_param, ok, with_ignored_fields},
-        document_list,
+        document_list::{LIMIT, ListQuery},
     },
     validation::{
         self, body_shape,
@@ -289,13 +289,18 @@ pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
 
 /// Lists algorithms. `offset` is the number of a page (SOURCES.md, D-94).
 pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
-    let sort_by = call
-        .param("sort_by")
-        .and_then(|text| match text.as_deref() {
-            None | Some("create_time") => Ok("create_time"),
-            Some("name") => Ok("name"),
-            Some(_) => Err(ApiError::sorting()),
-        });
+    // The first wrong parameter is reported, in this order.
+    let query = ListQuery {
+        limit: call.number("limit", 1..=LIMIT, LIMIT)?,
+        offset: call.number("offset", 0..=usize::MAX, 0)?,
+        order: call.choice("order", &["asc", "desc"])?.unwrap_or("desc"),
+        sort_by: match call.param("sort_by")?.as_deref() {
+            None | Some("create_time") => "create_time",
+            Some("name") => "name",
+            Some(_) => return Err(ApiError::sorting()),
+        },
+        workspace: call.param("workspace_id")?,
+    };
     let part = match call.param("searches")? {
         None => String::new(),
         Some(searches) => match searches.strip_prefix("name:") {
@@ -303,14 +308,16 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
             None => return Err(bad_param("searches")),
         },
     };
-    let mut shown = document_list::list(
-        call,
-        &call.state.algorithms,
-        sort_by,
-        |algorithm| &algorithm["metadata"],
-        |document| document.name.contains(&part),
-        |document| Ok(document.value),
-    )?;
+    let mut documents = call.state.algorithms.all(&call.user.project_id)?;
+    let total = documents.len();
+    documents.retain(|document| {
+        query.is_in_workspace(&document.value["metadata"]) && document.name.contains(&part)
+    });
+    // Otherwise the order of creation, independent of the clock.
+    if query.sort_by == "name" {
+        documents.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    let mut shown = query.response(total, documents, |document| Ok(document.value))?;
     shown["group_by"] = call.param("group_by")?.unwrap_or_default().into();
     ok(shown)
 }

@@ -2,53 +2,55 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    api::error::ApiError,
-    database::documents::{Document, Documents},
-    handlers::call::ApiCall,
-};
+use crate::{api::error::ApiError, database::documents::Document};
 
-/// Lists the documents that match and are in the requested workspace. `offset` is the number of a
-/// page. `sort_by` is a member of the metadata, or the error of a wrong one.
-pub(super) fn list(
-    call: &ApiCall<'_>,
-    documents: &Documents,
-    sort_by: Result<&'static str, ApiError>,
-    metadata: fn(&Value) -> &Value,
-    matches: impl Fn(&Document) -> bool,
-    render: impl Fn(Document) -> Result<Value, ApiError>,
-) -> Result<Value, ApiError> {
-    let limit = call.number("limit", 1..=50, 50)?;
-    let offset = call.number("offset", 0..=usize::MAX, 0)?;
-    let sort_by = sort_by?;
-    let order = call.choice("order", &["asc", "desc"])?.unwrap_or("desc");
-    let workspace = call.param("workspace_id")?;
-    let mut matching = documents.all(&call.user.project_id)?;
-    let total = matching.len();
-    matching.retain(|document| {
-        let own = &metadata(&document.value)["workspace_id"];
-        workspace.as_ref().is_none_or(|workspace| own == workspace) && matches(document)
-    });
-    matching.sort_by_cached_key(|document| {
-        let key = &metadata(&document.value)[sort_by];
-        (key.as_str().map(str::to_owned), key.as_i64())
-    });
-    if order == "desc" {
-        matching.reverse();
+/// Page size when the query names no limit, and the maximum.
+pub(super) const LIMIT: usize = 50;
+
+/// The query of a list.
+pub(super) struct ListQuery {
+    pub(super) limit: usize,
+    /// The number of a page, from 0.
+    pub(super) offset: usize,
+    pub(super) sort_by: &'static str,
+    /// `asc` or `desc`.
+    pub(super) order: &'static str,
+    pub(super) workspace: Option<String>,
+}
+
+impl ListQuery {
+    /// Returns true for metadata of the requested workspace, if there is one.
+    pub(super) fn is_in_workspace(&self, metadata: &Value) -> bool {
+        let own = &metadata["workspace_id"];
+        let mut requested = self.workspace.iter();
+        requested.all(|workspace| own == workspace)
     }
-    let count = matching.len();
-    let page = matching
-        .into_iter()
-        .skip(offset.saturating_mul(limit))
-        .take(limit);
-    let items: Result<Vec<Value>, ApiError> = page.map(render).collect();
-    Ok(json!({
-        "total": total,
-        "count": count,
-        "limit": limit,
-        "offset": offset,
-        "sort_by": sort_by,
-        "order": order,
-        "items": items?,
-    }))
+
+    /// The body of the response. `total` is the number of documents of the project; `matching` is
+    /// in ascending order.
+    pub(super) fn response(
+        &self,
+        total: usize,
+        mut matching: Vec<Document>,
+        render: impl Fn(Document) -> Result<Value, ApiError>,
+    ) -> Result<Value, ApiError> {
+        if self.order == "desc" {
+            matching.reverse();
+        }
+        let count = matching.len();
+        let page = matching
+            .into_iter()
+            .skip(self.offset.saturating_mul(self.limit))
+            .take(self.limit);
+        let items: Result<Vec<Value>, ApiError> = page.map(render).collect();
+        Ok(json!({
+            "total": total,
+            "count": count,
+            "limit": self.limit,
+            "offset": self.offset,
+            "sort_by": self.sort_by,
+            "order": self.order,
+            "items": items?,
+        }))
+    }
 }

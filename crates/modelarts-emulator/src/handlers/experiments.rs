@@ -8,7 +8,7 @@ use crate::{
     database::documents::Document,
     handlers::{
         call::{ApiCall, ApiResult, bad_param, ok},
-        document_list,
+        document_list::{LIMIT, ListQuery},
     },
 };
 
@@ -108,16 +108,25 @@ pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
 }
 
 pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
+    let limit = call.number("limit", 1..=LIMIT, LIMIT)?;
+    let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let sort_by = call.choice("sort_by", &["update_time", "name", "create_time"]);
-    let sort_by = sort_by.map(|name| name.unwrap_or("create_time"));
-    ok(document_list::list(
-        call,
-        &call.state.experiments,
-        sort_by.map_err(|_| ApiError::sorting()),
-        |experiment| experiment,
-        |_| true,
-        |document| render(call, &document),
-    )?)
+    let sort_by = sort_by.map_err(|_| ApiError::sorting())?;
+    let query = ListQuery {
+        limit,
+        offset,
+        sort_by: sort_by.unwrap_or("create_time"),
+        order: call.choice("order", &["asc", "desc"])?.unwrap_or("desc"),
+        workspace: call.param("workspace_id")?,
+    };
+    let mut documents = call.state.experiments.all(&call.user.project_id)?;
+    let total = documents.len();
+    documents.retain(|document| query.is_in_workspace(&document.value));
+    documents.sort_by(|a, b| match query.sort_by {
+        "name" => a.value["name"].as_str().cmp(&b.value["name"].as_str()),
+        time => a.value[time].as_i64().cmp(&b.value[time].as_i64()),
+    });
+    ok(query.response(total, documents, |document| render(call, &document))?)
 }
 
 pub(super) fn check(call: &ApiCall<'_>) -> ApiResult {

@@ -242,7 +242,7 @@ impl EventKind {
         }
     }
 
-    /// The API's text of the six kinds for which it differs from that of the guide.
+    /// The text of the API for the six kinds whose text in the guide differs.
     fn api_message(&self) -> Option<String> {
         Some(match self {
             Self::Running => "Training job is running.".into(),

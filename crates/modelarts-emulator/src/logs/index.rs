@@ -97,7 +97,7 @@ impl LineIndex {
         self.line_ends.last().copied().unwrap_or(0)
     }
 
-    /// Counts the log from [`end`](Self::end) on, in whole blocks.
+    /// Counts line ends from [end](Self::end) on, in whole blocks.
     fn feed(&mut self, mut piece: &[u8]) {
         while let Some((block, rest)) = piece.split_at_checked(self.block) {
             let ends = block.iter().filter(|byte| **byte == b'\n').count();

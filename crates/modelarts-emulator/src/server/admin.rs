@@ -187,7 +187,7 @@ async fn follow_link(
     Path((token, _)): Path<(String, String)>,
 ) -> Response {
     let text = |status, text: &str| {
-        ApiResponse::text(status, text.into()).into_response(&new_request_id())
+        ApiResponse::text(status, text.into()).with_request_id(&new_request_id())
     };
     let now = Timestamp::now(state.clock.as_ref());
     let Some(worker) = state.log_links.resolve(&token, now) else {

@@ -74,7 +74,7 @@ pub(super) async fn serve(
         cut = answer.cut.is_some(),
         request_id,
     );
-    answer.into_response(&request_id)
+    answer.with_request_id(&request_id)
 }
 
 fn not_modelled(parts: &Parts) -> ApiError {

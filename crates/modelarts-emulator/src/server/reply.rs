@@ -16,7 +16,7 @@ pub(super) fn new_request_id() -> String {
 /// A response with a new request id.
 impl IntoResponse for ApiResponse {
     fn into_response(self) -> Response {
-        self.into_response(&new_request_id())
+        self.with_request_id(&new_request_id())
     }
 }
 
@@ -24,6 +24,6 @@ impl IntoResponse for ApiResponse {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let request_id = new_request_id();
-        ApiResponse::error(&self, &request_id).into_response(&request_id)
+        ApiResponse::error(&self, &request_id).with_request_id(&request_id)
     }
 }

@@ -129,7 +129,7 @@ impl JobStore {
         Some(result)
     }
 
-    /// Appends an event to a job, whose state stays as it is, and notifies its waiters.
+    /// Appends an event to a job without changing its state, and notifies its waiters.
     pub(crate) fn append_event(&self, id: &str, kind: EventKind, time: Timestamp) {
         let event = Event { time, kind };
         if let Err(error) = self.database.write(|c| job_table::append(c, id, &event)) {

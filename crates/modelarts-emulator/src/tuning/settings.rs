@@ -1,9 +1,11 @@
 //! `algorithm.policies.auto_search`, read.
 
+use std::ops::RangeInclusive;
+
 use fancy_regex::Regex;
 use serde_json::{Value, json};
 
-use self::Permitted::{Between, OneOf};
+use self::Setting::{Number, Word};
 use crate::{
     api::{error::ApiError, json_field::JsonField},
     tuning::space::Space,
@@ -30,22 +32,27 @@ pub(crate) struct Reward {
     pub(crate) regex: Regex,
 }
 
-/// A setting of an algorithm: key, default, type and permitted values.
-type Setting = (&'static str, &'static str, &'static str, Permitted);
+/// A setting whose value is a number: key, default, type and permitted range.
+type NumberSetting = (
+    &'static str,
+    &'static str,
+    &'static str,
+    RangeInclusive<f64>,
+);
 
-/// Permitted values of a setting.
-#[derive(Clone, Copy)]
-enum Permitted {
-    OneOf(&'static [&'static str]),
-    Between(f64, f64),
+/// A setting of an algorithm.
+enum Setting {
+    Number(NumberSetting),
+    /// Key, default and permitted words.
+    Word(&'static str, &'static str, &'static [&'static str]),
 }
 
-const NON_NEGATIVE: Permitted = Between(0.0, f64::MAX);
+const NON_NEGATIVE: RangeInclusive<f64> = 0.0..=f64::MAX;
 /// The maximum is that of the jobs of a project.
-const SAMPLES: Setting = ("num_samples", "20", "Integer", Between(1.0, 10_000.0));
-const SEED: Setting = ("seed", "1", "Integer", Between(0.0, u32::MAX as f64));
+const SAMPLES: NumberSetting = ("num_samples", "20", "Integer", 1.0..=10_000.0);
+const SEED: NumberSetting = ("seed", "1", "Integer", 0.0..=u32::MAX as f64);
 /// A setting of the emulator only. Trials are processes of this machine.
-const CONCURRENT: Setting = ("max_concurrent", "4", "Integer", Between(1.0, 64.0));
+const CONCURRENT: NumberSetting = ("max_concurrent", "4", "Integer", 1.0..=64.0);
 
 /// The documented algorithms with their settings, beside those of all, and a description
 /// (SOURCES X).
@@ -53,25 +60,25 @@ const ALGORITHMS: [(&str, &[Setting], &str); 3] = [
     (
         "bayes_opt_search",
         &[
-            ("kind", "ucb", "String", OneOf(&["ucb", "ei", "poi"])),
-            ("kappa", "2.5", "Float", NON_NEGATIVE),
-            ("xi", "0.0", "Float", NON_NEGATIVE),
+            Word("kind", "ucb", &["ucb", "ei", "poi"]),
+            Number(("kappa", "2.5", "Float", NON_NEGATIVE)),
+            Number(("xi", "0.0", "Float", NON_NEGATIVE)),
         ],
         "Hyperparameter search using Gaussian process.",
     ),
     (
         "tpe_search",
         &[
-            ("gamma", "0.25", "Float", NON_NEGATIVE),
-            ("n_initial_points", "20", "Integer", Between(0.0, 1e6)),
+            Number(("gamma", "0.25", "Float", NON_NEGATIVE)),
+            Number(("n_initial_points", "20", "Integer", 0.0..=1e6)),
         ],
         "Hyperparameter search using the tree-structured Parzen estimator algorithm.",
     ),
     (
         "anneal_search",
         &[
-            ("avg_best_idx", "2.0", "Float", NON_NEGATIVE),
-            ("shrink_coef", "0.1", "Float", NON_NEGATIVE),
+            Number(("avg_best_idx", "2.0", "Float", NON_NEGATIVE)),
+            Number(("shrink_coef", "0.1", "Float", NON_NEGATIVE)),
         ],
         "Hyperparameter search using simulated annealing algorithm.",
     ),
@@ -99,20 +106,21 @@ impl Tuning {
             [config] => (config.required("name")?.text()?, config.items_of("params")?),
             _ => return Err(ApiError::not_modelled("a search by several algorithms")),
         };
+        let samples = read_number(&given, &SAMPLES)? as usize;
         let Some((_, own, _)) = ALGORITHMS.iter().find(|(known, ..)| *known == name) else {
             let algorithm = format!("the search algorithm {name:?}");
             return Err(ApiError::not_modelled(algorithm));
         };
         // Settings of the algorithms are checked only: points are random with any of them.
         for setting in *own {
-            read_setting(&given, setting)?;
+            check_setting(&given, setting)?;
         }
         Ok(Some(Self {
             rewards,
             space,
-            samples: read_setting(&given, &SAMPLES)? as usize,
-            concurrent: read_setting(&given, &CONCURRENT)? as usize,
-            seed: read_setting(&given, &SEED)? as u64,
+            samples,
+            concurrent: read_number(&given, &CONCURRENT)? as usize,
+            seed: read_number(&given, &SEED)? as u64,
         }))
     }
 
@@ -139,44 +147,60 @@ impl Reward {
     }
 }
 
-/// The number of a setting in `algo_configs[].params`, whose values are texts, or the index of its
-/// word.
-fn read_setting(
-    given: &[JsonField<'_>],
-    (key, default, _, permitted): &Setting,
-) -> Result<f64, ApiError> {
-    let mut text = *default;
+/// The text of a setting in `algo_configs[].params`, whose values are texts.
+fn setting_text<'a>(
+    given: &[JsonField<'a>],
+    key: &str,
+    default: &'static str,
+) -> Result<&'a str, ApiError> {
     for setting in given {
         if setting.text_of("key")? == Some(key) {
-            text = setting.text_of("value")?.unwrap_or(default);
-            break;
+            return Ok(setting.text_of("value")?.unwrap_or(default));
         }
     }
-    let number = match permitted {
-        OneOf(words) => words
-            .iter()
-            .position(|word| *word == text)
-            .map(|at| at as f64),
-        Between(low, high) => text
-            .trim()
-            .parse()
-            .ok()
-            .filter(|at| (*low..=*high).contains(at)),
-    };
+    Ok(default)
+}
+
+fn read_number(
+    given: &[JsonField<'_>],
+    (key, default, _, range): &NumberSetting,
+) -> Result<f64, ApiError> {
+    let number = setting_text(given, key, default)?.trim().parse().ok();
+    let number = number.filter(|number| range.contains(number));
     number.ok_or_else(|| {
-        let rule = match permitted {
-            OneOf(words) => format!("one of [{}]", words.join(" ")),
-            Between(low, high) => format!("a number between {low} and {high}"),
-        };
-        ApiError::invalid_parameter(format!("algo_configs.params.{key} must be {rule}"))
+        let (low, high) = (range.start(), range.end());
+        invalid_setting(key, &format!("a number between {low} and {high}"))
     })
+}
+
+fn check_setting(given: &[JsonField<'_>], setting: &Setting) -> Result<(), ApiError> {
+    match setting {
+        Number(setting) => read_number(given, setting).map(|_| ()),
+        Word(key, default, words) => {
+            if words.contains(&setting_text(given, key, default)?) {
+                return Ok(());
+            }
+            let rule = format!("one of [{}]", words.join(" "));
+            Err(invalid_setting(key, &rule))
+        }
+    }
+}
+
+fn invalid_setting(key: &str, rule: &str) -> ApiError {
+    ApiError::invalid_parameter(format!("algo_configs.params.{key} must be {rule}"))
 }
 
 /// The algorithms with their settings and defaults, as ShowSearchAlgorithms lists them.
 pub(crate) fn documented_algorithms() -> Vec<Value> {
-    let param = |(key, value, kind, _): &Setting| json!({"key": key, "value": value, "type": kind});
+    let param =
+        |key: &str, value: &str, kind: &str| json!({"key": key, "value": value, "type": kind});
     let algorithm = |(name, own, description): &(_, &[Setting], _)| {
-        let params: Vec<Value> = own.iter().chain(&[SAMPLES, SEED]).map(param).collect();
+        let own = own.iter().map(|setting| match setting {
+            Number((key, default, kind, _)) => param(key, default, kind),
+            Word(key, default, _) => param(key, default, "String"),
+        });
+        let common = [SAMPLES, SEED].map(|(key, default, kind, _)| param(key, default, kind));
+        let params: Vec<Value> = own.chain(common).collect();
         json!({"name": name, "params": params, "description": description})
     };
     ALGORITHMS.iter().map(algorithm).collect()
@@ -243,6 +267,14 @@ mod tests {
                 ),
                 501,
                 "several",
+            ),
+            (
+                sound(
+                    "x",
+                    json!([{"name": "luck", "params": [{"key": "num_samples", "value": "0"}]}]),
+                ),
+                400,
+                "num_samples must be",
             ),
             (
                 sound("x", json!([{"name": "luck"}])),

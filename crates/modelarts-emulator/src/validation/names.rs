@@ -1,6 +1,6 @@
 //! Checks of names.
 
-/// 1 to 64 letters, digits, hyphens and underscores.
+/// Returns true for 1 to 64 letters, digits, hyphens and underscores.
 pub(crate) fn is_name(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     (1..=64).contains(&text.len()) && text.bytes().all(fits)

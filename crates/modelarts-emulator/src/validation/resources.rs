@@ -1,5 +1,7 @@
 //! Rules on the resources of a job: pool, flavor, nodes, user, priority.
 
+use std::num::ParseIntError;
+
 use serde_json::Value;
 
 use crate::{
@@ -71,14 +73,14 @@ pub(super) const RULES: &[Rule] = &[
     }),
     must("user-id-number", |job| {
         let error = || ApiError::of(2825, &["algorithm.engine.run_user"]);
-        user_id(job)?.is_none().then(error)
+        user_id(job)?.is_err().then(error)
     }),
     must("user-id-most", |job| {
         let error = || ApiError::of(2816, &["algorithm.engine.run_user", "65535"]);
-        (user_id(job)?? > 65_535).then(error)
+        (user_id(job)?.ok()? > 65_535).then(error)
     }),
     refusal("user-id-least", |job| {
-        let reserved = user_id(job)?? < 1000 && !job.has_pool();
+        let reserved = user_id(job)?.ok()? < 1000 && !job.has_pool();
         reserved.then(|| ApiError::of(2855, &["1000"]))
     }),
     must("priority-most", |job| priority_above(job, 3)),
@@ -159,13 +161,13 @@ fn flavor_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     )
 }
 
-/// The user id, and `Some(None)` if it is not a number. Requests have no documented field for it
+/// The user id, or the error if it is not a number. Requests have no documented field for it
 /// (SOURCES O, S, F3); responses have this one.
-fn user_id(job: &Creation<'_>) -> Option<Option<u64>> {
+fn user_id(job: &Creation<'_>) -> Option<Result<u64, ParseIntError>> {
     match job.at("/algorithm/engine/run_user")? {
         Value::String(text) if text.is_empty() => None,
-        Value::String(text) => Some(text.parse().ok()),
-        other => Some(other.to_string().parse().ok()),
+        Value::String(text) => Some(text.parse()),
+        other => Some(other.to_string().parse()),
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
     };
     let mut content = tail.content.as_slice();
     if tail.full_size > content.len() as u64 {
-        // A cut within a character: its remaining bytes are dropped as well.
+        // Drops the remaining bytes of a character that the size limit has split.
         while let [0x80..=0xbf, rest @ ..] = content {
             content = rest;
         }

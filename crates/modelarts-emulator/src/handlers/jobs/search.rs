@@ -232,9 +232,11 @@ fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError>
 /// Adds a filter, unless all its values are blank, as in an example (SOURCES X).
 fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError> {
     let name = filter.required("key")?.text()?;
-    let undocumented = UNDOCUMENTED_KEYS.contains(&name);
+    if UNDOCUMENTED_KEYS.contains(&name) {
+        return check_undocumented(filter, name);
+    }
     let key = text_key(name);
-    if key.is_none() && name != "create_time" && !undocumented {
+    if key.is_none() && name != "create_time" {
         return Err(ApiError::filter_key(name));
     }
     // The default of the Swagger file (SOURCES W).
@@ -242,7 +244,7 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
     let known = match key {
         Some(Key::Name | Key::AlgorithmName) => matches!(operator, "like" | "not"),
         Some(_) => matches!(operator, "in" | "not"),
-        None => operator == "between" || undocumented,
+        None => operator == "between",
     };
     if !known {
         return Err(ApiError::filter_operator(operator));
@@ -250,16 +252,13 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
     let values = filter.items_of("value")?;
     let values = values.iter().map(|value| value.text().map(str::to_owned));
     let mut values = values.collect::<Result<Vec<_>, _>>()?;
-    if name == "create_time" {
+    let Some(key) = key else {
         return narrow_span(&values, selection);
-    }
+    };
     values.retain(|value| !value.is_empty());
     if values.is_empty() {
         return Ok(());
     }
-    let Some(key) = key else {
-        return Err(ApiError::not_modelled(format!("searches by {name}")));
-    };
     let mut unknown = values
         .iter()
         .filter(|value| !PHASES.contains(&value.as_str()));
@@ -286,6 +285,16 @@ const UNDOCUMENTED_KEYS: [&str; 4] = [
     "priority",
     "training_experiment_id",
 ];
+
+/// Refuses a filter with such a key, unless its values are blank.
+fn check_undocumented(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError> {
+    for value in filter.items_of("value")? {
+        if !value.text()?.is_empty() {
+            return Err(ApiError::not_modelled(format!("searches by {key}")));
+        }
+    }
+    Ok(())
+}
 
 /// Narrows the span of time.
 fn narrow_span(values: &[String], selection: &mut Selection) -> Result<(), ApiError> {

@@ -410,6 +410,20 @@ fn alone(path: &str, kind: Type, mut need: Need) -> Type {
 }
 
 #[test]
+fn an_error_of_a_line_comes_before_those_of_later_lines_in_any_element() {
+    let inputs = json!([
+        {"name": "first", "local_dir": 5, "remote": {"obs": {"obs_url": "/bucket/in/"}}},
+        {"name": "second one", "remote": {"obs": {"obs_url": "/bucket/in/"}}},
+    ]);
+    let body = with(sound(), &[("algorithm|inputs", inputs)]);
+    let error = body_shape::check(&body).unwrap_err().body("");
+    assert_eq!(
+        error["error_msg"],
+        "Invalid parameter(algorithm.inputs[1].name must be 1 to 64 letters, digits, hyphens or underscores)."
+    );
+}
+
+#[test]
 fn every_line_of_the_table_is_checked() {
     for (path, kind, need, _) in field_specs() {
         let steps: Vec<&str> = path.split('.').collect();

@@ -154,7 +154,8 @@ impl LoadClient {
     fn request(&mut self) -> (String, Value) {
         self.made += 1;
         let name = format!("job-{}-{}", self.name, self.made);
-        // Two of three jobs end by themselves; the third reports its parent process and waits.
+        // On average, two of three jobs end by themselves; the third sends the URL of its emulator
+        // and waits.
         let command = if self.random.below(3) > 0 {
             "for i in 1 2 3; do echo line $i; done".to_owned()
         } else {
@@ -363,7 +364,7 @@ impl LoadClient {
     }
 }
 
-/// A gate at which jobs wait, with the emulator whose children they are.
+/// A listener at which jobs wait. It records the URL of the emulator of each job.
 #[derive(Clone, Default)]
 struct Gate {
     waiting: Arc<Mutex<Waiting>>,

@@ -487,3 +487,22 @@ async fn simulated_trials_report_what_the_script_says() {
     }
     assert_eq!(site.log(&id).await.matches("loss=").count(), 10);
 }
+
+/// Trials of simulated jobs try the points of their seed.
+#[tokio::test]
+async fn searches_with_the_same_seed_try_the_same_points() {
+    let site = Site::with(|builder| builder.runner(RunnerKind::Simulated(Script::default()))).await;
+    let mut points = Vec::new();
+    for (name, seed) in [("one", "7"), ("same", "7"), ("other", "8")] {
+        let settings = [("num_samples", "6"), ("seed", seed)];
+        let id = site
+            .run(&search(&site, name, "tpe_search", &settings))
+            .await;
+        let (_, rows) = trials(&site, &id, "").await;
+        let point = |row: &Value| (row["config"]["x"].clone(), row["config"]["kind"].clone());
+        points.push(rows.iter().map(point).collect::<Vec<_>>());
+    }
+    assert_eq!(points[0].len(), 6);
+    assert_eq!(points[0], points[1]);
+    assert_ne!(points[0], points[2]);
+}

@@ -126,6 +126,9 @@ async fn algorithms_are_changed_listed_and_deleted() {
         ("?offset=2147483648", 2764),
         ("?searches=alpha", 2764),
         ("?sort_by=size", 2790),
+        // The first wrong parameter, in this order: order, sort_by, searches.
+        ("?sort_by=size&order=up", 2764),
+        ("?searches=alpha&sort_by=size", 2790),
     ] {
         let reply = site.client.get(&format!("/algorithms{query}")).await;
         assert_eq!(reply.error(), (400, format!("ModelArts.{code}")));

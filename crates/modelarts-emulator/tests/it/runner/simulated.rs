@@ -245,6 +245,37 @@ async fn each_run_of_each_task_has_its_part_of_the_script() {
     assert_eq!(status["task_statuses"][0]["exit_code"], 9);
 }
 
+/// The first end terminates the other worker, even if that one is due at the same time.
+#[tokio::test]
+async fn one_worker_ends_the_other_that_is_due_at_the_same_time() {
+    let mut ends = Vec::new();
+    for run in [
+        json!({"seconds": 10, "exit_code": 1}),
+        json!({"seconds": 60, "fault": {"node_fault": 10}}),
+    ] {
+        let simulation = Simulation::of(json!({"default": [run]})).await;
+        let mut pair = job("pair");
+        pair["spec"]["resource"]["node_count"] = 2.into();
+        let id = simulation.create(&pair).await;
+        simulation.pass(600).await;
+        let events = simulation.events(&id).await.into_iter();
+        ends.push(
+            events
+                .map(|(_, text)| text)
+                .filter(|text| text.contains("finished"))
+                .collect::<Vec<_>>(),
+        );
+    }
+    let terminated = "[worker-1] Training finished. Exit code 143.";
+    assert_eq!(
+        ends,
+        [
+            vec!["[worker-0] Training finished. Exit code 1.", terminated],
+            vec![terminated],
+        ]
+    );
+}
+
 #[tokio::test]
 async fn a_node_fault_uses_a_retry_or_fails_the_job() {
     let fault = json!({"seconds": 60, "fault": {"node_fault": 20}});
@@ -362,6 +393,26 @@ async fn a_failed_code_download_fails_the_job() {
     assert_eq!(
         events[events.len() - 2],
         ("2022-11-26T16:00:14+08:00".to_owned(), failed.to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_download_that_ends_at_the_time_limit_has_timed_out() {
+    let script = json!({"default": [{"download_seconds": 3600}]});
+    let simulation = Simulation::of(script).await;
+    let mut coded = job("coded");
+    coded["algorithm"]["code_dir"] = "obs://bucket/code/".into();
+    simulation.site.put("bucket/code/train.py", "");
+    let id = simulation.create(&coded).await;
+    simulation.pass(2 * 3600).await;
+    let events = simulation.events(&id).await;
+    let texts: Vec<&str> = events.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(
+        texts[texts.len() - 2..],
+        [
+            "[worker-0] The training code is being downloaded.",
+            "Preparations timed out. The possible cause is that the cross-region algorithm synchronization or creating shared storage timed out."
+        ]
     );
 }
 
@@ -498,7 +549,7 @@ async fn a_simulated_log_has_a_cap_and_is_exported_while_the_job_runs() {
         "{log}"
     );
     simulation.pass(600).await;
-    // Logged once.
+    // The message about the size limit is logged once.
     assert_eq!(
         simulation.get(&id, below).await["content"],
         early["content"]
