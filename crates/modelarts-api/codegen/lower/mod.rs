@@ -252,3 +252,47 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
     object.insert("responses".into(), json!(kept));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(schemas: Value) -> String {
+        let description = json!({ "components": { "schemas": schemas }, "paths": {} });
+        match lower(description, &Usage::default()) {
+            Ok(_) => "none".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn unknown_keywords_are_errors() {
+        let with = |keyword: &str| {
+            let field = json!({ "type": "string", keyword: "a" });
+            error_of(json!({ "Job": { "type": "object", "properties": { "kind": field } } }))
+        };
+        assert_eq!(with("title"), "none");
+        assert_eq!(with("x-unit"), "none");
+        for keyword in ["const", "not"] {
+            assert_eq!(
+                with(keyword),
+                format!(
+                    "schema Job: the keyword {keyword} must not be used, because types lack it"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn values_of_an_open_enumeration_are_text() {
+        let known = json!({ "$ref": "#/components/schemas/KnownSize" });
+        let schemas = json!({
+            "KnownSize": { "enum": ["1", 2] },
+            "Size": { "anyOf": [known, { "type": "string" }] },
+        });
+        assert_eq!(
+            error_of(schemas),
+            "schema KnownSize: every value must be text"
+        );
+    }
+}

@@ -61,13 +61,17 @@ async fn every_request_is_the_sdks_but_for_the_listed_deviations() {
 fn strict_reading_refuses_the_sdks_values_of_other_types() {
     let mut refused = Vec::new();
     for (operation, record) in recorded() {
-        for row in 0..DEVIATIONS.len() {
-            if !DEVIATIONS[row].is_in_body_of(&operation) {
+        for (row, deviation) in DEVIATIONS.iter().enumerate() {
+            if !deviation.is_in_body_of(&operation) {
                 continue;
             }
             let mut body = record["request"]["body"].clone();
-            for other in (0..DEVIATIONS.len()).filter(|other| *other != row) {
-                DEVIATIONS[other].apply(&operation, &mut body);
+            for (_, other) in DEVIATIONS
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != row)
+            {
+                other.apply(&operation, &mut body);
             }
             let read = serde_path_to_error::deserialize::<_, types::AlgorithmRequest>(&body);
             refused.push(format!("{operation}: {}", read.unwrap_err()));
