@@ -172,6 +172,10 @@ impl Record {
 /// Returns a line for each ratio that has grown too much.
 fn grown(recorded: &[Row], counted: &[Row]) -> Result<Vec<String>> {
     let mut lines = Vec::new();
+    let is_counted = |row: &&Row| counted.iter().any(|counted| counted.work == row.work);
+    if let Some(row) = recorded.iter().find(|row| !is_counted(row)) {
+        bail!("the row {:?} of BENCH.md is not counted", row.work);
+    }
     for row in counted {
         let before = recorded
             .iter()
@@ -233,7 +237,10 @@ fn count(program: &Path) -> Result<Vec<Row>> {
         work("jobs")?,
         work("events")?,
     ];
-    let signature = [0, 1].map(|side: usize| get[side].saturating_sub(token_get[side]));
+    let signature = [
+        signing(get[0], token_get[0])?,
+        signing(get[1], token_get[1])?,
+    ];
     Ok([
         ("one get, signed", get),
         ("signing: a signed get less one with a token", signature),
@@ -246,6 +253,12 @@ fn count(program: &Path) -> Result<Vec<Row>> {
         by_hand,
     })
     .to_vec())
+}
+
+/// Returns the instructions of signing: those of a signed get less those of one with a token.
+fn signing(get: u64, token_get: u64) -> Result<u64> {
+    let difference = get.checked_sub(token_get);
+    difference.context("a signed get must cost more than one with a token")
 }
 
 /// Returns the instructions of one call.
@@ -317,8 +330,23 @@ mod tests {
             grown(&before, &[row("one get", 1031, 1000)]).unwrap(),
             ["one get: the ratio is 1.031; it must be at most 1.030, 3 % above that in BENCH.md"]
         );
-        let error = grown(&before, &[row("another", 1, 1)]).unwrap_err();
+        let more = [row("one get", 1000, 1000), row("another", 1, 1)];
+        let error = grown(&before, &more).unwrap_err();
         assert_eq!(error.to_string(), "BENCH.md has no row \"another\"");
+        let error = grown(&more, &before).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the row \"another\" of BENCH.md is not counted"
+        );
+    }
+
+    #[test]
+    fn signing_costs_instructions() {
+        assert_eq!(signing(30, 20).unwrap(), 10);
+        assert_eq!(
+            signing(20, 30).unwrap_err().to_string(),
+            "a signed get must cost more than one with a token"
+        );
     }
 
     #[test]

@@ -166,7 +166,7 @@ impl Usage {
 }
 
 /// Adds the schemas that `value` refers to, directly or through others.
-fn references(
+pub fn references(
     description: &Value,
     value: &Value,
     found: &mut BTreeSet<String>,

@@ -1,12 +1,18 @@
 //! Calls of generated operations: sends the request, and decodes the response.
 
+use std::cell::Cell;
+
 use bytes::Bytes;
 use progenitor_client::ClientInfo;
 use reqwest::{Request, StatusCode};
 use serde::de::Error as _;
 
 use crate::{
-    decode::{self, skipped::Skipped, slot::Decode},
+    decode::{
+        self,
+        skipped::{Skipped, strip_quoted_text},
+        slot::Decode,
+    },
     error::Error,
     error_body,
     generated::{Client, types::ApiError},
@@ -41,11 +47,11 @@ pub async fn send(
     }
 }
 
-/// Decodes a response of [`send`], as generated calls do.
+/// Decodes a response of [`send`], as generated calls do. With it, a program can send a request of
+/// its own and decode the response as any type of [`types`](crate::types), or as JSON.
 ///
 /// # Errors
 /// Returned when the body cannot be decoded.
-#[doc(hidden)]
 // The error is as large as the response that it contains.
 #[allow(clippy::result_large_err)]
 pub fn decode_response<T: Decode>(
@@ -57,8 +63,12 @@ pub fn decode_response<T: Decode>(
         response.body = Bytes::from_static(b"{}");
     }
     let transport = client.inner().transport();
-    let decoded = decode::body_in_time(&response.body, &|| transport.is_late(&response.extensions));
-    match decoded {
+    let late = Cell::new(false);
+    let is_late = || {
+        late.set(transport.is_late(&response.extensions));
+        late.get()
+    };
+    match decode::body_in_time(&response.body, &is_late) {
         Ok((value, mut skipped)) => {
             if let Some(error) = &mut skipped.first_error
                 && let Some(masked) = transport.mask(&response.extensions, error)
@@ -67,21 +77,31 @@ pub fn decode_response<T: Decode>(
             }
             Ok(Response::new(value, response, skipped))
         }
-        Err(error) => Err(decode_error(client, response, error)),
+        Err(error) => Err(decode_error(client, response, error, late.get())),
     }
 }
 
-/// The error of a response that cannot be decoded, masked.
+/// The error of a response that cannot be decoded: masked, and without quoted text. `late` is true
+/// if the time limit ended decoding.
 #[cold]
-fn decode_error(client: &Client, mut response: RawResponse, mut error: serde_json::Error) -> Error {
+fn decode_error(
+    client: &Client,
+    mut response: RawResponse,
+    mut error: serde_json::Error,
+    late: bool,
+) -> Error {
     let transport = client.inner().transport();
-    let timed_out = transport.is_late(&response.extensions);
+    let timed_out = late || transport.is_late(&response.extensions);
     if timed_out {
         response.body.clear();
         error = serde_json::Error::custom(decode::TOO_LATE);
     } else {
         let mask = |text: &str| transport.mask(&response.extensions, text);
-        if let Some(text) = mask(&error.to_string()) {
+        let original = error.to_string();
+        let stripped = strip_quoted_text(&original);
+        let text = mask(&stripped).unwrap_or(stripped);
+        // An unchanged error keeps its category.
+        if text != original {
             error = serde_json::Error::custom(text);
         }
         if let Some(body) = mask(&String::from_utf8_lossy(&response.body)) {
@@ -96,7 +116,6 @@ fn decode_error(client: &Client, mut response: RawResponse, mut error: serde_jso
 }
 
 /// Like [`decode_response`], for operations whose responses have no body.
-#[doc(hidden)]
 #[must_use]
 pub fn empty_response(mut response: RawResponse) -> Response<()> {
     response.body.clear();

@@ -5,30 +5,47 @@ use std::fmt;
 use reqwest::{StatusCode, header::InvalidHeaderValue};
 
 use crate::{
-    decode::skipped::strip_quoted_text,
     generated::types::ApiError,
     response::{RawResponse, Response},
 };
 
-/// Any error.
+/// The error of a [`Transport`](crate::Transport), of any type.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A failed call.
+///
+/// ```no_run
+/// use modelarts_api::{Client, Error};
+///
+/// # async fn show(client: &Client) -> Result<(), Error> {
+/// let call = client.show_training_job_details().project_id("…").training_job_id("…");
+/// match call.send().await {
+///     Ok(job) => println!("{:?}", job.status),
+///     Err(Error::Service(response)) if response.status() == 404 => {
+///         println!("no such job: {:?}", response.error_msg);
+///     }
+///     Err(error) => return Err(error),
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Error<E = ApiError> {
+pub enum Error {
     /// A parameter is missing or invalid. Nothing was sent.
     Invalid(String),
     /// There is no response.
     Transport(TransportError),
-    /// The service responded with an error.
-    Service(Response<E>),
+    /// The service responded with an error. The body of [`raw()`](Response::raw) is the JSON of the
+    /// [`ApiError`], whatever the shape of the body was that the service sent.
+    Service(Response<ApiError>),
     /// The response could not be decoded.
     Decode {
-        /// The response. Its body is empty if time ran out: masking a long body takes time as well,
-        /// and an unmasked one must not be shown.
+        /// The response. Its body is masked by [`Transport::mask`](crate::Transport::mask), and
+        /// empty if time ran out: masking a long body takes time as well, and an unmasked one must
+        /// not be shown.
         response: RawResponse,
-        /// The reason, which begins with the path of the value.
+        /// The reason, which begins with the path of the value. It quotes no text of the response,
+        /// which may be a secret.
         error: serde_json::Error,
         /// `true` if time ran out; see [`Transport::is_late`](crate::Transport::is_late).
         timed_out: bool,
@@ -37,7 +54,7 @@ pub enum Error<E = ApiError> {
     Unexpected(RawResponse),
 }
 
-impl<E> Error<E> {
+impl Error {
     /// The status of the response, if there is one.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
@@ -49,16 +66,18 @@ impl<E> Error<E> {
     }
 }
 
-impl<E: fmt::Debug> fmt::Display for Error<E> {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid(message) => f.write_str(message),
             Self::Transport(error) => error.fmt(f),
-            Self::Service(response) => write!(f, "HTTP {}: {response:?}", response.status()),
-            Self::Decode { error, .. } => {
-                let error = strip_quoted_text(&error.to_string());
-                write!(f, "the answer is not understood: {error}")
+            Self::Service(response) => {
+                write!(f, "HTTP {}", response.status().as_u16())?;
+                let texts = [&response.error_code, &response.error_msg];
+                let mut texts = texts.into_iter().flatten().filter(|text| !text.is_empty());
+                texts.try_for_each(|text| write!(f, ": {text}"))
             }
+            Self::Decode { error, .. } => write!(f, "the answer is not understood: {error}"),
             Self::Unexpected(response) => {
                 write!(f, "HTTP {}, which no document describes", response.status)
             }
@@ -66,24 +85,25 @@ impl<E: fmt::Debug> fmt::Display for Error<E> {
     }
 }
 
-impl<E: fmt::Debug> std::error::Error for Error<E> {
+impl std::error::Error for Error {
+    // The message contains that of the inner error, so the chain continues with its source.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Transport(TransportError::Http(error)) => Some(error),
-            Self::Transport(TransportError::Other(error)) => Some(&**error),
-            Self::Decode { error, .. } => Some(error),
+            Self::Transport(TransportError::Http(error)) => error.source(),
+            Self::Transport(TransportError::Other(error)) => error.source(),
+            Self::Decode { error, .. } => error.source(),
             Self::Invalid(_) | Self::Service(_) | Self::Unexpected(_) => None,
         }
     }
 }
 
-impl<E> From<reqwest::Error> for Error<E> {
+impl From<reqwest::Error> for Error {
     fn from(error: reqwest::Error) -> Self {
         Self::Transport(TransportError::Http(error))
     }
 }
 
-impl<E> From<InvalidHeaderValue> for Error<E> {
+impl From<InvalidHeaderValue> for Error {
     fn from(error: InvalidHeaderValue) -> Self {
         Self::Invalid(error.to_string())
     }

@@ -18,15 +18,21 @@ pub(crate) fn normalise(body: &mut Bytes) {
 }
 
 /// Finds the code and the message of an error body, in any shape that the service, its gateway and
-/// IAM use. A body that is not a JSON object is the message itself, or its excerpt.
+/// IAM use. Returns `None` for a body that is not a JSON object, such as the page of a proxy.
 #[must_use]
-pub fn find(body: &[u8]) -> (Option<String>, Option<String>) {
-    let error = match serde_json::from_slice(body) {
-        Ok(Value::Object(object)) => find_error(&object).unwrap_or(Value::Object(object)),
-        _ => text_error(body),
+pub fn find(body: &[u8]) -> Option<(Option<String>, Option<String>)> {
+    let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
+        return None;
     };
-    let text = |name: &str| error.get(name)?.as_str().map(str::to_owned);
-    (text("error_code"), text("error_msg"))
+    let own_message = object.get("error_msg").filter(|value| value.is_string());
+    let own_message = own_message.cloned();
+    let error = find_error(&object).unwrap_or(Value::Object(object));
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let message = own_message.as_ref().or_else(|| error.get("error_msg"));
+    Some((
+        error.get("error_code").and_then(text),
+        message.and_then(text),
+    ))
 }
 
 /// Returns the body as an `ApiError`; `None` when it already is one.
@@ -88,7 +94,10 @@ fn find_error(object: &Map<String, Value>) -> Option<Value> {
         Some(Value::Number(number)) => Some(number.to_string()),
         _ => None,
     };
-    if let Some(message) = text("encoded_authorization_message") {
+    // STS and IAM v5 send the encoded message, which only their API can decode, beside a readable
+    // one.
+    let has_message = object.get("error_msg").is_some_and(Value::is_string);
+    if let (false, Some(message)) = (has_message, text("encoded_authorization_message")) {
         return Some(json!({ "error_code": text("error_code"), "error_msg": message }));
     }
     for (code, message) in PAIRS {
@@ -105,7 +114,7 @@ fn find_error(object: &Map<String, Value>) -> Option<Value> {
         .values()
         .find_map(|value| value.as_object().and_then(find_error))
         .or_else(|| {
-            let message = ["error_msg", "error_message", "message", "errorMsg"]
+            let message = ["error_msg", "error_message", "message", "errorMsg", "title"]
                 .into_iter()
                 .find_map(text)?;
             Some(json!({ "error_msg": message }))
@@ -148,7 +157,7 @@ mod tests {
     #[test]
     fn code_and_message_are_found_in_any_shape() {
         let found = |body: &str| {
-            let (code, message) = find(body.as_bytes());
+            let (code, message) = find(body.as_bytes()).unwrap();
             (code.unwrap_or_default(), message.unwrap_or_default())
         };
         let pair = |code: &str, message: &str| (code.to_owned(), message.to_owned());
@@ -166,8 +175,35 @@ mod tests {
             found(r#"{"error":{"code":500,"title":"Internal"}}"#),
             pair("500", "Internal")
         );
-        assert_eq!(found("upstream down\n"), pair("", "upstream down"));
-        assert_eq!(find(b"{}"), (None, None));
+        assert_eq!(find(b"upstream down\n"), None);
+        assert_eq!(find(b"{}"), Some((None, None)));
+    }
+
+    #[test]
+    fn a_readable_message_precedes_an_encoded_one() {
+        let body = br#"{"error_code":"PAP5.1","error_msg":"token expires",
+            "encoded_authorization_message":"blob"}"#;
+        let (code, message) = find(body).unwrap();
+        assert_eq!(code.as_deref(), Some("PAP5.1"));
+        assert_eq!(message.as_deref(), Some("token expires"));
+        assert_eq!(
+            converted(
+                r#"{"error_code":"PAP5.1","error":{"encoded_authorization_message":"blob"}}"#
+            ),
+            json!({"error_code":"PAP5.1","error":{"encoded_authorization_message":"blob"}})
+        );
+    }
+
+    #[test]
+    fn a_title_alone_is_the_message() {
+        assert_eq!(
+            converted(r#"{"title":"Unauthorized"}"#),
+            json!({"error_msg":"Unauthorized"})
+        );
+        assert_eq!(
+            converted(r#"{"message":"m","title":"t"}"#),
+            json!({"error_msg":"m"})
+        );
     }
 
     #[test]

@@ -11,11 +11,11 @@
 //!
 //! Generated code follows the description, with these differences:
 //!
-//! - Limits are not enforced on answers; [`LIMITS`] lists them.
+//! - Limits are not enforced on responses; [`LIMITS`] lists them.
 //! - Enumerations that the service may extend keep unknown values.
-//! - Each field of an answer is decoded from every spelling that was observed for it (see
+//! - Each field of a response is decoded from every spelling that was observed for it (see
 //!   [`decode`]). Types that only requests contain are read strictly.
-//! - Large objects inside an answer are boxed.
+//! - Large objects inside a response are boxed.
 //! - Each call goes through [`send`].
 //!
 //! In requests, optional lists and maps that are empty are omitted. A list that a change
@@ -42,9 +42,7 @@ mod schema;
 mod secret;
 mod transport;
 
-pub use call::send;
-#[doc(hidden)]
-pub use call::{decode_response, empty_response};
+pub use call::{decode_response, empty_response, send};
 pub use error::{BoxError, Error, TransportError};
 pub use error_code::{ErrorCode, Retry};
 pub use generated::*;

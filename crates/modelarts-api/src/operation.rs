@@ -25,14 +25,14 @@ pub struct Operation {
     pub method: &'static str,
     /// The path with its parameters in braces.
     pub path: &'static str,
-    /// The effect of sending it twice.
+    /// The effect of sending the request twice.
     pub effect: Effect,
-    /// The paging of its list; `None` when the answer is a single object.
+    /// The paging of its list; `None` when the response is a single object.
     pub pagination: Option<Pagination>,
-    /// The error codes that it may answer with, besides those of any operation;
+    /// The error codes that it may respond with, besides those of any operation;
     /// [`error_codes`](Self::error_codes) returns both.
     pub own_error_codes: &'static [&'static str],
-    /// The fields that its answer has and its body lacks, such as `metadata.id` or
+    /// The fields that its response has and its body lacks, such as `metadata.id` or
     /// `algorithm.outputs[].mode`; the fields below them are not listed. Only for operations that
     /// create an object.
     pub response_only: &'static [&'static str],
@@ -73,7 +73,7 @@ pub enum Offset {
     Record,
     /// None: the next page is requested by a line number of the previous one.
     LineCursor,
-    /// None: one answer has all entries.
+    /// None: one response has all entries.
     SinglePage,
 }
 
@@ -109,10 +109,10 @@ pub struct Pagination {
     pub max_limit: Option<u32>,
     /// The names for lists that are read by line numbers.
     pub cursor: Option<Cursor>,
-    /// The field of the answer that holds the entries. A dot joins the names of nested fields;
-    /// empty when the answer itself is the list.
+    /// The field of the response that holds the entries. A dot joins the names of nested fields;
+    /// empty when the response itself is the list.
     pub items: &'static str,
-    /// The field of the answer that counts all entries, where there is one.
+    /// The field of the response that counts all entries, where there is one.
     pub total: Option<&'static str>,
 }
 
@@ -124,8 +124,8 @@ pub struct Cursor {
     pub name: &'static str,
     /// The parameter for the direction to read in from that line.
     pub order_name: &'static str,
-    /// The field of the answer with the number of its first line.
+    /// The field of the response with the number of its first line.
     pub first: &'static str,
-    /// The field of the answer with the number of its last line.
+    /// The field of the response with the number of its last line.
     pub last: &'static str,
 }

@@ -9,7 +9,7 @@ use reqwest::{StatusCode, header::HeaderMap};
 use crate::decode::skipped::Skipped;
 
 /// A response of the service, read to its end.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct RawResponse {
     /// The status.
@@ -84,7 +84,8 @@ impl<T> Response<T> {
     }
 
     /// The response as received, with the extensions of the transport. The body is empty for an
-    /// operation whose responses have none, and `{}` for a 204, which means "not ready".
+    /// operation whose responses have none, and `{}` for a 204, which means "not ready". That of
+    /// [`Error::Service`](crate::Error::Service) is the JSON of the `ApiError`.
     #[must_use]
     pub fn raw(&self) -> &RawResponse {
         &self.raw

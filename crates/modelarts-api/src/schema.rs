@@ -14,7 +14,7 @@ pub struct Field {
     pub shape: Shape,
 }
 
-/// The kind of JSON that a field holds.
+/// The kind of JSON value that the field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shape {
@@ -38,8 +38,8 @@ pub enum Shape {
     Any,
 }
 
-/// A limit that the description states for a field. Generated code does not enforce it, because an
-/// answer outside the limit must still be readable.
+/// A limit that the description states for a field. Generated code does not enforce it, because a
+/// response outside the limit must still be readable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Limit {

@@ -28,7 +28,7 @@ pub trait Transport: Send + Sync + 'static {
 
     /// Returns `true` if the time limit of the call with these extensions has passed, in which case
     /// decoding of its response ends with an error. Called periodically during decoding, and once
-    /// when a response cannot be decoded.
+    /// when a response cannot be decoded for another reason.
     fn is_late(&self, call: &Extensions) -> bool {
         let _ = call;
         false

@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use bytes::Bytes;
 use http::Extensions;
 use modelarts_api::{
     BoxFuture, Client, Context, Effect, Error, OPERATIONS, Operation, RawResponse, Response,
@@ -382,7 +383,8 @@ async fn the_transport_passes_facts_to_the_caller_of_any_response() {
 /// A transport that masks the word "secret", and whose deadline may have passed.
 struct Masking {
     answer: RawResponse,
-    is_late: bool,
+    /// The results of `is_late`, the first of them last; `false` after them.
+    late: Mutex<Vec<bool>>,
     masked: Mutex<Vec<String>>,
 }
 
@@ -398,7 +400,7 @@ impl Transport for Masking {
 
     fn is_late(&self, call: &Extensions) -> bool {
         assert_eq!(call.get(), Some(&CallNumber(7)));
-        self.is_late
+        self.late.lock().unwrap().pop().unwrap_or_default()
     }
 
     fn mask(&self, call: &Extensions, text: &str) -> Option<String> {
@@ -409,12 +411,12 @@ impl Transport for Masking {
     }
 }
 
-fn masking(is_late: bool, body: &'static str) -> (Client, Arc<Masking>) {
-    let mut answer = response(200, body);
+fn masking(late: Vec<bool>, body: impl Into<Bytes>) -> (Client, Arc<Masking>) {
+    let mut answer = RawResponse::new(StatusCode::OK, HeaderMap::new(), body.into());
     answer.extensions.insert(CallNumber(7));
     let transport = Arc::new(Masking {
         answer,
-        is_late,
+        late: Mutex::new(late),
         masked: Mutex::default(),
     });
     let context = Context::new(transport.clone());
@@ -425,7 +427,7 @@ fn masking(is_late: bool, body: &'static str) -> (Client, Arc<Masking>) {
 #[tokio::test]
 async fn an_answer_that_is_too_late_is_not_masked() {
     // Its deadline has passed when decoding fails.
-    let (client, late) = masking(true, r#"{"metadata":"not an object"}"#);
+    let (client, late) = masking(vec![true], r#"{"metadata":"not an object"}"#);
     let error = show(&client, "job-1").await.unwrap_err();
     let Error::Decode {
         response,
@@ -441,8 +443,61 @@ async fn an_answer_that_is_too_late_is_not_masked() {
 }
 
 #[tokio::test]
+async fn a_deadline_that_ends_decoding_is_not_asked_for_again() {
+    let rows = vec!["{}"; 2000].join(",");
+    let (client, _) = masking(vec![true], format!("{{\"items\":[{rows}]}}"));
+    let jobs = client.list_training_jobs().project_id("p");
+    let error = jobs.body_map(|body| body).send().await.unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Decode {
+                timed_out: true,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn no_part_of_an_error_repeats_or_quotes_the_response() {
+    let (client, _) = Fake::answering(200, r#"{"metadata":"s3cr3t"}"#);
+    let error = show(&client, "job-1").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the answer is not understood: metadata: invalid type: string, expected an object at \
+         line 1 column 20"
+    );
+    assert!(std::error::Error::source(&error).is_none());
+    assert!(!format!("{error:?}").contains("s3cr3t"), "{error:?}");
+
+    let (client, _) = Fake::new(|| Err(TransportError::Other("no credentials".into())));
+    let error = show(&client, "job-1").await.unwrap_err();
+    assert_eq!(error.to_string(), "no credentials");
+    assert!(std::error::Error::source(&error).is_none());
+}
+
+#[tokio::test]
+async fn an_error_of_the_service_is_printed_with_status_and_code() {
+    for (body, text) in [
+        (
+            r#"{"error_code":"ModelArts.2775","error_msg":"gone"}"#,
+            "HTTP 404: ModelArts.2775: gone",
+        ),
+        (r#"{"error_msg":"gone"}"#, "HTTP 404: gone"),
+        (r#"{"error_code":"X.1"}"#, "HTTP 404: X.1"),
+        (r#"{"error_code":"X.1","error_msg":""}"#, "HTTP 404: X.1"),
+    ] {
+        let (client, _) = Fake::answering(404, body);
+        let error = show(&client, "job-1").await.unwrap_err();
+        assert_eq!(error.to_string(), text);
+    }
+}
+
+#[tokio::test]
 async fn errors_of_decoding_are_masked() {
-    let (client, _) = masking(false, r#"{"metadata":"secret"}"#);
+    let (client, _) = masking(vec![], r#"{"metadata":"secret"}"#);
     let Error::Decode {
         response, error, ..
     } = show(&client, "job-1").await.unwrap_err()
@@ -450,9 +505,12 @@ async fn errors_of_decoding_are_masked() {
         panic!("decoded");
     };
     assert_eq!(response.body, r#"{"metadata":"***"}"#);
-    assert!(error.to_string().contains("string \"***\""), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "metadata: invalid type: string, expected an object at line 1 column 20"
+    );
     // A part that is skipped is not quoted, but its path may name a secret.
-    let (client, masking) = masking(false, r#"{"items":["secret"]}"#);
+    let (client, masking) = masking(vec![], r#"{"items":["secret"]}"#);
     let jobs = client.list_training_jobs().project_id("p");
     let page = jobs.body_map(|body| body).send().await.unwrap();
     let error = page.skipped().first_error.clone().unwrap();

@@ -49,7 +49,8 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
             schema = json!({ "type": "string" });
             open_enums.push(open_enum);
         }
-        lower_schema(&mut schema, usage.is_only_sent(name));
+        lower_schema(&mut schema, usage.is_only_sent(name))
+            .map_err(|error| Error(format!("schema {name}: {error}")))?;
         if let (true, Some(pattern)) = (usage.identifiers.contains(name), text(original, "pattern"))
         {
             identifiers.insert(name.clone(), pattern.to_owned());
@@ -79,7 +80,7 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
     let mut components = json!({ "schemas": lowered });
     for section in ["parameters", "responses"] {
         if let Value::Object(mut holders) = description["components"][section].take() {
-            holders.values_mut().for_each(lower_holder);
+            holders.values_mut().try_for_each(lower_holder)?;
             components[section] = holders.into();
         }
     }
@@ -89,7 +90,7 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
             if METHODS.contains(&key.as_str()) {
                 lower_operation(value)?;
             } else if key == "parameters" {
-                lower_holder(value);
+                lower_holder(value)?;
             }
         }
     }
@@ -102,7 +103,7 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
 
 /// Removes the keywords that generated types must not enforce. Required fields are kept where
 /// `keep_required` is set, but not those of objects without a name.
-fn lower_schema(schema: &mut Value, keep_required: bool) {
+fn lower_schema(schema: &mut Value, keep_required: bool) -> Result<(), Error> {
     /// The keywords that remain.
     const KEPT: [&str; 10] = [
         "$ref",
@@ -116,10 +117,43 @@ fn lower_schema(schema: &mut Value, keep_required: bool) {
         "properties",
         "type",
     ];
+    /// The keywords that are removed, besides extensions: limits, defaults and documentation.
+    const REMOVED: [&str; 23] = [
+        "default",
+        "deprecated",
+        "example",
+        "exclusiveMaximum",
+        "exclusiveMinimum",
+        "externalDocs",
+        "format",
+        "maxItems",
+        "maxLength",
+        "maxProperties",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minProperties",
+        "minimum",
+        "multipleOf",
+        "nullable",
+        "pattern",
+        "readOnly",
+        "required",
+        "title",
+        "uniqueItems",
+        "writeOnly",
+    ];
     let is_secret = text(schema, "format") == Some("password");
     let Some(object) = schema.as_object_mut() else {
-        return;
+        return Ok(());
     };
+    let is_known =
+        |key: &str| KEPT.contains(&key) || REMOVED.contains(&key) || key.starts_with("x-");
+    if let Some(key) = object.keys().find(|key| !is_known(key)) {
+        return Err(Error(format!(
+            "the keyword {key} must not be used, because types lack it"
+        )));
+    }
     // The only keyword with a boolean is `additionalProperties`, whose boolean says nothing.
     object.retain(|key, value| {
         let is_kept = KEPT.contains(&key.as_str()) || key == "required" && keep_required;
@@ -139,30 +173,31 @@ fn lower_schema(schema: &mut Value, keep_required: bool) {
     let lower_part = |part| lower_schema(part, keep_required);
     for (key, value) in object {
         match (key.as_str(), value) {
-            ("items" | "additionalProperties", inner) => lower_part(inner),
-            ("allOf", Value::Array(parts)) => parts.iter_mut().for_each(lower_part),
+            ("items" | "additionalProperties", inner) => lower_part(inner)?,
+            ("allOf", Value::Array(parts)) => parts.iter_mut().try_for_each(lower_part)?,
             ("properties", Value::Object(properties)) => {
                 properties
                     .values_mut()
-                    .for_each(|property| lower_schema(property, false));
+                    .try_for_each(|property| lower_schema(property, false))?;
             }
             _ => {}
         }
     }
+    Ok(())
 }
 
 /// Lowers a parameter, a list of parameters, or any other object that holds a schema or media
 /// types.
-fn lower_holder(holder: &mut Value) {
+fn lower_holder(holder: &mut Value) -> Result<(), Error> {
     match holder {
-        Value::Array(holders) => holders.iter_mut().for_each(lower_holder),
+        Value::Array(holders) => holders.iter_mut().try_for_each(lower_holder)?,
         Value::Object(object) => {
             object.retain(|key, _| !["headers", "example", "examples"].contains(&key.as_str()));
             for (key, value) in object {
                 match (key.as_str(), value) {
-                    ("schema", schema) => lower_schema(schema, false),
+                    ("schema", schema) => lower_schema(schema, false)?,
                     ("content", Value::Object(media_types)) => {
-                        media_types.values_mut().for_each(lower_holder);
+                        media_types.values_mut().try_for_each(lower_holder)?;
                     }
                     _ => {}
                 }
@@ -170,6 +205,7 @@ fn lower_holder(holder: &mut Value) {
         }
         _ => {}
     }
+    Ok(())
 }
 
 fn lower_operation(operation: &mut Value) -> Result<(), Error> {
@@ -185,7 +221,7 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
     object.insert("description".into(), description.trim().into());
     for key in ["parameters", "requestBody"] {
         if let Some(holder) = object.get_mut(key) {
-            lower_holder(holder);
+            lower_holder(holder)?;
         }
     }
     let responses = object.get("responses").and_then(Value::as_object);
@@ -193,7 +229,7 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
     let mut kept = BTreeMap::new();
     for (status, response) in responses {
         let mut response = response.clone();
-        lower_holder(&mut response);
+        lower_holder(&mut response)?;
         match status.as_bytes() {
             // 204 means "not ready" where another success status has the body. The service mixes up
             // its success codes, so one range covers all of them.
@@ -215,4 +251,48 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
     }
     object.insert("responses".into(), json!(kept));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(schemas: Value) -> String {
+        let description = json!({ "components": { "schemas": schemas }, "paths": {} });
+        match lower(description, &Usage::default()) {
+            Ok(_) => "none".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn unknown_keywords_are_errors() {
+        let with = |keyword: &str| {
+            let field = json!({ "type": "string", keyword: "a" });
+            error_of(json!({ "Job": { "type": "object", "properties": { "kind": field } } }))
+        };
+        assert_eq!(with("title"), "none");
+        assert_eq!(with("x-unit"), "none");
+        for keyword in ["const", "not"] {
+            assert_eq!(
+                with(keyword),
+                format!(
+                    "schema Job: the keyword {keyword} must not be used, because types lack it"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn values_of_an_open_enumeration_are_text() {
+        let known = json!({ "$ref": "#/components/schemas/KnownSize" });
+        let schemas = json!({
+            "KnownSize": { "enum": ["1", 2] },
+            "Size": { "anyOf": [known, { "type": "string" }] },
+        });
+        assert_eq!(
+            error_of(schemas),
+            "schema KnownSize: every value must be text"
+        );
+    }
 }

@@ -7,7 +7,7 @@ use heck::ToUpperCamelCase;
 use serde_json::{Map, Value};
 
 use super::super::{
-    description::{reference, text, texts},
+    description::{elements, reference, text},
     error::Error,
 };
 
@@ -42,7 +42,11 @@ impl OpenEnum {
                  the known values, {{type: string}}]"
             )));
         };
-        let values: Vec<_> = texts(values, "enum").map(str::to_owned).collect();
+        let values: Option<Vec<_>> = elements(values, "enum")
+            .map(|value| value.as_str().map(str::to_owned))
+            .collect();
+        let values =
+            values.ok_or_else(|| Error(format!("schema {known}: every value must be text")))?;
         let mut names: Vec<_> = values.iter().map(|v| v.to_upper_camel_case()).collect();
         names.push("Other".into());
         names.sort();

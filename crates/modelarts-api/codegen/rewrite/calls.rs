@@ -3,8 +3,8 @@
 
 use quote::ToTokens;
 use syn::{
-    Expr, ExprCall, ExprMethodCall, ExprPath, File, Ident, ImplItemFn, Item, Pat, Stmt, Token,
-    parse_quote,
+    Expr, ExprCall, ExprMethodCall, ExprPath, File, Ident, ImplItemFn, Item, Pat, PathArguments,
+    PathSegment, Stmt, Token, parse_quote,
     punctuated::Punctuated,
     visit_mut::{self, VisitMut},
 };
@@ -23,7 +23,11 @@ pub fn rewrite(file: &mut File) -> Result<(), Error> {
         0..0,
         [
             parse_quote!(
-                pub use progenitor_client::{ByteStream, ClientInfo};
+                pub use progenitor_client::ClientInfo;
+            ),
+            // progenitor's modules import it from here.
+            parse_quote!(
+                use progenitor_client::ByteStream;
             ),
             parse_quote!(
                 use crate::{Error, Response};
@@ -50,6 +54,14 @@ impl VisitMut for RenameTypes {
             _ => return,
         };
         *ident = Ident::new(name, ident.span());
+    }
+
+    /// Removes the type argument of `Error<types::ApiError>`.
+    fn visit_path_segment_mut(&mut self, segment: &mut PathSegment) {
+        if segment.ident == "Error" {
+            segment.arguments = PathArguments::None;
+        }
+        visit_mut::visit_path_segment_mut(self, segment);
     }
 }
 

@@ -65,8 +65,14 @@ fn test(class: &str) -> Option<TokenStream> {
         if *first == '\\' {
             return None;
         }
-        tests.push(quote!(matches!(c, #first..=#last)));
+        tests.push(match first == last {
+            true => quote!(c == #first),
+            false => quote!(matches!(c, #first..=#last)),
+        });
         rest = behind;
     }
-    Some(quote!(|c| (#(#tests)||*) != #negated))
+    Some(match negated {
+        true => quote!(|c| !(#(#tests)||*)),
+        false => quote!(|c| #(#tests)||*),
+    })
 }

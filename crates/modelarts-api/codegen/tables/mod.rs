@@ -28,6 +28,6 @@ pub fn tables(
         ("tables", tables),
         ("error_codes", error_codes::table(description)?),
         ("fields", fields::table(description, usage)?),
-        ("request_path", request_paths::module(description, usage)?),
+        ("request_path", request_paths::module(description)?),
     ])
 }

@@ -1,20 +1,33 @@
 //! The paths of the fields of requests, as constants: a field that the description renames becomes
 //! a compile error in code that uses its path.
 
+use std::collections::BTreeSet;
+
 use heck::{ToShoutySnakeCase, ToSnakeCase};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use serde_json::Value;
 
 use super::super::{
-    description::{Usage, members, reference, schemas},
+    description::{members, reference, references, schemas},
     error::Error,
 };
 
+/// The schemas of the bodies with paths: those of jobs and of algorithms, which programs check and
+/// edit as JSON.
+const BODIES: [&str; 2] = ["AlgorithmRequest", "CreateTrainingJobRequest"];
+
 /// Writes the module with the paths, as an item of the generated file.
-pub fn module(description: &Value, usage: &Usage) -> Result<TokenStream, Error> {
+pub fn module(description: &Value) -> Result<TokenStream, Error> {
+    let mut inside: BTreeSet<_> = BODIES.map(str::to_owned).into();
+    for body in schemas(description)?
+        .iter()
+        .filter(|(schema, _)| BODIES.contains(&schema.as_str()))
+    {
+        references(description, body.1, &mut inside)?;
+    }
     let roots = schemas(description)?.iter().filter(|(schema, definition)| {
-        usage.in_requests.contains(*schema) && definition.get("properties").is_some()
+        inside.contains(*schema) && definition.get("properties").is_some()
     });
     let roots = roots.map(|(schema, definition)| {
         let module = schema.strip_suffix("Request").unwrap_or(schema);
@@ -31,9 +44,9 @@ pub fn module(description: &Value, usage: &Usage) -> Result<TokenStream, Error> 
         }
     });
     Ok(quote! {
-        /// The paths of the fields of requests.
+        /// The paths of the fields of requests that create jobs and algorithms.
         ///
-        /// Each schema has a module with the paths in its values: `create_training_job` those in
+        /// Each schema in them has a module with the paths in its values: `create_training_job` those in
         /// `CreateTrainingJobRequest`, `input` those in an element of `algorithm.inputs`. A field
         /// with fields of its own has a constant and a module:
         /// `create_training_job::spec::RESOURCE` and

@@ -1,4 +1,7 @@
-//! Decoding of answers, with all spellings that the service uses.
+//! Decoding of responses, with all spellings that the service uses.
+//!
+//! Only types that responses contain are decoded so. Types that only requests contain keep serde's
+//! derives, which are strict.
 //!
 //! A generated struct lists its fields once, in [`object!`](crate::object). That list provides
 //! `Serialize`, and a look-up from the name of a field to its [`Slot`]: a mutable reference to the

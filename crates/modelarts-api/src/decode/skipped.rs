@@ -8,7 +8,7 @@ pub struct Skipped {
     pub rows: usize,
     /// Skipped elements of lists inside other lists.
     pub nested: usize,
-    /// The error of the first element that was not `null`. It quotes no text of the answer, which
+    /// The error of the first element that was not `null`. It quotes no text of the response, which
     /// may be a secret.
     pub first_error: Option<String>,
 }

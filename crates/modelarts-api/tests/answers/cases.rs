@@ -139,7 +139,7 @@ fn list(inner: &Kind) -> Vec<Case> {
             skipped,
         });
     }
-    // A list of one, written as its element.
+    // A list with one element, sent as the element itself.
     cases.push(match inner {
         Kind::Object(_) => case(json!({}), json!([{}])),
         Kind::Map { .. } => case(json!({ "a": one["key"] }), json!([{ "a": one["key"] }])),

@@ -48,3 +48,21 @@ fn remove_nulls(value: &mut Value) {
         _ => {}
     }
 }
+
+#[test]
+fn strict_reading_refuses_nulls_that_are_not_removed() {
+    use modelarts_api::types::{JobAlgorithmRequest, JobMetadataRequest};
+
+    let error = serde_json::from_str::<JobMetadataRequest>(r#"{"name":null}"#).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "invalid type: null, expected a string at line 1 column 12"
+    );
+    let error = serde_json::from_str::<JobAlgorithmRequest>(r#"{"inputs":null}"#).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "invalid type: null, expected a sequence at line 1 column 14"
+    );
+    let error = strictly::<JobMetadataRequest>(r#"{"name":null}"#.as_bytes()).unwrap_err();
+    assert_eq!(error, "missing field `name`");
+}

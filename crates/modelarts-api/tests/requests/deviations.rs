@@ -24,6 +24,11 @@ pub struct Deviation {
 }
 
 impl Deviation {
+    /// Returns whether this is another value of a field in the body of this operation.
+    pub fn is_in_body_of(&self, operation: &str) -> bool {
+        self.operation == operation && self.at.starts_with("/body")
+    }
+
     pub fn covers(&self, operation: &str, difference: &Difference) -> bool {
         let json = |value: &Option<Value>| value.as_ref().map_or(String::new(), Value::to_string);
         [operation, "*"].contains(&self.operation)

@@ -55,6 +55,41 @@ async fn every_request_is_the_sdks_but_for_the_listed_deviations() {
     assert!(unused.is_empty(), "listed and do not occur: {unused:#?}");
 }
 
+/// The comparison has our values in these places, so it does not show that those of the SDK are
+/// refused.
+#[test]
+fn strict_reading_refuses_the_sdks_values_of_other_types() {
+    let mut refused = Vec::new();
+    for (operation, record) in recorded() {
+        for (row, deviation) in DEVIATIONS.iter().enumerate() {
+            if !deviation.is_in_body_of(&operation) {
+                continue;
+            }
+            let mut body = record["request"]["body"].clone();
+            for (_, other) in DEVIATIONS
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != row)
+            {
+                other.apply(&operation, &mut body);
+            }
+            let read = serde_path_to_error::deserialize::<_, types::AlgorithmRequest>(&body);
+            refused.push(format!("{operation}: {}", read.unwrap_err()));
+        }
+    }
+    assert_eq!(
+        refused,
+        [
+            "ChangeAlgorithm: metadata.id: invalid type: integer `2`, expected a string",
+            "ChangeAlgorithm: job_config.inputs[0].remote_constraints[0].attributes: invalid type: \
+             sequence, expected a map",
+            "CreateAlgorithm: metadata.id: invalid type: integer `1`, expected a string",
+            "CreateAlgorithm: job_config.inputs[0].remote_constraints[0].attributes: invalid type: \
+             sequence, expected a map",
+        ]
+    );
+}
+
 #[test]
 fn every_operation_is_recorded_or_listed_as_missing() {
     let described: Vec<_> = OPERATIONS.iter().map(|row| row.id.to_owned()).collect();

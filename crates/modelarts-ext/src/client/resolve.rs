@@ -13,11 +13,14 @@ use crate::{
         endpoints::{self, ProjectRef, Service},
         environment::Environment,
     },
-    credentials::{ProviderContext, chain, projects, source::Hints},
+    credentials::{
+        ProviderContext, chain, projects,
+        source::{Hints, Lookup},
+    },
     error::Error,
     http::{
         connection::{self, AGENT},
-        url::{is_base, is_encrypted, is_loopback, with_scheme, without_secrets},
+        url::{is_base, is_loopback, require_encryption, with_scheme, without_secrets},
     },
     pagination::position::DetectedOffsets,
     transport::{HttpTransport, Shared, connector::ReqwestConnector},
@@ -109,27 +112,33 @@ impl ClientBuilder {
             metadata: self.metadata.clone(),
         };
         let search = match &self.credentials {
-            Some(found) => Ok(found.clone()),
+            Some(found) => Lookup::Found(found.clone()),
             None if self.environment.is_some() || self.metadata.is_some() => {
                 chain::find(&environment, &hints)?
             }
-            None => Err(Error::config(
-                "no credentials; call credentials(), or begin with from_env()",
-            )),
+            None => Lookup::NotFound(
+                "no credentials; call credentials(), or begin with from_env()".to_owned(),
+            ),
         };
-        let found_region = || search.as_ref().ok()?.region.clone();
+        let found_region = || match &search {
+            Lookup::Found(found) => found.region.clone(),
+            Lookup::NotFound(_) => None,
+        };
         let region = hints.region.clone().or_else(found_region);
         let endpoint = self.find_endpoint(&environment, region.as_deref())?;
         let loopback = is_loopback(&endpoint);
         let secure = match endpoint.scheme() {
-            "https" | "http" => is_encrypted(&endpoint, "")?,
+            "https" | "http" => require_encryption(&endpoint, endpoint.as_str())?,
             other => {
                 return Err(Error::config(format!(
                     "the endpoint has the scheme {other}; it must be https"
                 )));
             }
         };
-        let found = search?;
+        let found = match search {
+            Lookup::Found(found) => found,
+            Lookup::NotFound(reason) => return Err(Error::config(reason)),
+        };
         found.credentials.check()?;
         self.signing.check()?;
         let cloud = match self.cloud {

@@ -2,10 +2,7 @@
 
 use std::{fmt, ops::Deref, sync::Arc};
 
-use modelarts_api::{
-    RawResponse, TransportError,
-    decode::{self, Skipped},
-};
+use modelarts_api::{RawResponse, TransportError, decode::Skipped};
 
 use crate::{
     error::{Error, ErrorKind},
@@ -146,8 +143,7 @@ impl Error {
                     let message = format!("the answer came, and was not decoded within {limit:?}");
                     Self::new(ErrorKind::Timeout, message)
                 } else {
-                    let reason = decode::strip_quoted_text(&error.to_string());
-                    let message = format!("the answer is not understood: {reason}");
+                    let message = format!("the answer is not understood: {error}");
                     let body = String::from_utf8_lossy(&response.body).into_owned();
                     Self::new(ErrorKind::Decode, message).with_body(body)
                 };

@@ -16,7 +16,7 @@ use crate::{
     error::{Error, ErrorKind, call_summary::CallSummary, chain_message, mask::Mask},
     http::{
         body, headers,
-        url::{is_base, is_encrypted, with_scheme},
+        url::{is_base, require_encryption, with_scheme},
     },
 };
 
@@ -59,7 +59,8 @@ impl AuthServer {
 
     /// Checks the address, which must be https unless it is on this machine.
     pub(super) fn check(&self) -> Result<(), Error> {
-        is_encrypted(&self.url("")?, &format!(" of {}", self.name)).map(drop)
+        let url = self.url("")?;
+        require_encryption(&url, &format!("{url} of {}", self.name)).map(drop)
     }
 
     /// The URL of a path of the service.
@@ -170,14 +171,11 @@ impl AuthServer {
         let mut body = reply.body.clone();
         // The body of a success is not masked yet.
         reply.mask.mask_body(&mut body);
-        let (code, reason) = match serde_json::from_slice(&body) {
-            Ok(Value::Object(_)) => error_body::find(&body),
-            _ => {
-                let text = String::from_utf8_lossy(&body);
-                let excerpt = text.trim().chars().take(EXCERPT_CHARS);
-                (None, Some(excerpt.collect()))
-            }
-        };
+        let (code, reason) = error_body::find(&body).unwrap_or_else(|| {
+            let text = String::from_utf8_lossy(&body);
+            let excerpt = text.trim().chars().take(EXCERPT_CHARS);
+            (None, Some(excerpt.collect()))
+        });
         let is_redirect = reply.status.is_redirection();
         let reason = match reason.as_deref().unwrap_or_default() {
             _ if is_redirect => "it redirects, which is not followed; check its address",

@@ -20,7 +20,8 @@ use crate::{
 /// The pause after a failed renewal while the old credentials are valid.
 const RETRY_PAUSE: Duration = Duration::from_secs(60);
 /// The time for which a rejection is returned without sending a request: five wrong passwords
-/// within 15 minutes lock a user of IAM. Longer values of `Retry-After` are reduced to it.
+/// within 15 minutes lock a user of IAM. Longer values of `Retry-After` are reduced to this
+/// time.
 const REJECTION_PAUSE: Duration = Duration::from_secs(5 * 60);
 /// The maximum time that a call waits for a renewal while the old credentials are valid.
 const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);

@@ -38,23 +38,20 @@ const SOURCES: [Source; 8] = [
 ];
 
 /// Searches all sources in order. Credentials that are present but unusable are an error, because
-/// the next source may belong to another user. The inner error lists the sources, which have none.
-pub(crate) fn find(
-    environment: &Environment,
-    hints: &Hints,
-) -> Result<Result<FoundCredentials, Error>, Error> {
+/// the next source may belong to another user. The reason of [`Lookup::NotFound`] lists all sources.
+pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     let mut reasons = Vec::new();
     for source in SOURCES {
         match source(environment, hints)? {
-            Lookup::Found(found) => return Ok(Ok(found)),
+            found @ Lookup::Found(_) => return Ok(found),
             Lookup::NotFound(reason) => reasons.push(reason),
         }
     }
-    Ok(Err(Error::config(format!(
+    Ok(Lookup::NotFound(format!(
         "no credentials; call credentials(), or set HUAWEICLOUD_SDK_AK and \
          HUAWEICLOUD_SDK_SK. Looked at:\n- {}",
         reasons.join("\n- ")
-    ))))
+    )))
 }
 
 /// The error for a variable that requires another one.

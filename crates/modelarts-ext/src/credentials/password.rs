@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use modelarts_api::{BoxFuture, Secret};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
@@ -124,6 +124,24 @@ impl Password {
     }
 }
 
+/// The response of IAM to a login.
+#[derive(Deserialize)]
+struct TokenResponse {
+    token: Token,
+}
+
+#[derive(Deserialize)]
+struct Token {
+    expires_at: Option<String>,
+    issued_at: Option<String>,
+    project: Option<Project>,
+}
+
+#[derive(Deserialize)]
+struct Project {
+    id: String,
+}
+
 impl FetchCredentials for Password {
     fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>> {
         Box::pin(async move {
@@ -142,12 +160,10 @@ impl FetchCredentials for Password {
                 return Err(iam.unexpected("without a token in X-Subject-Token"));
             };
             let mut fetched = Fetched::new(Credentials::token(token));
-            let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
-            let Some(token) = body.get("token").filter(|token| token.is_object()) else {
-                return Err(iam.unexpected("that does not describe the token"));
-            };
-            let time = |name| token.get(name)?.as_str()?.parse::<jiff::Timestamp>().ok();
-            fetched = match (time("expires_at"), time("issued_at")) {
+            let TokenResponse { token } = serde_json::from_slice(&reply.body)
+                .map_err(|_| iam.unexpected("that does not describe the token"))?;
+            let time = |text: Option<String>| text?.parse::<jiff::Timestamp>().ok();
+            fetched = match (time(token.expires_at), time(token.issued_at)) {
                 // The lifetime is exact even if the clock of this machine is wrong.
                 (Some(end), Some(start)) if end > start => {
                     let life = Duration::try_from(end.duration_since(start)).unwrap_or_default();
@@ -156,8 +172,8 @@ impl FetchCredentials for Password {
                 (Some(end), _) => fetched.expires_at(end.into()),
                 (None, _) => fetched,
             };
-            Ok(match token["project"]["id"].as_str() {
-                Some(id) => fetched.project_id(id),
+            Ok(match token.project {
+                Some(project) => fetched.project_id(project.id),
                 None => fetched,
             })
         })

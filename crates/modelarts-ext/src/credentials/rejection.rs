@@ -17,12 +17,13 @@ pub(crate) enum Rejection {
     },
 }
 
-/// Parses the rejection in a response; `None` for other responses and for final rejections.
+/// Parses the rejection in a response; `None` for other responses, for final rejections, and for
+/// bodies that are not JSON objects, which may come from any proxy.
 pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     if !matches!(status.as_u16(), 401 | 403) {
         return None;
     }
-    let (code, message) = error_body::find(body);
+    let (code, message) = error_body::find(body)?;
     let message = message.unwrap_or_default();
     if let Some((_, server)) = message.split_once("server time:") {
         return Some(Rejection::Clock {
@@ -107,6 +108,19 @@ mod tests {
             None
         );
         assert_eq!(parse(StatusCode::UNAUTHORIZED, b"<html>"), None);
+        // A text may come from any gateway; only JSON is an answer of the service.
+        for body in [
+            "token expires",
+            "<html><title>token expires</title></html>",
+            "server time:20260115T083045Z",
+            "[\"token expires\"]",
+        ] {
+            assert_eq!(
+                parse(StatusCode::FORBIDDEN, body.as_bytes()),
+                None,
+                "{body}"
+            );
+        }
         // IAM nests the error; a code needs no message.
         for body in [
             r#"{"error":{"code":"APIGW.0307","message":"The token must be updated"}}"#,

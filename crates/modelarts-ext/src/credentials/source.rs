@@ -37,8 +37,8 @@ impl Hints {
     }
 }
 
-/// The result of searching one source.
-pub(super) enum Lookup {
+/// The result of searching one source, or all of them.
+pub(crate) enum Lookup {
     Found(FoundCredentials),
     /// There are none, for this reason.
     NotFound(String),

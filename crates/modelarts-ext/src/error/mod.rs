@@ -322,8 +322,8 @@ impl Error {
         self.0.call.retry_after
     }
 
-    /// The duration of the call, including all attempts. For a lost create, as for
-    /// [`attempts`](Self::attempts), that of the last request.
+    /// The duration of the call, including all attempts. For a creation whose response was lost, the
+    /// duration of the last request.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.call.elapsed

@@ -40,14 +40,14 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
 }
 
 /// Returns `true` for https, and `false` for http on this machine. Other addresses are an error,
-/// which `service` completes.
-pub(crate) fn is_encrypted(url: &Url, service: &str) -> Result<bool, Error> {
+/// in which `place` is the name of the endpoint.
+pub(crate) fn require_encryption(url: &Url, place: &str) -> Result<bool, Error> {
     let is_https = url.scheme() == "https";
     if is_https || is_loopback(url) {
         return Ok(is_https);
     }
     Err(Error::config(format!(
-        "the endpoint {url}{service} is not https; over http every secret of a request can be \
+        "the endpoint {place} is not https; over http every secret of a request can be \
          read on the way, so that is only for this machine"
     )))
 }

@@ -1,6 +1,6 @@
 //! Rows of a list that is called by name.
 
-use modelarts_api::{BoxFuture, Offset, ParameterLocation};
+use modelarts_api::{BoxFuture, Offset, Pagination, ParameterLocation};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -16,12 +16,14 @@ const IDS: [&str; 2] = ["/id", "/metadata/id"];
 pub(super) struct OperationRows(pub(super) OperationCall);
 
 impl OperationRows {
+    /// The paging of the operation.
+    pub(super) fn pagination(&self) -> Result<Pagination, Error> {
+        pagination_of(self.0.operation.id)
+    }
+
     /// The call for one page.
-    pub(super) fn page(&self, offset: i64, limit: u32) -> OperationCall {
+    pub(super) fn page(&self, pagination: Pagination, offset: i64, limit: u32) -> OperationCall {
         let mut call = self.0.clone();
-        let Some(pagination) = call.operation.pagination else {
-            return call;
-        };
         let (offset_name, limit_name) = (pagination.offset_name, pagination.limit_name);
         let numbers = [(offset_name, offset), (limit_name, i64::from(limit))];
         for (name, number) in numbers {
@@ -75,7 +77,7 @@ impl Source for OperationRows {
 
     fn check(&self) -> Result<(), Error> {
         let id = self.0.operation.id;
-        let pagination = pagination_of(id)?;
+        let pagination = self.pagination()?;
         if pagination.offset == Offset::LineCursor {
             return Err(Error::invalid(format!(
                 "{id}: its pages follow one another by line numbers, not by offsets; call it with \
@@ -98,15 +100,13 @@ impl Source for OperationRows {
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Value>, Error>> {
         Box::pin(async move {
-            let pagination = self.0.operation.pagination;
-            let answer = self.page(offset, limit).send().await?;
+            let pagination = self.pagination()?;
+            let answer = self.page(pagination, offset, limit).send().await?;
             let (mut answer, call) = answer.into_parts();
-            let total = pagination.and_then(|pagination| pagination.total);
-            let total = total.and_then(|path| field(&mut answer, path)?.as_i64());
-            let items = rows_at(
-                pagination.map_or("", |pagination| pagination.items),
-                &mut answer,
-            );
+            let total = pagination
+                .total
+                .and_then(|path| field(&mut answer, path)?.as_i64());
+            let items = rows_at(pagination.items, &mut answer);
             Ok(RawPage {
                 items: items.map_err(|error| error.with_call(call.summary.clone()))?,
                 counts: Counts::of_total(total),

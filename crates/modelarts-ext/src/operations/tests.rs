@@ -114,7 +114,11 @@ fn every_operation_can_be_called_by_its_name() {
 
 #[test]
 fn lists_set_their_own_paging_parameters() {
-    let page = |call: OperationCall| OperationRows(call).page(2, 50).request().unwrap();
+    let page = |call: OperationCall| {
+        let rows = OperationRows(call);
+        let pagination = rows.pagination().unwrap();
+        rows.page(pagination, 2, 50).request().unwrap()
+    };
     let request = page(call("ListAlgorithms").unwrap());
     assert_eq!(request.url().query(), Some("offset=2&limit=50"));
     let jobs = call("ListTrainingJobs").unwrap();

@@ -181,8 +181,8 @@ impl HttpTransport {
         self.shared.budget.deposit();
         let mut left = self.timeout;
         loop {
-            // The skew that the signature assumed, once the request is sent.
-            let mut sent = None;
+            // The clock skew that the signature assumed; `None` until the request is sent.
+            let mut signed_skew = None;
             let was_uncertain = call.summary.uncertain;
             let response = {
                 let attempt = pin!(async {
@@ -207,7 +207,7 @@ impl HttpTransport {
                     call.secrets.push(secrets.clone());
                     call.summary.attempts += 1;
                     call.summary.uncertain = true;
-                    sent = Some(skew);
+                    signed_skew = Some(skew);
                     self.report(call);
                     read_response(response, &secrets, &self.endpoint).await
                 });
@@ -219,7 +219,7 @@ impl HttpTransport {
             let response = response.unwrap_or_else(|| {
                 let message = format!("no answer within {:?}", self.timeout);
                 Err(AttemptError {
-                    result: match sent {
+                    result: match signed_skew {
                         Some(_) => AttemptResult::Lost,
                         // The limit passed before there were credentials.
                         None => AttemptResult::NotSent,
@@ -238,7 +238,7 @@ impl HttpTransport {
                 Err(failed) => (failed.result, failed.error.retry_after(), failed.permanent),
             };
             call.summary.retry_after = wait;
-            let secrets = sent.and(call.secrets.last());
+            let secrets = signed_skew.and(call.secrets.last());
             (call.status, call.summary.request_id) = match (&response, secrets) {
                 (Ok(answer), Some(secrets)) => (
                     Some(answer.status.as_u16()),
@@ -250,7 +250,7 @@ impl HttpTransport {
                 }
                 (_, None) => (None, None),
             };
-            if sent.is_some() {
+            if signed_skew.is_some() {
                 call.summary.uncertain = was_uncertain || is_uncertain(result);
             }
             self.report(call);
@@ -259,7 +259,8 @@ impl HttpTransport {
             {
                 return response.map_err(|failed| failed.error);
             }
-            if let (Ok(answer), Some(skew), Some(secrets)) = (&response, sent, call.secrets.last())
+            if let (Ok(answer), Some(skew), Some(secrets)) =
+                (&response, signed_skew, call.secrets.last())
                 && self.fix_rejection(answer, &secrets.credentials, skew, &mut fixes)
             {
                 left = self.left(started);
@@ -381,13 +382,16 @@ fn is_uncertain(result: AttemptResult) -> bool {
     match result {
         AttemptResult::NotSent => false,
         AttemptResult::Lost => true,
-        // For a success or a rejection, the body decides; see `Error::is_uncertain`. All others may
-        // have come too late, or from a gateway in between.
-        AttemptResult::Response(status) => {
-            let is_decided = status.is_success() || status.is_client_error();
-            status == StatusCode::REQUEST_TIMEOUT
-                || status != StatusCode::NOT_IMPLEMENTED && !is_decided
-        }
+        AttemptResult::Response(status) => match status {
+            // The gateway stopped waiting for the request, which may have been complete.
+            StatusCode::REQUEST_TIMEOUT => true,
+            // No server executes an operation that it does not have.
+            StatusCode::NOT_IMPLEMENTED => false,
+            // For a success or a rejection, the body decides; see `Error::is_uncertain`.
+            status if status.is_success() || status.is_client_error() => false,
+            // The response may have come too late, or from a gateway in between.
+            _ => true,
+        },
     }
 }
 

@@ -60,7 +60,7 @@ async fn a_password_becomes_a_token_for_a_project() {
 #[tokio::test]
 async fn messages_of_iam_are_reported() {
     type Case = (fn() -> FakeReply, &'static str, bool);
-    let cases: [Case; 10] = [
+    let cases: [Case; 12] = [
         (
             wrong_password,
             "gives the user \"alice\" no token: The username or password is wrong (HTTP 401, \
@@ -111,6 +111,19 @@ async fn messages_of_iam_are_reported() {
         (
             || reply(201, "[").with("X-Subject-Token", "TK-s3cr3t"),
             "gave an answer that does not describe the token",
+            false,
+        ),
+        (
+            || {
+                reply(201, r#"{"token":{"expires_at":1768465845}}"#)
+                    .with("X-Subject-Token", "TK-s3cr3t")
+            },
+            "gave an answer that does not describe the token",
+            false,
+        ),
+        (
+            || reply(401, json!({"title": "Unauthorized"})),
+            "gives the user \"alice\" no token: Unauthorized (HTTP 401)",
             false,
         ),
         (
