@@ -1,9 +1,9 @@
-//! The symbolic link to the description.
+//! Check that `modelarts.yaml` is the description and not the path of a link to it.
 //!
-//! Git checks out a symbolic link as a file that contains the path where it may not create links,
-//! which is the default on Windows. Without the check, that path would become `DESCRIPTION`.
+//! Where Git may not create symbolic links (the default on Windows), it checks out a link as a file
+//! that contains the target path. Without the check, `DESCRIPTION` would contain that path.
 
-/// Fails when the text of `modelarts.yaml` is a path to it.
+/// Returns an error if `text` is the path of a link and not the description.
 pub fn check(text: &str) -> Result<(), String> {
     let path = text.trim();
     if !path.starts_with("../") || path.contains('\n') {

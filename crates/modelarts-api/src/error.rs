@@ -44,8 +44,8 @@ pub enum Error {
         /// empty if time ran out: masking a long body takes time as well, and an unmasked one must
         /// not be shown.
         response: RawResponse,
-        /// The reason, which begins with the path of the value. It quotes no text of the response,
-        /// which may be a secret.
+        /// The reason, which begins with the path of the value. It quotes no text value of the
+        /// response, which may be a secret; the path may have keys of the response.
         error: serde_json::Error,
         /// `true` if time ran out; see [`Transport::is_late`](crate::Transport::is_late).
         timed_out: bool,

@@ -24,15 +24,21 @@ pub fn find(body: &[u8]) -> Option<(Option<String>, Option<String>)> {
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
         return None;
     };
-    let own_message = object.get("error_msg").filter(|value| value.is_string());
-    let own_message = own_message.cloned();
-    let error = find_error(&object).unwrap_or(Value::Object(object));
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let message = own_message.as_ref().or_else(|| error.get("error_msg"));
+    let error = find_error(&object);
+    let own = |key: &str| own_text(&object, key).map(str::to_owned);
+    let found = |key: &str| Some(error.as_ref()?.get(key)?.as_str()?.to_owned());
     Some((
-        error.get("error_code").and_then(text),
-        message.and_then(text),
+        own("error_code").or_else(|| found("error_code")),
+        own("error_msg")
+            .or_else(|| found("error_msg"))
+            .or_else(|| own("title"))
+            .or_else(|| own_text(object.get("error")?.as_object()?, "title").map(str::to_owned)),
     ))
+}
+
+/// Returns a text of the object itself, unless it is empty.
+fn own_text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    object.get(key)?.as_str().filter(|text| !text.is_empty())
 }
 
 /// Returns the body as an `ApiError`; `None` when it already is one.
@@ -96,8 +102,8 @@ fn find_error(object: &Map<String, Value>) -> Option<Value> {
     };
     // STS and IAM v5 send the encoded message, which only their API can decode, beside a readable
     // one.
-    let has_message = object.get("error_msg").is_some_and(Value::is_string);
-    if let (false, Some(message)) = (has_message, text("encoded_authorization_message")) {
+    let own_message = own_text(object, "error_msg");
+    if let (None, Some(message)) = (own_message, text("encoded_authorization_message")) {
         return Some(json!({ "error_code": text("error_code"), "error_msg": message }));
     }
     for (code, message) in PAIRS {
@@ -114,7 +120,7 @@ fn find_error(object: &Map<String, Value>) -> Option<Value> {
         .values()
         .find_map(|value| value.as_object().and_then(find_error))
         .or_else(|| {
-            let message = ["error_msg", "error_message", "message", "errorMsg", "title"]
+            let message = ["error_msg", "error_message", "message", "errorMsg"]
                 .into_iter()
                 .find_map(text)?;
             Some(json!({ "error_msg": message }))
@@ -195,15 +201,32 @@ mod tests {
     }
 
     #[test]
-    fn a_title_alone_is_the_message() {
+    fn a_title_is_the_message_if_there_is_no_other() {
+        let message = |body: &str| find(body.as_bytes()).unwrap().1;
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(message(r#"{"title":"Unauthorized"}"#), some("Unauthorized"));
         assert_eq!(
-            converted(r#"{"title":"Unauthorized"}"#),
-            json!({"error_msg":"Unauthorized"})
+            message(r#"{"error":{"title":"Unauthorized"}}"#),
+            some("Unauthorized")
         );
+        assert_eq!(message(r#"{"message":"m","title":"t"}"#), some("m"));
         assert_eq!(
-            converted(r#"{"message":"m","title":"t"}"#),
-            json!({"error_msg":"m"})
+            message(r#"{"message":"m","data":{"title":"t"}}"#),
+            some("m")
         );
+        // An error of the service keeps its details.
+        let problem = r#"{"detail":"why","status":403,"title":"Forbidden"}"#;
+        assert_eq!(converted(problem), json!({ "error_msg": problem }));
+    }
+
+    #[test]
+    fn an_empty_message_gives_way_and_the_own_code_stays() {
+        let (code, message) =
+            find(br#"{"error_msg":"","error":{"code":"401","message":"wrong password"}}"#).unwrap();
+        assert_eq!(code.as_deref(), Some("401"));
+        assert_eq!(message.as_deref(), Some("wrong password"));
+        let own = br#"{"error_code":"APIGW.0307","details":{"code":"5","message":"m"}}"#;
+        assert_eq!(find(own).unwrap().0.as_deref(), Some("APIGW.0307"));
     }
 
     #[test]

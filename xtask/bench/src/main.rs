@@ -1,6 +1,6 @@
-//! Measures the client in comparison with code written by hand, and the emulator.
+//! Benchmarks of the SDK and of the emulator.
 //!
-//! Figures of the client are ratios of two things measured in turn in one run, because absolute
+//! Most figures of the SDK are ratios of two programs measured in turn in one run, because absolute
 //! figures of a shared machine vary. See `BENCH.md` for results.
 
 mod build;

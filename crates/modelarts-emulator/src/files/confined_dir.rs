@@ -140,7 +140,7 @@ pub(crate) fn copy(
         check_interrupt(interrupt)?;
         let entry = match entry {
             Ok(entry) => entry,
-            // A link without a target, or a cycle of links.
+            // For example a link without a target, a cycle of links, or an unreadable directory.
             Err(error) if error.depth() > 0 => {
                 leave_out(io::Error::other(error.to_string()))?;
                 continue;

@@ -45,15 +45,15 @@ impl From<Algorithm> for AlgorithmSpec {
 
 impl AlgorithmSpec {
     /// Reads the answer of `ShowAlgorithmByUuid`. List elements that cannot be decoded are left
-    /// out. An answer without `job_config`, or with any other value that cannot be decoded, sets no
-    /// requirement.
+    /// out. Without `job_config`, there is no requirement for channels and hyper-parameters; with
+    /// any other value that cannot be decoded, there is none at all.
     #[must_use]
     pub fn from_json(answer: &Value) -> Self {
         let mut answer = answer.clone();
         let inputs = answer.pointer_mut("/job_config/inputs");
         let inputs = inputs.and_then(Value::as_array_mut).into_iter().flatten();
         for input in inputs.filter_map(Value::as_object_mut) {
-            // Answers of the service have either name.
+            // The key has either name.
             let [name, other_name] = ["remote_constraints", "remote_constraint"];
             if !input.get(name).is_some_and(has_content)
                 && let Some(constraints) = input.remove(other_name)

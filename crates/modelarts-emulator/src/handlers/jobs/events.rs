@@ -17,7 +17,8 @@ const SOURCES: [&str; 3] = ["K8S", "Job", "Task"];
 /// A checked query. All errors in it have the same response.
 #[derive(Debug, Default)]
 pub(super) struct EventQuery {
-    /// The number of the first event, counted in events (SOURCES O, P, F2).
+    /// The `offset` parameter as received: events in SOURCES O, P and F2, pages in SOURCES S.
+    /// [`EventsOffset`] selects the unit.
     offset: usize,
     /// Number of events before the page.
     skip: usize,

@@ -41,7 +41,7 @@ impl ScriptedRun {
         })
     }
 
-    /// Duration of activity.
+    /// Time from the start of the run to its end or its fault, whichever is earlier.
     pub(super) fn alive_for(&self) -> Duration {
         match self.fault {
             Some(fault) => to_duration(Some(fault.seconds())).min(self.duration()),

@@ -119,6 +119,7 @@ impl EventFollower {
 
 impl Follower for EventFollower {
     type Item = Event;
+    const POLLS_PER_PART: bool = false;
 
     async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Part<Event>, Error> {
         match self.next(end_watch).await {

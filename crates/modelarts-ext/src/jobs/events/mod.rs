@@ -23,9 +23,9 @@
 //! ```
 //!
 //! Events that appear more than two minutes after their own time are found only when the job has
-//! ended ([`Events::lateness`]), and following continues until half a minute after the end has
-//! brought nothing new ([`Events::quiet`]). Failed requests do not count as quiet, so a stream that
-//! ends without an error is complete.
+//! ended ([`Events::lateness`]). After the end of the job, the stream ends when no new event has
+//! appeared for half a minute ([`Events::quiet`]). Failed requests do not count as quiet, so a
+//! stream that ends without an error is complete.
 
 // `Events` reads them page by page. `follow` polls windows of time and removes, with `dedup`, the
 // events of earlier windows. `parse` parses the text of an event into its `kind`.

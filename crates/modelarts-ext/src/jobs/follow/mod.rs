@@ -30,13 +30,13 @@
 //! ```
 //!
 //! Events that appear more than two minutes after their own time are found only when the job has
-//! ended ([`FollowJob::lateness`]), and following continues until half a minute after the end has
-//! brought nothing new ([`FollowJob::quiet`]).
+//! ended ([`FollowJob::lateness`]). After the end of the job, the stream ends when no new item has appeared
+//! for half a minute ([`FollowJob::quiet`]).
 //! [`Events::follow`](crate::jobs::events::Events::follow) and
 //! [`Logs::follow`](crate::jobs::logs::Logs::follow) follow events or a single log.
 
-// Each round polls the details of the job, then its events, then its logs; `merge` sorts the
-// results by time.
+// Each part of a round polls the details of the job, then its events, then its logs; `merge` sorts
+// the results by time.
 
 mod merge;
 mod update;

@@ -20,6 +20,10 @@ pub(crate) type Part<T> = (Vec<T>, bool);
 pub(crate) trait Follower: Send + Sized + 'static {
     type Item: Send + 'static;
 
+    /// `true` if the details of the job are polled before each part of a round, not only before the
+    /// first: a long log is one round.
+    const POLLS_PER_PART: bool = true;
+
     /// Reads the next part of a round.
     fn read(
         &mut self,
@@ -72,7 +76,7 @@ impl<F: Follower> FollowState<F> {
         if let Some(pause) = self.pause.take() {
             self.end_watch.clock().sleep(pause).await;
         }
-        if !self.in_round {
+        if F::POLLS_PER_PART || !self.in_round {
             self.end_watch.poll().await?;
         }
         let (mut items, more) = self.follower.read(&mut self.end_watch).await?;

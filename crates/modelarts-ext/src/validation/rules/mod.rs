@@ -111,7 +111,8 @@ const LOCAL_PATHS: &[&str] = &[
     spec::volumes::obs::LOCAL_PATH,
 ];
 
-/// All rules, in the order of the report. A rule of one expression has it in its row.
+/// All rules, in the order of the report. A condition of one expression is written in the row of its
+/// rule; a longer one is a function in the module of its subject.
 #[rustfmt::skip]
 pub(crate) const RULES: &[Rule] = &[
     // The job as a whole.

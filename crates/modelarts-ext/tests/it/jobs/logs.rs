@@ -219,6 +219,26 @@ async fn a_long_log_is_the_same_in_both_ways() {
     }
 }
 
+/// A log in several parts does not hide changes of the job.
+#[tokio::test]
+async fn the_details_are_polled_with_each_part_of_a_log() {
+    let site = Site::start().await;
+    // 500 lines, the most of one response, have more bytes than one part of a log.
+    let script = "for i in range(1200): print(str(i).zfill(11_000))";
+    let job = site.run(site.script("parts", script)).await;
+    let details = || site.count("ShowTrainingJobDetails").0;
+    let before = details();
+    let log = job.logs("worker-0").read_by(LogAccess::LineNumbers);
+    let items: Vec<_> = log
+        .quiet(Duration::ZERO)
+        .follow()
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(items.len(), 1200);
+    assert_eq!(details() - before, 2);
+}
+
 #[tokio::test]
 async fn a_line_without_its_end_comes_before_the_log_is_cleared_away() {
     let cleared = json!({"error_code": "ModelArts.2819", "error_msg": "The log is cleared."});
