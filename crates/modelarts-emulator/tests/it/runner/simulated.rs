@@ -258,13 +258,9 @@ async fn one_worker_ends_the_other_that_is_due_at_the_same_time() {
         pair["spec"]["resource"]["node_count"] = 2.into();
         let id = simulation.create(&pair).await;
         simulation.pass(600).await;
-        let events = simulation.events(&id).await.into_iter();
-        ends.push(
-            events
-                .map(|(_, text)| text)
-                .filter(|text| text.contains("finished"))
-                .collect::<Vec<_>>(),
-        );
+        let mut events = simulation.events(&id).await;
+        events.retain(|(_, text)| text.contains("finished"));
+        ends.push(events.into_iter().map(|(_, text)| text).collect::<Vec<_>>());
     }
     let terminated = "[worker-1] Training finished. Exit code 143.";
     assert_eq!(
