@@ -149,7 +149,7 @@ impl Record {
         let compiler = text
             .lines()
             .find_map(|line| line.strip_prefix("Compiler: "))
-            .context("BENCH.md names no compiler")?;
+            .context("BENCH.md names no compiler; run `cargo xtask bench instructions --write`")?;
         let mut rows = Vec::new();
         for line in text.lines().filter(|line| line.starts_with('|')).skip(2) {
             let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
