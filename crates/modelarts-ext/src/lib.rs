@@ -123,7 +123,7 @@ pub use credentials::Credentials;
 pub use error::{Error, ErrorKind};
 pub use http::signing;
 pub use jobs::{
-    Filter, Job, TrainingJobs,
+    Filter, Job, JobHandle, TrainingJobs,
     create::CreateJob,
     events::{Event, EventKind},
     logs::LogItem,

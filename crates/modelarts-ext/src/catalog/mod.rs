@@ -25,11 +25,11 @@
 //!
 //! | of a project | of a job |
 //! |---|---|
-//! | [algorithms](Client::algorithms) | [stages](crate::Job::stages) |
-//! | [flavors](Client::flavors) | [history of tasks](crate::Job::task_history) |
-//! | [preset images](Client::engines) | [trials](crate::Job::trials) of a hyper-parameter search |
-//! | [experiments](Client::experiments) | [artifacts](crate::Job::artifacts) of fine tuning |
-//! | [tags of jobs](Client::job_tags), [jobs by tags](Client::jobs_by_tags) | [tags](crate::Job::tags) |
+//! | [algorithms](Client::algorithms) | [stages](crate::JobHandle::stages) |
+//! | [flavors](Client::flavors) | [history of tasks](crate::JobHandle::task_history) |
+//! | [preset images](Client::engines) | [trials](crate::JobHandle::trials) of a hyper-parameter search |
+//! | [experiments](Client::experiments) | [artifacts](crate::JobHandle::artifacts) of fine tuning |
+//! | [tags of jobs](Client::job_tags), [jobs by tags](Client::jobs_by_tags) | [tags](crate::JobHandle::tags) |
 //! | [quotas](Client::quotas) | |
 //! | [event categories](Client::event_categories) | |
 //! | [algorithms](Client::hyperparameter_search_algorithms) and [templates](Client::search_templates) of hyper-parameter search | |

@@ -9,11 +9,11 @@ use crate::{
         row_source::RowSource,
         trials::{Trial, trials},
     },
-    jobs::job::Job,
+    jobs::job::JobHandle,
     pagination::{list::List, source::Counts},
 };
 
-impl Job {
+impl JobHandle {
     /// Lists the nodes that the tasks of the job ran on, for each time that it was scheduled.
     /// Huawei Cloud only.
     pub fn task_history(&self) -> List<TaskHistory> {

@@ -46,7 +46,7 @@
 //! A call may take two minutes, including all attempts, unless [`ClientBuilder::timeout`] or, for
 //! some calls, [`Client::with_timeout`] sets another limit. Methods that make several calls, such
 //! as [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) and
-//! [`Job::metrics`](crate::jobs::Job::metrics), may take five minutes, or the time that
+//! [`JobHandle::metrics`](crate::jobs::JobHandle::metrics), may take five minutes, or the time that
 //! [`ClientBuilder::overall_timeout`] sets. Waits and streams have limits of their own.
 //!
 //! # Traces

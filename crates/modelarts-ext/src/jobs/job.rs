@@ -1,7 +1,8 @@
-//! `Job`: the handle of one training job, with its details from the last response about it.
+//! `JobHandle` and `Job`: a training job by its id, and with its details from a response.
 
 use std::{
     fmt,
+    ops::Deref,
     sync::{Arc, OnceLock},
     time::SystemTime,
 };
@@ -19,83 +20,131 @@ use crate::{
 /// just changed.
 const WRONG_PHASE_CODES: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
 
-/// A training job, as it was last read: by the call that returned it, by
-/// [`refresh`](Self::refresh), or by a [`wait`](Self::wait) for its end.
+/// A training job by its id, without its details. [`TrainingJobs::job`] makes one without a call; a
+/// [`Job`] has all its methods.
 ///
-/// When a `wait`, [`wait_all`](crate::jobs::TrainingJobs::wait_all) or [`follow`](Self::follow)
-/// detects the end of the job, it also updates the job that it was started from and its clones: the
-/// job that [`submit`](crate::jobs::create::CreateJob::submit) returned has its exit codes after
-/// the wait. Jobs in the items of a watch, such as
-/// [`Observation::job`](crate::jobs::wait::Observation), do not change.
+/// Each method calls the service when it is awaited, and fails with
+/// [`Error::is_not_found`] if the job does not exist.
 ///
-/// Methods that are `async` call the service. All others read the stored details.
+/// [`TrainingJobs::job`]: crate::jobs::TrainingJobs::job
 #[derive(Clone)]
-pub struct Job {
+pub struct JobHandle {
     client: Client,
     id: types::TrainingJobId,
     snapshot: Arc<Snapshot>,
 }
 
+/// A training job with its details, as it was last read: by the call that returned it, by
+/// [`refresh`](Self::refresh), or by a [`wait`](JobHandle::wait) for its end. It dereferences to
+/// its [`JobHandle`].
+///
+/// When a `wait`, [`wait_all`](crate::jobs::TrainingJobs::wait_all) or
+/// [`follow`](JobHandle::follow) detects the end of the job, it also updates the job that it was
+/// started from and its clones: the job that [`submit`](crate::jobs::create::CreateJob::submit)
+/// returned has its exit codes after the wait. Jobs in the items of a watch, such as
+/// [`Observation::job`](crate::jobs::wait::Observation), do not change.
+///
+/// Methods that are `async` call the service. All others read the stored details.
+#[derive(Clone)]
+pub struct Job {
+    handle: JobHandle,
+    read: Details,
+}
+
 /// The details of a job in one response.
-struct Snapshot {
-    details: Arc<TrainingJob>,
+#[derive(Clone)]
+struct Details {
+    job: Arc<TrainingJob>,
     call: Arc<CallInfo>,
-    /// The response in which a watch that started from this one found the end of the job.
+}
+
+/// The details that a handle was made with, and those of the ends that were recorded since.
+#[derive(Default)]
+struct Snapshot {
+    /// `None` for a handle that was made from an id.
+    details: Option<Details>,
+    /// The response in which a watch that started from this handle found the end of the job.
     end: OnceLock<Arc<Snapshot>>,
 }
 
 impl Snapshot {
-    fn new(details: Arc<TrainingJob>, call: Arc<CallInfo>) -> Arc<Self> {
+    fn new(details: Details) -> Arc<Self> {
         Arc::new(Self {
-            details,
-            call,
+            details: Some(details),
             end: OnceLock::new(),
         })
     }
 }
 
-impl Job {
-    /// Reads a job from the service.
-    pub(super) async fn fetch(client: Client, id: types::TrainingJobId) -> Result<Self, Error> {
-        let answer = client
+impl JobHandle {
+    /// Creates a handle without a call.
+    pub(super) fn new(client: Client, id: types::TrainingJobId) -> Self {
+        Self {
+            client,
+            id,
+            snapshot: Arc::default(),
+        }
+    }
+
+    /// The id of the job.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Reads the job with its details.
+    ///
+    /// # Errors
+    /// [`Error::is_not_found`] if the job does not exist.
+    pub async fn get(&self) -> Result<Job, Error> {
+        let response = self
+            .client
             .call(|api| {
                 api.show_training_job_details()
-                    .project_id(client.project().clone())
-                    .training_job_id(id.clone())
+                    .project_id(self.client.project().clone())
+                    .training_job_id(self.id.clone())
                     .send()
             })
             .await?;
-        Self::from_answer(client, id, answer)
+        self.job_from_response(response)
     }
 
-    /// Creates the job of this id from a response; an error if the response is about another job.
-    fn from_answer(
-        client: Client,
-        id: types::TrainingJobId,
-        answer: Response<TrainingJob>,
-    ) -> Result<Self, Error> {
-        let answer = answer.require_match(&client, "metadata.id", &id, |job| {
+    /// Creates the job from a response; an error if the response is about another job.
+    fn job_from_response(&self, response: Response<TrainingJob>) -> Result<Job, Error> {
+        let response = response.require_match(&self.client, "metadata.id", &self.id, |job| {
             job.metadata.as_ref()?.id.as_deref()
         })?;
-        let (details, call) = answer.into_parts();
-        Ok(Self {
-            client,
-            id,
-            snapshot: Snapshot::new(Arc::from(details), call),
-        })
+        let (details, call) = response.into_parts();
+        Ok(self.with_details(Details {
+            job: Arc::from(details),
+            call,
+        }))
     }
 
-    /// Creates a job from a response; `None` if the response has no usable id.
-    pub(super) fn from_details(
-        client: Client,
-        details: Box<TrainingJob>,
-        call: Arc<CallInfo>,
-    ) -> Option<Self> {
-        let id = details.metadata.as_ref()?.id.as_deref()?.parse().ok()?;
-        Some(Self {
-            client,
-            id,
-            snapshot: Snapshot::new(Arc::from(details), call),
+    /// Creates the job with these details, which does not share its record of ends with this
+    /// handle.
+    fn with_details(&self, read: Details) -> Job {
+        Job {
+            handle: Self {
+                client: self.client.clone(),
+                id: self.id.clone(),
+                snapshot: Snapshot::new(read.clone()),
+            },
+            read,
+        }
+    }
+
+    /// The job as it was last read through this handle; `None` if it was not.
+    pub(super) fn last_read(&self) -> Option<Job> {
+        let details = self.newest_snapshot().details.clone()?;
+        Some(self.with_details(details))
+    }
+
+    /// The job without details: those of a handle that has never read it.
+    pub(super) fn without_details(&self) -> Job {
+        self.with_details(Details {
+            job: Arc::default(),
+            call: Arc::default(),
         })
     }
 
@@ -110,13 +159,16 @@ impl Job {
     }
 
     /// Records the end that a watch of this job found, also for its clones.
-    pub(super) fn record_end(&self, end: &Self) {
-        let (newest, end) = (self.newest_snapshot(), end.newest_snapshot());
-        if newest.details != end.details && is_final(&phase(&end.details)) {
+    pub(super) fn record_end(&self, end: &Job) {
+        let newest = self.newest_snapshot();
+        let is_known = newest
+            .details
+            .as_ref()
+            .is_some_and(|known| known.job.as_ref() == end.details());
+        if !is_known && end.is_final() {
             // A copy, so that a later end recorded here does not change `end` for its owner.
-            let end = Snapshot::new(Arc::clone(&end.details), Arc::clone(&end.call));
             // If another watch was first, the end is recorded already.
-            let _ = newest.end.set(end);
+            let _ = newest.end.set(Snapshot::new(end.newest_details().clone()));
         }
     }
 
@@ -128,6 +180,93 @@ impl Job {
         &self.id
     }
 
+    /// Stops the job. The job is terminated when its processes have ended, so wait for the end.
+    ///
+    /// If the response is lost, the stop is sent again. If the service rejects the second one,
+    /// because the first succeeded or the job ended meanwhile, the job is returned as it is.
+    ///
+    /// # Errors
+    /// [`Error::is_conflict`] if the job has ended already.
+    pub async fn terminate(&self) -> Result<Job, Error> {
+        let deadline = self.client.deadline();
+        let stopped = deadline.run(&**self.client.clock(), self.stop()).await;
+        stopped.unwrap_or_else(|| {
+            Err(deadline
+                .timeout_error("the job was being stopped")
+                .with_uncertainty())
+        })
+    }
+
+    async fn stop(&self) -> Result<Job, Error> {
+        let body = types::StopTrainingJobRequest::builder().action_type("terminate");
+        let stopped = self
+            .client
+            .call(|api| {
+                api.stop_training_job()
+                    .project_id(self.client.project().clone())
+                    .training_job_id(self.id.clone())
+                    .body(body)
+                    .send()
+            })
+            .await;
+        let rejection = match stopped {
+            Ok(response) => return self.job_from_response(response),
+            Err(error) => error,
+        };
+        let wrong_phase = rejection
+            .code()
+            .is_some_and(|code| WRONG_PHASE_CODES.contains(&code));
+        if !(wrong_phase && rejection.is_uncertain()) {
+            return Err(rejection);
+        }
+        let job = self.get().await.ok();
+        job.filter(|job| job.phase() == Phase::Terminating || job.is_final())
+            .ok_or(rejection)
+    }
+
+    /// Deletes the job, its events and its logs. Its output in OBS remains. If the response is
+    /// lost, the delete is sent again, and succeeds if the job no longer exists.
+    ///
+    /// # Errors
+    /// [`Error::is_not_found`] if the job does not exist.
+    pub async fn delete(&self) -> Result<(), Error> {
+        let deleted = self
+            .client
+            .call(|api| {
+                api.delete_training_job()
+                    .project_id(self.client.project().clone())
+                    .training_job_id(self.id.clone())
+                    .send()
+            })
+            .await;
+        match deleted {
+            Err(error) if !(error.is_uncertain() && error.is_gone()) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Job {
+    /// Creates a job from a response; `None` if the response has no usable id.
+    pub(super) fn from_details(
+        client: Client,
+        details: Box<TrainingJob>,
+        call: Arc<CallInfo>,
+    ) -> Option<Self> {
+        let id = details.metadata.as_ref()?.id.as_deref()?.parse().ok()?;
+        let read = Details {
+            job: Arc::from(details),
+            call,
+        };
+        Some(JobHandle::new(client, id).with_details(read))
+    }
+
+    /// The details of the last end that was recorded, or those that the job was read with.
+    fn newest_details(&self) -> &Details {
+        let newest = self.handle.newest_snapshot();
+        newest.details.as_ref().unwrap_or(&self.read)
+    }
+
     fn metadata(&self) -> Option<&JobMetadata> {
         self.details().metadata.as_deref()
     }
@@ -136,12 +275,6 @@ impl Job {
     #[must_use]
     pub fn status(&self) -> Option<&JobStatus> {
         self.details().status.as_deref()
-    }
-
-    /// The id of the job.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.id
     }
 
     /// The name of the job.
@@ -192,14 +325,14 @@ impl Job {
     /// The complete details of the job.
     #[must_use]
     pub fn details(&self) -> &TrainingJob {
-        &self.newest_snapshot().details
+        &self.newest_details().job
     }
 
     /// The facts about the call that returned the [`details`](Self::details): request id, attempts,
     /// duration.
     #[must_use]
     pub fn call(&self) -> &CallInfo {
-        &self.newest_snapshot().call
+        &self.newest_details().call
     }
 
     /// The body of the response with the [`details`](Self::details). Empty for jobs of a list; use
@@ -223,74 +356,36 @@ impl Job {
     /// # Errors
     /// Those of [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
     pub async fn refresh(&mut self) -> Result<(), Error> {
-        *self = Self::fetch(self.client.clone(), self.id.clone()).await?;
+        *self = self.handle.get().await?;
         Ok(())
     }
+}
 
-    /// Stops the job. The job is terminated when its processes have ended, so wait for the end.
-    ///
-    /// If the response is lost, the stop is sent again. If the service rejects the second one,
-    /// because the first succeeded or the job ended meanwhile, the job is returned as it is.
-    ///
-    /// # Errors
-    /// [`Error::is_conflict`] if the job has ended already.
-    pub async fn terminate(&self) -> Result<Job, Error> {
-        let deadline = self.client.deadline();
-        let stopped = deadline.run(&**self.client.clock(), self.stop()).await;
-        stopped.unwrap_or_else(|| {
-            Err(deadline
-                .timeout_error("the job was being stopped")
-                .with_uncertainty())
-        })
+impl Deref for Job {
+    type Target = JobHandle;
+
+    fn deref(&self) -> &JobHandle {
+        &self.handle
     }
+}
 
-    async fn stop(&self) -> Result<Job, Error> {
-        let body = types::StopTrainingJobRequest::builder().action_type("terminate");
-        let stopped = self
-            .client
-            .call(|api| {
-                api.stop_training_job()
-                    .project_id(self.client.project().clone())
-                    .training_job_id(self.id.clone())
-                    .body(body)
-                    .send()
-            })
-            .await;
-        let (client, id) = (self.client.clone(), self.id.clone());
-        let rejection = match stopped {
-            Ok(answer) => return Self::from_answer(client, id, answer),
-            Err(error) => error,
-        };
-        let wrong_phase = rejection
-            .code()
-            .is_some_and(|code| WRONG_PHASE_CODES.contains(&code));
-        if !(wrong_phase && rejection.is_uncertain()) {
-            return Err(rejection);
-        }
-        let job = Self::fetch(client, id).await.ok();
-        job.filter(|job| job.phase() == Phase::Terminating || job.is_final())
-            .ok_or(rejection)
+impl From<Job> for JobHandle {
+    fn from(job: Job) -> Self {
+        job.handle
     }
+}
 
-    /// Deletes the job, its events and its logs. Its output in OBS remains. If the response is
-    /// lost, the delete is sent again, and succeeds if the job no longer exists.
-    ///
-    /// # Errors
-    /// [`Error::is_not_found`] if the job does not exist.
-    pub async fn delete(&self) -> Result<(), Error> {
-        let deleted = self
-            .client
-            .call(|api| {
-                api.delete_training_job()
-                    .project_id(self.client.project().clone())
-                    .training_job_id(self.id.clone())
-                    .send()
-            })
-            .await;
-        match deleted {
-            Err(error) if !(error.is_uncertain() && error.is_gone()) => Err(error),
-            _ => Ok(()),
-        }
+impl From<&Job> for JobHandle {
+    fn from(job: &Job) -> Self {
+        job.handle.clone()
+    }
+}
+
+impl fmt::Debug for JobHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobHandle")
+            .field("id", &self.id())
+            .finish_non_exhaustive()
     }
 }
 

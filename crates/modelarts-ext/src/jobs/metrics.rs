@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::{
     error::{Error, ErrorKind},
-    jobs::job::Job,
+    jobs::job::{Job, JobHandle},
 };
 
 /// The time over which the service averages each value.
@@ -102,7 +102,7 @@ impl MetricSeries {
     }
 }
 
-impl Job {
+impl JobHandle {
     /// Reads the usage of a task's machine, such as `worker-0`: processors, memory, accelerators,
     /// in percent, with a value for each minute since the start of the job.
     ///
@@ -110,7 +110,7 @@ impl Job {
     /// source states which days it returns for a longer job, so times are unreliable then.
     ///
     /// Makes one call, and another one for the start of the job if the job had not
-    /// [started](Self::started_at) when it was last read; both within
+    /// [started](Job::started_at) when it was last read; both within
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
     /// # Errors
@@ -130,13 +130,9 @@ impl Job {
 
     async fn fetch_metrics(&self, task: String) -> Result<Vec<MetricSeries>, Error> {
         let not_ready = || Error::new(ErrorKind::NotReady, "the job has not begun to run");
-        let start = match self.started_at() {
+        let start = match self.last_read().and_then(|job| job.started_at()) {
             Some(start) => start,
-            None => {
-                let mut now = self.clone();
-                now.refresh().await?;
-                now.started_at().ok_or_else(not_ready)?
-            }
+            None => self.get().await?.started_at().ok_or_else(not_ready)?,
         };
         let client = self.client();
         let answer = client

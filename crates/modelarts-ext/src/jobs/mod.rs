@@ -2,8 +2,8 @@
 //!
 //! The service describes a job in nested records whose fields are all optional, with exit codes in
 //! the statuses of tasks and starts in the records of runs. A [`Job`] holds the details as of its
-//! last [refresh](Job::refresh), or of the response in which a [wait](Job::wait) found its end, with
-//! accessors for common values; [`Job::details`] has all of them. [`TrainingJobs`], from
+//! last [refresh](Job::refresh), or of the response in which a [wait](JobHandle::wait) found its
+//! end, with accessors for common values; [`Job::details`] has all of them. [`TrainingJobs`], from
 //! [`Client::training_jobs`](crate::Client::training_jobs), creates and finds jobs.
 //!
 //! ```
@@ -36,13 +36,13 @@
 //! | state of a job | [`Job::phase`], [`Job::exit_codes`], [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`], [`Job::log_object`] |
 //! | end of a job | [`wait`] |
 //! | phases, events and log lines of a job | [`follow`], [`events`], [`logs`] |
-//! | usage of a task's machine, as [time series](MetricSeries) | [`Job::metrics`] |
+//! | usage of a task's machine, as [time series](MetricSeries) | [`JobHandle::metrics`] |
 //! | stages, trials, artifacts | [`catalog`](crate::catalog) |
-//! | changes | [`Job::set_description`], [`Job::set_priority`] |
+//! | changes | [`JobHandle::set_description`], [`JobHandle::set_priority`] |
 //!
-//! [`Job::terminate`] stops a job; wait for its end afterwards. [`Job::delete`] deletes one with
-//! its events and logs, and [`TrainingJobs::delete_many`] several with one call, where the cloud
-//! supports it.
+//! [`JobHandle::terminate`] stops a job; wait for its end afterwards. [`JobHandle::delete`] deletes
+//! one with its events and logs, and [`TrainingJobs::delete_many`] several with one call, where the
+//! cloud supports it.
 
 // `Job` and `TrainingJobs` are plain handles. Each feature adds methods to them in its own module:
 // `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`. Modules
@@ -63,7 +63,7 @@ mod update;
 pub mod wait;
 
 pub use filter::{Filter, SetKey, TextKey, TimeKey};
-pub use job::Job;
+pub use job::{Job, JobHandle};
 pub use list::{JobQuery, ListJobs};
 pub use metrics::MetricSeries;
 pub use training_jobs::TrainingJobs;

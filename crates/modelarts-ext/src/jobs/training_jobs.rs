@@ -1,6 +1,10 @@
 //! `TrainingJobs`: the handle of the training jobs of a project.
 
-use crate::{client::Client, error::Error, jobs::job::Job};
+use crate::{
+    client::Client,
+    error::Error,
+    jobs::job::{Job, JobHandle},
+};
 
 impl Client {
     /// Returns the handle of the project's training jobs.
@@ -19,11 +23,20 @@ pub struct TrainingJobs {
 }
 
 impl TrainingJobs {
-    /// Reads a job with its details.
+    /// Returns the handle of a job, without a call. Its methods read, stop, follow or delete the
+    /// job.
+    ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// let job = client.training_jobs().job("cf63aba9-63b1-4219-b717-708a2665100b")?;
+    /// job.terminate().await?;
+    /// println!("{:?}", job.wait().await?.outcome());
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::is_not_found`] if the job does not exist.
-    pub async fn get(&self, id: impl AsRef<str>) -> Result<Job, Error> {
+    /// An invalid id. The service is not asked whether the job exists.
+    pub fn job(&self, id: impl AsRef<str>) -> Result<JobHandle, Error> {
         let id = id.as_ref();
         let id = id.parse().map_err(|_| {
             Error::invalid(format!(
@@ -31,7 +44,15 @@ impl TrainingJobs {
                  not begin with a dot"
             ))
         })?;
-        Job::fetch(self.client.clone(), id).await
+        Ok(JobHandle::new(self.client.clone(), id))
+    }
+
+    /// Reads a job with its details.
+    ///
+    /// # Errors
+    /// [`Error::is_not_found`] if the job does not exist.
+    pub async fn get(&self, id: impl AsRef<str>) -> Result<Job, Error> {
+        self.job(id)?.get().await
     }
 
     pub(super) fn client(&self) -> &Client {

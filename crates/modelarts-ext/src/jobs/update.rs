@@ -8,7 +8,10 @@ use crate::{
         Error,
         violation::{Actual, Violation},
     },
-    jobs::{job::Job, training_jobs::TrainingJobs},
+    jobs::{
+        job::{Job, JobHandle},
+        training_jobs::TrainingJobs,
+    },
     validation::{
         json_path::Located,
         limits::{self, INVALID},
@@ -19,7 +22,7 @@ use crate::{
 /// The maximum number of jobs that the service deletes with one call.
 const BATCH_SIZE: usize = 100;
 
-impl Job {
+impl JobHandle {
     /// Sets the description: up to 256 characters; an empty one removes it. Possible in every
     /// phase.
     ///
@@ -64,7 +67,7 @@ impl Job {
 
 impl TrainingJobs {
     /// Deletes jobs of one workspace, a hundred with each call. Huawei Cloud only
-    /// (`openapi/SOURCES.md`, S, W): on other clouds, use [`Job::delete`].
+    /// (`openapi/SOURCES.md`, S, W): on other clouds, use [`JobHandle::delete`].
     ///
     /// # Errors
     /// A rejection of the service. Earlier calls have deleted their jobs; for the jobs of the

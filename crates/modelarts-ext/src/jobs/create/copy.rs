@@ -17,12 +17,12 @@ use crate::{
             conversion::Conversion,
             json_edit::{get, remove},
         },
-        job::Job,
+        job::JobHandle,
     },
     validation::json_path::has_content,
 };
 
-impl Job {
+impl JobHandle {
     /// Starts a new job with the settings of this one and another name, to be changed and
     /// submitted. Reads the details of the job with one call.
     ///
@@ -38,8 +38,7 @@ impl Job {
     /// # Errors
     /// Those of [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
     pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
-        let mut job = self.clone();
-        job.refresh().await?;
+        let job = self.get().await?;
         // The response types have only the documented fields.
         let details = serde_json::from_slice(job.raw())
             .map_err(|error| Error::invalid(format!("the job is not understood: {error}")))?;

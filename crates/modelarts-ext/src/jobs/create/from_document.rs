@@ -15,8 +15,8 @@ use crate::{
 impl TrainingJobs {
     /// Starts a job from a JSON text: the body of a request, as returned by [`CreateJob::body`], or
     /// the details of a job. Details are recognized by fields that only responses have, such as
-    /// `status`; they are converted as by [`Job::copy_as`](crate::jobs::Job::copy_as), and
-    /// [`CreateJob::check`] warns about each field that is not sent.
+    /// `status`; they are converted as by [`JobHandle::copy_as`](crate::jobs::JobHandle::copy_as),
+    /// and [`CreateJob::check`] warns about each field that is not sent.
     ///
     /// # Errors
     /// Invalid JSON, or a duplicate key: the error has the line. Fields that neither requests nor

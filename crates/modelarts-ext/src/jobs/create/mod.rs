@@ -3,8 +3,8 @@
 //! The request for a job is deeply nested, its fields depend on each other, and the service reports
 //! one error at a time. The setters of the builder do not fail: [`CreateJob::check`] reports all
 //! errors at once, and [`CreateJob::submit`] returns them before anything is sent. If the response
-//! to a creation is lost, the job may exist and incur costs. `submit` therefore searches for the job
-//! by its name, and repeats the request only if there is none.
+//! to a creation is lost, the job may exist and incur costs. `submit` therefore searches for the
+//! job by its name, and repeats the request only if there is none.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -47,11 +47,11 @@
 //! | a hyper-parameter search | [`HyperparameterSearch`] |
 //! | limits of files, before an upload | [`CodeDir`], [`check_input_size`] |
 //! | a job from YAML or JSON | [`TrainingJobs::from_yaml`], [`TrainingJobs::from_json`] |
-//! | a copy of a job | [`Job::copy_as`](crate::Job::copy_as) |
+//! | a copy of a job | [`JobHandle::copy_as`](crate::JobHandle::copy_as) |
 
 // `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add its
-// setters, which write to generated paths (`json_edit`). `from_document` reads it from JSON and YAML
-// (`document`), `copy` from the details of a job; both use `conversion`. `submit` looks up the
+// setters, which write to generated paths (`json_edit`). `from_document` reads it from JSON and
+// YAML (`document`), `copy` from the details of a job; both use `conversion`. `submit` looks up the
 // algorithm and the flavor (`look_up`), checks, and creates the job exactly once. `local_files`
 // checks files before they are uploaded. `creating_page_tests` writes the tables of CREATING.md.
 

@@ -104,7 +104,7 @@ impl EventFollower {
     /// Begins a poll, and returns its request.
     fn begin_poll(&mut self, end_watch: &EndWatch) -> Events {
         let is_last = self.polls.begin(end_watch);
-        let now = end_watch.job.client().clock().now();
+        let now = end_watch.handle.client().clock().now();
         let mut rest = self.events.clone();
         let window = self.deduplicator.begin_poll(now, rest.query.range);
         // The last poll requests all events, so that none is missing at the end, whatever the times

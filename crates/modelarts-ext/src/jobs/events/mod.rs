@@ -51,7 +51,7 @@ use modelarts_api::{
 use crate::{
     clock::epoch_millis,
     error::Error,
-    jobs::job::Job,
+    jobs::job::JobHandle,
     pagination::{
         list::List,
         options::require_not_blank,
@@ -70,7 +70,7 @@ pub type Events = List<Event, EventQuery>;
 /// [`Events`].
 #[derive(Clone, Debug)]
 pub struct EventQuery {
-    job: Job,
+    job: JobHandle,
     level: Option<EventLevel>,
     source: Option<EventSource>,
     pattern: Option<String>,
@@ -81,7 +81,7 @@ pub struct EventQuery {
     quiet: Duration,
 }
 
-impl Job {
+impl JobHandle {
     /// Returns the events of the job. Sources disagree about the unit of their offsets
     /// (`openapi/SOURCES.md`, "Without a number"); the client detects and stores it.
     pub fn events(&self) -> Events {

@@ -1,8 +1,8 @@
 //! Follow: the phases, events and log lines of a job in one stream.
 //!
 //! Phases, events and logs come from different operations, each with its own delay, and the tasks
-//! of a job appear while it runs. [`Job::follow`] polls all of them and merges the results in the
-//! order of time.
+//! of a job appear while it runs. [`JobHandle::follow`] polls all of them and merges the results in
+//! the order of time.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -30,8 +30,8 @@
 //! ```
 //!
 //! Events that appear more than two minutes after their own time are found only when the job has
-//! ended ([`FollowJob::lateness`]). After the end of the job, the stream ends when no new item has appeared
-//! for half a minute ([`FollowJob::quiet`]).
+//! ended ([`FollowJob::lateness`]). After the end of the job, the stream ends when no new item has
+//! appeared for half a minute ([`FollowJob::quiet`]).
 //! [`Events::follow`](crate::jobs::events::Events::follow) and
 //! [`Logs::follow`](crate::jobs::logs::Logs::follow) follow events or a single log.
 
@@ -53,7 +53,7 @@ use crate::{
     jobs::{
         events::{event::Event, follow::EventFollower},
         follow::merge::merge,
-        job::Job,
+        job::{Job, JobHandle},
         logs::{
             follow::LogFollower,
             item::{LogAccess, LogItem},
@@ -88,7 +88,7 @@ const MAX_EVENTS: usize = 10_000;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct FollowJob {
-    job: Job,
+    job: JobHandle,
     interval: Duration,
     lateness: Duration,
     quiet: Duration,
@@ -96,7 +96,7 @@ pub struct FollowJob {
     access: Option<LogAccess>,
 }
 
-impl Job {
+impl JobHandle {
     /// Follows the phases, events and log lines of the job in one stream.
     pub fn follow(&self) -> FollowJob {
         FollowJob {
@@ -179,8 +179,8 @@ impl Follower for JobFollower {
         self.held_events.sort_by_key(Event::time);
         let (lines, more_lines) = self.read_logs(end_watch).await?;
         let mut updates = Vec::new();
-        if !end_watch.job.is_final() {
-            updates.extend(self.phase_change(&end_watch.job));
+        if !end_watch.has_ended() {
+            updates.extend(self.phase_change(end_watch));
         }
         let events = match more_lines {
             true => Vec::new(),
@@ -206,8 +206,8 @@ impl Follower for JobFollower {
                 updates.extend(item.map(|item| JobUpdate::Log { task, item }));
             }
         }
-        if status.all_read && end_watch.job.is_final() {
-            updates.extend(self.phase_change(&end_watch.job));
+        if status.all_read && end_watch.has_ended() {
+            updates.extend(self.phase_change(end_watch));
         }
         if end_watch.is_gone {
             updates.push(JobUpdate::Vanished);
@@ -236,7 +236,8 @@ impl JobFollower {
     }
 
     /// The update for the phase of the job, if it changed.
-    fn phase_change(&mut self, job: &Job) -> Option<JobUpdate> {
+    fn phase_change(&mut self, end_watch: &EndWatch) -> Option<JobUpdate> {
+        let job = end_watch.job.as_ref()?;
         let phase = Some(job.phase());
         let changed = self.phase != phase;
         self.phase = phase;
@@ -252,9 +253,9 @@ impl JobFollower {
         if !self.follow.logs {
             return Ok((lines, any_more));
         }
-        for task in end_watch.job.tasks() {
+        for task in end_watch.job.as_ref().map_or(&[][..], Job::tasks) {
             if !self.logs.iter().any(|log| log.task() == task) {
-                let mut logs = end_watch.job.logs(task);
+                let mut logs = end_watch.handle.logs(task);
                 logs.access = self.follow.access;
                 self.logs.push(LogFollower::new(logs));
             }

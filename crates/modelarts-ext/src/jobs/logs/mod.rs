@@ -48,20 +48,20 @@ use std::time::Duration;
 
 use modelarts_api::types::LogPreview;
 
-use crate::{error::Error, jobs::job::Job};
+use crate::{error::Error, jobs::job::JobHandle};
 
 /// The log of one task.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Logs {
-    job: Job,
+    job: JobHandle,
     task: String,
     interval: Duration,
     quiet: Duration,
     pub(crate) access: Option<LogAccess>,
 }
 
-impl Job {
+impl JobHandle {
     /// Returns the log of a task, such as `worker-0`.
     pub fn logs(&self, task: impl Into<String>) -> Logs {
         Logs {

@@ -7,7 +7,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use crate::{
     error::Error,
     jobs::{
-        job::Job,
+        job::JobHandle,
         polling::rounds::{EndStatus, EndWatch, SourcePolls},
     },
     pagination::page::PageStream,
@@ -39,7 +39,7 @@ pub(crate) trait Follower: Send + Sized + 'static {
     }
 
     /// Returns a stream of the items, until the job has ended and been quiet for this time.
-    fn stream(self, job: Job, interval: Duration, quiet: Duration) -> PageStream<Self::Item> {
+    fn stream(self, job: JobHandle, interval: Duration, quiet: Duration) -> PageStream<Self::Item> {
         let state = FollowState {
             follower: self,
             end_watch: EndWatch::new(job, quiet),

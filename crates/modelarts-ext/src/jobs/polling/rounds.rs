@@ -5,7 +5,10 @@ use std::time::{Duration, SystemTime};
 use crate::{
     clock::Clock,
     error::Error,
-    jobs::{job::Job, polling::tolerance::ErrorTolerance},
+    jobs::{
+        job::{Job, JobHandle},
+        polling::tolerance::ErrorTolerance,
+    },
 };
 
 /// The polls of one source of a followed job: its details, its events or a log.
@@ -29,7 +32,7 @@ impl SourcePolls {
     /// this poll finds nothing new.
     pub(crate) fn begin(&mut self, end_watch: &EndWatch) -> bool {
         self.is_complete = false;
-        self.started_at = end_watch.job.is_final().then(|| end_watch.clock().now());
+        self.started_at = end_watch.has_ended().then(|| end_watch.clock().now());
         self.started_at.is_some_and(|started_at| {
             let first = self.quiet_polls.map_or(started_at, |(first, _)| first);
             time_between(first, started_at) >= end_watch.quiet_period
@@ -81,9 +84,10 @@ fn time_between(first: SystemTime, last: SystemTime) -> Duration {
 /// while since, because the service reports late. A restarted job has not ended.
 #[derive(Debug)]
 pub(crate) struct EndWatch {
-    pub(crate) job: Job,
     /// The job that the caller passed.
-    original: Job,
+    pub(crate) handle: JobHandle,
+    /// The job, as it was last read.
+    pub(crate) job: Option<Job>,
     quiet_period: Duration,
     /// The polls of the details of the job.
     details: SourcePolls,
@@ -94,10 +98,10 @@ pub(crate) struct EndWatch {
 }
 
 impl EndWatch {
-    pub(super) fn new(job: Job, quiet_period: Duration) -> Self {
+    pub(super) fn new(handle: JobHandle, quiet_period: Duration) -> Self {
         Self {
-            original: job.clone(),
-            job,
+            job: handle.last_read(),
+            handle,
             quiet_period,
             details: SourcePolls::default(),
             is_gone: false,
@@ -106,21 +110,27 @@ impl EndWatch {
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {
-        &**self.job.client().clock()
+        &**self.handle.client().clock()
+    }
+
+    /// Returns `true` if the job has ended, as last read.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.job.as_ref().is_some_and(Job::is_final)
     }
 
     /// Polls the details of the job, before the other sources: then the round that finds the end
     /// also finds everything before it.
     pub(super) async fn poll(&mut self) -> Result<(), Error> {
         let started_at = self.clock().now();
-        match self.job.refresh().await {
-            Ok(()) => {
+        match self.handle.get().await {
+            Ok(job) => {
+                self.job = Some(job);
                 self.details.started_at = Some(started_at);
                 self.details.complete();
             }
-            Err(error) if error.is_gone() => self.is_gone = true,
+            Err(error) if error.is_gone() && self.job.is_some() => self.is_gone = true,
             Err(error) => {
-                let clock = &**self.job.client().clock();
+                let clock = &**self.handle.client().clock();
                 self.details.tolerance.tolerate(error, clock)?;
             }
         }
@@ -135,7 +145,7 @@ impl EndWatch {
 
     /// Ends a round of polls of the details and of these other sources.
     pub(super) fn end_round(&mut self, others: Vec<&mut SourcePolls>) -> EndStatus {
-        let (has_ended, has_news) = (self.job.is_final(), std::mem::take(&mut self.has_news));
+        let (has_ended, has_news) = (self.has_ended(), std::mem::take(&mut self.has_news));
         let (mut all_read, mut is_over) = (true, true);
         for polls in others.into_iter().chain([&mut self.details]) {
             polls.end_round(has_ended, has_news);
@@ -144,8 +154,8 @@ impl EndWatch {
                 .quiet_polls
                 .is_some_and(|(first, last)| time_between(first, last) >= self.quiet_period);
         }
-        if is_over {
-            self.original.record_end(&self.job);
+        if is_over && let Some(job) = &self.job {
+            self.handle.record_end(job);
         }
         EndStatus {
             all_read: self.is_gone || all_read,

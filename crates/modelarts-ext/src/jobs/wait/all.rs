@@ -256,7 +256,7 @@ impl WaitAllState {
     /// Searches for the jobs of one workspace.
     async fn search_for(&mut self, jobs: &[Job], list: ListJobs) -> Result<Vec<Job>, Error> {
         if self.searches_ids && jobs.len() <= MAX_VALUES {
-            let filter = Filter::id().is_in(jobs.iter().map(Job::id));
+            let filter = Filter::id().is_in(jobs.iter().map(|job| job.id()));
             match list.clone().filter(filter).collect(jobs.len()).await {
                 Err(error)
                     if error

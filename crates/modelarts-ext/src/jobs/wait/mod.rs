@@ -27,9 +27,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Job::wait`] returns a value: await it, [`observe`](Wait::observe) it as a stream, or end it
-//! [on a condition](Wait::until). [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits
-//! for hundreds of jobs with one search a round, and returns each job when it has ended.
+//! [`JobHandle::wait`] returns a value: await it, [`observe`](Wait::observe) it as a stream, or end
+//! it [on a condition](Wait::until). [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all)
+//! waits for hundreds of jobs with one search a round, and returns each job when it has ended.
 
 mod all;
 mod outcome;
@@ -53,7 +53,7 @@ use modelarts_api::{
 use crate::{
     error::Error,
     jobs::{
-        job::Job,
+        job::{Job, JobHandle},
         polling::{interval::PollInterval, tolerance::ErrorTolerance},
         wait::outcome::job_outcome,
     },
@@ -65,7 +65,8 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Observation {
-    /// The job as it was read. If it vanished, as it was last read.
+    /// The job as it was read. If it vanished, as it was last read; without details if the wait
+    /// timed out before the first response about a [`JobHandle`].
     pub job: Job,
     /// The outcome of the wait, in its last observation.
     pub outcome: Option<Outcome>,
@@ -115,15 +116,18 @@ impl Waited {
 /// failure, returns to `Pending` without a final phase, so the wait continues. A job that a user
 /// restarts after its end needs a new wait.
 ///
-/// When the job has ended, the wait updates the job that it was started from to [`Waited::job`], so
-/// that [`Job::exit_codes`], [`Job::time_run`] and so on need no call. After any other end of the
-/// wait it is unchanged; use [`Waited::job`] then, or [refresh](Job::refresh) it.
+/// When the job has ended, the wait updates the [`Job`] that it was started from to
+/// [`Waited::job`], so that [`Job::exit_codes`], [`Job::time_run`] and so on need no call. After
+/// any other end of the wait it is unchanged; use [`Waited::job`] then, or [refresh](Job::refresh)
+/// it.
 ///
 /// Transient errors are tolerated and counted, for up to 15 minutes without a successful response.
+/// If a [`JobHandle`] that was never read does not exist, the wait fails with
+/// [`Error::is_not_found`].
 #[derive(Clone)]
 #[must_use = "a wait does nothing unless it is awaited or observed"]
 pub struct Wait {
-    job: Job,
+    job: JobHandle,
     interval: PollInterval,
     timeout: Option<Duration>,
     until: Option<Predicate>,
@@ -140,7 +144,7 @@ impl fmt::Debug for Wait {
     }
 }
 
-impl Job {
+impl JobHandle {
     /// Waits until the job ends, and updates this job to its end.
     pub fn wait(&self) -> Wait {
         Wait {
@@ -232,7 +236,7 @@ impl IntoFuture for Wait {
 struct WaitState {
     wait: Wait,
     /// The job, as it was last read.
-    job: Job,
+    job: Option<Job>,
     deadline: Deadline,
     tolerance: ErrorTolerance,
     last_phases: Option<(Phase, Option<SecondaryPhase>)>,
@@ -241,7 +245,7 @@ struct WaitState {
 impl WaitState {
     fn new(wait: Wait) -> Self {
         Self {
-            job: wait.job.clone(),
+            job: wait.job.last_read(),
             deadline: Deadline::new(&**wait.job.client().clock(), wait.timeout),
             tolerance: ErrorTolerance::default(),
             last_phases: None,
@@ -251,16 +255,16 @@ impl WaitState {
 
     /// Polls until there is an observation.
     async fn next(&mut self) -> Result<Observation, Error> {
-        let clock = &*Arc::clone(self.job.client().clock());
+        let clock = &*Arc::clone(self.wait.job.client().clock());
         loop {
             let interval = &self.wait.interval;
             interval
                 .sleep(clock, &mut self.tolerance, &self.deadline)
                 .await;
-            match self.deadline.run(clock, self.job.refresh()).await {
+            let job = match self.deadline.run(clock, self.wait.job.get()).await {
                 None => return Ok(self.observation(Some(Outcome::TimedOut))),
-                Some(Ok(())) => self.tolerance.reset(),
-                Some(Err(error)) if error.is_job_gone() => {
+                Some(Ok(job)) => job,
+                Some(Err(error)) if error.is_job_gone() && self.job.is_some() => {
                     return Ok(self.observation(Some(Outcome::Vanished)));
                 }
                 Some(Err(error)) => {
@@ -268,13 +272,14 @@ impl WaitState {
                     self.wait.interval.back_off();
                     continue;
                 }
-            }
-            let until = self.wait.until.as_ref();
-            let outcome = match until.is_some_and(|condition| condition(&self.job)) {
-                true => Some(Outcome::Reached),
-                false => job_outcome(&self.job, &self.deadline).await,
             };
-            let phases = Some((self.job.phase(), self.job.secondary_phase().cloned()));
+            self.tolerance.reset();
+            let until = self.wait.until.as_ref();
+            let outcome = match until.is_some_and(|condition| condition(&job)) {
+                true => Some(Outcome::Reached),
+                false => job_outcome(&job, &self.deadline).await,
+            };
+            let phases = Some((job.phase(), job.secondary_phase().cloned()));
             let changed = self.last_phases != phases;
             self.last_phases = phases;
             match changed {
@@ -282,8 +287,9 @@ impl WaitState {
                 false => self.wait.interval.back_off(),
             }
             if outcome.is_some() {
-                self.wait.job.record_end(&self.job);
+                self.wait.job.record_end(&job);
             }
+            self.job = Some(job);
             if changed || outcome.is_some() {
                 return Ok(self.observation(outcome));
             }
@@ -292,9 +298,12 @@ impl WaitState {
 
     fn observation(&self, outcome: Option<Outcome>) -> Observation {
         Observation {
-            job: self.job.clone(),
+            job: match &self.job {
+                Some(job) => job.clone(),
+                None => self.wait.job.without_details(),
+            },
             outcome,
-            at: self.job.client().clock().now(),
+            at: self.wait.job.client().clock().now(),
             errors: self.tolerance.errors,
         }
     }

@@ -6,6 +6,7 @@ mod events;
 mod filter;
 mod fixtures;
 mod follow;
+mod handle;
 mod lifecycle;
 mod list;
 mod logs;

@@ -46,7 +46,7 @@ async fn a_create_that_may_have_been_executed_is_looked_for() {
         assert_eq!(job.name(), "lost");
         assert_eq!(site.count(CREATE), (sent, 1));
         let jobs = site.list().await.unwrap();
-        assert_eq!(jobs.iter().map(Job::id).collect::<Vec<_>>(), [job.id()]);
+        assert_eq!(jobs.iter().map(|job| job.id()).collect::<Vec<_>>(), [job.id()]);
         // A job that is not found may not be listed yet.
         let looks = [Duration::from_secs(1), Duration::from_secs(3)];
         assert_eq!(site.clock.slept(), &looks[..if sent == 2 { 2 } else { 0 }]);

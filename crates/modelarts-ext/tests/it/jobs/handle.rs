@@ -1,0 +1,109 @@
+//! Handles of jobs without details.
+
+use futures::TryStreamExt;
+use modelarts_ext::{
+    LogItem, Outcome,
+    jobs::{JobHandle, follow::JobUpdate},
+    types::Phase,
+};
+
+use crate::support::{clock::seconds, site::Site};
+
+const SHOW: &str = "ShowTrainingJobDetails";
+const MISSING: &str = "cf63aba9-63b1-4219-b717-708a2665100b";
+
+#[tokio::test]
+async fn a_handle_makes_no_call_and_has_the_methods_of_a_job() {
+    let site = Site::start().await;
+    let done = site.run(site.script("done", "print('hello')")).await;
+    let jobs = site.client.training_jobs();
+    let before = site.emulator.requests();
+    let handle = jobs.job(done.id()).unwrap();
+    assert_eq!(handle.id(), done.id());
+    assert_eq!(site.emulator.requests(), before);
+
+    let end = handle.wait().await.unwrap();
+    assert_eq!(end.outcome(), &Outcome::Completed);
+    assert_eq!(end.job().name(), "done");
+    let read = handle.get().await.unwrap();
+    assert_eq!(read.exit_codes(), done.exit_codes());
+
+    let events = handle.events().collect(100).await.unwrap();
+    assert_eq!(events, done.events().collect(100).await.unwrap());
+    let log = handle.logs("worker-0").quiet(seconds(0)).follow();
+    let log: Vec<_> = log.try_collect().await.unwrap();
+    assert_eq!(log, [LogItem::Line("hello".to_owned())]);
+    let updates = handle.follow().quiet(seconds(0)).stream();
+    let updates: Vec<_> = updates.try_collect().await.unwrap();
+    let phases = updates.iter().filter_map(|update| match update {
+        JobUpdate::Phase(job) => Some(job.phase()),
+        _ => None,
+    });
+    assert_eq!(phases.collect::<Vec<_>>(), [Phase::Completed]);
+    assert!(!handle.metrics("worker-0").await.unwrap().is_empty());
+
+    handle.set_description("by its id").await.unwrap();
+    let described = handle.copy_as("copy").await.unwrap().body();
+    assert_eq!(described["metadata"]["description"], "by its id");
+
+    handle.delete().await.unwrap();
+    assert!(handle.get().await.unwrap_err().is_not_found());
+}
+
+#[tokio::test]
+async fn a_handle_stops_its_job() {
+    let site = Site::start().await;
+    let running = site.script("running", "import time\ntime.sleep(1000)");
+    let running = running.submit().await.unwrap();
+    let handle = site.client.training_jobs().job(running.id()).unwrap();
+    let reached = handle.wait().until(|job| job.phase() == Phase::Running);
+    assert_eq!(reached.await.unwrap().outcome(), &Outcome::Reached);
+    handle.terminate().await.unwrap();
+    let end = handle.wait().await.unwrap();
+    assert_eq!(end.job().phase(), Phase::Terminated);
+    // The wait of the handle does not update another job of the same id.
+    assert_eq!(running.phase(), Phase::Creating);
+}
+
+#[tokio::test]
+async fn a_handle_shares_the_end_with_its_job() {
+    let site = Site::start().await;
+    let job = site.script("shared", "").submit().await.unwrap();
+    let handle = JobHandle::from(&job);
+    assert!(handle.wait().await.unwrap().is_completed());
+    assert_eq!(job.phase(), Phase::Completed);
+}
+
+#[tokio::test]
+async fn a_job_that_never_existed_is_an_error_of_its_handle() {
+    let site = Site::start().await;
+    let jobs = site.client.training_jobs();
+    let handle = jobs.job(MISSING).unwrap();
+    assert!(handle.wait().await.unwrap_err().is_not_found());
+    let updates = handle.follow().stream().try_collect::<Vec<_>>().await;
+    assert!(updates.unwrap_err().is_not_found());
+    let events = handle.events().follow().try_collect::<Vec<_>>().await;
+    assert!(events.unwrap_err().is_not_found());
+    let lines = handle.logs("worker-0").follow().try_collect::<Vec<_>>();
+    assert!(lines.await.unwrap_err().is_not_found());
+    assert_eq!(site.count(SHOW).1, 0);
+
+    let before = site.emulator.requests();
+    let error = jobs.job("../other").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the job id \"../other\" is wrong; it has 1 to 128 letters, digits, and -_.~, and does \
+         not begin with a dot"
+    );
+    assert_eq!(site.emulator.requests(), before);
+}
+
+#[tokio::test]
+async fn a_wait_that_never_read_the_job_has_no_details() {
+    let site = Site::start().await;
+    let job = site.run(site.script("late", "")).await;
+    let handle = site.client.training_jobs().job(job.id()).unwrap();
+    let end = handle.wait().timeout(seconds(0)).await.unwrap();
+    assert_eq!(end.outcome(), &Outcome::TimedOut);
+    assert_eq!((end.job().id(), end.job().name()), (job.id(), ""));
+}
