@@ -66,7 +66,7 @@ impl SourcePolls {
         {
             self.quiet_polls = match self.quiet_polls {
                 Some((first, _)) if first <= started_at => Some((first, started_at)),
-                // The first poll, or the clock was set back.
+                // This is the first quiet poll, or the clock was set back.
                 _ => Some((started_at, started_at)),
             };
         }
@@ -77,8 +77,8 @@ fn time_between(first: SystemTime, last: SystemTime) -> Duration {
     last.duration_since(first).unwrap_or_default()
 }
 
-/// The end of a followed job. It is over when it has ended and each source has been quiet for a
-/// while since, because the service reports late. A restarted job has not ended.
+/// Watch for the end of a followed job. The job is over when it has ended and each source has been
+/// quiet for a while since, because the service reports late. A restarted job has not ended.
 #[derive(Debug)]
 pub(crate) struct EndWatch {
     pub(crate) job: Job,
@@ -109,7 +109,7 @@ impl EndWatch {
         &**self.job.client().clock()
     }
 
-    /// Polls the details of the job, before the other sources: then the round that finds the end
+    /// Polls the details of the job before the other sources, so that the round that finds the end
     /// also finds everything before it.
     pub(super) async fn poll(&mut self) -> Result<(), Error> {
         let started_at = self.clock().now();
@@ -127,7 +127,8 @@ impl EndWatch {
         Ok(())
     }
 
-    /// The pause before the next round: the usual one, or a longer one that a source requires.
+    /// Returns the pause before the next round: the usual one, or a longer one that a source
+    /// requires.
     pub(super) fn pause(&mut self, usual: Duration, others: Vec<&mut SourcePolls>) -> Duration {
         let sources = others.into_iter().chain([&mut self.details]);
         sources.fold(usual, |pause, polls| polls.tolerance.pause(pause))
@@ -154,7 +155,7 @@ impl EndWatch {
     }
 }
 
-/// The result of a round of polls of a followed job.
+/// Result of a round of polls of a followed job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndStatus {
     /// `true` if each source was read completely after the end of the job.
