@@ -55,7 +55,7 @@ impl CreateJob {
 pub struct Input(Value);
 
 impl Input {
-    /// Creates an input from OBS.
+    /// Creates an input from a path in OBS.
     pub fn obs(name: impl Into<String>, path: impl Into<String>) -> Self {
         Self(object([
             (input::NAME, text(name)),

@@ -1,4 +1,4 @@
-//! Parses job documents (JSON, YAML) to JSON values.
+//! Parser of job documents (JSON, YAML) into JSON values.
 
 use std::fmt;
 

@@ -51,7 +51,7 @@ impl HyperparameterSearch {
         self.push(auto_search::SEARCH_PARAMS, continuous(name, low, high))
     }
 
-    /// Varies a hyper-parameter between two numbers, in this number of steps.
+    /// Varies a hyper-parameter between two numbers, at this number of discrete points.
     pub fn points(self, name: impl Into<String>, low: f64, high: f64, points: u32) -> Self {
         let mut parameter = continuous(name, low, high);
         let points = points.to_string();

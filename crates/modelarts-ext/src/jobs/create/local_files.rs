@@ -43,7 +43,7 @@ pub struct CodeDir {
 }
 
 impl CodeDir {
-    /// Scans a directory. Links are followed, as in an upload.
+    /// Scans a directory. Symbolic links are followed, as in an upload.
     ///
     /// # Errors
     /// A file or directory that cannot be read, or does not exist.

@@ -3,8 +3,8 @@
 //! The request for a job is deeply nested, its fields depend on each other, and the service reports
 //! one error at a time. The setters of the builder do not fail: [`CreateJob::check`] reports all
 //! errors at once, and [`CreateJob::submit`] returns them before anything is sent. If the response
-//! to a creation is lost, the job may exist and incur costs. `submit` therefore searches for the job
-//! by its name, and repeats the request only if it finds no job.
+//! to a creation is lost, the job may exist and incur costs. `submit` therefore searches for the
+//! job by its name, and repeats the request only if it finds no job.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -50,10 +50,11 @@
 //! | a copy of a job | [`Job::copy_as`](crate::Job::copy_as) |
 
 // `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add its
-// setters, which write to generated paths (`json_edit`). `from_document` reads it from JSON and YAML
-// (`document`), `copy` from the details of a job; both use `conversion`. `submit` looks up the
-// algorithm and the flavor (`look_up`), checks, and creates the job exactly once. `local_files`
-// checks files before they are uploaded. `creating_page_tests` writes the tables of CREATING.md.
+// setters, which write to generated paths (`json_edit`). `from_document` reads the request from
+// JSON and YAML (`document`), `copy` from the details of a job; both use `conversion`. `submit`
+// looks up the algorithm and the flavor (`look_up`), checks the job, and creates it exactly once.
+// `local_files` checks files before they are uploaded. `creating_page_tests` writes the tables of
+// CREATING.md.
 
 mod channels;
 mod code;

@@ -108,7 +108,7 @@ mod tests {
 
     const LATENESS: Duration = Duration::from_secs(10);
 
-    /// A time after all events of these tests.
+    /// Returns a time after all events of these tests.
     fn later() -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_secs(2_000_000_000)
     }
@@ -168,7 +168,7 @@ mod tests {
         // The window must include events that appeared since the last poll.
         assert_eq!(window(at(70), None), Some((at(19), at(70) + day)));
         assert_eq!(window(at(71), None), Some((at(48), at(71) + day)));
-        // A requested range is only narrowed.
+        // A range that the caller requests is only narrowed.
         let range = Some((at(10), at(50)));
         assert_eq!(window(at(70), range), Some((at(48), at(50))));
         let range = Some((at(10), at(20)));

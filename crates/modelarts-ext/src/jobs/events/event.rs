@@ -16,7 +16,7 @@ pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     time_text: String,
-    /// The parsed time, cached because following compares it often.
+    /// The parsed time, cached because followed events are compared by it often.
     time: Option<SystemTime>,
     level: EventLevel,
     source: EventSource,

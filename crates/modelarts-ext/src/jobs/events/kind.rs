@@ -15,7 +15,7 @@ pub enum EventKind {
     Created,
     /// The job could not be created.
     CreateFailed {
-        /// The reason, as free text.
+        /// The reason of the failure, as free text.
         cause: String,
     },
     /// The preparation of the job took too long.
@@ -30,7 +30,7 @@ pub enum EventKind {
     Completed,
     /// The job failed.
     Failed,
-    /// Another job took the nodes.
+    /// Another job preempted the nodes of this job.
     Preempted,
     /// The platform suspects that the job hangs.
     MaybeHanging,
@@ -73,7 +73,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
     },
-    /// The code is downloaded.
+    /// The code has been downloaded.
     CodeDownloaded {
         /// The task, such as `worker-0`.
         task: String,
@@ -86,7 +86,7 @@ pub enum EventKind {
         task: String,
         /// The time that the step took, if the text states it.
         took: Option<Duration>,
-        /// The reason, as free text.
+        /// The reason of the failure, as free text.
         cause: String,
     },
     /// The inputs are being downloaded.
@@ -94,7 +94,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
     },
-    /// An input is downloaded.
+    /// An input has been downloaded.
     InputDownloaded {
         /// The task, such as `worker-0`.
         task: String,
@@ -111,7 +111,7 @@ pub enum EventKind {
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
-        /// The reason, as free text.
+        /// The reason of the failure, as free text.
         cause: String,
     },
     /// Python packages are being installed.
@@ -121,7 +121,7 @@ pub enum EventKind {
         /// The files that list the packages.
         files: Vec<String>,
     },
-    /// Python packages are installed.
+    /// Python packages have been installed.
     DependenciesInstalled {
         /// The task, such as `worker-0`.
         task: String,
@@ -139,7 +139,7 @@ pub enum EventKind {
         took: Option<Duration>,
         /// The files that list the packages.
         files: Vec<String>,
-        /// The reason, as free text.
+        /// The reason of the failure, as free text.
         cause: String,
     },
     /// The code of a task is running.
@@ -161,7 +161,7 @@ pub enum EventKind {
         /// The name of the output, if the text states it.
         parameter: Option<String>,
     },
-    /// An output is uploaded.
+    /// An output has been uploaded.
     OutputUploaded {
         /// The task, such as `worker-0`.
         task: String,

@@ -198,7 +198,7 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
         }
     }
     if let Some(error) = strip_start(text, "Pre-check failed.") {
-        // `Error: …`, or `Exception: …` in a later edition of the guide.
+        // The text begins with `Error:`, or with `Exception:` in a later edition of the user guide.
         let error = strip_start(error, "Error:")
             .or_else(|| strip_start(error, "Exception:"))
             .unwrap_or(error)
@@ -292,7 +292,7 @@ fn parameter<'a>(text: &'a str, start: &str) -> Option<(String, &'a str)> {
     Some((name.trim().to_owned(), rest.trim_start()))
 }
 
-/// Parses a list of files, whose names may contain blanks.
+/// Parses a list of file names, which may contain blanks.
 fn files(rest: &str) -> Vec<String> {
     let list = strip_start(rest, "Import the following files:").unwrap_or(rest);
     list.split([',', '\n'])

@@ -379,7 +379,7 @@ impl LinePage {
             .split('\n')
             .map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned())
             .collect();
-        // Where line ends only separate lines, the last line may be empty.
+        // If line ends only separate lines, the last line of a response may be empty.
         let count = answer.lines.and_then(|lines| usize::try_from(lines).ok());
         let ends_partial = !content.ends_with('\n') || count == Some(lines.len());
         if !ends_partial {

@@ -25,9 +25,9 @@ use crate::{
 struct ServiceBehavior {
     /// A response begins with the line that it continues from.
     repeats: bool,
-    /// `desc` leads forward, as in the older call.
+    /// The order `desc` leads forward, as in the older operation.
     swapped: bool,
-    /// Without a number, the newest lines are returned.
+    /// A request without a line number returns the newest lines.
     newest: bool,
     /// The maximum number of lines of a response.
     max_lines: usize,

@@ -270,7 +270,7 @@ mod tests {
             LogItem::Line(line) => line.len(),
             LogItem::Gap { .. } => 0,
         });
-        // No character is split.
+        // Parts of a line never split a character.
         assert_eq!(lengths.collect::<Vec<_>>(), [MAX_LINE, MAX_LINE, 2, 4]);
         assert!(reader.line.is_empty());
         let bytes: String = std::iter::once(&piece)

@@ -158,7 +158,7 @@ mod tests {
                 "2026-01-15 08:30:01 a",
                 "more",
                 "2026-01-15 08:30:02 b",
-                // The lines of a log keep their order.
+                // Lines of one log keep their order, regardless of their times.
                 "2026-01-15 08:30:01 c",
             ]),
             LineTimes {

@@ -8,10 +8,10 @@ use crate::{
     jobs::{job::Job, polling::tolerance::ErrorTolerance},
 };
 
-/// The polls of one source of a followed job: its details, its events or a log.
+/// Polls of one source of a followed job: its details, its events or a log.
 ///
-/// Each source has its own state, because a failing source must not be hidden by a working one, and
-/// because its silence counts only after a complete poll.
+/// Each source has its own state, because a working source must not hide a failing one, and because
+/// a source counts as quiet only after a complete poll.
 #[derive(Debug, Default)]
 pub(crate) struct SourcePolls {
     tolerance: ErrorTolerance,
@@ -58,7 +58,7 @@ impl SourcePolls {
             self.quiet_polls = None;
         }
         if !has_ended {
-            // A poll before the restart of the job does not count for its end.
+            // A poll from before a restart of the job does not count for the end after it.
             self.started_at = None;
         }
         if std::mem::take(&mut self.is_complete)

@@ -11,7 +11,7 @@ use crate::{
 /// Time after which a watch ends with the error, if all requests failed.
 const MAX_FAILING_TIME: Duration = Duration::from_secs(15 * 60);
 
-/// Counter of transient errors, which fails when they persist.
+/// Counter of tolerated errors, which returns the error if errors persist.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorTolerance {
     failing_since: Option<SystemTime>,

@@ -17,7 +17,7 @@ use crate::{
 pub enum Outcome {
     /// The job ended with exit code 0.
     Completed,
-    /// The job's code failed.
+    /// The code of the job failed.
     Failed {
         /// The exit code, if the service states it.
         exit_code: Option<i64>,
