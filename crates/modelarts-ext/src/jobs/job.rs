@@ -15,7 +15,7 @@ use crate::{
     transport::call::CallInfo,
 };
 
-/// The codes with which the service rejects the stop of a job whose phase does not admit it, or
+/// Error codes with which the service rejects the stop of a job whose phase does not permit it, or
 /// just changed.
 const WRONG_PHASE_CODES: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
 
@@ -36,11 +36,11 @@ pub struct Job {
     snapshot: Arc<Snapshot>,
 }
 
-/// The details of a job in one response.
+/// Details of a job from one response.
 struct Snapshot {
     details: Arc<TrainingJob>,
     call: Arc<CallInfo>,
-    /// The response in which a watch that started from this one found the end of the job.
+    /// Snapshot of the job's end, recorded by a watch that started from this snapshot.
     end: OnceLock<Arc<Snapshot>>,
 }
 
@@ -68,7 +68,7 @@ impl Job {
         Self::from_answer(client, id, answer)
     }
 
-    /// Creates the job of this id from a response; an error if the response is about another job.
+    /// Creates the job of this id from a response. A response about another job is an error.
     fn from_answer(
         client: Client,
         id: types::TrainingJobId,
@@ -85,7 +85,7 @@ impl Job {
         })
     }
 
-    /// Creates a job from a response; `None` if the response has no usable id.
+    /// Creates a job from a response; returns `None` if the response has no usable id.
     pub(super) fn from_details(
         client: Client,
         details: Box<TrainingJob>,
@@ -99,7 +99,7 @@ impl Job {
         })
     }
 
-    /// The newest details. Each end that was recorded adds one link, and a job has another end only
+    /// Returns the newest details. Each recorded end adds one link, and a job has another end only
     /// after a restart.
     fn newest_snapshot(&self) -> &Snapshot {
         let mut newest = &self.snapshot;
@@ -113,9 +113,10 @@ impl Job {
     pub(super) fn record_end(&self, end: &Self) {
         let (newest, end) = (self.newest_snapshot(), end.newest_snapshot());
         if newest.details != end.details && is_final(&phase(&end.details)) {
-            // A copy, so that a later end recorded here does not change `end` for its owner.
+            // The snapshot is copied, so that a later end recorded here does not change `end` for
+            // its owner.
             let end = Snapshot::new(Arc::clone(&end.details), Arc::clone(&end.call));
-            // If another watch was first, the end is recorded already.
+            // An error means that another watch has recorded the end already.
             let _ = newest.end.set(end);
         }
     }
@@ -132,19 +133,19 @@ impl Job {
         self.details().metadata.as_deref()
     }
 
-    /// The status part of the details.
+    /// Returns the status part of the details.
     #[must_use]
     pub fn status(&self) -> Option<&JobStatus> {
         self.details().status.as_deref()
     }
 
-    /// The id of the job.
+    /// Returns the id of the job.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The name of the job.
+    /// Returns the name of the job.
     #[must_use]
     pub fn name(&self) -> &str {
         self.metadata()
@@ -152,20 +153,20 @@ impl Job {
             .unwrap_or_default()
     }
 
-    /// The workspace of the job, if the service returns it.
+    /// Returns the workspace of the job, if the service states it.
     pub(super) fn workspace(&self) -> Option<&str> {
         let id = self.metadata()?.workspace_id.as_deref()?;
         Some(id).filter(|id| !id.is_empty())
     }
 
-    /// The phase. A job without one counts as being created.
+    /// Returns the phase. A job without a phase counts as being created.
     #[must_use]
     pub fn phase(&self) -> Phase {
         phase(self.details())
     }
 
-    /// The detailed phase. The service adds values to this set, and advises against relying on
-    /// them.
+    /// Returns the detailed phase. The service adds values to this set, and advises against relying
+    /// on them.
     #[must_use]
     pub fn secondary_phase(&self) -> Option<&SecondaryPhase> {
         self.status()?.secondary_phase.as_ref()
@@ -177,39 +178,39 @@ impl Job {
         is_final(&self.phase())
     }
 
-    /// The creation time of the job.
+    /// Returns the creation time of the job.
     #[must_use]
     pub fn created_at(&self) -> Option<SystemTime> {
         Some(from_epoch_millis(self.metadata()?.create_time?))
     }
 
-    /// The names of the tasks, such as `worker-0`. Each task has a log.
+    /// Returns the names of the tasks, such as `worker-0`. Each task has a log.
     #[must_use]
     pub fn tasks(&self) -> &[String] {
         self.status().map_or(&[], |status| &status.tasks)
     }
 
-    /// The complete details of the job.
+    /// Returns the complete details of the job.
     #[must_use]
     pub fn details(&self) -> &TrainingJob {
         &self.newest_snapshot().details
     }
 
-    /// The facts about the call that returned the [`details`](Self::details): request id, attempts,
-    /// duration.
+    /// Returns the facts about the call that returned the [`details`](Self::details): request id,
+    /// attempts, duration.
     #[must_use]
     pub fn call(&self) -> &CallInfo {
         &self.newest_snapshot().call
     }
 
-    /// The body of the response with the [`details`](Self::details). Empty for jobs of a list; use
-    /// [`Page::raw`](crate::pagination::Page::raw) for those.
+    /// Returns the body of the response with the [`details`](Self::details). Empty for jobs of a
+    /// list; use [`Page::raw`](crate::pagination::Page::raw) for those.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         &self.call().body
     }
 
-    /// The output channels: names and OBS paths.
+    /// Returns the output channels as pairs of name and OBS path.
     pub fn outputs(&self) -> impl Iterator<Item = (&str, &str)> {
         let outputs = self.details().algorithm.as_ref().map(|a| &a.outputs);
         outputs.into_iter().flatten().filter_map(|output| {
@@ -221,7 +222,7 @@ impl Job {
     /// Reads the job again, with one call. Clones do not change.
     ///
     /// # Errors
-    /// Those of [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
+    /// Same as [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
     pub async fn refresh(&mut self) -> Result<(), Error> {
         *self = Self::fetch(self.client.clone(), self.id.clone()).await?;
         Ok(())
@@ -304,7 +305,7 @@ impl fmt::Debug for Job {
     }
 }
 
-/// The phase in these details.
+/// Returns the phase in these details.
 fn phase(details: &TrainingJob) -> Phase {
     let status = details.status.as_deref();
     status

@@ -2,8 +2,8 @@
 //!
 //! The service describes a job in nested records whose fields are all optional, with exit codes in
 //! the statuses of tasks and starts in the records of runs. A [`Job`] holds the details as of its
-//! last [refresh](Job::refresh), or of the response in which a [wait](Job::wait) found its end, with
-//! accessors for common values; [`Job::details`] has all of them. [`TrainingJobs`], from
+//! last [refresh](Job::refresh), or of the response in which a [wait](Job::wait) found its end,
+//! with accessors for common values; [`Job::details`] has all of them. [`TrainingJobs`], from
 //! [`Client::training_jobs`](crate::Client::training_jobs), creates and finds jobs.
 //!
 //! ```
