@@ -66,7 +66,7 @@ pub mod events {
     //! Texts of events, for tests that search for an event by its text.
     //!
     //! [`EventKind::message`] returns the text that a client of the emulator sees. A test that
-    //! compares with it does not depend on the wording that the emulator uses.
+    //! compares with it contains no copy of the text.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;

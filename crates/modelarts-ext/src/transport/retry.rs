@@ -75,7 +75,8 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Returns a policy without retries, which sends every request exactly once.
+    /// Returns a policy without retries. A request that is rejected for expired credentials or for
+    /// the clock is still repeated once, with new credentials or the corrected time.
     #[must_use]
     pub fn none() -> Self {
         Self {

@@ -210,7 +210,7 @@ impl EventKind {
         }
     }
 
-    /// Returns `true` if the job does nothing more after this event, except for being billed.
+    /// Returns `true` if only billing follows this event, unless the job is restarted.
     #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(

@@ -21,7 +21,8 @@ pub enum Outcome {
     Failed {
         /// The exit code, if the service states it.
         exit_code: Option<i64>,
-        /// The task that failed first, such as `worker-0`.
+        /// The first listed task that failed, such as `worker-0`. The service is known to list only
+        /// the task that failed first.
         task: Option<String>,
         /// The message of the service about the failure.
         message: Option<String>,
