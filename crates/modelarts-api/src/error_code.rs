@@ -76,8 +76,8 @@ impl ErrorCode {
 
     /// Returns the condition under which a request with this effect may be sent again.
     ///
-    /// It applies only if the message contains the text of
-    /// [`retry_only_with`](Self::retry_only_with), if there is one.
+    /// If [`retry_only_with`](Self::retry_only_with) is set, the condition applies only to messages
+    /// that contain its text.
     #[must_use]
     pub const fn retry(&self, effect: Effect) -> Retry {
         let [read, idempotent, create] = self.retry;

@@ -17,7 +17,7 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Operation {
-    /// The service's own name, such as `ShowTrainingJobDetails`.
+    /// The name that the service gives the operation, such as `ShowTrainingJobDetails`.
     pub id: &'static str,
     /// The name of the generated method, such as `show_training_job_details`.
     pub method_name: &'static str,

@@ -13,7 +13,7 @@ use syn::{
 
 use super::super::error::Error;
 
-/// The variable that collects headers in generated code.
+/// Name of the variable that collects headers in generated code.
 const HEADERS: &str = "header_map";
 
 /// Rewrites all calls of a file.
