@@ -1,5 +1,7 @@
-//! Writes the generated code to `$OUT_DIR/modelarts.rs`: compiled from `modelarts.yaml` with the
-//! feature `generate`, joined from the snapshots of the same code without it.
+//! Writes the generated code to `$OUT_DIR/modelarts.rs`.
+//!
+//! With the feature `generate`, the code is compiled from `modelarts.yaml`. Otherwise it is joined
+//! from the snapshots, which contain the same code.
 
 use std::{env, error::Error, fs, path::Path};
 
@@ -25,7 +27,8 @@ fn main() {
     println!("cargo::rerun-if-changed=codegen");
     println!("cargo::rerun-if-changed=build.rs");
     if let Err(error) = write() {
-        // cargo fails the build and shows this as an error of the package. It reads only one line.
+        // cargo fails the build and shows the message as an error of the package. It reads only one
+        // line of the message.
         let message = error.to_string();
         let message = message.lines().next().unwrap_or_default();
         println!("cargo::error={message}");
@@ -49,7 +52,7 @@ fn generated() -> Result<String, Box<dyn Error>> {
 
 #[cfg(not(feature = "generate"))]
 fn generated() -> Result<String, Box<dyn Error>> {
-    // The crate contains the text of the description as a constant.
+    // The crate contains the description as a constant, so the file must not be the path of a link.
     let description = fs::read_to_string(DESCRIPTION);
     description
         .map_err(|error| error.to_string())

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes signing-scoped.json: signatures of the scoped form of SDK-HMAC-SHA256.
+"""Generates signing-scoped.json: signatures of the scoped form of SDK-HMAC-SHA256.
 
-No official signer has this form. The vectors are made by this script, which follows the
-written rules and shares no code with the Rust signer; they show that two readings of the
-rules agree, not that a service accepts them.
+No official signer has this form. This script follows the written rules and shares no code with
+the Rust signer. Its vectors show that two implementations of the rules agree, not that a service
+accepts them.
 
     python3 signing_scoped.py > signing-scoped.json
 """

@@ -1,5 +1,5 @@
-//! Writes plain structs with all fields that a job can have: the structs of modelarts-api with
-//! serde's own derives, to measure the cost of lenient decoding.
+//! Writes plain structs with all fields that a job can have. They are the structs of modelarts-api
+//! with serde's own derives, for measuring the cost of lenient decoding.
 
 use std::{collections::BTreeMap, env, error::Error, fs, path::Path};
 
@@ -15,7 +15,8 @@ mod snapshots;
 const SNAPSHOTS: &str = "../../crates/modelarts-api/snapshots";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Relative to this package and to xtask/instructions, which share this file.
+    // This path is correct for both packages that share the file, xtask/bench and
+    // xtask/instructions.
     println!("cargo::rerun-if-changed=../bench/build.rs");
     println!("cargo::rerun-if-changed={SNAPSHOTS}");
     let file = syn::parse_file(&snapshots::join(Path::new(SNAPSHOTS))?)?;
@@ -52,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Removes everything that is not serde's, and collects the objects inside.
+/// Visitor that reduces a struct to serde's attributes, and collects the structs of its fields.
 struct Plain<'a> {
     objects: &'a BTreeMap<String, ItemStruct>,
     wanted: Vec<String>,
@@ -82,7 +83,7 @@ impl VisitMut for Plain<'_> {
             self.wanted.push(last.to_string());
             ty.path = last.into();
         } else if is_ours(ty, &last) {
-            // Enumerations and names for lists stay as they are.
+            // Enumerations and named lists keep the types of modelarts-api.
             let module: Option<Ident> = (last != "Secret").then(|| parse_quote!(types));
             let module = module.map(|module| quote!(#module::));
             ty.path = parse_quote!(::modelarts_ext::api::#module #last);
@@ -100,7 +101,7 @@ fn is_ours(ty: &TypePath, last: &Ident) -> bool {
 fn name_on_the_wire(attribute: &Attribute) -> Option<LitStr> {
     let mut name = None;
     if attribute.path().is_ident("serde") {
-        // Errors are ignored: they only mean that another attribute has another form.
+        // Errors are ignored, because they only mean that another attribute has another form.
         let _ = attribute.parse_nested_meta(|meta| {
             let renames = meta.path.is_ident("rename");
             if let Ok(value) = meta.value() {

@@ -1,5 +1,5 @@
-//! Calls operations that only the copied description has: they must be generated, signed, retried
-//! by their effect, paged, and callable by name.
+//! Calls operations that only the copied description contains. They must be generated, signed,
+//! retried by their effect, paged, and callable by name.
 
 use std::{net::SocketAddr, sync::{Arc, Mutex}, time::Duration};
 
@@ -7,10 +7,10 @@ use modelarts_ext::{Client, Credentials, RetryPolicy, api::Effect, types::Create
 use serde_json::json;
 use tokio::{io::{AsyncReadExt, AsyncWriteExt}, net::{TcpListener, TcpStream}};
 
-/// The number of widgets on the shelf.
+/// Number of widgets on the shelf.
 const WIDGETS: usize = 45;
 
-/// A service with widgets. It answers the first request of each method with 503.
+/// A simulated service with widgets. It responds to the first request of each method with 503.
 #[derive(Default)]
 struct Service {
     /// The request lines of all requests.
@@ -80,7 +80,7 @@ impl Service {
     }
 }
 
-/// Returns the answer to `ListWidgets`.
+/// Returns the response to `ListWidgets`.
 fn page(line: &str) -> serde_json::Value {
     let number = |name: &str| -> usize {
         let value = line.split(&format!("{name}=")).nth(1).unwrap();

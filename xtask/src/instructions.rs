@@ -68,8 +68,8 @@ struct Verdict {
     failed: bool,
 }
 
-/// Compares the counts with those in BENCH.md. Another compiler makes another program, so growth
-/// with it is only reported.
+/// Compares the counts with those in BENCH.md. Another compiler produces another program, so growth
+/// is then only reported.
 fn judge(recorded: &Record, counted: &Record) -> Result<Verdict> {
     let mut lines = grown(&recorded.rows, &counted.rows)?;
     let failed = !lines.is_empty() && recorded.compiler == counted.compiler;

@@ -1,4 +1,4 @@
-//! `cargo xtask licences`: the licences of what the published crates depend on.
+//! `cargo xtask licences`: lists the licences of the dependencies of the published crates.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,10 +32,11 @@ const ADMITTED: [&str; 6] = [
     "Zlib",
 ];
 
-/// Edges of `cargo tree` to what is part of a program.
+/// Edges of `cargo tree` to dependencies that become part of a program.
 const LINKED: &str = "normal,no-proc-macro";
 
-/// Edges to what is needed to build it, too: procedural macros, and what build scripts use.
+/// Edges of `cargo tree` to all dependencies of a build, including procedural macros and
+/// dependencies of build scripts.
 const BUILT: &str = "normal,build";
 
 const BEGIN: &str = "<!-- cargo xtask licences: begin -->\n";
@@ -44,7 +45,7 @@ const END: &str = "<!-- cargo xtask licences: end -->\n";
 /// Packages and their licences; two versions of a package may have two.
 type Licences = BTreeSet<(String, String)>;
 
-/// Writes the table between its marks; with `check`, fails when it is another one.
+/// Writes the table between its marks; with `check`, fails if the table is outdated.
 pub fn run(check: bool) -> Result<ExitCode> {
     let file = workspace::root().join(DOCUMENT);
     let before = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
@@ -68,7 +69,7 @@ pub fn run(check: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The dependencies of packages along some edges, on any platform and with all features.
+/// Returns the dependencies of packages along some edges, on any platform and with all features.
 ///
 /// `cargo metadata` would also count packages that only other members of the workspace enable.
 fn licences(packages: &[&str], edges: &str) -> Result<Licences> {
@@ -91,7 +92,7 @@ fn read_tree(tree: &str, packages: &[&str]) -> Result<Licences> {
             .with_context(|| format!("cargo tree: {line}"))?;
         let name = package.split(' ').next().unwrap_or(package);
         if !packages.contains(&name) {
-            // The mark of a package whose dependencies stand further up.
+            // `(*)` marks a package whose dependencies are listed above.
             let licence = licence.trim_end_matches(" (*)");
             found.insert((name.to_owned(), licence.to_owned()));
         }
@@ -99,7 +100,8 @@ fn read_tree(tree: &str, packages: &[&str]) -> Result<Licences> {
     Ok(found)
 }
 
-/// A row for each licence that is not ours. The second column has what the first has not.
+/// Returns a table with a row for each licence other than those of this workspace. The second
+/// column of packages contains those that are not in the first.
 fn table(linked: &Licences, built: &Licences) -> Result<String> {
     let mut rows: BTreeMap<&str, [BTreeSet<&str>; 2]> = BTreeMap::new();
     let only_built = built.difference(linked).collect();
@@ -123,7 +125,8 @@ fn table(linked: &Licences, built: &Licences) -> Result<String> {
     Ok(markdown::table(heads, &rows))
 }
 
-/// True for licences like ours, false for others that are admitted.
+/// Returns true for the licences of this workspace and false for the other admitted ones. Fails for
+/// all others.
 fn is_admitted(package: &str, licence: &str) -> Result<bool> {
     // Older packages separate choices by a slash.
     let expression = Expression::parse_mode(licence, ParseMode::LAX)

@@ -1,4 +1,4 @@
-//! Pieces of Markdown.
+//! Functions that read and write Markdown.
 
 use anyhow::{Context, Result};
 
@@ -8,7 +8,7 @@ pub fn cell(text: &str) -> String {
     words.join(" ").replace('|', "\\|")
 }
 
-/// Returns a text as code. Backquotes inside it need more of them around it.
+/// Returns a text as code. The delimiters are longer than any sequence of backquotes in the text.
 pub fn code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max();
     match longest.unwrap_or_default() {
@@ -54,13 +54,13 @@ pub fn between(text: &str, begin: &str, end: &str, inner: &str) -> Option<String
 
 /// A link in a text.
 struct Link<'a> {
-    /// The text before it, since the link before.
+    /// The text between the previous link and this one.
     before: &'a str,
     label: &'a str,
     target: &'a str,
 }
 
-/// The links of a text, and the text after the last.
+/// Returns the links of a text, and the text after the last link.
 fn links(text: &str) -> (Vec<Link<'_>>, &str) {
     let mut links = Vec::new();
     let mut rest = text;
@@ -84,7 +84,7 @@ fn is_relative(target: &str) -> bool {
     !target.contains("://")
 }
 
-/// The files that a text links to, without the places in them.
+/// Returns the files that a text links to, without fragments.
 pub fn linked_files(text: &str) -> Vec<&str> {
     let (links, _) = links(text);
     let targets = links.iter().map(|link| link.target);
@@ -95,7 +95,8 @@ pub fn linked_files(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The text without links to other files, which a page of its own does not have; their labels stay.
+/// Returns the text without links to other files, which do not work on a separate page. The labels
+/// of the links remain.
 pub fn without_relative_links(text: &str) -> String {
     let mut result = String::new();
     let (links, rest) = links(text);

@@ -25,17 +25,17 @@ impl Metadata {
         self.0["packages"].as_array().into_iter().flatten()
     }
 
-    /// The packages that are never published.
+    /// Returns the names of the packages that are never published.
     pub fn unpublished(&self) -> Vec<String> {
         self.packages()
-            // `publish` lists the registries that are allowed; null is all.
+            // `publish` lists the admitted registries; null admits all.
             .filter(|package| package["publish"].as_array().is_some_and(Vec::is_empty))
             .filter_map(|package| package["name"].as_str())
             .map(str::to_owned)
             .collect()
     }
 
-    /// The packages that are published, and their folders.
+    /// Returns the packages that are published, with their folders.
     pub fn published(&self) -> Vec<(&str, PathBuf)> {
         let unpublished = self.unpublished();
         self.packages()
@@ -47,7 +47,7 @@ impl Metadata {
             .collect()
     }
 
-    /// The root files of libraries, programs and build scripts.
+    /// Returns the root files of libraries, programs and build scripts.
     pub fn roots(&self) -> Vec<PathBuf> {
         let targets = self.packages().filter_map(|p| p["targets"].as_array());
         targets
@@ -62,7 +62,7 @@ impl Metadata {
             .collect()
     }
 
-    /// The names of the examples of a package.
+    /// Returns the names of the examples of a package.
     pub fn examples(&self, package: &str) -> Vec<String> {
         self.packages()
             .filter(|candidate| candidate["name"] == package)

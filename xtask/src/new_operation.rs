@@ -69,7 +69,8 @@ fn prepare(root: &Path, copy: &Path) -> Result<()> {
     }
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
     write(&copy.join("Cargo.toml"), &with_members(&manifest)?)?;
-    // The lock file of the repository; cargo removes packages that the copy does not need.
+    // The copy uses the lock file of the repository; cargo removes packages that the copy does not
+    // need.
     write(
         &copy.join("Cargo.lock"),
         &fs::read_to_string(root.join("Cargo.lock"))?,
@@ -107,7 +108,7 @@ fn write_snapshots(api: &Path, pieces: &[Piece]) -> Result<()> {
     })
 }
 
-/// Adds a partial description.
+/// Adds a partial description to a description.
 fn merge(description: &mut Value, addition: Value) {
     match (description, addition) {
         (Value::Object(members), Value::Object(additions)) => {

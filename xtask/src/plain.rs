@@ -12,7 +12,7 @@ use crate::{regenerate, workspace};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// `cargo xtask plain`.
+/// Runs `cargo xtask plain`.
 pub fn run(file: &Path) -> Result<ExitCode> {
     write(&workspace::description(), file)?;
     println!("{}", file.display());
@@ -25,7 +25,7 @@ pub fn write(description: &Path, file: &Path) -> Result<()> {
     fs::write(file, format!("{plain:#}\n")).with_context(|| file.display().to_string())
 }
 
-/// The plain variant of a description.
+/// Returns the plain variant of a description.
 pub fn plain(description: &Value) -> Value {
     let mut plain = description.clone();
     let Some(schemas) = plain
@@ -49,7 +49,7 @@ pub fn plain(description: &Value) -> Value {
     plain
 }
 
-/// Makes text of an open enumeration. Its known values move into the description.
+/// Converts an open enumeration to text. Its known values move into the description.
 fn close(schema: &mut Map<String, Value>, known: &str, values: Option<&Value>) {
     let values: Vec<String> = values
         .and_then(|known| known.get("enum"))

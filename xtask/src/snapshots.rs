@@ -14,8 +14,8 @@ use crate::codegen::{
 
 /// The environment variables that make insta write; it has no other configuration.
 ///
-/// `force` because the other modes keep a snapshot that differs only in whitespace; the join of
-/// such snapshots is not the generated file.
+/// `force` is necessary because the other modes keep a snapshot that differs only in whitespace.
+/// The join of such snapshots is not the generated file.
 pub const WRITING: [(&str, &str); 4] = [
     ("INSTA_UPDATE", "force"),
     ("INSTA_OUTPUT", "none"),
@@ -23,7 +23,7 @@ pub const WRITING: [(&str, &str); 4] = [
     ("INSTA_REQUIRE_FULL_MATCH", "0"),
 ];
 
-/// The length at which a diff is cut; `git diff` shows the whole after regenerating.
+/// Number of lines at which a diff is cut; `git diff` shows the whole after regenerating.
 const DIFF_LINES: usize = 40;
 /// The number of diffs shown. After a change of the generator, every piece may differ.
 const DIFFS: usize = 10;
@@ -160,7 +160,8 @@ fn orphans(directory: &Path, pieces: &[Piece]) -> Result<Vec<String>> {
     Ok(orphans)
 }
 
-/// Compares the join of the build script, from which packages without the generator are built.
+/// Compares the generated file with the join of the build script, from which packages without the
+/// generator are built.
 fn join_difference(
     directory: &Path,
     pieces: &[Piece],

@@ -9,70 +9,70 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-/// The root of the repository that this program was started in.
+/// Returns the root of the repository in which this program was started.
 ///
-/// cargo says so when it starts a program. What it said when it built this one
-/// may be another clone, if two share their target directory.
+/// cargo sets the variable when it starts a program. The value at build time may be another clone,
+/// if two clones share a target directory.
 pub fn root() -> PathBuf {
     let here = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     here.parent().map(Path::to_owned).unwrap_or(here)
 }
 
-/// The OpenAPI description.
+/// Returns the path of the OpenAPI description.
 pub fn description() -> PathBuf {
     root().join("openapi/modelarts.yaml")
 }
 
-/// The plain variant of the description, which is made anew.
+/// Returns the path of the plain variant of the description, which is generated anew.
 pub fn plain() -> PathBuf {
     root().join("target/modelarts.plain.json")
 }
 
-/// The description as clients know it.
+/// Returns the path of the base, the description with which changes are compared.
 pub fn base() -> PathBuf {
     root().join("openapi/base.json")
 }
 
-/// The folder in which the linter of the description is installed.
+/// Returns the folder in which the linter of the description is installed.
 pub fn lint() -> PathBuf {
     root().join("openapi/lint")
 }
 
-/// The file in which the emulator lists the operations that it models.
+/// Returns the file in which the emulator lists the operations that it models.
 pub fn emulated() -> PathBuf {
     root().join("crates/modelarts-emulator/src/catalog/operations.rs")
 }
 
-/// The snapshots of the generated code.
+/// Returns the folder with the snapshots of the generated code.
 pub fn snapshots() -> PathBuf {
     root().join("crates/modelarts-api/snapshots")
 }
 
-/// The captured bodies that the tests of modelarts-api decode.
+/// Returns the folder with the captured bodies that the tests of modelarts-api decode.
 pub fn fixtures() -> PathBuf {
     root().join("crates/modelarts-api/tests/fixtures")
 }
 
-/// The requests of the official SDK, and what records them.
+/// Returns the folder with the requests of the official SDK and the scripts that record them.
 pub fn requests() -> PathBuf {
     root().join("crates/modelarts-api/tests/requests")
 }
 
-/// cargo, at the root of the workspace.
+/// Returns a cargo command that runs at the root of the workspace.
 pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = cargo_here();
     command.args(arguments).current_dir(root());
     command
 }
 
-/// cargo, in the directory of the user.
+/// Returns a cargo command that runs in the current directory.
 pub fn cargo_here() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// The names of files of the repository below a directory, as `git ls-files` lists them with
-/// further options.
+/// Returns the names of files of the repository below a directory, as `git ls-files` lists them
+/// with further options.
 pub fn files(directory: &Path, options: &[&str]) -> Result<BTreeSet<String>> {
     let output = Command::new("git")
         .args(["ls-files", "-z"])

@@ -1,5 +1,5 @@
-//! `cargo xtask codegen` as a user runs it, on a small description.
-// clippy knows tests by their attribute; what they call has none.
+//! Tests `cargo xtask codegen` as a user runs it, on a small description.
+// clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -43,7 +43,7 @@ components:
 struct Project(TempDir);
 
 impl Project {
-    /// With snapshots that are as they should be.
+    /// Creates a project whose snapshots are up to date.
     fn new() -> Self {
         let project = Self(tempfile::tempdir().unwrap());
         project.describe(DESCRIPTION);
@@ -68,7 +68,7 @@ impl Project {
         Command::new(env!("CARGO_BIN_EXE_xtask"))
             .arg("codegen")
             .args(arguments)
-            // Relative to where the user is.
+            // The paths are relative to the current directory.
             .args(["--description", "small.yaml", "--snapshots", "snapshots"])
             .current_dir(self.0.path())
             .output()

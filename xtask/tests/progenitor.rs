@@ -1,5 +1,5 @@
-//! The statement of `openapi/README.md` on progenitor without the lowering of modelarts-api.
-// clippy knows tests by their attribute; what they call has none.
+//! Tests the statement of `openapi/README.md` on progenitor without the lowering of modelarts-api.
+// clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used)]
 
 use std::{fs, panic, path::Path};

@@ -1,4 +1,4 @@
-//! Queries on the description, which is JSON.
+//! Queries on the OpenAPI description, in the form of JSON.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub struct Operation<'a> {
     item: &'a Value,
 }
 
-/// The operations, sorted by name.
+/// Returns all operations, sorted by their ids.
 pub fn operations(description: &Value) -> Result<Vec<Operation<'_>>, Error> {
     if description.get("paths").is_none() {
         return Err(Error::new("the description has no paths"));
@@ -44,58 +44,58 @@ pub fn operations(description: &Value) -> Result<Vec<Operation<'_>>, Error> {
 }
 
 impl<'a> Operation<'a> {
-    /// The parameters: those of the path, then its own.
+    /// Returns the parameters: those of the path item, then those of the operation.
     pub fn parameters(&self, description: &'a Value) -> impl Iterator<Item = &'a Value> {
         let (shared, own) = (self.item, self.definition);
         let parameters = elements(shared, "parameters").chain(elements(own, "parameters"));
         parameters.map(move |parameter| resolve(description, parameter))
     }
 
-    /// The body of the request, if there is one.
+    /// Returns the definition of the request body; `None` if the operation has no body.
     pub fn body(&self, description: &'a Value) -> Option<&'a Value> {
         let body = self.definition.get("requestBody")?;
         Some(resolve(description, body))
     }
 }
 
-/// The schemas by name.
+/// Returns the schemas by name.
 pub fn schemas(description: &Value) -> Result<&Map<String, Value>, Error> {
     let schemas = description.pointer("/components/schemas");
     let schemas = schemas.and_then(Value::as_object);
     schemas.ok_or_else(|| Error::new("the description has no components/schemas"))
 }
 
-/// The schema that a parameter or a body consists of.
+/// Returns the schema of a parameter or of a JSON body.
 pub fn json_schema(holder: &Value) -> Option<&Value> {
     let schema = holder.get("schema");
     schema.or_else(|| holder.pointer("/content/application~1json/schema"))
 }
 
-/// Returns the definition, or the shared one that it refers to.
+/// Returns the definition itself, or the component that it refers to.
 pub fn resolve<'a>(description: &'a Value, definition: &'a Value) -> &'a Value {
     let shared = pointer(definition).and_then(|pointer| description.pointer(pointer));
     shared.unwrap_or(definition)
 }
 
-/// The name of the schema that a definition refers to.
+/// Returns the name of the schema that a definition refers to.
 pub fn reference(definition: &Value) -> Option<&str> {
     pointer(definition)?.strip_prefix("/components/schemas/")
 }
 
-/// The reference of a definition: its own, or that in its `allOf`, which allows a property a
-/// description of its own.
+/// Returns the reference of a definition: its own, or the one in its `allOf`, with which a property
+/// combines a reference and its own description.
 fn pointer(definition: &Value) -> Option<&str> {
     let reference = definition.get("$ref");
     let reference = reference.or_else(|| definition.pointer("/allOf/0/$ref"));
     reference?.as_str()?.strip_prefix('#')
 }
 
-/// The text with this key.
+/// Returns the text with this key.
 pub fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str()
 }
 
-/// The elements of the list with this key.
+/// Returns the elements of the list with this key.
 pub fn elements<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     value
         .get(key)
@@ -104,12 +104,12 @@ pub fn elements<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Val
         .flatten()
 }
 
-/// The texts in the list with this key.
+/// Returns the texts in the list with this key.
 pub fn texts<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a str> + use<'a> {
     elements(value, key).filter_map(Value::as_str)
 }
 
-/// The members of the object with this key.
+/// Returns the members of the object with this key.
 pub fn members<'a>(
     value: &'a Value,
     key: &str,
@@ -121,12 +121,12 @@ pub fn members<'a>(
         .flatten()
 }
 
-/// Returns whether the key is `true`.
+/// Returns whether the value of the key is `true`.
 pub fn is_true(value: &Value, key: &str) -> bool {
     value.get(key).and_then(Value::as_bool) == Some(true)
 }
 
-/// The schemas of requests and answers, and all schemas inside them.
+/// Names of the schemas of requests and responses, and of all schemas inside them.
 #[derive(Default)]
 pub struct Usage {
     pub in_requests: BTreeSet<String>,

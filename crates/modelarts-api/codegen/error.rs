@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The reason for which a description cannot be compiled.
+/// The reason why a description cannot be compiled.
 #[derive(Debug)]
 pub struct Error(pub(super) String);
 

@@ -1,22 +1,22 @@
-//! Compiles the OpenAPI description to Rust. Shared by the build script of
-//! `modelarts-api` and by `xtask`, which compares the result with its snapshots.
+//! Compiler from the OpenAPI description to Rust. It is shared by the build script of
+//! `modelarts-api` and by `xtask`, which compares the generated code with its snapshots.
 //!
-//! 1. [`tables`]: generates tables of facts that generated types do not carry.
+//! 1. [`tables`]: generates tables of facts that generated types do not contain.
 //! 2. [`lower`]: removes from the description the parts that generated code must not enforce.
 //! 3. progenitor generates Rust code from the rest.
-//! 4. [`rewrite`]: replaces the decoding of answers by that of `crate::decode`, boxes large objects
-//!    of answers, sends calls through `crate::send`, adds open enumerations and identifiers, and
-//!    removes builders of types that only the service creates.
+//! 4. [`rewrite`]: decodes responses with `crate::decode`, boxes large objects of responses, sends
+//!    calls through `crate::send`, adds open enumerations and identifiers, and removes builders of
+//!    types that only the service creates.
 //! 5. [`pieces`]: cuts the result into one piece per schema and operation.
 
 mod description;
 mod error;
-// The build script includes this file on its own where it does not build the generator.
+// Without the generator, the build script includes this file directly.
 pub mod link;
 mod lower;
 mod pieces;
 mod rewrite;
-// The build script includes this file on its own where it does not build the generator.
+// Without the generator, the build script includes this file directly.
 #[allow(dead_code)]
 pub mod snapshots;
 mod tables;
@@ -44,7 +44,7 @@ pub fn parse(yaml: &str) -> Result<Value, Error> {
         .map_err(|error| Error(format!("not YAML: {error}")))
 }
 
-/// Generates the file, as pieces in the order of the file.
+/// Generates the Rust code, as pieces in the order of the generated file.
 pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
     let mut description = description.clone();
     lower::portable_forms::undo(&mut description);
@@ -63,8 +63,8 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
     settings
         .with_interface(InterfaceStyle::Builder)
         .with_tag(TagStyle::Merged)
-        // Calls that still used hooks would be sent unsigned. `Expected` makes them fail to
-        // compile.
+        // A call that still used progenitor's hooks would be sent unsigned. With `Expected`, such a
+        // call fails to compile.
         .with_hooks(HooksMode::Expected)
         .with_inner_type(quote!(crate::Context))
         .with_derive("PartialEq")
@@ -81,7 +81,7 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
         let implemented = [TypeImpl::Display, TypeImpl::FromStr];
         settings.with_replacement(name, path, implemented.into_iter());
     }
-    // progenitor panics on some of the constructs that it does not support.
+    // progenitor panics on some constructs that it does not support.
     let tokens = catch_unwind(AssertUnwindSafe(|| {
         Generator::new(&settings).generate_tokens(&openapi)
     }))
@@ -94,7 +94,7 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
     pieces::cut(file, tables, &usage, &documentation)
 }
 
-/// Joins the pieces to the generated file.
+/// Returns the generated file, joined from its pieces.
 pub fn join(pieces: &[Piece]) -> String {
     pieces.iter().map(|piece| piece.text.as_str()).collect()
 }

@@ -1,5 +1,5 @@
-//! Cuts the generated file into pieces of reviewable size: one per schema, one per operation, and
-//! frames around them. Joined in order, the pieces are the file.
+//! Division of the generated file into pieces of reviewable size: one per schema, one per
+//! operation, and frames around them. The pieces joined in order are the file.
 
 use std::{collections::BTreeMap, mem};
 
@@ -22,8 +22,8 @@ pub struct Piece {
     pub text: String,
 }
 
-/// Cuts the generated file into its pieces, and adds the tables. Builders of operations get their
-/// documentation.
+/// Cuts the generated file into its pieces. Adds the tables, and the documentation of the builders
+/// of operations.
 pub fn cut(
     mut file: File,
     tables: impl IntoIterator<Item = (&'static str, TokenStream)>,
@@ -103,7 +103,7 @@ fn piece(name: &str, items: Vec<Item>) -> Piece {
     }
 }
 
-/// The opening or the end of a module.
+/// Returns the piece that begins or ends a module.
 fn frame(name: &str, text: &str) -> Piece {
     Piece {
         name: name.to_owned(),
@@ -111,7 +111,7 @@ fn frame(name: &str, text: &str) -> Piece {
     }
 }
 
-/// Groups items by the type that they belong to; the key of the others is "".
+/// Groups items by the type that they belong to; items without a type have the key "".
 fn by_type(items: Vec<Item>) -> BTreeMap<String, Vec<Item>> {
     let mut sorted: BTreeMap<String, Vec<Item>> = BTreeMap::new();
     for item in items {
@@ -121,8 +121,8 @@ fn by_type(items: Vec<Item>) -> BTreeMap<String, Vec<Item>> {
     sorted
 }
 
-/// Writes a macro that finds a type by its name. Each name has its own line, so that a new schema
-/// adds one line to a diff.
+/// Returns the text of a macro that passes the names of all generated types to another macro. Each
+/// name has its own line, so a new schema adds one line to a diff.
 fn for_each_schema((answers, others): (Vec<&str>, Vec<&str>)) -> String {
     format!(
         "/// Calls a macro with the names of all generated types: those of answers, then the others.\n\

@@ -1,4 +1,4 @@
-//! Joins the snapshots of the generated code into the generated file.
+//! Joining of the snapshots of the generated code into the generated file.
 //!
 //! The build script includes this file where the generator is not built, so it depends on the
 //! standard library only.
@@ -36,8 +36,8 @@ pub fn text(stored: &str) -> &str {
         .map_or(stored, |(_, text)| text)
 }
 
-/// The position of a piece in the file. Schemas, operations and three tables share one position each,
-/// and are sorted by name.
+/// Returns the position of a piece in the file. Schemas, operations and three tables share one
+/// position each, and are sorted by name.
 fn position(name: &str) -> Result<u8> {
     Ok(match name {
         "client" => 0,

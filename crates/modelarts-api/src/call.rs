@@ -1,4 +1,4 @@
-//! Calls of generated operations: sends the request, and decodes the response.
+//! Functions with which generated operations send a request and decode its response.
 
 use std::cell::Cell;
 
@@ -20,13 +20,14 @@ use crate::{
     response::{RawResponse, Response},
 };
 
-/// Sends a request with the transport of the client, and returns the response if its status is that
-/// of a success. Generated calls send their requests with it instead of with an HTTP client
-/// (`codegen/rewrite/calls.rs`).
+/// Sends a request through the transport of the client, and returns a response with a success
+/// status.
+///
+/// Generated calls use this function instead of an HTTP client (`codegen/rewrite/calls.rs`).
 ///
 /// # Errors
-/// Returned when there is no response, or one with another status. The body of an error is
-/// converted to [`ApiError`], whatever its shape is.
+/// Returned when the request has no response, or a response with another status. The body of an
+/// error response is converted to [`ApiError`] from any shape.
 pub async fn send(
     client: &Client,
     request: Request,
@@ -47,12 +48,14 @@ pub async fn send(
     }
 }
 
-/// Decodes a response of [`send`], as generated calls do. With it, a program can send a request of
-/// its own and decode the response as any type of [`types`](crate::types), or as JSON.
+/// Decodes a response of [`send`], as generated calls do.
+///
+/// A program can also send a custom request, and decode the response as any type of
+/// [`types`](crate::types) or as JSON.
 ///
 /// # Errors
 /// Returned when the body cannot be decoded.
-// The error is as large as the response that it contains.
+// The error contains the whole response, and is therefore large.
 #[allow(clippy::result_large_err)]
 pub fn decode_response<T: Decode>(
     client: &Client,
@@ -81,8 +84,8 @@ pub fn decode_response<T: Decode>(
     }
 }
 
-/// The error of a response that cannot be decoded: masked, and without quoted text. `late` is true
-/// if the time limit ended decoding.
+/// Creates the error of a response that cannot be decoded, masked and without quoted text. `late`
+/// is true if the time limit ended decoding.
 #[cold]
 fn decode_error(
     client: &Client,
@@ -100,7 +103,7 @@ fn decode_error(
         let original = error.to_string();
         let stripped = strip_quoted_text(&original);
         let text = mask(&stripped).unwrap_or(stripped);
-        // An unchanged error keeps its category.
+        // An unchanged error is kept, because `custom` would replace its category.
         if text != original {
             error = serde_json::Error::custom(text);
         }
@@ -115,7 +118,7 @@ fn decode_error(
     }
 }
 
-/// Like [`decode_response`], for operations whose responses have no body.
+/// Converts the response of an operation that returns no body.
 #[must_use]
 pub fn empty_response(mut response: RawResponse) -> Response<()> {
     response.body.clear();

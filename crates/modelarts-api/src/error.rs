@@ -12,7 +12,7 @@ use crate::{
 /// The error of a [`Transport`](crate::Transport), of any type.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A failed call.
+/// Error of a call of an operation.
 ///
 /// ```no_run
 /// use modelarts_api::{Client, Error};
@@ -33,29 +33,29 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub enum Error {
     /// A parameter is missing or invalid. Nothing was sent.
     Invalid(String),
-    /// There is no response.
+    /// The request has no response.
     Transport(TransportError),
-    /// The service responded with an error. The body of [`raw()`](Response::raw) is the JSON of the
-    /// [`ApiError`], whatever the shape of the body was that the service sent.
+    /// The service returned an error. The body of [`raw()`](Response::raw) is the JSON of the
+    /// [`ApiError`], regardless of the shape that the service sent.
     Service(Response<ApiError>),
-    /// The response could not be decoded.
+    /// The body of the response could not be decoded.
     Decode {
-        /// The response. Its body is masked by [`Transport::mask`](crate::Transport::mask), and
-        /// empty if time ran out: masking a long body takes time as well, and an unmasked one must
-        /// not be shown.
+        /// The response, with a body masked by [`Transport::mask`](crate::Transport::mask). The
+        /// body is empty if time ran out: masking a long body takes time as well, and an unmasked
+        /// body must not be shown.
         response: RawResponse,
-        /// The reason, which begins with the path of the value. It quotes no text value of the
-        /// response, which may be a secret; the path may have keys of the response.
+        /// The reason, which begins with the path of the value. It quotes no text values of the
+        /// response, because they may be secrets. The path may contain keys of the response.
         error: serde_json::Error,
         /// `true` if time ran out; see [`Transport::is_late`](crate::Transport::is_late).
         timed_out: bool,
     },
-    /// The status of the response is neither that of a success nor that of an error.
+    /// The response has neither a success status nor an error status, such as a redirect.
     Unexpected(RawResponse),
 }
 
 impl Error {
-    /// The status of the response, if there is one.
+    /// Returns the status of the response; `None` if the request has no response.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match self {
@@ -86,7 +86,8 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {
-    // The message contains that of the inner error, so the chain continues with its source.
+    // The message contains the message of the inner error, so the chain continues with the source
+    // of the inner error.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Transport(TransportError::Http(error)) => error.source(),
@@ -109,7 +110,7 @@ impl From<InvalidHeaderValue> for Error {
     }
 }
 
-/// The reason why a request has no response.
+/// Error of a request that has no response.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TransportError {
@@ -128,7 +129,7 @@ impl fmt::Display for TransportError {
     }
 }
 
-/// The error of a call with a parameter that is missing or has the wrong type.
+/// Creates the error of a call with a parameter that is missing or has the wrong type.
 #[cold]
 pub(crate) fn invalid_request(name: &str, message: String) -> Error {
     Error::Invalid(match message.is_empty() {

@@ -1,12 +1,12 @@
-//! Converts the bodies of errors, which come in many shapes, to the shape that generated code
-//! decodes.
+//! Conversion of error bodies, which have many shapes, to the shape that generated code decodes.
 //!
-//! Otherwise a 502 page in HTML would become a decoding error without status and request id.
+//! Without it, an HTML page with status 502 would become a decoding error that has no status and no
+//! request id.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-/// Length of the excerpt of a body without a message that becomes the message, in characters.
+/// Maximum length of the excerpt that becomes the message of a body without one, in characters.
 const EXCERPT: usize = 2048;
 
 /// Converts the body of an error to the shape of `ApiError`.
@@ -36,7 +36,7 @@ pub fn find(body: &[u8]) -> Option<(Option<String>, Option<String>)> {
     ))
 }
 
-/// Returns a text of the object itself, unless it is empty.
+/// Returns the text with this key in the object itself; `None` if the text is empty.
 fn own_text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     object.get(key)?.as_str().filter(|text| !text.is_empty())
 }
@@ -57,7 +57,7 @@ fn to_api_error(body: &[u8]) -> Option<Value> {
     }))
 }
 
-/// Returns the error of a body that is text.
+/// Returns the `ApiError` of a body that is not a JSON object.
 fn text_error(body: &[u8]) -> Value {
     let text = String::from_utf8_lossy(body);
     let message = page_title(&text).unwrap_or_else(|| text.trim().to_owned());
@@ -72,7 +72,7 @@ fn page_title(text: &str) -> Option<String> {
     if !start.starts_with("<!doctype html") && !start.starts_with("<html") {
         return None;
     }
-    // ASCII lower case has the same length, so positions agree.
+    // Conversion to ASCII lower case keeps the length, so positions agree in both texts.
     let title = lower.find("<title>").and_then(|at| {
         let at = at + "<title>".len();
         let end = at + lower[at..].find("</title>")?;
@@ -84,8 +84,8 @@ fn page_title(text: &str) -> Option<String> {
     })
 }
 
-/// Finds the first pair of code and message, in the order of the official SDK, at the top or in a
-/// nested object (IAM answers `{"error": {"code", "message", "title"}}`).
+/// Finds the first pair of code and message at the top level or in a nested object, in the order of
+/// the official SDK. IAM sends `{"error": {"code", "message", "title"}}`.
 fn find_error(object: &Map<String, Value>) -> Option<Value> {
     const PAIRS: [(&str, &str); 6] = [
         ("error_code", "error_msg"),
@@ -100,8 +100,8 @@ fn find_error(object: &Map<String, Value>) -> Option<Value> {
         Some(Value::Number(number)) => Some(number.to_string()),
         _ => None,
     };
-    // STS and IAM v5 send the encoded message, which only their API can decode, beside a readable
-    // one.
+    // STS and IAM v5 send a readable message in addition to the encoded one, which only their API
+    // can decode.
     let own_message = own_text(object, "error_msg");
     if let (None, Some(message)) = (own_message, text("encoded_authorization_message")) {
         return Some(json!({ "error_code": text("error_code"), "error_msg": message }));
@@ -214,7 +214,7 @@ mod tests {
             message(r#"{"message":"m","data":{"title":"t"}}"#),
             some("m")
         );
-        // An error of the service keeps its details.
+        // Without a code, the whole body becomes the message, so that its details are kept.
         let problem = r#"{"detail":"why","status":403,"title":"Forbidden"}"#;
         assert_eq!(converted(problem), json!({ "error_msg": problem }));
     }

@@ -1,4 +1,4 @@
-//! Error codes of the service, with the remedy and the retry of each.
+//! Error codes of the service, each with its remedy and its retry condition.
 
 use crate::{
     generated::ERROR_CODES,
@@ -7,7 +7,7 @@ use crate::{
 
 /// An error code of the service, or of a gateway in front of it.
 ///
-/// Some codes have a different meaning for each HTTP status, and a row for each.
+/// A code whose meaning depends on the HTTP status has a row for each status.
 ///
 /// ```
 /// use modelarts_api::{Effect, ErrorCode, Retry};
@@ -22,23 +22,24 @@ use crate::{
 pub struct ErrorCode {
     /// The code, such as `ModelArts.2775`. Codes of gateways begin with `APIG.`.
     pub code: &'static str,
-    /// The HTTP status. It is 204 where the result does not exist yet; the answer has no body, so
-    /// the code is only in the documents.
+    /// The HTTP status. It is 204 if the result does not exist yet; that response has no body, so
+    /// the code occurs only in the documents.
     pub status: u16,
-    /// The name in the service's error table, such as `TrainingJobNotFound`. The name is this
-    /// crate's own where that table has a sentence.
+    /// The name in the service's error table, such as `TrainingJobNotFound`. If that table has a
+    /// sentence instead of a name, this crate defines the name.
     pub name: &'static str,
-    /// The cause, as a sentence.
+    /// Cause of the error, as a sentence.
     pub meaning: &'static str,
-    /// The remedy, as a sentence.
+    /// Remedy for the error, as a sentence.
     pub advice: &'static str,
-    /// True if every operation may answer with this code. The other codes belong to the operations
-    /// whose [`own_error_codes`](crate::Operation::own_error_codes) list them.
+    /// True if every operation may return this code. Any other code belongs to the operations whose
+    /// [`own_error_codes`](crate::Operation::own_error_codes) list it.
     pub any_operation: bool,
-    /// Text that the message must contain for [`retry`](Self::retry) to hold; with any other
-    /// message it is [`Retry::Never`]. The code has several causes, and only this one passes.
+    /// Text that the message must contain for [`retry`](Self::retry) to apply. With any other
+    /// message, the condition is [`Retry::Never`]: the code has several causes, and only the one
+    /// with this text is temporary.
     pub retry_only_with: Option<&'static str>,
-    /// By effect: read, idempotent, create.
+    /// The retry conditions by effect: read, idempotent, create.
     pub(crate) retry: [Retry; 3],
 }
 
@@ -46,7 +47,7 @@ pub struct ErrorCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Retry {
-    /// Never: the answer would be the same, or the first request may have been executed.
+    /// Never: the response would be the same, or the first request may have been executed.
     Never,
     /// After a pause that grows with each attempt.
     Backoff,
@@ -75,8 +76,8 @@ impl ErrorCode {
 
     /// Returns the condition under which a request with this effect may be sent again.
     ///
-    /// It applies only if the message contains the text of
-    /// [`retry_only_with`](Self::retry_only_with), if there is one.
+    /// If [`retry_only_with`](Self::retry_only_with) is set, the condition applies only to messages
+    /// that contain its text.
     #[must_use]
     pub const fn retry(&self, effect: Effect) -> Retry {
         let [read, idempotent, create] = self.retry;
@@ -89,10 +90,9 @@ impl ErrorCode {
 }
 
 impl Operation {
-    /// Returns the error codes that the operation may answer with: its own and those of any
-    /// operation.
+    /// Returns the error codes that the operation may return: its own and those of every operation.
     ///
-    /// Gateways in front of the service answer with codes of their own.
+    /// Gateways in front of the service return additional codes.
     pub fn error_codes(&self) -> impl Iterator<Item = &'static ErrorCode> + use<> {
         let own = self.own_error_codes;
         ERROR_CODES
@@ -124,7 +124,7 @@ mod tests {
         for prefix in ["APIG", "APIGW", "APIC"] {
             assert_eq!(name(&format!("{prefix}.0308"), 429), Some("Throttled"));
         }
-        // The same number means something else in a code of the service.
+        // The same number has another meaning in a code of the service.
         assert_eq!(name("APIGW.0101", 404), Some("ApiNotFound"));
         assert_eq!(name("ModelArts.0101", 400), Some("InvalidArgument"));
     }

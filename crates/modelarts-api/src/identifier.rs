@@ -1,5 +1,5 @@
-//! Identifiers in paths: text whose characters and length the description limits, because another
-//! text would address another resource.
+//! Identifiers in paths. The description limits their characters and length, because any other text
+//! would address another resource.
 
 /// A run of characters of one class, with its minimum and maximum length.
 pub(crate) type CharacterRun = (fn(char) -> bool, usize, usize);
@@ -20,8 +20,8 @@ pub(crate) fn matches(text: &str, runs: &[CharacterRun]) -> bool {
     characters.next().is_none()
 }
 
-/// Implements the traits of an identifier, a struct around its text. Takes the pattern of the
-/// description, and its runs.
+/// Implements the traits of an identifier, which is a struct around its text. Takes the pattern in
+/// the description, and the runs of characters that the pattern admits.
 macro_rules! identifier {
     ($name:ident, $pattern:literal, $runs:expr) => {
         impl std::ops::Deref for $name {

@@ -1,13 +1,13 @@
 //! The types and operations of ModelArts training management, generated from
 //! the OpenAPI description in `modelarts.yaml`.
 //!
-//! This crate is the plain core: one method per operation, one type per schema. It signs nothing
-//! and retries nothing; every request goes through the [`Transport`] of the client. Most programs
-//! should use the crate `modelarts-ext`, which implements it and adds credentials, paging, waiting
+//! This crate has one method per operation and one type per schema. It neither signs nor retries
+//! requests; every request goes through the [`Transport`] of the client. Most programs should use
+//! the crate `modelarts-ext`, which implements the transport and adds credentials, paging, waiting
 //! and following.
 //!
-//! The code is generated at build time. With `default-features = false`, the generated code in the
-//! package is compiled instead: the same code, without the time to build the generator.
+//! The code is generated at build time. With `default-features = false`, the package compiles its
+//! copy of the same generated code, which saves the time to build the generator.
 //!
 //! Generated code follows the description, with these differences:
 //!
@@ -19,10 +19,10 @@
 //! - Each call goes through [`send`].
 //!
 //! In requests, optional lists and maps that are empty are omitted. A list that a change
-//! (`ChangeAlgorithm`) should clear can therefore not be sent as `[]`. The exception is the tags of
-//! an algorithm, whose list is a type of its own: only an empty list removes them. For other lists,
-//! no source says whether the service distinguishes the two (`openapi/SOURCES.md`, "Without a
-//! number").
+//! (`ChangeAlgorithm`) should clear can therefore not be sent as `[]`. The exception is the list of
+//! tags of an algorithm, which has its own type, because only an empty list removes the tags. For
+//! other lists, no source states if the service distinguishes an empty list from an absent one
+//! (`openapi/SOURCES.md`, "Without a number").
 
 mod call;
 pub mod decode;

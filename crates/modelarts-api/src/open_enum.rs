@@ -1,6 +1,6 @@
 //! Enumerations that the service may extend: unknown values are kept as `Other`.
 
-/// Implements the traits of an open enumeration. Takes its variants without `Other`, each with its
+/// Implements the traits of an open enumeration. Takes all variants except `Other`, each with its
 /// value on the wire.
 macro_rules! open_enum {
     ($name:ident { $($variant:ident = $value:literal),* $(,)? }) => {
@@ -8,7 +8,7 @@ macro_rules! open_enum {
             /// The values that the description lists.
             pub const KNOWN: &'static [&'static str] = &[$($value),*];
 
-            /// The value as it is written on the wire.
+            /// Returns the value as it is written on the wire.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -17,7 +17,8 @@ macro_rules! open_enum {
                 }
             }
 
-            /// The known value for a text that differs from it only in case.
+            /// Returns the known value that differs from this text only in case; otherwise the
+            /// value itself.
             #[must_use]
             pub fn canonical(self) -> Self {
                 match self {

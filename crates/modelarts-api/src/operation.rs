@@ -1,11 +1,11 @@
-//! Facts about each operation that its types do not carry: effect, paging and error codes.
+//! Properties of operations that generated types do not contain: effect, paging and error codes.
 
 use crate::generated::OPERATIONS;
 
-/// The effect of sending a request twice, which decides about retries.
+/// Effect of sending a request twice. Retries depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Changes nothing, whatever its HTTP method is (the job search is a POST).
+    /// Changes nothing. The HTTP method may be POST, as for the job search.
     Read,
     /// Changes the service; sending it again changes nothing more.
     Idempotent,
@@ -17,7 +17,7 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Operation {
-    /// The service's own name, such as `ShowTrainingJobDetails`.
+    /// The name that the service gives the operation, such as `ShowTrainingJobDetails`.
     pub id: &'static str,
     /// The name of the generated method, such as `show_training_job_details`.
     pub method_name: &'static str,
@@ -27,14 +27,14 @@ pub struct Operation {
     pub path: &'static str,
     /// The effect of sending the request twice.
     pub effect: Effect,
-    /// The paging of its list; `None` when the response is a single object.
+    /// Paging of the list in the response; `None` if the response is a single object.
     pub pagination: Option<Pagination>,
-    /// The error codes that it may respond with, besides those of any operation;
+    /// Error codes of this operation, besides those of every operation;
     /// [`error_codes`](Self::error_codes) returns both.
     pub own_error_codes: &'static [&'static str],
-    /// The fields that its response has and its body lacks, such as `metadata.id` or
-    /// `algorithm.outputs[].mode`; the fields below them are not listed. Only for operations that
-    /// create an object.
+    /// Fields that the response has and the request body lacks, such as `metadata.id` or
+    /// `algorithm.outputs[].mode`. Fields inside them are not listed. Empty unless the operation
+    /// creates an object.
     pub response_only: &'static [&'static str],
 }
 
@@ -54,7 +54,7 @@ impl Operation {
     }
 }
 
-/// Compares like `==`, which constants cannot call.
+/// Returns whether two texts are equal. Constant functions cannot use `==` on them.
 const fn bytes_equal(one: &[u8], other: &[u8]) -> bool {
     let mut index = 0;
     while index < one.len() && index < other.len() && one[index] == other[index] {
@@ -63,7 +63,7 @@ const fn bytes_equal(one: &[u8], other: &[u8]) -> bool {
     index == one.len() && index == other.len()
 }
 
-/// The unit of `offset`.
+/// Unit of the offset of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Offset {
@@ -71,9 +71,9 @@ pub enum Offset {
     PageIndex,
     /// Entries: the number of entries to skip.
     Record,
-    /// None: the next page is requested by a line number of the previous one.
+    /// No offset: the next page is requested with a line number of the previous page.
     LineCursor,
-    /// None: one response has all entries.
+    /// No offset: one response has all entries.
     SinglePage,
 }
 
@@ -97,22 +97,23 @@ pub enum ParameterLocation {
 pub struct Pagination {
     /// The unit of the offset.
     pub offset: Offset,
-    /// Sources disagree about the unit of the offset (`openapi/SOURCES.md`, "Without a number").
+    /// True if sources disagree about the unit of the offset (`openapi/SOURCES.md`, "Without a
+    /// number").
     pub disputed: bool,
     /// The part of the request that contains the parameters.
     pub location: ParameterLocation,
-    /// The parameter for the beginning of the page; `None` for a single page.
+    /// Name of the parameter for the beginning of the page; `None` for a single page.
     pub offset_name: Option<&'static str>,
-    /// The parameter for the number of entries on a page.
+    /// Name of the parameter for the number of entries on a page.
     pub limit_name: Option<&'static str>,
-    /// The largest number of entries that a request may ask for.
+    /// Maximum number of entries that a request may set for a page.
     pub max_limit: Option<u32>,
-    /// The names for lists that are read by line numbers.
+    /// Names of parameters and fields for a list that is paged by line numbers.
     pub cursor: Option<Cursor>,
     /// The field of the response that holds the entries. A dot joins the names of nested fields;
     /// empty when the response itself is the list.
     pub items: &'static str,
-    /// The field of the response that counts all entries, where there is one.
+    /// The field of the response with the number of all entries; `None` if the response lacks it.
     pub total: Option<&'static str>,
 }
 
@@ -120,9 +121,9 @@ pub struct Pagination {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cursor {
-    /// The parameter for the number of a line.
+    /// Name of the parameter for the number of a line.
     pub name: &'static str,
-    /// The parameter for the direction to read in from that line.
+    /// Name of the parameter for the direction in which lines are read from that line.
     pub order_name: &'static str,
     /// The field of the response with the number of its first line.
     pub first: &'static str,

@@ -1,4 +1,4 @@
-//! The parameters of operations, for calls by name.
+//! Parameters of operations, for programs that call an operation by its name.
 
 use crate::{
     generated::PARAMETERS,
@@ -14,9 +14,9 @@ pub struct Parameter {
     pub operation: &'static str,
     /// The name on the wire, such as `training_job_id`; `body` for the body.
     pub name: &'static str,
-    /// The part of the request that contains it.
+    /// The part of the request that contains the parameter.
     pub location: ParameterLocation,
-    /// True if every call must have it.
+    /// True if every call must contain the parameter.
     pub required: bool,
     /// The schema of its values, such as `TrainingJobId`, whose limits are in
     /// [`LIMITS`](crate::LIMITS); empty if the schema has no name.
@@ -26,7 +26,7 @@ pub struct Parameter {
 }
 
 impl Operation {
-    /// Returns the parameters: those of the path first, the body last.
+    /// Returns the parameters of the operation: those of the path first, the body last.
     pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
         let id = self.id;
         PARAMETERS.iter().filter(move |row| row.operation == id)

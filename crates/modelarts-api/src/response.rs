@@ -1,4 +1,4 @@
-//! Responses: as received, and decoded.
+//! Responses of the service, as received and decoded.
 
 use std::{fmt, ops::Deref};
 
@@ -8,17 +8,17 @@ use reqwest::{StatusCode, header::HeaderMap};
 
 use crate::decode::skipped::Skipped;
 
-/// A response of the service, read to its end.
+/// A response of the service with its complete body.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RawResponse {
-    /// The status.
+    /// The HTTP status.
     pub status: StatusCode,
-    /// The headers.
+    /// The headers of the response.
     pub headers: HeaderMap,
-    /// The body.
+    /// The body of the response.
     pub body: Bytes,
-    /// The facts about the call that the transport passes to the caller.
+    /// Facts about the call that the transport passes to the caller.
     pub extensions: Extensions,
 }
 
@@ -46,7 +46,7 @@ impl RawResponse {
 }
 
 impl fmt::Debug for RawResponse {
-    // The body may hold secrets.
+    // The body is not printed, because it may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RawResponse")
             .field("status", &self.status)
@@ -54,7 +54,7 @@ impl fmt::Debug for RawResponse {
     }
 }
 
-/// A response with its decoded body, to which it dereferences.
+/// A response with its decoded body. It dereferences to that body.
 #[derive(Clone)]
 pub struct Response<T> {
     value: T,
@@ -71,43 +71,43 @@ impl<T> Response<T> {
         }
     }
 
-    /// The status.
+    /// Returns the HTTP status.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         self.raw.status
     }
 
-    /// The headers.
+    /// Returns the headers of the response.
     #[must_use]
     pub fn headers(&self) -> &HeaderMap {
         &self.raw.headers
     }
 
-    /// The response as received, with the extensions of the transport. The body is empty for an
-    /// operation whose responses have none, and `{}` for a 204, which means "not ready". That of
-    /// [`Error::Service`](crate::Error::Service) is the JSON of the `ApiError`.
+    /// Returns the response as received, with the extensions of the transport. Its body is empty if
+    /// the operation returns none, and `{}` for status 204, which means "not ready". In
+    /// [`Error::Service`](crate::Error::Service), the body is the JSON of the `ApiError`.
     #[must_use]
     pub fn raw(&self) -> &RawResponse {
         &self.raw
     }
 
-    /// The list elements that decoding skipped.
+    /// Returns the number of list elements that decoding skipped.
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
     }
 
-    /// The decoded body.
+    /// Returns the decoded body.
     pub fn into_inner(self) -> T {
         self.value
     }
 
-    /// The decoded body, the response as received, and the elements that decoding skipped.
+    /// Returns the decoded body, the response as received, and the number of skipped list elements.
     pub fn into_parts(self) -> (T, RawResponse, Skipped) {
         (self.value, self.raw, self.skipped)
     }
 
-    /// Converts the decoded body.
+    /// Converts the decoded body, and keeps the rest of the response.
     pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Response<U> {
         Response::new(convert(self.value), self.raw, self.skipped)
     }

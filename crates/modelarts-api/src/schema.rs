@@ -8,9 +8,9 @@ pub struct Field {
     pub schema: &'static str,
     /// The name on the wire, such as `workspace_id`.
     pub name: &'static str,
-    /// True if every request must have it.
+    /// True if every request must contain the field.
     pub required: bool,
-    /// The kind of its value.
+    /// The kind of its JSON value.
     pub shape: Shape,
 }
 
@@ -43,13 +43,13 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Limit {
-    /// The schema, such as `JobMetadataRequest`, or the operation for a query
+    /// The schema of the field, such as `JobMetadataRequest`, or the operation of the query
     /// parameter, such as `ListTrainingJobEvents`.
     pub schema: &'static str,
     /// The field or parameter; empty when the limit is on the schema itself. The suffix `[]` means
     /// each element of the list, `{}` each value of the map.
     pub field: &'static str,
-    /// The limit.
+    /// The kind of limit, with its value.
     pub rule: Rule,
 }
 
@@ -57,28 +57,28 @@ pub struct Limit {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rule {
-    /// Shortest text, in characters.
+    /// Minimum length of the text, in characters.
     MinLength(u64),
-    /// Longest text, in characters.
+    /// Maximum length of the text, in characters.
     MaxLength(u64),
     /// A regular expression that the text must match.
     Pattern(&'static str),
-    /// Smallest number.
+    /// Minimum of the number.
     Minimum(f64),
-    /// The number must be larger than this.
+    /// Bound that the number must exceed.
     ExclusiveMinimum(f64),
-    /// Largest number.
+    /// Maximum of the number.
     Maximum(f64),
-    /// The number must be smaller than this.
+    /// Bound that the number must stay below.
     ExclusiveMaximum(f64),
-    /// Fewest elements.
+    /// Minimum number of elements of the list.
     MinItems(u64),
-    /// Most elements.
+    /// Maximum number of elements of the list.
     MaxItems(u64),
-    /// No two equal elements.
+    /// The list must not contain equal elements.
     UniqueItems,
-    /// Fewest entries of a map.
+    /// Minimum number of entries of the map.
     MinProperties(u64),
-    /// Most entries of a map.
+    /// Maximum number of entries of the map.
     MaxProperties(u64),
 }

@@ -1,4 +1,4 @@
-//! Secrets in answers, which `Debug` does not print.
+//! Secrets in responses, which `Debug` does not print.
 
 use std::{convert::Infallible, fmt, str::FromStr};
 
@@ -8,8 +8,8 @@ use crate::decode::slot::{Decode, Slot};
 
 /// A secret that the service sent, such as an access token of a notebook.
 ///
-/// It is plain text in JSON, so that nothing is lost between decoding and encoding. `Debug` only
-/// shows that a secret exists.
+/// It is plain text in JSON, so decoding and encoding preserve it. `Debug` prints only that a
+/// secret exists.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);

@@ -10,15 +10,15 @@ use crate::{error::TransportError, operation::Operation, response::RawResponse};
 /// A boxed future that can move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Sends one request to the service and returns its response.
+/// Transport that sends one request to the service and returns its response.
 ///
-/// The request is complete except for credentials, which the implementation adds. It may send the
-/// request several times; `operation` says whether that is safe.
+/// The request is complete except for credentials, which the implementation adds. The
+/// implementation may send the request several times if the effect of the operation allows it.
 pub trait Transport: Send + Sync + 'static {
     /// Sends `request`, which belongs to `operation`, with `http`.
     ///
-    /// Every response is a success here, for any status; only a request without a response is an
-    /// error. [`RawResponse::extensions`] passes facts about the call to the caller.
+    /// Returns `Ok` for a response with any status, and an error only if the request has no
+    /// response. [`RawResponse::extensions`] passes facts about the call to the caller.
     fn execute<'a>(
         &'a self,
         http: &'a reqwest::Client,
@@ -47,7 +47,7 @@ pub trait Transport: Send + Sync + 'static {
 pub struct Context(Arc<dyn Transport>);
 
 impl Context {
-    /// A context that sends everything through `transport`.
+    /// Creates a context that sends all requests through `transport`.
     #[must_use]
     pub fn new(transport: Arc<dyn Transport>) -> Self {
         Self(transport)

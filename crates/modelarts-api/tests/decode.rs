@@ -1,5 +1,5 @@
-//! Decodes the fixtures and checks their values.
-// clippy exempts only functions with the attribute of a test, not the functions that these call.
+//! Tests that decode the fixtures and check their values.
+// clippy exempts only functions with a test attribute, and not the helper functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::{collections::BTreeMap, fs, path::Path};
@@ -20,7 +20,7 @@ fn fixture(name: &str) -> Vec<u8> {
     fs::read(directory.join(name)).unwrap()
 }
 
-/// Decodes a fixture of which no element may be skipped.
+/// Decodes a fixture, and checks that no list element is skipped.
 fn whole<T: Decode>(name: &str) -> T {
     let (value, skipped) = decode::body(&fixture(name)).unwrap();
     assert_eq!(skipped, Skipped::default(), "{name}");
@@ -114,7 +114,7 @@ fn an_unknown_phase_is_kept_and_unknown_fields_are_skipped() {
         status.secondary_phase.as_ref().unwrap().as_str(),
         "Snapshotting"
     );
-    // Times that are text, beside unknown fields.
+    // The fixture has these times as text, next to unknown fields.
     assert_eq!(status.duration, Some(5_400_000));
     assert_eq!(status.start_time, Some(1_733_050_000_000));
     let again = serde_json::to_value(job).unwrap();
@@ -331,7 +331,7 @@ fn a_table_of_trials_keeps_each_cell_in_its_column() {
         "text stays text"
     );
     assert_eq!(table.data[1][column("status")], json!("RUNNING"));
-    // A cell without a value keeps its place.
+    // A cell without a value keeps its position.
     assert_eq!(table.data[1][column("f1")], json!(null));
     assert!(table.data.iter().all(|row| row.len() == table.header.len()));
 }
@@ -357,7 +357,7 @@ fn flavors_have_numbers_where_text_was_sent() {
     assert_eq!(info.disk.as_ref().unwrap().size, Some(3200));
     let attributes = &page.flavors[0].attributes;
     assert_eq!(attributes["is_free"], "true");
-    // A list as text, unchanged.
+    // The service sends this list as text, which stays unchanged.
     assert_eq!(
         page.flavors[0].support_engines.as_deref(),
         Some("[\"jax_0.4-cuda_12.1\"]")

@@ -1,6 +1,6 @@
-//! Compares the checks of identifiers, which are plain code, with the patterns of the description:
-//! both must accept the same texts.
-// clippy exempts only functions with the attribute of a test, not the functions that these call.
+//! Comparison of the checks of identifiers, which are plain code, with the patterns of the
+//! description. Both must accept the same texts.
+// clippy exempts only functions with a test attribute, and not the helper functions that they call.
 #![allow(clippy::unwrap_used)]
 
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use modelarts_api::{DESCRIPTION, types};
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// The pattern of an identifier in the description.
+/// Returns the pattern of an identifier in the description.
 fn pattern(schema: &str) -> regress::Regex {
     let description: Value = serde_saphyr::from_str(DESCRIPTION).unwrap();
     let pattern = &description["components"]["schemas"][schema]["pattern"];

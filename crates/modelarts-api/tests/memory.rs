@@ -1,5 +1,5 @@
-//! Measures the memory that decoding an answer takes. A program of its own, because it counts all
-//! allocations of the process.
+//! Tests of the memory that decoding a response takes. They run in a separate program, because the
+//! counter includes all allocations of the process.
 
 use modelarts_api::{
     decode::{self, Decode},
@@ -13,10 +13,10 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// The length of the answers: the maximum that the client reads.
+/// Length of the longest response, in bytes: just below the maximum that the client reads.
 const LONGEST: usize = 63 << 20;
 const LONG: usize = 12 << 20;
-/// The memory that any answer may take in addition, and the text of an error.
+/// Memory that any response may take in addition, including the text of an error, in bytes.
 const FLOOR: usize = (8 << 20) + (16 << 10);
 
 /// Decodes a body, checks the peak of memory against its length, and returns whether decoding
@@ -41,7 +41,8 @@ fn decoded<T: Decode>(name: &str, body: String) -> bool {
     decoded.is_ok()
 }
 
-/// Fills a list with copies of an element, up to the given length, between two ends.
+/// Returns a body that contains a list with copies of an element. It has at least the given length,
+/// in bytes.
 fn list_of(begin: &str, item: &str, end: &str, length: usize) -> String {
     let mut body = String::with_capacity(length + item.len() + end.len() + 1);
     body.push_str(begin);
@@ -59,7 +60,7 @@ fn an_answer_takes_at_most_four_times_its_length() {
     let long = |begin: &str, item: &str, end: &str| list_of(begin, item, end, LONG);
     let jobs = list_of(r#"{"items":["#, "{}", "]}", LONGEST);
     assert!(!decoded::<ListTrainingJobsResponse>("the longest", jobs));
-    // Elements that take much memory for their length.
+    // Elements that take much memory in relation to their length.
     for (name, item) in [
         ("jobs", "{}"),
         ("jobs in boxes", r#"{"metadata":{},"status":{}}"#),
@@ -67,7 +68,7 @@ fn an_answer_takes_at_most_four_times_its_length() {
         ("labels", r#"{"metadata":{"labels":{"a":"b"}}}"#),
         ("annotations", r#"{"metadata":{"annotations":{"a":"b"}}}"#),
         ("tasks", r#"{"status":{"tasks":[""]}}"#),
-        // One element that cannot be decoded, so that each element is decoded on its own.
+        // One element cannot be decoded, so each element is decoded separately.
         ("jobs, and one that is none", "{},7"),
     ] {
         let body = long(r#"{"items":["#, item, "]}");
@@ -105,7 +106,7 @@ fn an_answer_takes_at_most_four_times_its_length() {
         );
         assert!(decoded::<LogPreview>("a real log", text));
     }
-    // The metrics of a month, one a minute.
+    // Metrics of a month, with one value a minute.
     let series = format!(
         r#"{{"metric":"cpuUsage","value":[{}]}}"#,
         ["0"; 60 * 24 * 30].join(",")

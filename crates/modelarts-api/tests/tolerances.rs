@@ -1,5 +1,5 @@
-//! Each tolerance of the decoder, with the value that it gives.
-// clippy exempts only functions with the attribute of a test, not the functions that these call.
+//! Tests of each tolerance of the decoder, with the resulting value.
+// clippy exempts only functions with a test attribute, and not the helper functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ fn read(field: &str, json: &str) -> Result<(Fields, Skipped), String> {
     decode::body(body.as_bytes()).map_err(|error| error.to_string())
 }
 
-/// Like [`read`], and checks that nothing was skipped.
+/// Decodes an object with one field, and checks that no list element was skipped.
 fn whole(field: &str, json: &str) -> Fields {
     let (fields, skipped) = read(field, json).unwrap();
     assert_eq!(skipped, Skipped::default(), "{field}: {json}");
@@ -167,7 +167,7 @@ fn a_text() {
     for (json, value) in [
         ("\"a\"", Some("a")),
         ("\"\\u00e4\"", Some("ä")),
-        // Blank text is text.
+        // A blank text is kept as text.
         ("\"\"", Some("")),
         ("\" \"", Some(" ")),
         ("5", Some("5")),
@@ -195,7 +195,7 @@ fn an_object() {
         ("[]", None),
         ("\"\"", None),
         ("\" \"", None),
-        // A list of one.
+        // A list of one element.
         (r#"[{"size":5}]"#, Some(inner(5))),
         ("[null]", None),
     ] {
@@ -241,7 +241,7 @@ fn a_list() {
         ("null", vec![]),
         ("\"\"", vec![]),
         ("\"a\"", vec!["a"]),
-        // Blank text is text.
+        // A blank text is kept as text.
         ("\" \"", vec![" "]),
     ] {
         assert_eq!(whole("texts", json).texts, value, "{json}");
@@ -371,7 +371,7 @@ fn names_of_fields() {
     assert_eq!(read("int\\u0065ger", "5"), read("integer", "5"));
     assert_eq!(whole("Integer", "5"), Fields::default());
     assert_eq!(whole("", "5"), Fields::default());
-    // As in most JSON parsers, the last one counts.
+    // The last of two equal keys counts, as in most JSON parsers.
     assert_eq!(whole("integer", "1,\"integer\":2").integer, Some(2));
     assert_eq!(whole("integer", "1,\"integer\":null").integer, None);
     assert_eq!(whole("texts", "[\"a\"],\"texts\":[]").texts, [""; 0]);
@@ -403,7 +403,7 @@ fn absent_fields_are_not_written() {
     let body = r#"{"integer":0,"object":{},"boxed":{"size":1},"texts":["a"],"map":{"a":"b"}}"#;
     let (fields, _) = decode::body::<Fields>(body.as_bytes()).unwrap();
     assert_eq!(text(&fields), body);
-    // The same with serde's own value, in both directions.
+    // Conversion to and from serde_json's `Value` preserves the fields.
     let value = serde_json::to_value(&fields).unwrap();
     let back: Fields = serde_json::from_value(value).unwrap();
     assert_eq!(back, fields);
@@ -496,7 +496,7 @@ fn a_partly_decoded_element_is_skipped_as_a_whole() {
     };
     assert_eq!(fields.rows, [row(1, vec![1]), row(3, vec![])]);
     assert_eq!((skipped.rows, skipped.nested), (1, 0));
-    // Without its list, a single element is skipped in the same way.
+    // A single element that is sent without its list is skipped in the same way.
     let (fields, skipped) = read("rows", r#"{"sizes":[2],"size":"x"}"#).unwrap();
     assert_eq!((fields.rows, skipped.rows), (vec![], 1));
 }

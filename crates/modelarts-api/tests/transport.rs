@@ -1,5 +1,5 @@
-//! Generated operations with a transport that answers from memory.
-// clippy exempts only functions with the attribute of a test, not the functions that these call.
+//! Tests of generated operations with a transport that returns responses from memory.
+// clippy exempts only functions with a test attribute, and not the helper functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::{
@@ -16,7 +16,7 @@ use modelarts_api::{
 use reqwest::{Request, StatusCode, header::HeaderMap};
 use serde_json::json;
 
-/// A transport that answers all requests alike, and records them.
+/// A transport that returns the same response to all requests, and records them.
 struct Fake {
     answer: Box<dyn Fn() -> Result<RawResponse, TransportError> + Send + Sync>,
     seen: Mutex<Vec<(Request, &'static Operation)>>,
@@ -47,7 +47,7 @@ impl Fake {
         (client, fake)
     }
 
-    /// Creates a client and its transport, which answers with this status and body.
+    /// Creates a client and its transport, which returns responses with this status and body.
     fn answering(status: u16, body: &'static str) -> (Client, Arc<Self>) {
         Self::new(move || Ok(response(status, body)))
     }
@@ -69,8 +69,8 @@ fn response(status: u16, body: &'static str) -> RawResponse {
     RawResponse::new(StatusCode::from_u16(status).unwrap(), headers, body.into())
 }
 
-/// Creates a client that never connects. `reqwest::Client::new()` panics where a feature enables
-/// TLS and no provider is installed.
+/// Creates an HTTP client that never connects. `reqwest::Client::new()` would panic if a feature
+/// enables TLS and no provider is installed.
 fn http() -> reqwest::Client {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -356,7 +356,7 @@ async fn a_response_has_its_body_and_counts_skipped_elements() {
     assert_eq!((page.skipped().rows, page.skipped().nested), (2, 1));
 }
 
-/// The number of a call, which its transport passes to the caller.
+/// Number of a call: a fact that the transport passes to the caller.
 #[derive(Clone, Debug, PartialEq)]
 struct CallNumber(u32);
 
@@ -383,7 +383,7 @@ async fn the_transport_passes_facts_to_the_caller_of_any_response() {
 /// A transport that masks the word "secret", and whose deadline may have passed.
 struct Masking {
     answer: RawResponse,
-    /// The results of `is_late`, the first of them last; `false` after them.
+    /// Results of `is_late` in reverse order; further calls return `false`.
     late: Mutex<Vec<bool>>,
     masked: Mutex<Vec<String>>,
 }
@@ -426,7 +426,7 @@ fn masking(late: Vec<bool>, body: impl Into<Bytes>) -> (Client, Arc<Masking>) {
 
 #[tokio::test]
 async fn an_answer_that_is_too_late_is_not_masked() {
-    // Its deadline has passed when decoding fails.
+    // The deadline of the call has passed when decoding fails.
     let (client, late) = masking(vec![true], r#"{"metadata":"not an object"}"#);
     let error = show(&client, "job-1").await.unwrap_err();
     let Error::Decode {
@@ -509,7 +509,7 @@ async fn errors_of_decoding_are_masked() {
         error.to_string(),
         "metadata: invalid type: string, expected an object at line 1 column 20"
     );
-    // A part that is skipped is not quoted, but its path may name a secret.
+    // The error of a skipped element quotes no value, but the path in it may contain a secret.
     let (client, masking) = masking(vec![], r#"{"items":["secret"]}"#);
     let jobs = client.list_training_jobs().project_id("p");
     let page = jobs.body_map(|body| body).send().await.unwrap();

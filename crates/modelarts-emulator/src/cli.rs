@@ -1,4 +1,4 @@
-//! Arguments of the program, and their translation into settings of the builder.
+//! Arguments of the program, and their conversion to settings of the builder.
 
 use std::{
     ffi::OsString,
@@ -25,7 +25,7 @@ use serde_json::Value;
 
 /// The ModelArts training service on your own machine.
 #[derive(Debug, Parser)]
-// Flags of the file come first, so that those of the command line override them.
+// Flags of the configuration file come first, so that those of the command line override them.
 #[command(version, args_override_self = true)]
 struct Arguments {
     #[command(subcommand)]
@@ -56,14 +56,14 @@ pub(crate) struct Serve {
         value_name = "DIR"
     )]
     data_dir: PathBuf,
-    /// Directory that holds OBS: obs://bucket/key is the file bucket/key in it.
+    /// Directory of OBS objects: obs://bucket/key is the file bucket/key in it.
     #[arg(
         long,
         default_value = "modelarts-emulator-data/obs",
         value_name = "DIR"
     )]
     obs_root: PathBuf,
-    /// Id of the project; that of the data directory if not given, random in a new one.
+    /// Id of the project; if not given, that of the data directory, random in a new one.
     #[arg(long, value_name = "ID")]
     project_id: Option<String>,
     /// Accepted access key; random at each start if not given.
@@ -161,7 +161,7 @@ pub(crate) struct Serve {
 enum TimingName {
     /// No delays.
     Instant,
-    /// About one and a half seconds in all.
+    /// Delays of about one and a half seconds in all.
     Quick,
     /// The service's own delays, about 44 seconds in all.
     Documented,
@@ -193,15 +193,15 @@ enum ClockName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum RunnerName {
-    /// As processes on this machine.
+    /// Execution as processes on this machine.
     Process,
-    /// Not executed: jobs follow the script.
+    /// Simulation by the script; no process is started.
     Simulated,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum WordingName {
-    /// Texts seen in the events API.
+    /// Texts of the events API.
     Api,
     /// Texts of the events guide.
     Guide,
@@ -215,7 +215,7 @@ pub(crate) fn arguments() -> Result<Serve, String> {
         return Ok(serve);
     };
     let flags = load(path, flags)?;
-    // Inserted after the names of the program and of the command.
+    // The flags are inserted after the names of the program and of the command.
     let (command, rest) = given.split_at(2.min(given.len()));
     let all = command
         .iter()
@@ -264,7 +264,7 @@ fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Calls a setter with each of the values.
+/// Calls a setter of the builder with each of the values.
 fn each<T>(
     builder: Builder,
     values: impl IntoIterator<Item = T>,
@@ -273,7 +273,7 @@ fn each<T>(
     values.into_iter().fold(builder, set)
 }
 
-/// Builds the settings from the arguments.
+/// Converts the arguments to settings of the builder.
 pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
     let mut builder = Emulator::builder()
         .listen(given.listen)
@@ -347,7 +347,7 @@ pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
     Ok(builder)
 }
 
-/// Reads and parses a file. The error names it.
+/// Reads and parses a file. The error message names the file.
 fn load<T, E: Display>(path: &Path, parse: fn(&str) -> Result<T, E>) -> Result<T, String> {
     let unusable = |what: &dyn Display| format!("cannot use {}: {what}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {

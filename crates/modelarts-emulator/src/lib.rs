@@ -23,8 +23,8 @@
 //! [`traffic`] records the requests of a client, and [`quirks`] selects behaviour that the
 //! documents leave open.
 //!
-//! Operations that are not implemented return 501. Fields of a job without an effect here are
-//! stored, returned and named in a header.
+//! The emulator responds with 501 to operations that it does not implement. It stores and returns
+//! fields of a job that have no effect here, and names them in the header `X-Emulator-Ignored`.
 //!
 //! The emulator is no sandbox: it executes the code of jobs as the user who started it. Paths of
 //! OBS stay inside its OBS root, and jobs inherit nothing of its environment. It listens on
@@ -63,10 +63,10 @@ pub use emulator::{
 };
 
 pub mod events {
-    //! Texts of events, for tests that search for one.
+    //! Texts of events, for tests that search for an event by its text.
     //!
     //! [`EventKind::message`] returns the text that a client of the emulator sees. A test that
-    //! compares with it does not depend on the wording that the emulator uses.
+    //! compares with it contains no copy of the text.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -153,7 +153,7 @@ pub mod jobs {
 pub mod pools {
     //! Dedicated resource pools, and the number of their nodes.
     //!
-    //! Queues, priorities and preemption need pools with few nodes. The default pools are
+    //! Tests of queues, priorities and preemption need pools with few nodes. The default pools are
     //! `pool-cpu` and `pool-gpu`, with 16 nodes each.
     //!
     //! ```
@@ -180,7 +180,7 @@ pub mod quirks {
     //! Switches for behaviour on which sources are silent or disagree.
     //!
     //! A client should work with every value of each switch. Defaults are the behaviour observed on
-    //! the service, or that of most documents: `openapi/SOURCES.md`, "Behaviour".
+    //! the service, or that of most documents (`openapi/SOURCES.md`, "Behaviour").
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -208,9 +208,9 @@ pub mod quirks {
 pub mod script {
     //! Scripts of simulated jobs: their duration, logs, metrics, exit codes and faults.
     //!
-    //! Jobs that follow a script start no process, and with a
-    //! [`ManualClock`](crate::clock::ManualClock) hours of them pass in one call of
-    //! [`Emulator::advance`](crate::Emulator::advance).
+    //! Jobs that follow a script start no process. With a
+    //! [`ManualClock`](crate::clock::ManualClock), one call of
+    //! [`Emulator::advance`](crate::Emulator::advance) moves them forward by hours.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -236,10 +236,10 @@ pub mod script {
 }
 
 pub mod seeds {
-    //! Jobs with an invented past, for tests of lists and details.
+    //! Seeded jobs, which are stored with an invented past, for tests of lists and details.
     //!
-    //! A list of a thousand jobs, or a job that failed last week, cannot be created in a test by
-    //! running jobs. [`Seeds`] documents the format, which is also that of `POST /_emulator/seeds`.
+    //! A test cannot create a list of a thousand jobs, or a job that failed last week, by running
+    //! jobs. [`Seeds`] documents the format, which is also that of `POST /_emulator/seeds`.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -267,9 +267,9 @@ pub mod seeds {
 pub mod signature {
     //! Verification of signatures of the algorithm SDK-HMAC-SHA256.
     //!
-    //! The verifier is written from the description of the algorithm and shares no code with a
-    //! client, so that an error in one of them shows as a mismatch. A client's tests can check
-    //! signatures with [`verify`] without an emulator.
+    //! The verifier follows the description of the algorithm and shares no code with a client, so
+    //! that an error in one of them shows as a mismatch. Tests of a client can check signatures
+    //! with [`verify`], and need no emulator.
     //!
     //! ```
     //! use std::time::SystemTime;

@@ -1,7 +1,7 @@
-//! `modelarts-emulator serve`: the emulator as a program.
+//! Program of the emulator, `modelarts-emulator serve`.
 //!
-//! Prints one line of JSON on stdout when it is ready, and messages on stderr. Ctrl-C and SIGTERM
-//! end it and its jobs.
+//! It prints one line of JSON on stdout when it is ready, and messages on stderr. Ctrl-C and
+//! SIGTERM end the program and its jobs.
 
 mod cli;
 
@@ -33,8 +33,8 @@ async fn serve() -> Result<(), String> {
         .with_writer(io::stderr)
         .with_ansi(false)
         .init();
-    // Registered before the ready line is printed, because the parent may send a signal as soon as
-    // it has read it.
+    // The handler is registered before the ready line is printed, because the parent may send a
+    // signal as soon as it has read that line.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
     let emulator = cli::builder(arguments)?.start().await;

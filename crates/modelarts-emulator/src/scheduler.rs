@@ -1,8 +1,8 @@
-//! Scheduler: assigns the nodes of the pools to jobs.
+//! Scheduler that assigns the nodes of the pools to jobs.
 //!
-//! Strictly first come, first served within a priority: a job at the head that waits for many nodes
-//! blocks those behind it that need few. Jobs that run again precede all others. A job of a higher
-//! priority preempts preemptible jobs of lower priority if it can then run.
+//! Jobs of the same priority get nodes strictly in the order of their arrival: a job at the head of
+//! the queue that waits for many nodes blocks later jobs that need few. Jobs that run again precede
+//! all others. A job preempts preemptible jobs of lower priority if it can then run.
 
 use std::{
     cmp::Reverse,
@@ -13,7 +13,7 @@ use std::{
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// The nodes of all pools.
+/// Scheduler of the nodes of all pools.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     /// Number of nodes outside of pools.
@@ -24,13 +24,13 @@ pub(crate) struct Scheduler {
 #[derive(Debug, Default)]
 struct Pools {
     sizes: HashMap<String, u32>,
-    /// Entries by number.
+    /// Entries of the queues, by number.
     entries: HashMap<u64, Entry>,
     pools: HashMap<String, Queue>,
     last_number: u64,
 }
 
-/// The jobs of one pool, by number.
+/// Jobs of one pool, by number.
 #[derive(Debug, Default)]
 struct Queue {
     waiting: BTreeSet<Rank>,
@@ -38,7 +38,7 @@ struct Queue {
     held: u32,
 }
 
-/// The order of the queue: jobs that run again, then higher priority, then age.
+/// Order of the queue: jobs that run again, then higher priority, then age.
 type Rank = (Reverse<bool>, Reverse<i64>, u64);
 
 #[derive(Debug)]
@@ -47,16 +47,16 @@ struct Entry {
     slot_state: watch::Sender<SlotState>,
 }
 
-/// The nodes that a job requests.
+/// Nodes that a job requests.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeRequest {
     pub(crate) job: String,
-    /// The id of the pool; empty outside of pools.
+    /// Id of the pool; empty for nodes outside of pools.
     pub(crate) pool: String,
     pub(crate) nodes: u32,
     pub(crate) priority: i64,
     pub(crate) preemptible: bool,
-    /// The job ran before and runs again.
+    /// `true` if the job has run before and runs again.
     pub(crate) requeued: bool,
 }
 
@@ -66,16 +66,16 @@ impl NodeRequest {
     }
 }
 
-/// The state of a slot.
+/// State of a slot in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlotState {
     Waiting,
     Holding,
-    /// The nodes are to be given to another job.
+    /// The job has to release its nodes for another job.
     Preempted,
 }
 
-/// A place in the queue, later with its nodes. Dropping it releases both.
+/// Position of a job in the queue, later with its nodes. Dropping the slot releases both.
 #[derive(Debug)]
 pub(crate) struct QueueSlot {
     scheduler: Arc<Scheduler>,
@@ -84,7 +84,8 @@ pub(crate) struct QueueSlot {
 }
 
 impl Scheduler {
-    /// `sizes` are the numbers of nodes by the id of the pool.
+    /// Creates a scheduler with `public` nodes outside of pools. `sizes` contains the number of
+    /// nodes of each pool, by the id of the pool.
     pub(crate) fn new(public: u32, sizes: HashMap<String, u32>) -> Arc<Self> {
         Arc::new(Self {
             public,
@@ -95,12 +96,12 @@ impl Scheduler {
         })
     }
 
-    /// True if the pool exists. The pool of a job may be missing after a restart.
+    /// Returns `true` if the pool exists. The pool of a job may be missing after a restart.
     pub(crate) fn has_pool(&self, pool: &str) -> bool {
         pool.is_empty() || self.state.lock().sizes.contains_key(pool)
     }
 
-    /// Adds a job to the end of the queue.
+    /// Adds a job to the queue of its pool, behind earlier jobs of the same priority.
     pub(crate) fn enqueue(self: &Arc<Self>, request: NodeRequest) -> QueueSlot {
         let mut state = self.state.lock();
         state.last_number += 1;
@@ -122,7 +123,7 @@ impl Scheduler {
         }
     }
 
-    /// Changes the priority of a waiting job.
+    /// Changes the priority of a job in the queue and, if given, its `preemptible` property.
     pub(crate) fn set_priority(&self, job: &str, priority: i64, preemptible: Option<bool>) {
         let mut guard = self.state.lock();
         let state = &mut *guard;
@@ -144,7 +145,7 @@ impl Scheduler {
         self.grant_nodes(state, &pool);
     }
 
-    /// Assigns nodes to the head of the queue as long as there are enough.
+    /// Assigns nodes to the jobs at the head of the queue as long as enough nodes are free.
     fn grant_nodes(&self, state: &mut Pools, pool: &str) {
         let size = match pool {
             "" => self.public,
@@ -166,7 +167,7 @@ impl Scheduler {
                 first.slot_state.send_replace(SlotState::Holding);
                 continue;
             }
-            // The lowest priority is preempted first, among equals the youngest.
+            // Jobs of the lowest priority are preempted first; among equals, the youngest first.
             let holders = queue.holding.iter().rev();
             let holders = holders.filter_map(|number| state.entries.get(number));
             let lower = |entry: &&Entry| entry.request.priority < first.request.priority;
@@ -190,19 +191,19 @@ impl Scheduler {
 }
 
 impl QueueSlot {
-    /// True if the job has its nodes.
+    /// Returns `true` if the job has its nodes.
     pub(crate) fn has_nodes(&self) -> bool {
         *self.slot_state.borrow() != SlotState::Waiting
     }
 
-    /// Waits for the nodes.
+    /// Waits until the job has its nodes.
     pub(crate) async fn wait_for_nodes(&mut self) {
-        // The sender lives as long as the slot.
+        // The wait does not fail, because the sender lives as long as the slot.
         let granted = |state: &SlotState| *state != SlotState::Waiting;
         let _ = self.slot_state.wait_for(granted).await;
     }
 
-    /// Waits until the job is preempted.
+    /// Returns a future that completes when the job is preempted.
     pub(crate) fn preemption(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut slot_state = self.slot_state.clone();
         async move {

@@ -1,4 +1,4 @@
-//! Shared state of one emulator.
+//! State of one emulator, shared by its routes and its jobs.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -22,16 +22,16 @@ use crate::{
     validation::creation::Offer,
 };
 
-/// The state of an emulator, without its socket.
+/// State of an emulator, excluding its socket.
 pub(crate) struct EmulatorState {
     pub(crate) accounts: Accounts,
-    /// The address of the emulator: its own origin, and the host of its links.
+    /// Address of the emulator, which is its own origin and the host of its links.
     pub(crate) address: SocketAddr,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
     pub(crate) restart_on: RestartOn,
-    /// The offer of the service, against which creations are checked.
+    /// Offer of the service, against which creations are checked.
     pub(crate) offer: Offer,
     pub(crate) store: JobStore,
     pub(crate) algorithms: Documents,
@@ -40,7 +40,7 @@ pub(crate) struct EmulatorState {
     pub(crate) quotas: Quotas,
     pub(crate) log_links: LogLinks,
     pub(crate) log_indexes: LogIndexes,
-    /// Refuses an output path that an active job writes to.
+    /// If true, a job is refused if an active job writes to the same output path.
     pub(crate) one_job_per_output: bool,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) metrics: Arc<Metrics>,
@@ -52,17 +52,17 @@ pub(crate) struct EmulatorState {
     pub(crate) ids: Ids,
     pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
-    /// Cancelled when the emulator stops waiting for copies.
+    /// Token that is cancelled when the emulator stops waiting for copies.
     pub(crate) copy_cancellation: CancellationToken,
     pub(crate) background: Background,
 }
 
-/// The tasks of all jobs, and the moves of the clock that wait for them.
+/// Tasks of all jobs, and the moves of the clock that wait for them.
 #[derive(Debug, Default)]
 pub(crate) struct Background {
     tasks: Mutex<JoinSet<()>>,
     idle: IdleTracker,
-    /// Held while the clock is moved, so that moves do not overlap.
+    /// Lock that is held while the clock is moved, so that moves do not overlap.
     clock_lock: tokio::sync::Mutex<()>,
 }
 
@@ -75,8 +75,8 @@ impl EmulatorState {
     }
 
     /// Moves the clock forward; returns `false` if it cannot be moved. The clock stops at each due
-    /// time until all work that was due is done, so that everything happens at its own time,
-    /// however long the move is.
+    /// time until all work that was due is done, so that everything happens at its own time, even
+    /// in a long move.
     pub(crate) async fn advance(&self, duration: Duration) -> bool {
         let _guard = self.background.clock_lock.lock().await;
         let clock = self.clock.as_ref();
@@ -99,7 +99,7 @@ impl EmulatorState {
         true
     }
 
-    /// All tasks that still run, when the emulator ends.
+    /// Takes all tasks that are still running when the emulator ends.
     pub(crate) fn take_tasks(&self) -> JoinSet<()> {
         std::mem::take(&mut self.background.tasks.lock())
     }

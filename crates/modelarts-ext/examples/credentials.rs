@@ -1,7 +1,7 @@
 //! Sources of credentials: `cargo run --example credentials`.
 //!
-//! It starts the emulator in this process, with a user that has keys and a password. On the
-//! service, `Client::connect_from_env()` is usually enough.
+//! The example starts the emulator in this process, with a user that has keys and a password. On
+//! the service, `Client::connect_from_env()` is usually enough.
 
 mod local;
 
@@ -24,7 +24,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (emulator, client) = local::start(with_password).await?;
     show("Keys in code", &client).await?;
 
-    // `Client::from_env()` reads the same from the variables of the process, and from files.
+    // `Client::from_env()` reads the same settings from the variables of the process, and from
+    // files.
     let variables = HashMap::from([
         ("MODELARTS_ENDPOINT", emulator.url().to_owned()),
         ("HUAWEICLOUD_SDK_PROJECT_ID", emulator.project_id().into()),
@@ -43,7 +44,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = builder.credentials(login.into_provider()).connect().await?;
     show("A password", &client).await?;
 
-    // Keys from a source that this crate does not know.
+    // Keys from a source that this crate does not support itself.
     let vault = Vault {
         keys: Credentials::keys(emulator.access_key(), emulator.secret_key()),
     };

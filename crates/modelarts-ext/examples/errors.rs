@@ -1,6 +1,6 @@
 //! Errors and their accessors: `cargo run --example errors`.
 //!
-//! It starts the emulator in this process, with faults as the service has them.
+//! The example starts the emulator in this process, and simulates faults of the service.
 
 mod local;
 
@@ -16,7 +16,7 @@ use modelarts_ext::{Client, RetryPolicy};
 async fn main() -> Result<(), Box<dyn Error>> {
     let (emulator, client) = local::start(Emulator::builder()).await?;
 
-    // The errors of a job are reported before anything is sent, all at once.
+    // All errors of a job are reported together, before a request is sent.
     let wrong = client.training_jobs().create("no such name!").submit();
     if let Err(error) = wrong.await {
         for violation in error.violations() {

@@ -1,6 +1,6 @@
 //! Following a job, its events and its logs: `cargo run --example following`.
 //!
-//! It starts the emulator in this process. On the service, the same calls work with
+//! The example starts the emulator in this process. On the service, the same calls work with
 //! `Client::from_env()`, and the default intervals are recommended.
 
 mod local;

@@ -1,6 +1,6 @@
 //! Finding jobs and reading their events: `cargo run --example lists`.
 //!
-//! It starts the emulator in this process. On the service, the same calls work with
+//! The example starts the emulator in this process. On the service, the same calls work with
 //! `Client::from_env()`.
 
 mod local;

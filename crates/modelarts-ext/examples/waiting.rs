@@ -1,6 +1,6 @@
 //! Waiting for one job and for several: `cargo run --example waiting`.
 //!
-//! It starts the emulator in this process. On the service, the same calls work with
+//! The example starts the emulator in this process. On the service, the same calls work with
 //! `Client::from_env()`, and the default intervals are recommended.
 
 mod local;
@@ -32,14 +32,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let wait = job.wait().interval(often, seldom).timeout(seldom).await?;
     println!("{}: {:?}", job.name(), wait.outcome());
 
-    // Or as a stream of observations.
+    // A wait can also return each observation, as a stream.
     job.terminate().await?;
     let mut seen = job.wait().interval(often, seldom).observe();
     while let Some(seen) = seen.try_next().await? {
         println!("{}: {} {:?}", job.name(), seen.job.phase(), seen.outcome);
     }
 
-    // One search a round for all jobs.
+    // A wait for several jobs sends one search in each round.
     let mut jobs = Vec::new();
     for number in 0..4 {
         let code = if number == 2 { 3 } else { 0 };

@@ -49,10 +49,10 @@ use modelarts_api::BoxFuture;
 /// The clock of a client, used for signatures, expiry, retries and waits. Tests can pass one that
 /// does not sleep.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// The current time.
+    /// Returns the current time.
     fn now(&self) -> SystemTime;
 
-    /// Waits for the duration.
+    /// Returns a future that completes after `duration`.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
@@ -70,12 +70,12 @@ impl Clock for SystemClock {
     }
 }
 
-/// The time since `start`; zero if the clock was set back.
+/// Returns the time since `start`; zero if the clock was set back.
 pub(crate) fn since(clock: &dyn Clock, start: SystemTime) -> Duration {
     clock.now().duration_since(start).unwrap_or_default()
 }
 
-/// Milliseconds since the epoch, the unit of the service.
+/// Converts a time to milliseconds since the Unix epoch, the unit of the service.
 pub(crate) fn epoch_millis(time: SystemTime) -> i64 {
     let signed = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
     match time.duration_since(SystemTime::UNIX_EPOCH) {
@@ -84,7 +84,7 @@ pub(crate) fn epoch_millis(time: SystemTime) -> i64 {
     }
 }
 
-/// The time at this number of milliseconds since the epoch.
+/// Converts milliseconds since the Unix epoch to a time.
 pub(crate) fn from_epoch_millis(millis: i64) -> SystemTime {
     let distance = Duration::from_millis(millis.unsigned_abs());
     let time = if millis >= 0 {

@@ -1,5 +1,5 @@
 //! SDK for ModelArts training management on Huawei Cloud and Open Telekom Cloud: submits training
-//! jobs, follows their events and logs, waits for their end.
+//! jobs, follows their events and logs, and waits for their end.
 //!
 //! Requests are signed and retried, lists are streams, and a job is checked before it is sent. A
 //! local emulator ([modelarts-emulator]) serves the same API and runs the jobs, so that programs
@@ -134,17 +134,17 @@ pub use modelarts_api::{self as api, types};
 pub use retry::RetryPolicy;
 pub use transport::{connector, retry};
 
-/// Compiles the Rust in the README of the repository.
+/// Compiles the Rust examples in the README of the repository.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Repository;
 
-/// Compiles the Rust in the README of the package.
+/// Compiles the Rust examples in the README of the package.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Compiles the Rust in the page on creating jobs.
+/// Compiles the Rust examples in the page on creating jobs.
 #[cfg(doctest)]
 #[doc = include_str!("../CREATING.md")]
 struct Creating;

@@ -124,7 +124,8 @@ func phaseText(phase modelarts.Phase) string {
 	return ""
 }
 
-// allEvents does what x-pagination of ListTrainingJobEvents says: offset counts entries.
+// allEvents reads all pages of events, by x-pagination of ListTrainingJobEvents: the offset counts
+// entries.
 func allEvents(ctx context.Context, jobs *modelarts.TrainingJobsAPIService, project, id string) (
 	events []modelarts.TrainingJobEvent, pages int, err error,
 ) {
@@ -146,7 +147,7 @@ func allEvents(ctx context.Context, jobs *modelarts.TrainingJobsAPIService, proj
 	}
 }
 
-// integer reads a number that may come as text.
+// integer reads a number that may arrive as text.
 func integer(number modelarts.IntegerOrText) (int64, error) {
 	if number.String != nil {
 		return strconv.ParseInt(*number.String, 10, 64)
@@ -157,7 +158,8 @@ func integer(number modelarts.IntegerOrText) (int64, error) {
 	return 0, nil
 }
 
-// explain adds the code of the service: a missing job is code ModelArts.2775, not status 404.
+// explain adds the code of the service to an error: a missing job has the code ModelArts.2775, not
+// the status 404.
 func explain(err error) error {
 	if failed, ok := err.(*modelarts.GenericOpenAPIError); ok {
 		if refused, ok := failed.Model().(modelarts.ApiError); ok {

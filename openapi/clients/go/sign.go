@@ -21,7 +21,7 @@ type AccessKey struct {
 	ProjectID string
 }
 
-// RoundTrip signs a copy of the request, because the original is not ours to change.
+// RoundTrip signs a copy of the request, because a RoundTripper must not change the original.
 func (key AccessKey) RoundTrip(request *http.Request) (*http.Response, error) {
 	var body []byte
 	if request.Body != nil {
@@ -45,7 +45,7 @@ func (key AccessKey) RoundTrip(request *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(signed)
 }
 
-// Authorization is the header of that name. The headers are those to sign, in lower case;
+// Authorization returns the header of that name. The headers are those to sign, in lower case;
 // x-sdk-date must be one of them.
 func (key AccessKey) Authorization(method string, target *url.URL, headers map[string]string, body []byte) string {
 	parts := strings.Split(target.Path, "/")
@@ -79,7 +79,7 @@ func (key AccessKey) Authorization(method string, target *url.URL, headers map[s
 		key.ID, strings.Join(names, ";"), mac.Sum(nil))
 }
 
-// encode leaves letters, digits and -_.~ only.
+// encode percent-encodes all characters except letters, digits and -_.~.
 func encode(text string) string {
 	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 }

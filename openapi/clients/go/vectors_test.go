@@ -35,7 +35,7 @@ type vector struct {
 	Status                      int
 }
 
-// extensions of the description that the vectors rest on.
+// extensions holds the extensions of the description on which the vectors depend.
 type extensions struct {
 	Events struct {
 		Placeholders []struct{ Name, Pattern string }
@@ -56,7 +56,7 @@ type extensions struct {
 	} `json:"x-error-table"`
 }
 
-// TestVectors runs the files of openapi/vectors that concern this client, and prints
+// TestVectors runs the files of openapi/vectors that apply to this client, and prints
 // `ok FILE COUNT` for each.
 func TestVectors(t *testing.T) {
 	directory := os.Getenv("MODELARTS_VECTORS")
@@ -147,8 +147,8 @@ func pagination(t *testing.T, v vector) bool {
 
 var placeholder = regexp.MustCompile(`\\\{(\w+)\\\}`)
 
-// pattern matches the texts that a template of x-events stands for. forms has the patterns of its
-// placeholders.
+// pattern returns an expression for the texts that a template of x-events produces. forms maps each
+// placeholder to its pattern.
 func pattern(template string, forms map[string]string) *regexp.Regexp {
 	template = regexp.QuoteMeta(strings.TrimSuffix(template, "."))
 	source := placeholder.ReplaceAllStringFunc(template, func(found string) string {
@@ -158,7 +158,8 @@ func pattern(template string, forms map[string]string) *regexp.Regexp {
 	return regexp.MustCompile(`(?is)^` + source + `\.?$`)
 }
 
-// placeholderValue is a number, a list or text. JSON has one type of numbers, which is float64.
+// placeholderValue returns a number, a list or text. JSON has one type of numbers, which is
+// float64.
 func placeholderValue(name, text string) any {
 	switch name {
 	case "seconds", "exit_code":
@@ -254,7 +255,7 @@ func waiters(t *testing.T) func(*testing.T, vector) bool {
 	}
 }
 
-// readError reads the code and the message of an error answer, as the service, its gateways and
+// readError returns the code and the message of an error response, as the service, its gateways and
 // the identity service spell them.
 func readError(text string) (code, message string) {
 	var body map[string]any
@@ -279,15 +280,15 @@ func readError(text string) (code, message string) {
 	return first("error_code", "errorCode", "code"), first("error_msg", "error_message", "errorMsg", "message")
 }
 
-// errorAnswers is what a client makes of them: the code, the message, and when to send the
-// request again.
+// errorAnswers checks the code and the message that clients read from error responses, and the
+// condition for sending the request again.
 func errorAnswers(t *testing.T) func(*testing.T, vector) bool {
 	table := describe(t).Errors
 	retry := func(code, message string, status int, effect string) string {
 		if (status == 401 || status == 403) && strings.Contains(message, "token expires") {
 			return "token"
 		}
-		// Gateways spell the prefix of their codes in three ways.
+		// The prefix of gateway codes has three spellings.
 		code = strings.NewReplacer("APIGW.", "APIG.", "APIC.", "APIG.").Replace(code)
 		for _, row := range table {
 			if row.Code == code && row.Status == status {

@@ -69,7 +69,7 @@ public final class Awkward {
             job(project);
             return null;
         } catch (ApiException error) {
-            // The client leaves the body to its user.
+            // The client leaves the decoding of the body to its user.
             return client.getObjectMapper()
                     .readValue(error.getResponseBody(), ApiError.class)
                     .getErrorCode();

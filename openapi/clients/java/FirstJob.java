@@ -54,7 +54,7 @@ public final class FirstJob {
         try {
             first.run("from-java-" + System.currentTimeMillis(), setting("MODELARTS_OBS"));
         } catch (ApiException error) {
-            // A missing job is not status 404 but code ModelArts.2775 in the body.
+            // A missing job has the code ModelArts.2775 in the body, not the status 404.
             System.err.println("status " + error.getCode() + ": " + error.getResponseBody());
             System.exit(1);
         }
@@ -115,10 +115,10 @@ public final class FirstJob {
         }
     }
 
-    /** All pages of a list. */
+    /** The rows of all pages of a list, and the number of pages. */
     record Events(List<TrainingJobEvent> rows, int pages) {}
 
-    /** x-pagination of ListTrainingJobEvents: the offset counts entries, the total may be text. */
+    /** Reads all pages by x-pagination: the offset counts entries, the total may be text. */
     static Events allEvents(TrainingJobsApi jobs, String project, String id) throws ApiException {
         var events = new ArrayList<TrainingJobEvent>();
         for (var pages = 1; ; pages++) {
@@ -132,7 +132,7 @@ public final class FirstJob {
         }
     }
 
-    /** A number that may have come as text. */
+    /** Reads a number that may have arrived as text. */
     private static long integer(IntegerOrText number) {
         return number == null ? 0 : Long.parseLong(number.getActualInstance().toString());
     }

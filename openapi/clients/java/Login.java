@@ -12,7 +12,7 @@ final class Login {
     private Login() {}
 
     /**
-     * A token for a project, good for a day.
+     * Returns a token for a project, which is valid for a day.
      *
      * @param iam address of the identity service, with {@code /v3}
      */

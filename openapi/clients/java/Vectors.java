@@ -17,11 +17,11 @@ import modelarts.api.TrainingJobsApi;
 import modelarts.model.TrainingJobEvent;
 
 /**
- * Runs the files of {@code openapi/vectors} that concern this client. Prints {@code ok FILE COUNT} for each, or fails
- * with the name of a case. This client logs in with a password, so the signatures do not concern it.
+ * Runs the files of {@code openapi/vectors} that apply to this client. Prints {@code ok FILE COUNT} for each, or fails
+ * with the name of a case. This client logs in with a password, so the signatures do not apply to it.
  */
 public final class Vectors {
-    /** Runs a case, unless it does not concern this client. */
+    /** Runs a case; returns false if it does not apply to this client. */
     private interface Run {
         boolean of(JsonNode test) throws Exception;
     }
@@ -78,7 +78,7 @@ public final class Vectors {
 
     /** A text of a kind, as a pattern with a group for each placeholder. */
     private record Template(String kind, Pattern pattern, List<String> names) {
-        /** {@code forms} has the patterns of the placeholders. */
+        /** Creates a template. {@code forms} maps each placeholder to its pattern. */
         static Template of(String kind, String text, Map<String, String> forms) {
             var source = new StringBuilder();
             var names = new ArrayList<String>();
@@ -95,7 +95,7 @@ public final class Vectors {
             return new Template(kind, Pattern.compile(source.toString(), flags), names);
         }
 
-        /** The values of the placeholders. */
+        /** Returns the values of the placeholders. */
         Map<String, Object> values(Matcher match) {
             var values = new LinkedHashMap<String, Object>();
             for (var i = 0; i < names.size(); i++) {
@@ -175,7 +175,7 @@ public final class Vectors {
         };
     }
 
-    /** The code and the message of an error answer; empty where there is none. */
+    /** The code and the message of an error response; an absent one is empty. */
     private record ErrorAnswer(String code, String message) {
         /** Reads the spellings of the service, its gateways and the identity service. */
         static ErrorAnswer of(String text) {
@@ -200,12 +200,12 @@ public final class Vectors {
             return "";
         }
 
-        /** When to send the request again. */
+        /** Returns the condition for sending the request again. */
         String retry(JsonNode table, int status, String effect) {
             if ((status == 401 || status == 403) && message.contains("token expires")) {
                 return "token";
             }
-            // Gateways spell the prefix of their codes in three ways.
+            // The prefix of gateway codes has three spellings.
             var known = code.replaceFirst("^(APIGW|APIC)\\.", "APIG.");
             for (var row : table) {
                 if (row.get("code").asText().equals(known) && row.get("status").asInt() == status) {

@@ -104,7 +104,7 @@ task = {"training_job_id": first, "task_id": "worker-0"}
 log = sdk.show_training_job_logs_preview(ShowTrainingJobLogsPreviewRequest(**task))
 assert "epoch 3" in log.content, log.content
 
-# It would not end by itself before it is stopped. Metrics come after a second or two.
+# The second job does not end before it is stopped. Its metrics appear after a second or two.
 second = create("official-2", epochs="1000", pause="1")
 wait_for(second, "Running")
 task = {"training_job_id": second, "task_id": "worker-0"}

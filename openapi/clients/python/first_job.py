@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class Refused(Exception):
-    """The service said no. A missing job is not status 404 but code ModelArts.2775."""
+    """An error response of the service. A missing job has code ModelArts.2775, not status 404."""
 
     def __init__(self, error: ApiError) -> None:
         self.code = error.error_code
@@ -52,12 +52,12 @@ class Refused(Exception):
 def ok(answer: T | ApiError | None) -> T:
     if isinstance(answer, ApiError):
         raise Refused(answer)
-    assert answer is not None  # raise_on_unexpected_status
+    assert answer is not None  # because of raise_on_unexpected_status
     return answer
 
 
 def refuse_html(response: httpx.Response) -> None:
-    """The client would take the error page of a load balancer for JSON, and lose the status."""
+    """Raises an error for the HTML page of a load balancer, which the client would parse as JSON."""
     if response.is_error and "json" not in response.headers.get("Content-Type", ""):
         response.raise_for_status()
 
@@ -96,7 +96,7 @@ def follow(client: Client, project: str, job_id: str) -> str:
 
 
 def all_events(client: Client, project: str, job_id: str) -> tuple[list[TrainingJobEvent], int]:
-    """x-pagination of ListTrainingJobEvents: `offset` counts entries, `total` may be text."""
+    """Reads all pages, as x-pagination specifies: `offset` counts entries, `total` may be text."""
     events: list[TrainingJobEvent] = []
     pages = 0
     while True:

@@ -12,7 +12,7 @@ import httpx
 def authorization(
     access_key: str, secret_key: str, method: str, url: str, headers: dict[str, str], body: bytes
 ) -> str:
-    """The header `Authorization` of a request. `headers` are those to sign, in lower case;
+    """Returns the header `Authorization` of a request. `headers` are those to sign, in lower case;
     `x-sdk-date` must be one of them."""
     parsed = httpx.URL(url)
     path = quote(parsed.path, safe="/~")
@@ -35,7 +35,7 @@ def authorization(
 
 
 class AccessKey(httpx.Auth):
-    """Signs each request as it is sent, so one that is sent again gets a new signature."""
+    """Signs each request as it is sent, so that a repeated request has a new signature."""
 
     requires_request_body = True
 

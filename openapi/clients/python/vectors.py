@@ -1,4 +1,4 @@
-"""Runs the files of `openapi/vectors` that concern this client. Prints `ok FILE COUNT` for each,
+"""Runs the files of `openapi/vectors` that apply to this client. Prints `ok FILE COUNT` for each,
 or fails with the name of a case."""
 
 import base64
@@ -18,7 +18,7 @@ VECTORS = Path(os.environ.get("MODELARTS_VECTORS", "../../vectors"))
 
 
 def description() -> Any:
-    """The description as JSON."""
+    """Returns the description, read from its JSON form."""
     return json.loads(Path(os.environ["MODELARTS_DESCRIPTION"]).read_text(encoding="utf-8"))
 
 
@@ -48,8 +48,8 @@ def pagination(case: Any) -> bool:
 
 
 def template(text: str, forms: dict[str, str]) -> re.Pattern[str]:
-    """The texts that a template of x-events stands for. `forms` has the patterns of its
-    placeholders."""
+    """Returns a pattern for the texts that a template of x-events produces. `forms` maps each
+    placeholder to its pattern."""
     parts = re.split(r"\{(\w+)\}", text.removesuffix("."))
     source = [f"(?P<{part}>{forms[part]})" if i % 2 else re.escape(part) for i, part in enumerate(parts)]
     return re.compile("".join(source) + r"\.?", re.DOTALL | re.IGNORECASE)
@@ -78,7 +78,7 @@ def events() -> Callable[[Any], bool]:
 
 
 def value(name: str, text: str) -> object:
-    """The value of a placeholder: seconds, a number, a list or text."""
+    """Returns the value of a placeholder: seconds, a number, a list or text."""
     match name:
         case "seconds":
             return float(text)
@@ -109,8 +109,8 @@ def waiters() -> Callable[[Any], bool]:
 
 
 def read_error(text: str) -> tuple[str | None, str | None]:
-    """The code and the message of an error answer, in the spellings of the service, its gateways
-    and the identity service."""
+    """Returns the code and the message of an error response, in the spellings of the service, its
+    gateways and the identity service."""
     try:
         body = json.loads(text)
     except ValueError:
@@ -130,7 +130,7 @@ def errors() -> Callable[[Any], bool]:
     def retry(code: str | None, message: str, status: int, effect: str) -> str:
         if status in (401, 403) and "token expires" in message:
             return "token"
-        # Gateways spell the prefix of their codes in three ways.
+        # The prefix of gateway codes has three spellings.
         if row := table.get((re.sub(r"^(APIGW|APIC)\.", "APIG.", code or ""), status)):
             return str(row["retry"][effect]) if row.get("retry-only-with", "") in message else "never"
         if status in (408, 500, 502, 503, 504):

@@ -1,4 +1,4 @@
-// Reads answers: the error of a call, and all pages of a list.
+// Reads responses: the error of a call, and all pages of a list.
 
 import type { Client } from "openapi-fetch";
 
@@ -7,16 +7,16 @@ import type { components, paths } from "./modelarts.js";
 type Schemas = components["schemas"];
 export type Modelarts = Client<paths>;
 
-/** The data of an answer, or an error with the status and the code. A missing job is code ModelArts.2775. */
+/** Returns the data, or throws status and code. A missing job has the code ModelArts.2775. */
 export function ok<T>(answer: { data?: T; error?: Schemas["ApiError"] | string; response: Response }): T {
   if (answer.response.ok && answer.data !== undefined) return answer.data;
   const { status } = answer.response;
-  // A load balancer answers with a page, which openapi-fetch gives as text.
+  // A load balancer responds with an HTML page, which openapi-fetch returns as text.
   if (typeof answer.error !== "object") throw new Error(`status ${status}: ${answer.error}`);
   throw new Error(`status ${status}: ${answer.error.error_code}: ${answer.error.error_msg}`);
 }
 
-/** x-pagination of ListTrainingJobEvents: `offset` counts entries, `total` may be text. */
+/** Reads all pages, as x-pagination specifies: `offset` counts entries, `total` may be text. */
 export async function allEvents(client: Modelarts, project_id: string, training_job_id: string) {
   const events: Schemas["TrainingJobEvent"][] = [];
   for (let pages = 1; ; pages++) {

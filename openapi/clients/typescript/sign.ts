@@ -12,13 +12,13 @@ export interface Keys {
 
 const sha256 = (data: string | Uint8Array) => createHash("sha256").update(data).digest("hex");
 
-/** Everything but letters, digits and `-_.~`; encodeURIComponent leaves five more. */
+/** Percent-encodes all but letters, digits and `-_.~`; encodeURIComponent leaves five more. */
 const encode = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 
 const byCodePoint = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The header `Authorization`. `headers` are those to sign, in lower case, with `x-sdk-date`. */
+/** Returns the header `Authorization`. `headers` are those to sign, in lower case, and include `x-sdk-date`. */
 export function authorization(
   keys: Keys,
   method: string,

@@ -1,4 +1,4 @@
-// Runs the files of `openapi/vectors` that concern this client. Prints `ok FILE COUNT` for each,
+// Runs the files of `openapi/vectors` that apply to this client. Prints `ok FILE COUNT` for each,
 // or fails with the name of a case.
 
 import { readFileSync } from "node:fs";
@@ -17,12 +17,12 @@ interface Case {
   [field: string]: any;
 }
 
-/** Runs a case, unless it does not concern this client. */
+/** Runs a case; returns false if it does not apply to this client. */
 type Run = (test: Case) => Promise<boolean> | boolean;
 
 const directory = process.env["MODELARTS_VECTORS"] ?? "../../vectors";
 const read = (file: string): any => JSON.parse(readFileSync(file, "utf8"));
-/** The description as JSON. */
+/** Returns the description, read from its JSON form. */
 const description = () => read(process.env["MODELARTS_DESCRIPTION"]!);
 
 function check(test: Case, value: unknown, expected: unknown): true {
@@ -48,7 +48,7 @@ async function pagination(test: Case): Promise<boolean> {
   return check(test, events.map((event) => event.message), test["expected"]);
 }
 
-/** The value of a placeholder: seconds, a number, a list or text. */
+/** Conversions of placeholders to seconds, a number or a list; all others remain text. */
 const VALUES: Record<string, (text: string) => unknown> = {
   seconds: Number,
   exit_code: Number,
@@ -56,7 +56,7 @@ const VALUES: Record<string, (text: string) => unknown> = {
   files: (text) => text.split(", "),
 };
 
-/** The texts that a template of x-events stands for. `forms` has the patterns of its placeholders. */
+/** Returns a pattern for the texts of a template of x-events. `forms` maps placeholders to patterns. */
 function pattern(template: string, forms: Map<string, string>): RegExp {
   const source = template
     .replace(/\.$/, "")
@@ -100,7 +100,7 @@ function waiters(): Run {
 
 const NOTHING = { code: null, message: null };
 
-/** The code and the message of an error answer, as the service, its gateways and IAM spell them. */
+/** Returns the code and message of an error response of the service, its gateways or IAM. */
 function readError(text: string): { code: string | null; message: string | null } {
   let body: any;
   try {
@@ -120,7 +120,7 @@ function errors(): Run {
   const table: any[] = description()["x-error-table"];
   const retry = (code: string | null, message: string, status: number, effect: string): string => {
     if ([401, 403].includes(status) && message.includes("token expires")) return "token";
-    // Gateways spell the prefix of their codes in three ways.
+    // The prefix of gateway codes has three spellings.
     const known = code?.replace(/^(APIGW|APIC)\./, "APIG.");
     const row = table.find((row) => row.code === known && row.status === status);
     if (row) return message.includes(row["retry-only-with"] ?? "") ? row.retry[effect] : "never";

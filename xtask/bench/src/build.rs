@@ -1,4 +1,4 @@
-//! The cost of the SDK in a clean build.
+//! Measures the cost of the SDK in a clean build.
 
 use std::{
     collections::BTreeSet,
@@ -17,7 +17,7 @@ use nix::sys::{
 #[path = "../../../crates/modelarts-api/codegen/snapshots.rs"]
 mod snapshots;
 
-/// The request without the SDK: reqwest and serde_json.
+/// A program that sends the request without the SDK, with reqwest and serde_json.
 const BARE: &str = r#"
 #[tokio::main]
 async fn main() {
@@ -27,7 +27,7 @@ async fn main() {
 }
 "#;
 
-/// The generated client with a minimal transport.
+/// A program that sends the request with the generated client and a minimal transport.
 const API: &str = r#"
 use modelarts_api::{BoxFuture, Client, Context, Operation, RawResponse, Transport, TransportError};
 
@@ -65,7 +65,7 @@ async fn main() {
 }
 "#;
 
-/// The dependencies of every program.
+/// Dependencies of every program.
 const COMMON: &str = "serde_json = \"1\"\n\
     tokio = { version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }\n";
 /// reqwest with the features of modelarts-api, without TLS.
@@ -141,7 +141,7 @@ fn table(rounds: usize, cases: &[Case]) -> Result<()> {
     for _ in 0..rounds {
         for ((program, costs), (name, ..)) in programs.iter().zip(&mut costs).zip(cases) {
             let cost = program.build()?;
-            // A build takes minutes; this shows progress.
+            // A build takes minutes, so the result of each is printed as progress.
             eprintln!("{name}: {:.1} s CPU, {:.1} s", cost.cpu, cost.wall);
             costs.push(cost);
         }
@@ -192,8 +192,8 @@ struct Program {
 }
 
 impl Program {
-    /// Creates a package with these dependencies. All of them are downloaded already: the versions
-    /// are those of the workspace.
+    /// Creates a package with these dependencies. Their versions are those of the workspace, so all
+    /// of them are downloaded already.
     fn new(dependencies: &str, main: &str) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         fs::create_dir(dir.path().join("src"))?;
@@ -218,7 +218,7 @@ impl Program {
             cpu: children().saturating_sub(before).as_secs_f64(),
         };
         ensure!(status.success(), "cargo build: {status}");
-        // Frees the disk, and makes the next build a clean one.
+        // Removing the folder frees the disk, and makes the next build a clean one.
         fs::remove_dir_all(self.dir.path().join("target"))?;
         Ok(cost)
     }
@@ -237,7 +237,7 @@ impl Program {
         ensure!(output.status.success(), "cargo tree: {}", output.status);
         let text = String::from_utf8(output.stdout).context("cargo tree")?;
         let names = text.lines().filter_map(|line| line.split_once(' '));
-        // The name and the version; the rest of the line is the kind of the package.
+        // A line has the name, the version and the kind of a package.
         let crates: BTreeSet<_> = names
             .map(|(name, rest)| (name, rest.split(' ').next()))
             .collect();
@@ -260,7 +260,7 @@ impl Program {
     }
 }
 
-/// The processor time of all child processes that have ended.
+/// Returns the processor time of all child processes that have ended.
 fn children() -> Duration {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else {
         return Duration::ZERO;

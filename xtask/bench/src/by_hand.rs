@@ -1,9 +1,11 @@
-//! The baseline: a careful client without the SDK, made of reqwest, serde and a few lines for the
-//! signature. It decodes the whole answer into plain structs, limits the time of a call, checks the
-//! status, and returns errors with the text of the service. It does not retry, accepts no other
-//! spellings, and does not limit the length of answers.
+//! Baseline of the measurements: a client without the SDK, which uses reqwest, serde and its own
+//! code for signatures.
+//!
+//! It decodes the whole response into plain structs, limits the time of a call, checks the status,
+//! and returns errors with the text of the service. It does not retry, does not accept other
+//! spellings, and does not limit the length of responses.
 
-// Fields are decoded because a realistic program would; this one does not read them.
+// A realistic program would use the decoded fields; this benchmark does not read them.
 #![allow(dead_code)]
 
 use std::{collections::BTreeMap, time::SystemTime};
@@ -169,7 +171,8 @@ fn hex(bytes: impl AsRef<[u8]>) -> String {
     text
 }
 
-/// Gets a job, signed. Also returns the request id, which support needs.
+/// Gets a job with a signed request. Also returns the request id, which support needs to find the
+/// request.
 pub async fn get(http: &reqwest::Client, base: &str, path: &str) -> Result<(Job, String)> {
     let request = signed(http.get(format!("{base}{path}")), base, path)?;
     read(request.send().await?).await
@@ -216,7 +219,7 @@ pub fn with_token(request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
         .header("x-auth-token", "token")
 }
 
-/// Reads the answer.
+/// Returns the job of a response and the request id.
 pub async fn read(response: reqwest::Response) -> Result<(Job, String)> {
     let status = response.status();
     let id = response.headers().get("x-request-id");

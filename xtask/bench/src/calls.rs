@@ -1,4 +1,4 @@
-//! Measures one get over loopback.
+//! Measures one get of a job over the loopback interface.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,13 +12,14 @@ use crate::{
     timing::{Ratio, Round, Spent, micros},
 };
 
-/// Number of short rounds that alternate, so that disturbances affect both sides.
+/// Number of rounds. The rounds of both programs are short and alternate, so disturbances affect
+/// both.
 const ROUNDS: u32 = 51;
 const CALLS: u32 = 1000;
-/// Rounds before the measurement.
+/// Number of rounds before the measurement.
 const WARM_UP: u32 = 4;
 
-/// Compares `training_jobs().get()` with a get by hand.
+/// Compares `training_jobs().get()` with the same get by reqwest and serde alone.
 #[tokio::main(flavor = "current_thread")]
 pub async fn get() -> Result<()> {
     let server = Server::start()?;

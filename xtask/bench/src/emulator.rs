@@ -1,4 +1,4 @@
-//! Measures the emulator: answers per second, and ten thousand jobs from creation to completion.
+//! Measures the emulator: responses per second, and ten thousand jobs from creation to completion.
 
 use std::{
     collections::BTreeSet,
@@ -22,16 +22,17 @@ use crate::calls;
 
 const CONNECTIONS: usize = 32;
 const JOBS: usize = 10_000;
-/// Answers per round.
+/// Number of responses per round.
 const ANSWERS: usize = 20_000;
-/// The longest admitted time for all jobs.
+/// Maximum time from the creation of the first job to the completion of all jobs.
 const TARGET: Duration = Duration::from_secs(60);
-/// The memory that any number of jobs may add, including the caches of the database, in megabytes.
+/// Maximum growth of memory for any number of jobs, including the caches of the database, in
+/// megabytes.
 const GROWTH: u64 = 64;
 const TOKEN: &str = "bench";
-/// The script of the simulated jobs: each writes one line.
+/// Script of the simulated jobs: each job writes one line to its log.
 const SCRIPT: &str = r#"{"default": [{"log": ["done"]}]}"#;
-/// The number of events of such a job: created, queuing, three of the pod, running, task started
+/// Number of events of a simulated job: created, queuing, three of the pod, running, task started
 /// and finished, completed, billed.
 const EVENTS: usize = 10;
 
@@ -55,7 +56,7 @@ pub async fn serve(place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Measures an emulator in a process of its own.
+/// Measures an emulator in a separate process.
 #[tokio::main]
 pub async fn measure() -> Result<()> {
     let place = tempfile::tempdir()?;
@@ -75,7 +76,7 @@ pub async fn measure() -> Result<()> {
             let path = Arc::clone(&path);
             async move { site.get(&path).await.map(|_| ()) }
         };
-        // One round before the measurement, which opens the connections.
+        // A round before the measurement opens the connections.
         all(&site, CONNECTIONS, round).await?;
         let begin = Instant::now();
         all(&site, ANSWERS, round).await?;
@@ -270,7 +271,7 @@ impl Site {
         Ok(())
     }
 
-    /// The resident memory in megabytes; `None` on systems without `/proc`.
+    /// Returns the resident memory of the emulator in megabytes; `None` on systems without `/proc`.
     pub fn memory(&self) -> Option<u64> {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).ok()?;

@@ -35,7 +35,7 @@ impl Full {
         let end = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() - 10;
         let begin = Instant::now();
         for batch in 0..jobs / BATCH {
-            // Of each hundred, 60 are completed, 30 have failed, 10 were terminated.
+            // Of each hundred jobs, 60 are completed, 30 have failed and 10 were terminated.
             let mut at = end - jobs + batch * BATCH;
             let mut seeds = Vec::new();
             for (phase, share) in [("Completed", 60), ("Failed", 30), ("Terminated", 10)] {
@@ -64,12 +64,13 @@ impl Full {
         })
     }
 
-    /// The time the given number of seconds before the end.
+    /// Returns the time that precedes `end` by this number of seconds, in milliseconds of Unix
+    /// time.
     fn ago(&self, seconds: u64) -> String {
         ((self.end - seconds) * 1000).to_string()
     }
 
-    /// The measured searches, by name.
+    /// Returns the measured searches, each with its name.
     fn searches(&self) -> Vec<(&'static str, Value)> {
         let phase = |phase: &str| json!({"key": "phase", "operator": "in", "value": [phase]});
         let name = |part: &str| json!({"key": "name", "operator": "like", "value": [part]});

@@ -1,7 +1,7 @@
 //! Benchmarks of the SDK and of the emulator.
 //!
-//! Most figures of the SDK are ratios of two programs measured in turn in one run, because absolute
-//! figures of a shared machine vary. See `BENCH.md` for results.
+//! Most figures of the SDK are ratios of two programs that are measured in turn in one run, because
+//! absolute figures of a shared machine vary. See `BENCH.md` for results.
 
 mod build;
 mod by_hand;
@@ -36,11 +36,11 @@ enum Command {
     Get,
     /// The same get, compared with the official Python SDK where it is installed
     Official {
-        /// The Python interpreter that has huaweicloudsdkmodelarts
+        /// The Python interpreter with the package huaweicloudsdkmodelarts
         #[arg(long, default_value = "python3")]
         python: String,
     },
-    /// The emulator: answers per second, ten thousand jobs, memory
+    /// The emulator: responses per second, ten thousand jobs, memory
     Emulator,
     /// Clean builds of programs with these crates, compared with one that uses reqwest alone
     Build {

@@ -47,7 +47,7 @@ fn mib(kilobytes: u64) -> f64 {
     kilobytes as f64 / 1024.0
 }
 
-/// The resident memory of this process, in kilobytes.
+/// Returns the resident memory of this process, in kilobytes.
 fn resident() -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,5 +1,5 @@
-//! A server that answers every request with the same job or a page of events. It runs in a process
-//! of its own, so that its time and memory are not counted.
+//! HTTP server that returns the same job or a page of events for every request. It runs in a
+//! separate process, so its time and memory are not counted.
 
 use std::{
     convert::Infallible,
@@ -79,7 +79,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server for gets of a job.
+    /// Starts a server for measuring gets of a job.
     pub fn start() -> Result<Self> {
         Self::with_events(0, Duration::ZERO)
     }

@@ -1,6 +1,6 @@
 //! Plain structs for the pages that [`crate::decode`] reads.
 
-// Fields are decoded because a realistic program would; this one does not read them.
+// A realistic program would use the decoded fields; this benchmark does not read them.
 #![allow(dead_code)]
 
 use serde::Deserialize;

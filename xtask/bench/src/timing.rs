@@ -11,7 +11,7 @@ pub struct Spent {
     pub cpu: Duration,
 }
 
-/// A running round.
+/// A round that is being measured.
 pub struct Round {
     wall: Instant,
     cpu: Duration,
@@ -33,19 +33,19 @@ impl Round {
     }
 }
 
-/// The processor time of this process.
+/// Returns the processor time of this process.
 fn cpu() -> Duration {
-    // The clock exists on every system that this compiles for.
+    // The clock exists on every system for which this code compiles.
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
-/// The median of some figures.
+/// Returns the median of the figures; NaN for an empty list.
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The ratio of two kinds of rounds, computed pair by pair.
+/// Ratios of the times of two programs: medians over pairs of rounds.
 pub struct Ratio {
     pub wall: f64,
     pub cpu: f64,
@@ -68,7 +68,7 @@ impl Ratio {
     }
 }
 
-/// The median of microseconds per call.
+/// Returns the median time per call over all rounds, in microseconds.
 pub fn micros(rounds: &[Spent], calls: u32, part: fn(&Spent) -> Duration) -> f64 {
     median(
         rounds

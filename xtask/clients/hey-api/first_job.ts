@@ -1,4 +1,4 @@
-// The first training job, with the client that @hey-api/openapi-ts has made of the description.
+// Runs a first training job with the client that @hey-api/openapi-ts generates.
 
 import { setTimeout as sleep } from "node:timers/promises";
 

@@ -1,4 +1,4 @@
-"""Reads unusual responses: one line for each, `CASE JSON` or `CASE ! EXCEPTION`."""
+"""Reads unusual responses, and prints a line for each: `CASE JSON` or `CASE ! EXCEPTION`."""
 
 import json
 import os

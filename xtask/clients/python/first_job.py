@@ -1,4 +1,4 @@
-"""The first training job, with the client that OpenAPI Generator has made of the plain variant."""
+"""Runs a first training job with the client of OpenAPI Generator (plain variant)."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-// The first training job, with the client that OpenAPI Generator has made of the plain variant.
+// Runs a first training job with the client that OpenAPI Generator generates (plain variant).
 
 import { setTimeout as sleep } from "node:timers/promises";
 

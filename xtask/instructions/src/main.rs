@@ -1,8 +1,8 @@
 //! The program whose instructions `cargo xtask bench instructions` counts.
 //!
-//! It does one thing a number of times, on one thread and without a network: every request gets the
-//! same response from memory. The difference between two runs is therefore the cost of the calls,
-//! without that of the start.
+//! It repeats one kind of work on one thread and without a network: every request receives the same
+//! response from memory. The difference between two runs with different numbers of repetitions is
+//! the cost of the calls, without the cost of the start.
 
 #[path = "../../bench/src/by_hand.rs"]
 mod by_hand;
@@ -40,11 +40,11 @@ const ENDPOINT: &str = "http://127.0.0.1:9";
 struct Cli {
     work: Work,
     side: Side,
-    /// The number of times
+    /// Number of repetitions
     times: u32,
 }
 
-/// The work that is counted.
+/// Work whose instructions are counted.
 #[derive(Clone, Copy, ValueEnum)]
 enum Work {
     /// A get of a job, signed
@@ -126,7 +126,7 @@ async fn gets_by_hand(signed: bool, times: u32) -> Result<()> {
     Ok(())
 }
 
-/// Answers every request with the same job.
+/// Connector that returns the same job for every request.
 #[derive(Debug)]
 struct Canned;
 

@@ -11,7 +11,7 @@ use crate::{
     transcript::{Call, Transcript},
 };
 
-/// Prints the differences, and returns whether there are none.
+/// Prints the differences, and returns true if the comparison found none.
 pub async fn run(description: &Description, transcript: &Transcript) -> Result<bool> {
     let mut differences = Differences::default();
     for call in &transcript.calls {
@@ -59,7 +59,7 @@ fn check(
             );
         }
     }
-    // A rejected request may be invalid.
+    // The body of a rejected request may be invalid, so it is not compared.
     if let (Some(body), Some(schema), true) =
         (&call.request, description.request(operation), status < 400)
     {
@@ -94,7 +94,7 @@ fn check(
     }
     if status >= 400
         && let Some(code) = call.answer.as_ref().and_then(|it| it["error_code"].as_str())
-        // Gateways have error codes of their own.
+        // Gateways use their own error codes.
         && !code.starts_with("APIGW.")
         && !description.documents(operation, status, code)
     {
@@ -105,7 +105,7 @@ fn check(
     }
 }
 
-/// Compares a body with its schema, and with the result of decoding and encoding its type.
+/// Compares a body with its schema, and with the body after decoding and encoding by its type.
 fn both(
     description: &Description,
     schema: &Value,

@@ -1,4 +1,4 @@
-//! One job, from its creation to its deletion.
+//! Recording of one job from its creation to its deletion.
 
 use std::{
     io::{self, BufRead, BufReader, IsTerminal},
@@ -17,9 +17,9 @@ use tokio::task::JoinHandle;
 
 use crate::record::{read_job, step};
 
-/// The longest time that the service may take to stop a job.
+/// Maximum time that the service may take to stop a job.
 const GRACE: Duration = Duration::from_secs(180);
-/// The number of attempts to delete a job and to see it gone.
+/// Maximum number of attempts to delete a job and to confirm its deletion.
 const DELETIONS: u32 = 120;
 const BETWEEN_DELETIONS: Duration = Duration::from_secs(1);
 
@@ -75,7 +75,7 @@ impl Create {
     }
 
     /// Fails if a job is to be created without `--yes` and stdin is not a terminal. Called before
-    /// anything is sent.
+    /// the first request is sent.
     pub fn can_ask(&self) -> Result<()> {
         ensure!(
             !self.create || self.yes || io::stdin().is_terminal(),
@@ -85,7 +85,7 @@ impl Create {
         Ok(())
     }
 
-    /// Creates the job, watches it and deletes it, the latter also after errors.
+    /// Creates the job, watches it and deletes it. The deletion also follows an error of the watch.
     pub async fn run(&self, client: &Client) -> Result<()> {
         // From here on, Ctrl-C no longer ends the program.
         let stop = tokio::spawn(stop_signal());
@@ -97,7 +97,8 @@ impl Create {
             .as_str()
             .unwrap_or_default()
             .to_owned();
-        // Not cancelled on a signal, because the id of the job is only known after the answer.
+        // A signal does not cancel the creation, because only the response contains the id of the
+        // job.
         let job = match job.submit().await {
             Ok(job) => job,
             Err(error) if error.is_uncertain() => {
@@ -145,7 +146,7 @@ impl Create {
         if let Some(path) = &self.log_dir {
             job = job.log_path(path);
         }
-        // If this program or its machine fails, the service stops the job.
+        // The service stops the job if this program or its machine fails.
         let hours = self.budget().as_secs() / 3600 + 1;
         job = job.auto_stop(Duration::from_secs(hours * 3600));
         eprintln!(
@@ -186,7 +187,7 @@ impl Create {
         }
     }
 
-    /// Looks for a job after a creation with an uncertain result.
+    /// Searches for the job after a creation with an uncertain result.
     async fn settle(&self, client: &Client, name: &str) -> Result<()> {
         let list = client
             .training_jobs()
@@ -229,8 +230,8 @@ async fn delete(client: &Client, mut job: Job) -> Result<()> {
     bail!("the job {id} is still there; delete it in the console, as it may cost money")
 }
 
-/// Chooses a free flavor if there is one, otherwise one without cards, with the fewest units, cores
-/// and memory. Also returns the reason, and whether the flavor has cards.
+/// Chooses a free flavor if the service offers one, otherwise one without cards, with the fewest
+/// units, cores and memory. Also returns the reason, and whether the flavor has cards.
 fn cheapest(flavors: Vec<TrainingFlavor>) -> Result<(String, String, bool)> {
     let rank = |flavor: &TrainingFlavor| {
         let info = flavor.flavor_info.as_ref();
@@ -262,7 +263,7 @@ fn cheapest(flavors: Vec<TrainingFlavor>) -> Result<(String, String, bool)> {
     Ok((flavor.flavor_id.unwrap_or_default(), about, cards))
 }
 
-/// Chooses the image of a preset engine, without the address of its registry, because the service
+/// Returns the image of a preset engine without the address of its registry, because the service
 /// rejects a full address. Engines that run as in version 1 of the API come last.
 fn preset(mut engines: Vec<TrainingEngine>, cards: bool) -> Result<String> {
     engines.sort_by_key(|engine| engine.v1_compatible == Some(true));
@@ -284,7 +285,7 @@ fn preset(mut engines: Vec<TrainingEngine>, cards: bool) -> Result<String> {
     })
 }
 
-/// Asks for confirmation. Reads the answer on a detached thread, because Ctrl-C means no.
+/// Asks for confirmation. A detached thread reads the reply, because Ctrl-C counts as no.
 async fn confirmed(mut input: impl BufRead + Send + 'static) -> bool {
     eprint!("Create it? [y/N] ");
     let (tell, told) = futures::channel::oneshot::channel();
@@ -378,7 +379,7 @@ mod tests {
         ] {
             assert_eq!(confirmed(answer.as_bytes()).await, create, "{answer:?}");
         }
-        // An answer that cannot be read means no.
+        // A reply that is not valid UTF-8 counts as no.
         assert!(!confirmed(&b"\xff\ny\n"[..]).await);
     }
 

@@ -40,9 +40,9 @@ pub enum Declared<'a> {
 /// A value that differs from its description.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
-    /// The place of the value; `*` stands for any element of a list.
+    /// JSON pointer to the value, with `*` for any element of a list.
     pub place: String,
-    /// The difference, in words.
+    /// Text about the difference, for messages.
     pub text: String,
 }
 
@@ -122,7 +122,7 @@ impl Description {
         operation.parameters.iter().find(declared)?.get("schema")
     }
 
-    /// Returns the answer that an operation declares for a status.
+    /// Returns the body that an operation declares for a status.
     pub fn answer<'a>(&'a self, operation: &'a Operation, status: u16) -> Declared<'a> {
         let keys = [status.to_string(), format!("{}XX", status / 100)];
         let response = keys
@@ -180,7 +180,8 @@ impl Description {
         }
     }
 
-    /// Returns the name of a schema that is a reference, as those of answers and requests are.
+    /// Returns the name of the schema that a reference points to. The bodies of requests and
+    /// responses are such references.
     pub fn name(schema: &Value) -> Option<&str> {
         schema["$ref"].as_str()?.rsplit('/').next()
     }
@@ -207,8 +208,8 @@ impl Description {
         }
         match value {
             Value::String(text) => {
-                // Known values are compared without case, because the service spells `K8S` also as
-                // `K8s`.
+                // Known values are compared without regard to case, because the service also spells
+                // `K8S` as `K8s`.
                 let is_known = |known: &&str| known.eq_ignore_ascii_case(text);
                 let open = facts.known.is_empty() || text.is_empty();
                 if !open && !facts.known.iter().any(is_known) {
@@ -282,9 +283,9 @@ pub struct Facts<'a> {
 
 /// The description of a member of an object.
 pub enum Member<'a> {
-    /// A schema for the member with this name.
+    /// The object has a schema for this member.
     Named(&'a Value),
-    /// A schema for all values of a map.
+    /// The object is a map, all of whose values have this schema.
     OfMap(&'a Value),
     /// The object may have any members.
     Free,
@@ -321,7 +322,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Returns the type of a value, for messages.
+/// Returns the JSON type of a value, for messages.
 pub fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -344,7 +345,8 @@ fn resolve<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
     value
 }
 
-/// Passes all texts of a description to `found`: the vocabulary of the service.
+/// Passes every text of a description to `found`. Together, these texts are the vocabulary of the
+/// service.
 pub fn texts<'a>(value: &'a Value, found: &mut impl FnMut(&'a str)) {
     match value {
         Value::String(text) => found(text),
@@ -411,7 +413,7 @@ impl Description {
             .collect()
     }
 
-    /// Returns the words of the description, without those of its examples.
+    /// Returns the words of the description, except those of its examples.
     pub fn words(&self) -> BTreeSet<&str> {
         let mut words = BTreeSet::new();
         texts(&self.root, &mut |text| {

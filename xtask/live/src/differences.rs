@@ -17,7 +17,7 @@ pub enum Party {
 pub struct Differences(BTreeMap<String, BTreeMap<(Party, String), usize>>);
 
 impl Differences {
-    /// Adds a difference.
+    /// Adds a difference of one operation.
     pub fn add(&mut self, operation: &str, party: Party, text: String) {
         let of_operation = self.0.entry(operation.to_owned()).or_default();
         *of_operation.entry((party, text)).or_default() += 1;
@@ -54,7 +54,7 @@ pub fn label(call: &Call) -> &str {
     call.operation.as_deref().unwrap_or("unknown operation")
 }
 
-/// Formats a place for messages.
+/// Formats a JSON pointer for messages.
 pub fn shown(place: &str) -> &str {
     if place.is_empty() { "(body)" } else { place }
 }

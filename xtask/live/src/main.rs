@@ -27,7 +27,7 @@ use reqwest::Url;
 
 use crate::{create::Create, description::Description, recorder::Recorder, transcript::Transcript};
 
-/// The exit code for errors of the program; 1 means that there are differences.
+/// Exit code for an error of the program; exit code 1 reports differences.
 const FAILED: u8 = 2;
 
 #[derive(Parser)]
@@ -62,7 +62,7 @@ struct Action {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // Fails if a provider is installed already, which serves as well.
+    // The call fails if a provider is already installed, which is equally suitable.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match run(Cli::parse()).await {
         Ok(true) => ExitCode::SUCCESS,

@@ -133,7 +133,7 @@ impl Replay {
         match body {
             Value::String(text) => {
                 let path = text.strip_prefix("obs://").or(text.strip_prefix('/'));
-                // Only directories with the names that redaction writes.
+                // Creates only directories whose names redaction has written.
                 let Some(path) = path.filter(|it| it.starts_with("bucket-") && !it.contains(".."))
                 else {
                     return Ok(());
@@ -156,7 +156,7 @@ impl Replay {
     }
 }
 
-/// Builds a job with the facts of the transcript, without its command.
+/// Builds a job from the facts of the transcript, except its command.
 fn seed(transcript: &Transcript, id: &str, job: &Value) -> Value {
     let has = |name: &str, member: &str| {
         let of_job = |it: &&Call| is(it, name) && it.job() == Some(id);
@@ -185,8 +185,8 @@ fn seed(transcript: &Transcript, id: &str, job: &Value) -> Value {
     seed
 }
 
-/// Adds the number of nodes to the roles of a job, which answers do not show: each node has a task
-/// that is named after its role, such as `worker-0`.
+/// Adds the number of nodes to the roles of a job. Responses do not contain this number, but each
+/// node has a task that is named after its role, such as `worker-0`.
 fn count_nodes(body: &mut Value, tasks: &Value) {
     let names: Vec<&str> = tasks
         .as_array()

@@ -10,12 +10,13 @@ use modelarts_ext::{
     types::Phase,
 };
 
-/// Rows of a page; few, so that most lists have a second page.
+/// Number of rows of a page. It is small, so that most lists have a second page.
 const ROWS: u32 = 10;
-/// Pages of a list; the second shows the unit of the offset.
+/// Number of pages to read of each list. The second page shows the unit of the offset.
 const PAGES: usize = 2;
 
-/// Prints the result of a step on stderr. An error is a finding; the next step still runs.
+/// Prints the result of a step on stderr. An error is a result as well, and the next step still
+/// runs.
 pub async fn step<T>(name: &str, work: impl Future<Output = Result<T, Error>>) -> Option<T> {
     said(name, work.await)
 }
@@ -33,7 +34,7 @@ fn said<T>(name: &str, result: Result<T, Error>) -> Option<T> {
     }
 }
 
-/// Returns the reason why every other call would fail as well: no answer, or a rejection by the
+/// Returns the reason why every other call would fail as well: no response, or a rejection by the
 /// gateway. Five rejections in a row lock the access key.
 fn hopeless(error: &Error) -> Option<&'static str> {
     let of_service = error.code().is_some_and(|it| it.starts_with("ModelArts."));

@@ -1,4 +1,4 @@
-//! A connector that sends the requests of a client and records each with its answer.
+//! A connector that sends the requests of a client and records each with its response.
 
 use std::{
     fmt,
@@ -13,7 +13,7 @@ use modelarts_ext::connector::{ConnectorError, HttpConnector};
 use parking_lot::Mutex;
 use reqwest::{Request, Response, Url};
 
-/// A request without its headers, and its answer.
+/// A request without its headers, and its response.
 pub struct Exchange {
     pub method: String,
     pub url: Url,
@@ -22,7 +22,7 @@ pub struct Exchange {
     pub answer: Result<Answer, String>,
 }
 
-/// An answer, read to its end.
+/// A response, read to its end.
 #[derive(Clone)]
 pub struct Answer {
     pub status: u16,
@@ -48,12 +48,12 @@ impl fmt::Debug for Recorder {
 }
 
 impl Recorder {
-    /// Takes all exchanges recorded so far.
+    /// Removes and returns all exchanges recorded so far.
     pub fn take(&self) -> Vec<Exchange> {
         std::mem::take(&mut self.0.exchanges.lock())
     }
 
-    /// Returns the statuses of all answers so far.
+    /// Returns the statuses of all responses so far.
     pub fn statuses(&self) -> Vec<Option<u16>> {
         let exchanges = self.0.exchanges.lock();
         let status = |it: &Exchange| it.answer.as_ref().ok().map(|answer| answer.status);
@@ -110,7 +110,7 @@ impl Recorder {
         if let Some(client) = place.get() {
             return Ok(client.clone());
         }
-        // Redirects and retries are the decision of the client that uses this connector.
+        // The client that uses this connector decides on redirects and retries.
         let builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never().max_retries_per_request(0))
@@ -124,7 +124,7 @@ impl Recorder {
     }
 }
 
-/// Describes an error without its address.
+/// Describes an error without the URL of the request.
 fn kind(error: &reqwest::Error) -> &'static str {
     match error {
         error if error.is_connect() => "no connection",

@@ -24,7 +24,7 @@ pub(crate) const FINAL: [&str; 4] = ["Completed", "Failed", "Terminated", "Abnor
 /// The longest time that an emulated job may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Replays the calls that can be replayed, and gives the reason for each of the others.
+/// Replays the calls of a transcript, and returns the reason for each call that cannot be replayed.
 pub async fn run(
     description: &Description,
     transcript: &Transcript,
@@ -59,7 +59,7 @@ enum Replayed {
 pub(crate) struct Replay {
     pub(crate) emulator: Emulator,
     http: reqwest::Client,
-    /// The ids in the emulator, by those in the transcript.
+    /// Ids in the emulator, keyed by those in the transcript.
     ids: BTreeMap<String, String>,
     /// Jobs that the transcript creates.
     pub(crate) created: BTreeSet<String>,
@@ -180,8 +180,8 @@ impl Replay {
         })
     }
 
-    /// Waits until an emulated job has reached the phase of the transcript. A timeout shows up as a
-    /// difference of the answers.
+    /// Waits until an emulated job has reached the phase of the transcript. A timeout results in a
+    /// difference of the responses.
     async fn catch_up(&self, job: &str, shown: Option<&str>) {
         let Some(id) = self.ids.get(job) else {
             return;
@@ -222,7 +222,7 @@ impl Replay {
         .await
     }
 
-    /// Maps ids that have the same place in both answers.
+    /// Maps ids that have the same position in both responses.
     fn learn(&mut self, expected: &Value, got: &Value) {
         match (expected, got) {
             (Value::String(expected), Value::String(got)) if self.created.contains(expected) => {
@@ -309,7 +309,7 @@ pub(crate) fn is(call: &Call, operation: &str) -> bool {
     call.operation.as_deref() == Some(operation)
 }
 
-/// Returns the phase in the answer of a details call.
+/// Returns the phase in the response to a details call.
 fn phase(call: &Call) -> Option<&str> {
     let details = call
         .answer
@@ -318,8 +318,8 @@ fn phase(call: &Call) -> Option<&str> {
     details?["status"]["phase"].as_str()
 }
 
-/// Adds the places that only one of two answers has, or whose types differ. A list that is empty on
-/// one side is not compared.
+/// Adds a message for each member that only one of two responses has, or whose types differ. A list
+/// that is empty on one side is not compared.
 fn shapes(expected: &Value, got: &Value, found: &mut BTreeSet<String>) {
     let (expected, got) = (shape::of(expected), shape::of(got));
     let comparable = |place: &str, other: &shape::Shape| {

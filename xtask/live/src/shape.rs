@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::description::type_of;
 
-/// The type at each place; `*` stands for any element of a list.
+/// Type of each member by JSON pointer, with `*` for any element of a list.
 pub type Shape = BTreeMap<String, &'static str>;
 
 /// Returns the shape of a value. Null, an empty text and an empty object have none.

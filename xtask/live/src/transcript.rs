@@ -26,14 +26,14 @@ pub struct Transcript {
     pub calls: Vec<Call>,
 }
 
-/// One request, and its answer.
+/// One request, and its response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Call {
     /// The operationId, if the description has the operation.
     pub operation: Option<String>,
     /// The HTTP method.
     pub method: String,
-    /// The path; parameters in braces where the operation is known.
+    /// The path, with parameters in braces if the operation is known.
     pub path: String,
     /// The values of the parameters in the path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -44,26 +44,26 @@ pub struct Call {
     /// The body of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Value>,
-    /// The time until the answer was complete.
+    /// Time until the response was complete, in milliseconds.
     pub milliseconds: u64,
-    /// The status of the answer; `None` without an answer.
+    /// The status of the response; `None` if no response arrived.
     pub status: Option<u16>,
-    /// Headers of the answer.
+    /// Headers of the response.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// Names of the other headers, whose values could identify the user.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub other_headers: BTreeSet<String>,
-    /// The body of the answer; `None` if it was empty.
+    /// The body of the response; `None` if it was empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
-    /// The reason why there is no answer, or why it is not JSON.
+    /// The reason why no response arrived, or why its body is not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
 impl Call {
-    /// Returns the path as it was sent.
+    /// Returns the path as it was sent, with the values of its parameters.
     pub fn full_path(&self) -> String {
         let mut path = self.path.clone();
         for (name, value) in &self.path_parameters {
@@ -90,7 +90,7 @@ impl Transcript {
         }
     }
 
-    /// Reads a file.
+    /// Reads a transcript from a file.
     pub fn read(file: &Path) -> Result<Self> {
         let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
         let transcript: Self = serde_json::from_str(&text)

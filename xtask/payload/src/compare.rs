@@ -20,7 +20,7 @@ pub enum Kind {
     Note,
     /// The type has no such field.
     Unknown,
-    /// Text in a list of something else, such as `"......"` (SOURCES D-13).
+    /// Text in a list of another element type, such as `"......"` (SOURCES D-13).
     Filler,
     /// A list element that could not be decoded.
     Dropped,
@@ -31,7 +31,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind as one word.
+    /// Returns the kind as one word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// One difference, and its place.
+/// One difference with its JSON pointer.
 #[derive(Debug, PartialEq)]
 pub struct Finding {
     kind: Kind,
@@ -58,12 +58,12 @@ impl Finding {
         matches!(self.kind, Kind::Dropped | Kind::Lost | Kind::Changed)
     }
 
-    /// The kind of the difference.
+    /// Returns the kind of the difference.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The place of the difference, as a JSON pointer; empty for the whole body.
+    /// Returns the JSON pointer to the difference; it is empty for the whole body.
     pub fn pointer(&self) -> &str {
         &self.pointer
     }
@@ -72,7 +72,7 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind.name();
-        // The pointer of the whole body is the empty text.
+        // An empty pointer denotes the whole body.
         let pointer = if self.pointer.is_empty() {
             "(body)"
         } else {
@@ -128,9 +128,9 @@ pub fn short(value: &Value) -> String {
 /// The results of decoding the original body.
 #[derive(Default)]
 pub struct Sent {
-    /// Pointers of the fields that the type does not have.
+    /// JSON pointers to the fields that the type does not have.
     pub unknown: BTreeSet<String>,
-    /// Pointers of the list elements that could not be decoded, with the reason.
+    /// JSON pointers to the list elements that could not be decoded, each with the reason.
     pub refused: BTreeMap<String, String>,
 }
 
@@ -205,7 +205,7 @@ impl Comparison<'_> {
         self.appeared(at, returned, |key| sent.contains_key(key));
     }
 
-    /// Compares a list of objects with the one object that their fields became.
+    /// Compares a list of objects with the one object into which decoding has merged them.
     fn merged(&mut self, at: &str, parts: &[Value], whole: &Map<String, Value>) {
         for (index, part) in parts.iter().enumerate() {
             for (key, value) in part.as_object().into_iter().flatten() {
@@ -248,7 +248,7 @@ impl Comparison<'_> {
     fn lists(&mut self, at: &str, sent: &[Value], returned: &[Value]) {
         let at_index = |index| pointer::join(at, index);
         if sent.len() == returned.len() {
-            // Covers lists of any JSON, in which null is an element.
+            // Lists of any JSON are compared here as well, in which null is an element.
             for (index, (sent, returned)) in sent.iter().zip(returned).enumerate() {
                 self.values(&at_index(index), sent, returned);
             }
@@ -495,7 +495,7 @@ mod tests {
                 "note     /2/c: null became absent",
             ]
         );
-        // One of two values for the same key is lost.
+        // The encoding lacks one of two values for the same key.
         assert_eq!(
             lines(&json!([{ "a": "1" }, { "a": "2" }]), &json!({ "a": "2" })),
             [

@@ -1,4 +1,4 @@
-//! The meaning of JSON values: absence, and spellings of numbers and booleans.
+//! Comparison of JSON values by meaning: absence, and spellings of numbers and booleans.
 
 use serde_json::Value;
 
@@ -34,8 +34,8 @@ enum Number {
     Broken(f64),
 }
 
-/// The exact number that a value represents: an integer beyond 2^53 that became a float is a
-/// different number.
+/// Returns the exact number that a value represents. An integer beyond 2^53 that became a float is
+/// a different number.
 fn number(value: &Value) -> Option<Number> {
     // Beyond this value, the digits of a float are not significant.
     const LARGEST: f64 = 1e30;

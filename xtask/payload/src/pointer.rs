@@ -8,7 +8,7 @@ pub fn join(pointer: &str, key: impl Display) -> String {
     format!("{pointer}/{key}")
 }
 
-/// Returns the place of a field that the type does not have.
+/// Returns the JSON pointer to a field that the type does not have.
 pub fn of_ignored(path: &serde_ignored::Path) -> String {
     use serde_ignored::Path;
     match path {
@@ -21,7 +21,7 @@ pub fn of_ignored(path: &serde_ignored::Path) -> String {
     }
 }
 
-/// Returns the place of the innermost list element that contains an error.
+/// Returns the JSON pointer to the innermost list element that contains an error.
 pub fn of_element(path: &serde_path_to_error::Path) -> Option<String> {
     use serde_path_to_error::Segment;
     let mut pointer = String::new();

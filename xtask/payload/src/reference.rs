@@ -1,5 +1,5 @@
 //! The bodies in API references and guides (SOURCES O, U and F1 to F5), as a directory with one
-//! file each. They must not be copied, so the repository only has their names.
+//! file each. They must not be copied, so the repository contains only their names.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

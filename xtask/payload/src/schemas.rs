@@ -8,10 +8,10 @@ use crate::{
     trip::{self, Report},
 };
 
-/// The name for answers that have no body.
+/// Name for responses that have no body.
 const EMPTY: &str = "Empty";
 
-/// Decodes a body as one type, and encodes it again.
+/// A function that decodes a body as one type, encodes it again and compares the result.
 pub type Trip = fn(&[u8]) -> Result<Report>;
 
 macro_rules! table {
@@ -51,7 +51,7 @@ pub fn unknown(name: &str) -> String {
     format!("no schema is called {name}; the nearest name is {nearest}")
 }
 
-/// Checks the body of an operation whose answer has none (SOURCES D-32).
+/// Checks the body of an operation whose response has none (SOURCES D-32).
 fn empty(body: &[u8]) -> Result<Report> {
     if body.trim_ascii().is_empty() {
         return Ok(Report::default());

@@ -59,7 +59,7 @@ type Unknown = BTreeSet<String>;
 type Refused = BTreeMap<String, String>;
 
 /// Finds the fields that `T` does not have, and the list elements that cannot be decoded, with the
-/// reason. Removes these elements (by null, which decoding skips) until the rest can be decoded.
+/// reason. Replaces these elements by null, which decoding skips, until the rest can be decoded.
 fn observe<T: Decode>(sent: &Value) -> Result<(Unknown, Refused)> {
     let mut readable = sent.clone();
     let mut refused = Refused::new();

@@ -9,7 +9,7 @@ use crate::shape::{Field, Shape, Types};
 
 const DEFINITIONS: &str = "#/definitions/";
 
-/// Keywords that determine the shape, and the one that is only documentation.
+/// Keywords that determine the shape, and `description`, which is only documentation.
 const READ: [&str; 10] = [
     "$ref",
     "additionalProperties",
@@ -64,7 +64,8 @@ fn field(schema: &Value, required: bool) -> Field {
     }
 }
 
-/// Returns the schema of an optional value without null, and whether null was removed.
+/// Removes null from the schema of an optional value. Returns the rest, and whether null was
+/// removed.
 fn without_null(schema: &Value) -> (Value, bool) {
     let null = json!("null");
     if let Some([kind, second]) = schema

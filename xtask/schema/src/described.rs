@@ -8,7 +8,7 @@ use crate::shape::{Field, Shape, Types};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Keywords that determine the shape, and the one that is only documentation.
+/// Keywords that determine the shape, and `description`, which is only documentation.
 const READ: [&str; 11] = [
     "$ref",
     "additionalProperties",
@@ -25,7 +25,7 @@ const READ: [&str; 11] = [
 
 pub struct Described {
     pub types: Types,
-    /// Types that an answer can contain.
+    /// Types that a response can contain.
     pub in_answers: BTreeSet<String>,
     /// The lists of known values of open enumerations.
     pub known: BTreeSet<String>,
@@ -71,7 +71,7 @@ fn field(schema: &Value, required: bool, schemas: &Map<String, Value>) -> Field 
         nullable: schema.get("nullable") == Some(&Value::Bool(true)),
         required,
         keywords: keywords
-            // Compared as a property of each field.
+            // `required` is compared as a property of each field.
             .filter(|key| !READ.contains(&key.as_str()) && *key != "required")
             .cloned()
             .collect(),

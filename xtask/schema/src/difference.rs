@@ -15,7 +15,7 @@ pub struct Difference {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// The types lack this type or field.
+    /// The generated types lack this type or field.
     NotDerived,
     /// The description lacks this type or field.
     NotDescribed,
@@ -23,12 +23,12 @@ pub enum Kind {
         described: Shape,
         derived: Shape,
     },
-    /// One side admits null.
+    /// Only one side admits null.
     Null {
         described: bool,
         /// The shape of the value.
         shape: Shape,
-        /// The type requires the field.
+        /// True if the type requires the field.
         required: bool,
     },
     Required {

@@ -35,7 +35,7 @@ pub enum Shape {
         open: bool,
     },
     Object(BTreeMap<String, Field>),
-    /// A schema without a known shape, as JSON.
+    /// A schema whose shape is unknown, as JSON.
     Odd(String),
 }
 

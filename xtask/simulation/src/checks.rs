@@ -25,7 +25,7 @@ fn ids(world: &World) -> Vec<String> {
     })
 }
 
-/// Returns the ids of all jobs that answers show.
+/// Returns the ids of all jobs that the service shows.
 pub(crate) fn visible(world: &World) -> Vec<String> {
     let mut ids = ids(world);
     ids.retain(|id| stored(world, id).is_some());
@@ -38,7 +38,8 @@ pub(crate) fn id_of(world: &World, name: &str) -> Option<String> {
     ids.find(|id| stored(world, id).is_some_and(|job| job.name == name))
 }
 
-/// Checks that the handle that a wait was started from has the same end as the result of the wait.
+/// Checks that the handle from which a wait was started reports the same end as the result of the
+/// wait.
 pub(crate) fn handle(world: &World, job: &Job, end: &Job) {
     if end.is_final()
         && (job.time_run() != end.time_run() || !job.exit_codes().eq(end.exit_codes()))
@@ -142,7 +143,7 @@ pub(crate) fn events<'a>(
     report(world, what, &missing, &extra);
 }
 
-/// Checks that the items are exactly those of `expected`, each as often.
+/// Checks that the items are exactly those of `expected`, each with the same number of occurrences.
 pub(crate) fn each_once<'a, 'b>(
     world: &World,
     what: &str,

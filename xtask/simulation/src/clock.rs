@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use modelarts_api::BoxFuture;
 use tokio::time::Instant;
 
-/// 2026-01-15T08:30:00Z.
+/// Start of the simulated time, 2026-01-15T08:30:00Z.
 const START: Duration = Duration::from_secs(1_768_465_800);
 
 /// Tokio's clock, which must be paused: it advances to the next timer when all tasks are idle.

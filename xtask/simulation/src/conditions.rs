@@ -4,30 +4,30 @@ use std::{ops::Range, time::Duration};
 
 use fastrand::Rng;
 
-/// The effect of the network on one request and its answer.
+/// The effect of the network on one request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Both arrive.
+    /// The request and the response arrive.
     Delivered,
-    /// The connection fails: the request is not executed, and the client can tell.
+    /// The connection fails: the request is not executed, and the client can detect this.
     Refused,
     /// The connection breaks before the request arrives.
     RequestLost,
     /// The connection breaks after the request was executed.
     AnswerLost,
-    /// The connection breaks within the body of the answer.
+    /// The connection breaks within the body of the response.
     Truncated,
-    /// A gateway answers with this status, and the request is not executed.
+    /// A gateway responds with this status, and the request is not executed.
     GatewayAnswer(u16),
-    /// The request is executed, and a gateway answers with this status in its place.
+    /// The request is executed, but a gateway replaces the response by one with this status.
     StatusReplaced(u16),
-    /// The request is executed, and no answer arrives.
+    /// The request is executed, and no response arrives.
     Silent,
-    /// The answer to the previous request arrives, which was about another job.
+    /// The client receives the response to the previous request, which was about another job.
     OtherAnswer,
 }
 
-/// Statuses with which a broken proxy replaces the answer to a create.
+/// Statuses with which a broken proxy replaces the response to a create.
 const ODD: [u16; 7] = [101, 204, 304, 502, 504, 600, 999];
 /// Statuses of a gateway that cannot reach the service.
 const UNAVAILABLE: [u16; 3] = [502, 503, 504];
@@ -37,11 +37,11 @@ const UNAVAILABLE: [u16; 3] = [502, 503, 504];
 pub(crate) struct Conditions {
     /// The share of requests that fail, 0 to 1.
     pub(crate) failing: f64,
-    /// True if answers about different jobs may be exchanged.
+    /// True if responses about different jobs may be exchanged.
     pub(crate) mixes: bool,
-    /// True if the service returns jobs of the same time in a different order each time.
+    /// True if the service returns jobs with equal times in a different order each time.
     pub(crate) unordered: bool,
-    /// The times without connection, since the start.
+    /// Periods without a connection, since the start of the simulation.
     pub(crate) outages: Vec<Range<Duration>>,
     /// The longest delay of a request in one direction, in milliseconds.
     pub(crate) slow: u64,
@@ -79,14 +79,14 @@ impl Conditions {
         self.failing == 0.0 && self.outages.is_empty() && !self.unordered
     }
 
-    /// Returns the end of the last outage, since the start.
+    /// Returns the end of the last outage, since the start of the simulation.
     pub(crate) fn last_outage(&self) -> Duration {
         self.outages.last().map_or(Duration::ZERO, |last| last.end)
     }
 
-    /// Draws the fate of a request that is sent at a time. Only answers to creates get an odd
-    /// status, because other operations may use these statuses with their own meaning. Only details
-    /// are exchanged, because only they contain the id of their job.
+    /// Draws the fate of a request that is sent at a time. Only responses to creates get an odd
+    /// status, because other operations may use these statuses with their own meaning. Only
+    /// responses with details are exchanged, because only they contain the id of their job.
     pub(crate) fn fate(&self, rng: &mut Rng, at: Duration, creates: bool, details: bool) -> Fate {
         let unavailable = UNAVAILABLE[rng.usize(..UNAVAILABLE.len())];
         let kind = rng.u8(..8);

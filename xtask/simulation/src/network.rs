@@ -32,7 +32,8 @@ use crate::{
 /// The page size that covers all results of a search.
 const WHOLE_PAGE: usize = 50;
 
-/// More requests than any simulation needs: a call that exceeds them does not end.
+/// Limit on the requests of a simulation, more than any simulation needs. A call that exceeds it
+/// would not end.
 const MOST_REQUESTS: u64 = 30_000;
 
 /// Delivers requests to the routes of an emulator, without a socket.
@@ -47,11 +48,11 @@ struct Inner {
     trace: Trace,
     rng: Mutex<Rng>,
     requests: AtomicU64,
-    /// The last details that were delivered, for the next request about another job.
+    /// The last response with details, for the next request about another job.
     last: Mutex<Option<Answer>>,
 }
 
-/// An answer with its complete body.
+/// A response with its complete body.
 #[derive(Clone)]
 struct Answer {
     status: StatusCode,
@@ -68,7 +69,7 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// Creates a network to `routes`, which answer as `host`.
+    /// Creates a network to `routes`, which respond as `host`.
     pub(crate) fn new(
         routes: axum::Router,
         host: HeaderValue,
@@ -165,7 +166,7 @@ impl Inner {
         }
         let deliver = Arc::clone(&self).deliver(request, there);
         let (send, received) = oneshot::channel();
-        // The request arrives even if the client no longer waits for the answer.
+        // The request arrives even if the client no longer waits for the response.
         tokio::spawn(async move {
             let _ = send.send(deliver.await);
         });
@@ -210,7 +211,7 @@ impl Inner {
         }
     }
 
-    /// Delivers a request to the emulator, and returns the answer.
+    /// Delivers a request to the emulator, and returns the response.
     async fn deliver(self: Arc<Self>, request: reqwest::Request, there: Duration) -> Answer {
         sleep(there).await;
         let url = request.url().clone();
@@ -244,7 +245,7 @@ impl Inner {
         }
     }
 
-    /// Returns the answer to a search with jobs of the same time in another order: the page is
+    /// Returns the response to a search with jobs of equal times in another order: the page is
     /// taken from the whole list, in which these jobs are shuffled.
     async fn reorder(&self, head: &http::Request<()>, body: &Bytes, mut answer: Answer) -> Answer {
         let Ok(asked) = serde_json::from_slice::<Value>(body) else {

@@ -32,13 +32,13 @@ use crate::{
 /// The result of a simulation.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The seed.
+    /// Seed of the simulation.
     pub seed: u64,
-    /// The violations of the rules.
+    /// Violations of the rules, one sentence each.
     pub failures: Vec<String>,
     /// All requests and calls, with the time since the start in seconds.
     pub trace: Vec<String>,
-    /// A number that is the same in every run of a seed.
+    /// Hash of the trace, which is the same in every run of a seed.
     pub digest: u64,
     /// Number of requests sent.
     pub requests: u64,
@@ -170,7 +170,7 @@ async fn emulator(
             &script(rng).to_string(),
         )?))
         .observe(move |exchange| {
-            // ModelArts.2751: a job of this name exists.
+            // Code ModelArts.2751 means that a job with this name already exists.
             let again = || {
                 exchange
                     .answer

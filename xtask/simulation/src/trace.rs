@@ -36,7 +36,7 @@ impl Trace {
         }
     }
 
-    /// Adds a line.
+    /// Adds a line to the trace.
     pub(crate) fn note(&self, line: impl fmt::Display) {
         let mut record = self.record.lock();
         let line = record.without_ids(&line.to_string());

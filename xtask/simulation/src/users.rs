@@ -15,7 +15,8 @@ use crate::{
 /// The default deadline of a call that consists of several requests.
 const CALL: Duration = Duration::from_secs(300);
 /// The longest duration of a watch after the end of the job or of the last outage. While every
-/// answer fails, a watch continues for 15 minutes, but any successful answer restarts this period.
+/// request fails, a watch continues for 15 minutes, but any successful response restarts this
+/// period.
 const WATCH: Duration = Duration::from_secs(3600);
 
 fn seconds(rng: &mut Rng, below: u64) -> Duration {
@@ -90,7 +91,7 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
             let result = job.terminate().await;
             let took = world.clock.elapsed() - begun;
             match &result {
-                // The job may have ended before; then the service rejects a stop.
+                // The job may have ended before; the service then rejects a stop.
                 Err(error) if error.is_conflict() || error.kind() == ErrorKind::Service => {
                     world.trace.note(format_args!("stop {name}: {error}"));
                 }
@@ -127,8 +128,8 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
     }
 }
 
-/// Returns the time since the end of the job or the start of the watch, whichever is later: the
-/// tolerance of a watch starts at the last successful answer.
+/// Returns the time since the end of the job or the start of the watch, whichever is later. The
+/// tolerance of a watch starts at the last successful response.
 fn watch_time(world: &World, job: &Job, begun: Duration) -> Duration {
     let now = world.clock.elapsed();
     let ended = checks::ended_at(world, job).unwrap_or(now);

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 
 use crate::{clock::SimulatedClock, conditions::Conditions, trace::Trace};
 
-/// The name of the job that has events from the start. It runs until it is stopped, or has ended.
+/// Name of the job that has events from the start. This job runs until it is stopped, or has
+/// already ended.
 pub(crate) const JOB_WITH_EVENTS: &str = "with-events";
 
 /// Client, service and network of one simulation.
@@ -21,8 +22,8 @@ pub(crate) struct World {
     pub(crate) clock: SimulatedClock,
     pub(crate) conditions: Conditions,
     pub(crate) trace: Trace,
-    /// The name in each create that the service executed, or rejected because it had executed one
-    /// with this name before.
+    /// Names in the creates that the service executed, or rejected because it had executed one with
+    /// the same name before.
     pub(crate) executed: Arc<Mutex<Vec<String>>>,
 }
 

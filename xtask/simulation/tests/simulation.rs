@@ -112,7 +112,7 @@ fn no_seed_breaks_a_rule() -> Result<(), String> {
     }
 }
 
-/// Required to reproduce a failure.
+/// A failure can be reproduced only if a seed always gives the same trace.
 #[test]
 fn a_seed_gives_the_same_trace_each_time() {
     for seed in 0..6 {

@@ -1,14 +1,14 @@
-//! Names in the extensions at the root, which programs read as data.
+//! Compares names in the extensions at the root, which programs read as data.
 //!
-//! Kinds of events, placeholders, waiters and their outcomes stay. Texts of events follow what
-//! becomes known and are not compared.
+//! Kinds of events, placeholders, waiters and their outcomes must remain. The texts of events are
+//! not compared, because they change with new evidence about the service.
 
 use serde_json::{Map, Value};
 
 use super::change::{Break, compare_setting};
 
-/// Lists of the extensions: the place, the key that names an entry, a word for an entry, and the
-/// other keys that are compared.
+/// The compared lists of the extensions: JSON pointer, key with the name of an entry, word for an
+/// entry in messages, and the other keys that are compared.
 const LISTS: [(&str, &str, &str, &[&str]); 3] = [
     ("/x-events/kinds", "kind", "event kind", &[]),
     ("/x-events/placeholders", "name", "placeholder", &[]),
@@ -20,7 +20,8 @@ const LISTS: [(&str, &str, &str, &[&str]); 3] = [
     ),
 ];
 
-/// Names that are gone, and waiters that wait for something else. New outcomes are admitted.
+/// Adds a break for each removed name and for each waiter whose condition has changed. New outcomes
+/// are admitted.
 pub fn compare(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
     for (list, name, word, _) in LISTS {
         for old in entries(before, list) {
@@ -49,7 +50,7 @@ pub fn compare(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
     }
 }
 
-/// The conditions of a waiter, each with its outcome.
+/// Returns the conditions of a waiter, each with its outcome.
 fn outcomes(waiter: &Value) -> Vec<(String, &str)> {
     let outcomes = entries(waiter, "/outcomes").filter_map(|outcome| {
         let condition = ["value", "error"].into_iter().find_map(|key| {
@@ -61,13 +62,13 @@ fn outcomes(waiter: &Value) -> Vec<(String, &str)> {
     outcomes.collect()
 }
 
-/// The entries of a list, or none.
+/// Returns the entries of a list; none if the list is missing.
 fn entries<'a>(root: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
     let entries = root.pointer(list).and_then(Value::as_array);
     entries.into_iter().flatten()
 }
 
-/// Adds what is compared to a description that lacks the extensions.
+/// Copies the compared parts of the extensions into a description that lacks them.
 pub fn copy(description: &Value, base: &mut Value) {
     for (list, name, _, others) in LISTS {
         let kept = |entry: &Value| -> Map<_, _> {

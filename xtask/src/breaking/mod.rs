@@ -1,10 +1,10 @@
 //! `cargo xtask breaking`: finds changes of the description that break existing clients.
 //!
-//! The rules depend on the direction. Requests may accept more than before, never less; answers may
-//! not lose anything. Names must stay as well: they are the names of types and methods in every
-//! language.
+//! The rules depend on the direction. Requests may accept more than before, never less; responses
+//! must keep every part. Names must remain as well, because they are the names of types and methods
+//! in every language.
 //!
-//! Limits of answers are not compared, because no generated code enforces them.
+//! Limits of responses are not compared, because no generated code enforces them.
 
 mod base;
 mod change;
@@ -98,8 +98,8 @@ fn refused(breaks: &[Break], versions: &version::Versions) -> Option<String> {
     })
 }
 
-/// A base of another version would also admit the next breaks. Additions within a version need not
-/// be in the base.
+/// Returns a message if the base has another version, because it would also admit later breaks.
+/// Additions within a version need not be in the base.
 fn outdated(versions: &version::Versions) -> Option<String> {
     versions.differ().then(|| {
         format!("{BASE} is of another version; run `cargo xtask breaking --accept` and commit")
@@ -115,7 +115,7 @@ pub fn between(before: &Value, after: &Value) -> Vec<Break> {
     breaks
 }
 
-/// A description with one operation, which tests change.
+/// Returns a description with one operation, which tests change.
 #[cfg(test)]
 fn sample() -> Value {
     let schema = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
@@ -189,7 +189,8 @@ fn sample() -> Value {
     })
 }
 
-/// Returns the breaks after setting a place of the sample to `value`, or removing it for null.
+/// Returns the breaks after the value at a JSON pointer of the sample is set to `value`, or removed
+/// if `value` is null.
 #[cfg(test)]
 fn after(place: &str, value: Value) -> Vec<String> {
     let mut after = sample();

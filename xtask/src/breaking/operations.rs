@@ -235,7 +235,8 @@ fn bodies(
         let (answer, now) = (follow(before, answer), follow(after, now));
         content(&place, answer, now, received, breaks);
     }
-    // Generators derive the result of a call from all its success answers.
+    // Client generators derive the return type of a method from all success responses of the
+    // operation.
     let success = |status: &str| status.starts_with('2') || status == "default";
     for (status, _) in entries(&new["responses"]) {
         if success(status) && old["responses"][status].is_null() {

@@ -46,7 +46,7 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
             what,
         });
     };
-    // Every value is a constant in clients, for requests and answers alike.
+    // Every value becomes a constant in clients, for requests and responses alike.
     for value in old["enum"].as_array().into_iter().flatten() {
         let values = new["enum"].as_array();
         if values.is_some_and(|values| !values.contains(value)) {
@@ -71,7 +71,7 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
     };
     if ways.received {
         for name in old_required.iter().filter(|it| !new_required.contains(it)) {
-            // A removed property is reported below.
+            // The comparison of schemas reports a removed property below.
             if !new["properties"][name].is_null() {
                 say(format!("{name} may be missing now"));
             }
@@ -125,7 +125,7 @@ fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
             });
         }
     }
-    // No comparison shows that one pattern admits less than another.
+    // The sets of values that two patterns admit cannot be compared.
     for key in [
         "pattern",
         "uniqueItems",

@@ -47,7 +47,7 @@ impl Usage {
     }
 }
 
-/// Collects everything that `value` refers to, directly or indirectly.
+/// Collects the names of all schemas that `value` refers to, directly or indirectly.
 fn collect(root: &Value, value: &Value, names: &mut BTreeSet<String>) {
     match value {
         Value::Object(object) => {

@@ -23,7 +23,8 @@ impl Versions {
         self.before != self.after
     }
 
-    /// Semantic Versioning: below 1.0 the minor version must rise, else the major version.
+    /// Returns whether the new version admits breaks. By Semantic Versioning, the minor version
+    /// must rise below 1.0, otherwise the major version.
     pub fn admit_breaks(&self) -> bool {
         let ([major, minor, _], [new_major, new_minor, _]) = (self.before, self.after);
         new_major > major || (major == 0 && new_major == 0 && new_minor > minor)

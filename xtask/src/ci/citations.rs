@@ -1,8 +1,9 @@
-//! The citations in committed text: rows of `openapi/SOURCES.md`, and documents of the repository.
+//! Checks the citations in committed text, which refer to rows of `openapi/SOURCES.md` and to
+//! documents of the repository.
 //!
 //! A fact of the service is cited by the row that has its evidence: the id of a contradiction, the
-//! tag of a source (`SOURCES K 20`), or a rule (`` rule `code-dir-files` ``). A citation of
-//! something else is worse than none: its reader looks for a document that only its writer had.
+//! tag of a source (`SOURCES K 20`), or a rule (`` rule `code-dir-files` ``). Other citations are
+//! rejected, because readers have no access to their documents.
 
 use std::{collections::BTreeSet, fs};
 
@@ -15,7 +16,7 @@ const SOURCES: &str = "openapi/SOURCES.md";
 const EXTENSIONS: [&str; 13] = [
     "rs", "md", "yaml", "yml", "py", "ts", "mjs", "go", "java", "toml", "sh", "sql", "json",
 ];
-/// These documents name files of other repositories.
+/// Documents that name files of other repositories, which are not checked.
 const EVIDENCE: [&str; 2] = [SOURCES, "openapi/attested/"];
 
 pub fn run() -> Result<Outcome> {
@@ -85,7 +86,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The number of a line, and the reason why its citation is wrong.
+    /// Returns the line and the reason of each wrong citation.
     fn broken_citations(&self, path: &str, text: &str) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -111,7 +112,7 @@ impl<'a> Known<'a> {
         found
     }
 
-    /// A document is named by its path, or the end of it.
+    /// Returns whether a document has this path, or a path that ends with it.
     fn has_document(&self, name: &str) -> bool {
         let name = name.trim_start_matches("../").trim_start_matches("./");
         self.documents.iter().any(|document| {
@@ -121,13 +122,14 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The id of a contradiction: `D-` and digits.
+/// Returns whether a word is the id of a contradiction: `D-` and digits.
 fn is_id(word: &str) -> bool {
     let digits = word.strip_prefix("D-");
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The tags of a row of the legend, such as `O-6d9**, **O-f3d**`; `F1 .. F5` are five.
+/// Returns the tags in a row of the legend, such as `O-6d9**, **O-f3d**`; `F1 .. F5` denotes five
+/// tags.
 fn tags_of(names: &str) -> Vec<&str> {
     const GUIDES: [&str; 5] = ["F1", "F2", "F3", "F4", "F5"];
     if names.starts_with("F1 .. F5") {
@@ -143,7 +145,8 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
 }
 
-/// The tags that follow the name of the file: `SOURCES C3`, `openapi/SOURCES.md, K 20 and F1`.
+/// Returns the tags that follow the name of the file, as in `SOURCES C3`, `openapi/SOURCES.md, K 20
+/// and F1`.
 fn cited_tags(line: &str) -> impl Iterator<Item = &str> {
     line.match_indices("SOURCES").flat_map(|(at, name)| {
         let rest = &line[at + name.len()..];
@@ -161,7 +164,8 @@ fn cited_tags(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A tag is a capital letter, with a number or a revision: `O`, `F1`, `O-6d9`.
+/// Returns whether a word is a tag: a capital letter, with a number or a revision, such as `O`,
+/// `F1` and `O-6d9`.
 fn is_tag(word: &str) -> bool {
     let Some(rest) = word.strip_prefix(|c: char| c.is_ascii_uppercase()) else {
         return false;
@@ -170,7 +174,7 @@ fn is_tag(word: &str) -> bool {
     !is_id(word) && (is_number || rest.starts_with('-'))
 }
 
-/// The names behind the word `rule`.
+/// Returns the names that follow the word `rule`.
 fn cited_rules(line: &str) -> impl Iterator<Item = &str> {
     line.match_indices("rule `").filter_map(|(at, word)| {
         let (rule, _) = line[at + word.len()..].split_once('`')?;
@@ -178,7 +182,8 @@ fn cited_rules(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The Markdown documents that a line names. Of Rust only comments count: tests write files.
+/// Returns the Markdown documents that a line names. In Rust files only comments count, because
+/// tests write files.
 fn documents<'a>(path: &str, line: &'a str) -> impl Iterator<Item = &'a str> {
     let text = match path.ends_with(".rs") {
         true => comment(line).unwrap_or_default(),
@@ -190,7 +195,7 @@ fn documents<'a>(path: &str, line: &'a str) -> impl Iterator<Item = &'a str> {
     names.filter(|name| name.len() > ".md".len() && name.ends_with(".md"))
 }
 
-/// Returns the comment of a line. Slashes in a text do not begin one.
+/// Returns the comment of a line. Slashes in a string literal do not begin a comment.
 fn comment(line: &str) -> Option<&str> {
     let mut slashes = line.match_indices("//");
     let (at, _) = slashes.find(|(at, _)| line[..*at].matches('"').count().is_multiple_of(2))?;

@@ -6,7 +6,7 @@ use super::outcome::Outcome;
 use crate::clients::{self, Selection};
 
 pub fn run() -> Result<Outcome> {
-    // `.ci/run` installs them where it may.
+    // `.ci/run` installs missing programs where it has permission to do so.
     let missing = clients::missing();
     if !missing.is_empty() {
         return Ok(Outcome::Skipped {

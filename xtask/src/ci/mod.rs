@@ -25,7 +25,7 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
     let in_ci = env::var_os("CI").is_some_and(|value| value == "true");
     let rows = run_all(&select(checks::ALL, only)?);
     print!("\n{}", table::render(&rows, in_ci));
-    // The duration depends on the machine, so exceeding it is only reported.
+    // The duration depends on the machine, so a duration above the limit is only reported.
     if let Some(late) = too_long(&rows) {
         println!("{late}");
     }
@@ -36,7 +36,7 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
     })
 }
 
-/// The longest admitted duration of all checks: slower checks would be run less often.
+/// Maximum duration of all checks. Slower checks would be run less often.
 const LONGEST: Duration = Duration::from_mins(30);
 
 fn too_long(rows: &[Row]) -> Option<String> {

@@ -16,7 +16,7 @@ pub struct Check {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Passed,
-    /// The reason, for the table.
+    /// The reason of the failure, for the table.
     Failed(String),
     Skipped {
         why: String,

@@ -26,7 +26,7 @@ pub fn run() -> Result<Outcome> {
     builds(&metadata)
 }
 
-/// The files of a package.
+/// Returns the files of a package.
 fn listed(name: &str) -> Result<Vec<String>> {
     let output = cargo(["package", "--list", "--allow-dirty", "--package", name]).output()?;
     ensure!(
@@ -74,11 +74,11 @@ fn offences(folder: &Path, files: &[String]) -> Result<Vec<String>> {
 /// Builds the packages from their contents.
 fn builds(metadata: &Metadata) -> Result<Outcome> {
     forget_unpacked()?;
-    // As `cargo publish --dry-run --workspace`, without asking the registry
-    // whether the versions are new: after a release they are not.
-    // Uncommitted changes are allowed: only a release needs everything to be committed.
-    // A target directory of its own, made anew: what was built of an earlier package
-    // of the same version would be taken for built.
+    // Runs the steps of `cargo publish --dry-run --workspace`, except the query whether the
+    // registry lacks these versions: after a release, it has them. Uncommitted changes are allowed,
+    // because only a release requires that everything is committed. The target directory is
+    // separate and new, because cargo would reuse artefacts of an earlier package with the same
+    // version.
     let target = workspace::root().join("target/package-check");
     if target.exists() {
         fs::remove_dir_all(&target)?;
@@ -91,12 +91,12 @@ fn builds(metadata: &Metadata) -> Result<Outcome> {
     passes(&mut command)
 }
 
-/// Removes our packages from where cargo keeps what it has unpacked.
+/// Removes the packages of this workspace from cargo's directory of unpacked sources.
 ///
-/// To verify packages that need one another, cargo makes a registry in the target
-/// directory and unpacks from it. Such sources are kept by the path of that registry
-/// and their version, and not made again when the package has changed meanwhile: a
-/// second run in the same place would build against the packages of the first.
+/// To verify packages that depend on one another, cargo creates a registry in the target directory
+/// and unpacks packages from it. It identifies unpacked sources by the path of that registry and
+/// the version, and does not unpack a changed package again: a second run in the same directory
+/// would build against the packages of the first.
 fn forget_unpacked() -> Result<()> {
     let home = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -109,7 +109,7 @@ fn forget_unpacked() -> Result<()> {
     };
     for registry in registries {
         let registry = registry?;
-        // A registry in a directory has no host before the hyphen.
+        // The folder of a registry in a local directory has no host before the hyphen.
         if !registry.file_name().to_string_lossy().starts_with('-') {
             continue;
         }

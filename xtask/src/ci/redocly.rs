@@ -1,6 +1,6 @@
 //! Runs Redocly's linter on the description, for the rules of the standard; the rules of this
-//! project are in `xtask spec`. Redocly comes from npm, by a lock file; without Node, only this
-//! check is skipped.
+//! project are in `xtask spec`. A lock file pins Redocly, which comes from npm. If Node is missing,
+//! only this check is skipped.
 
 use anyhow::Result;
 

@@ -1,5 +1,5 @@
 //! Runs schemathesis, which sends valid and invalid requests to the emulator and compares the
-//! answers with the description.
+//! responses with the description.
 
 use std::process::Command;
 
@@ -53,7 +53,7 @@ pub fn run() -> Result<Outcome> {
     passes(&mut command)
 }
 
-/// The body of a job, so that read operations find one.
+/// Returns the body of a job, which must exist for the read operations.
 fn job() -> Value {
     json!({
         "kind": "job",
@@ -67,7 +67,7 @@ fn job() -> Value {
     })
 }
 
-/// Returns the operations that the emulator does not count, which it answers with 501.
+/// Returns the operations that the emulator does not count, to which it responds with 501.
 fn unmodelled<'a>(description: &'a Value, counted: &Value) -> Vec<&'a str> {
     let paths = description["paths"].as_object().into_iter().flatten();
     let operations = paths.flat_map(|(_, item)| item.as_object().into_iter().flatten());

@@ -19,9 +19,9 @@ use super::{
 #[derive(Debug, Deserialize)]
 pub struct Case {
     pub name: String,
-    /// The text for the table.
+    /// Text about the response, for the table.
     pub about: String,
-    /// True if the table has a row for it, and the programs read it.
+    /// True if the table has a row for the response, and the programs read it.
     #[serde(default)]
     table: bool,
     status: u16,
@@ -38,23 +38,23 @@ struct Expected {
 }
 
 impl Case {
-    /// The values of the first place, which the programs read.
+    /// Returns the values of the first expected field, the only field that the programs read.
     fn right(&self) -> &[Value] {
         self.expected.first().map_or(&[], |first| &first.values)
     }
 }
 
-/// A body that may be null, as opposed to none.
+/// Deserializes a body that may be null, in contrast to a missing body.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-/// The cases of the table.
+/// Returns the cases of the table.
 pub fn cases() -> Result<impl Iterator<Item = &'static Case>> {
     Ok(all()?.iter().filter(|case| case.table))
 }
 
-/// The cases of `openapi/vectors/awkward.json`.
+/// Returns the cases of `openapi/vectors/awkward.json`.
 fn all() -> Result<&'static [Case]> {
     static CASES: OnceLock<Vec<Case>> = OnceLock::new();
     if let Some(cases) = CASES.get() {
@@ -96,7 +96,8 @@ fn cell(case: &Case, line: &str) -> Result<String> {
     })
 }
 
-/// Serves until this program ends; the project id selects the case.
+/// Serves the responses until this program ends, and returns the address. The project id selects
+/// the case.
 fn serve() -> Result<String> {
     let cases = all()?;
     server::serve(move |target| {

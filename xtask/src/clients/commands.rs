@@ -9,7 +9,7 @@ const SECTION: &str = "Generated clients";
 const BEGIN: &str = "\n```sh\n";
 const END: &str = "\n```";
 
-/// The first block of commands after the name of a language in bold.
+/// Returns the first block of commands after the name of a language in bold.
 pub fn of(readme: &str, language: &str) -> Result<String> {
     markdown::section(readme, SECTION)
         .ok()
@@ -53,7 +53,8 @@ mod tests {
 
     #[test]
     fn a_language_without_commands_is_an_error() {
-        // No block before the next language, a block without an end, another section, no name.
+        // In this order: no block before the next language, an unclosed block, a block in another
+        // section, and a name that does not occur.
         for language in ["java", "rust", "c", "python"] {
             let error = of(README, language).unwrap_err();
             assert_eq!(

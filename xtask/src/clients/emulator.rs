@@ -29,23 +29,23 @@ for epoch in range(given.epochs):
     time.sleep(given.pause)
 ";
 
-/// The process, which ends when it is dropped.
+/// The process of an emulator, which ends when this value is dropped.
 pub struct Emulator {
     child: Child,
     url: String,
     project: String,
-    /// Returns the environment variables for a program that uses it.
+    /// The environment variables for a program that uses the emulator.
     settings: Vec<(&'static str, String)>,
 }
 
-/// Builds the program.
+/// Builds the program of the emulator.
 pub fn build() -> Result<()> {
     let status = cargo(["build", "--quiet", "--package", "modelarts-emulator"]).status()?;
     ensure!(status.success(), "the emulator does not build: {status}");
     Ok(())
 }
 
-/// cargo puts it into the directory of this program.
+/// Returns the path of the program, which cargo writes to the directory of this program.
 pub fn program() -> Result<PathBuf> {
     let here = env::current_exe()?;
     let directory = here.parent().context("this program is in no directory")?;
@@ -118,13 +118,13 @@ impl Emulator {
         Ok(())
     }
 
-    /// Gets a control route.
+    /// Sends a GET request to a control route.
     pub fn control(&self, route: &str) -> Result<Value> {
         let mut answer = ureq::get(format!("{}/_emulator/{route}", self.url)).call()?;
         Ok(answer.body_mut().read_json()?)
     }
 
-    /// Posts to the project, without a generated client.
+    /// Sends a POST request to a route of the project, without a generated client.
     pub fn post(&self, route: &str, body: &Value) -> Result<Value> {
         let mut answer = ureq::post(format!("{}/v2/{}/{route}", self.url, self.project))
             .header("X-Auth-Token", TOKEN)
@@ -132,7 +132,7 @@ impl Emulator {
         Ok(answer.body_mut().read_json()?)
     }
 
-    /// Gets a resource of the project, without a generated client.
+    /// Sends a GET request to a route of the project, without a generated client.
     pub fn get(&self, route: &str) -> Result<Value> {
         let mut answer = ureq::get(format!("{}/v2/{}/{route}", self.url, self.project))
             .header("X-Auth-Token", TOKEN)

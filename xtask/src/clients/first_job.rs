@@ -29,7 +29,7 @@ pub fn watch(program: &mut Command, language: &str) -> Result<String> {
     let emulator = Emulator::start(language)?;
     let unknown = json!({ "fault": "unknown-phase", "phase": UNKNOWN });
     emulator.inject("ShowTrainingJobDetails", 1, unknown)?;
-    // Applies to the first two pages; the others have a number.
+    // The fault applies to the first two pages; the total of later pages is a number.
     emulator.inject(
         "ListTrainingJobEvents",
         2,
@@ -115,7 +115,7 @@ fn check(printed: &Printed, events: &Value) -> Result<()> {
         printed.events,
         printed.pages
     );
-    // The event of the bill may have been added meanwhile.
+    // The emulator may have added the billing event meanwhile.
     let total = events["total"].as_u64().unwrap_or_default();
     ensure!(
         (printed.events as u64..=printed.events as u64 + 1).contains(&total),

@@ -18,12 +18,12 @@ const ENVIRONMENT: &str = ".venv";
 pub struct Folder {
     /// The copy of the root of the repository.
     root: PathBuf,
-    /// `openapi/clients/<name>` in it.
+    /// The directory `openapi/clients/<name>` in the copy.
     directory: PathBuf,
 }
 
 impl Folder {
-    /// The folder of a client in `openapi/clients`.
+    /// Creates the folder of a client in `openapi/clients`.
     pub fn of_client(name: &str) -> Result<Self> {
         Self::made_of(name, &workspace::root().join("openapi/clients").join(name))
     }
@@ -60,29 +60,29 @@ impl Folder {
         &self.directory
     }
 
-    /// The copy of the test vectors.
+    /// Returns the path of the copy of the test vectors.
     pub fn vectors(&self) -> PathBuf {
         self.root.join("openapi/vectors")
     }
 
-    /// Commands that begin at the root of the repository.
+    /// Returns a command that runs shell commands at the root of the copy.
     pub fn at_root(&self, commands: &str) -> Command {
         shell(commands, &self.root)
     }
 
-    /// Commands that begin in the directory of the client.
+    /// Returns a command that runs shell commands in the directory of the client.
     pub fn at_client(&self, commands: &str) -> Command {
         shell(commands, &self.directory)
     }
 }
 
-/// A shell that exits at the first failed command.
+/// Returns a shell command that ends at the first failure.
 fn shell(commands: &str, directory: &Path) -> Command {
     let mut shell = Command::new("sh");
     shell
         .args(["-eu", "-c", commands])
         .current_dir(directory)
-        // npm asks the registry only for packages that its cache lacks.
+        // npm queries the registry only for packages that its cache lacks.
         .env("PIP_DISABLE_PIP_VERSION_CHECK", "1")
         .env("npm_config_prefer_offline", "true")
         // The generated client for Go needs the standard library only, and no C compiler.

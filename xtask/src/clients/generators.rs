@@ -27,7 +27,7 @@ pub struct Generator {
     outcome: Outcome,
 }
 
-/// The form of the description.
+/// The form of the description that a generator reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     Main,
@@ -36,15 +36,15 @@ pub enum Variant {
 
 /// The steps that a generated client passes.
 enum Outcome {
-    /// No compiler is available.
+    /// The client is only generated, because no compiler is available.
     Generates,
-    /// The compiler rejects it, with a text in its output.
+    /// The compiler rejects the client, and its output contains this text.
     Refused {
         contains: &'static str,
         why: &'static str,
     },
     Compiles,
-    /// It runs a job. The command starts the program that reads unusual responses.
+    /// The client runs a job. The command starts the program that reads unusual responses.
     ReadsAwkward(&'static str),
 }
 
@@ -54,7 +54,7 @@ const PYTHON: Program = ("python3", "python3 and python3-venv");
 const CARGO: Program = ("cargo", "Rust");
 /// The release that `openapi/clients/requirements.txt` pins.
 const OPENAPI_GENERATOR: &str = "7.26.0";
-/// No options.
+/// Options of a generator that needs none.
 pub const NO_OPTIONS: &str = "";
 
 /// All generators, in the order of the table.
@@ -202,7 +202,7 @@ pub fn reads(cells: &Cells) -> String {
     )
 }
 
-/// Returns the PATH with the programs from PyPI first, after python3 has installed them.
+/// Installs the programs from PyPI, and returns a PATH on which they are first.
 fn path() -> Result<OsString> {
     let pins = workspace::root().join("openapi/clients/requirements.txt");
     let python = venv::python("generator", &pins)?;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::steps::Program;
 use crate::workspace;
 
-/// A language, with the programs that the README does not start.
+/// A language, with the commands of the programs that the README does not start.
 pub struct Language {
     pub name: &'static str,
     /// A required program, with the package that contains it.
@@ -16,18 +16,18 @@ pub struct Language {
     pub generator: &'static str,
     /// The name of the generator in the file below `openapi/clients` that pins it.
     pin: (&'static str, &'static str),
-    /// Starts the program that reads unusual responses.
+    /// Command that starts the program that reads unusual responses.
     pub awkward: &'static str,
-    /// Starts the program that runs the files of `openapi/vectors`.
+    /// Command that starts the program that runs the files of `openapi/vectors`.
     pub vectors: &'static str,
-    /// The files that do not apply to it.
+    /// The files of `openapi/vectors` that do not apply to the language.
     pub vectors_without: &'static [&'static str],
 }
 
 const OPENAPI_GENERATOR: (&str, &str) = ("openapi-generator-cli==", "requirements.txt");
 
-/// All languages, in the order of the table in `openapi/README.md`. The commands of the README have
-/// run before.
+/// All languages, in the order of the table in `openapi/README.md`. Their programs run after the
+/// commands of the README.
 pub const LANGUAGES: &[Language] = &[
     Language {
         name: "python",

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::{emulator::Emulator, folder::Folder, steps};
 use crate::tools::venv;
 
-/// Calls eleven operations with it; the script checks every response.
+/// Calls eleven operations with the SDK, in a script that checks every response.
 pub fn run() -> Result<String> {
     let folder = Folder::of_client("official")?;
     let directory = folder.directory();

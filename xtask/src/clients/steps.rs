@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// The number of lines of output that are shown of a failed program.
+/// Number of lines shown of the output of a failed program.
 const SHOWN: usize = 60;
 
 /// The name of a program, and the package that contains it.
@@ -19,7 +19,7 @@ pub fn require((program, package): &Program) -> Result<()> {
     Ok(())
 }
 
-/// True if a program is on the PATH.
+/// Returns whether a program is on the PATH.
 pub fn is_there(program: &str) -> bool {
     // go has no `--version`.
     let flag = if program == "go" {

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::files;
 
-/// The file with the checksums of the others.
+/// Name of the file with the checksums of all other files.
 pub const SUMS: &str = "SHA256SUMS";
 
 /// The time of all entries, 1980-01-01, so that the bytes do not depend on the time of the release.
@@ -27,7 +27,7 @@ pub fn sums(folder: &Path) -> Result<String> {
     Ok(sums)
 }
 
-/// The line about one file, with its name in the folder.
+/// Returns the checksum line of one file, with its name in the folder.
 pub fn sum(folder: &Path, file: &Path) -> Result<String> {
     let sum = Sha256::digest(fs::read(file)?);
     let hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -80,7 +80,7 @@ mod tests {
         let target = tempfile::tempdir().unwrap();
         let archives = ["1.tar.gz", "2.tar.gz"].map(|name| target.path().join(name));
         for archive in &archives {
-            // Created again, so that the files have other times and perhaps another order.
+            // The second folder has files with other times, and perhaps in another order.
             write(folder().path(), "release", archive).unwrap();
         }
         let [first, second] = archives.map(|archive| fs::read(archive).unwrap());

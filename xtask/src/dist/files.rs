@@ -13,10 +13,10 @@ use crate::{markdown, workspace};
 /// The folder of the description. Its files have the same names in a release.
 const DESCRIPTION: &str = "openapi";
 
-/// Parts of it that only the repository uses.
+/// Parts of the folder that only the repository uses.
 const LEFT_OUT: [&str; 2] = ["base.json", "lint"];
 
-/// Files outside of it.
+/// Files of a release that are outside the folder.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
 /// Copies the files of the repository that are part of a release.

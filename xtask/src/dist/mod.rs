@@ -9,8 +9,8 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{docs, plain, regenerate, tools::redocly, workspace};
 
-/// Creates `target/dist`: a folder with the description in all its forms and its documents, and the
-/// same as an archive. The same commit produces the same bytes; `check` verifies that.
+/// Creates `target/dist`: a folder with the description in all its forms and its documents, and an
+/// archive of this folder. The same commit produces the same bytes; `check` verifies that.
 pub fn run(check: bool) -> Result<ExitCode> {
     let directory = workspace::root().join("target/dist");
     let sums = make(&directory)?;

@@ -1,4 +1,4 @@
-//! Text about error codes.
+//! Text of the reference about error codes.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ const EFFECTS: [(&str, &str); 3] = [
     ("create", "creations"),
 ];
 
-/// The rows of the table at the root; empty without a table.
+/// Returns the rows of the table at the root; none if the table is missing.
 fn rows(description: &Value) -> &[Value] {
     let rows = description.get("x-error-table").and_then(Value::as_array);
     rows.map(Vec::as_slice).unwrap_or_default()
@@ -26,7 +26,8 @@ fn codes(operation: &Value) -> impl Iterator<Item = &str> {
     list(operation, "x-error-codes").filter_map(Value::as_str)
 }
 
-/// The codes of one operation, without those of any operation.
+/// Returns the text about the error codes of one operation, except those that any operation can
+/// return.
 pub fn of_operation(description: &Value, operation: &Value) -> Option<String> {
     let effect = text(operation, "x-effect");
     let own: Vec<&Value> = codes(operation)
@@ -50,7 +51,7 @@ pub fn of_operation(description: &Value, operation: &Value) -> Option<String> {
     Some(collapsed(&summary, &table(HEADS, &cells)))
 }
 
-/// The section about codes of any operation.
+/// Returns the section about the error codes that any operation can return.
 pub fn section(description: &Value, operations: &[&Value]) -> Option<String> {
     let rows = rows(description);
     if rows.is_empty() {
@@ -94,7 +95,7 @@ fn cells(row: &Value, again: String) -> [String; 4] {
     };
     let status = row["status"].as_u64();
     [
-        // Pages break code inside a word if a column is narrow.
+        // Redoc breaks code inside a word if the column is narrow.
         text(row, "code").to_owned(),
         status.map(|status| status.to_string()).unwrap_or_default(),
         format!("{} {}", text(row, "meaning"), text(row, "advice")),
@@ -112,7 +113,7 @@ fn again(retry: &str) -> &str {
     }
 }
 
-/// One word if it is the same for each effect, else one for each.
+/// Returns one word if it is the same for each effect, otherwise one for each.
 fn by_effect(retry: &Value) -> String {
     let words = EFFECTS.map(|(effect, calls)| (again(text(retry, effect)), calls));
     if words.iter().all(|(again, _)| *again == words[0].0) {

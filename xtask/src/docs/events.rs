@@ -1,11 +1,11 @@
-//! Text about events and waiters.
+//! Text of the reference about events and waiters.
 
 use serde_json::Value;
 
 use super::fields::{list, text};
 use crate::markdown::{code, table};
 
-/// The section about the events of a job.
+/// Returns the section about the events of a job.
 pub fn events(description: &Value) -> Option<String> {
     let events = description.get("x-events")?;
     let mut section = "An event has no field for its kind: clients read the kind from the text. \
@@ -38,7 +38,7 @@ pub fn events(description: &Value) -> Option<String> {
     Some(section)
 }
 
-/// The texts of one kind: those of the user guide, then those that differ in responses.
+/// Returns the texts of one kind: those of the user guide, then those that differ in responses.
 fn texts(texts: &Value) -> String {
     let mut lines = String::new();
     for (key, note) in [("guide", ""), ("api", " (from the API)")] {
@@ -49,7 +49,7 @@ fn texts(texts: &Value) -> String {
     lines
 }
 
-/// The section about conditions to wait for. `link` leads to an operation.
+/// Returns the section about conditions to wait for. `link` returns the link to an operation.
 pub fn waiters(description: &Value, link: impl Fn(&str) -> Option<String>) -> Option<String> {
     let waiters = description.get("x-waiters")?.as_array()?;
     let mut section =

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-/// The elements of a list.
+/// Returns the elements of a list.
 pub fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value[key].as_array().into_iter().flatten()
 }
 
-/// The text of a field.
+/// Returns the text of a field.
 pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! `cargo xtask docs`: the reference as one HTML page that loads nothing.
+//! `cargo xtask docs`: builds the reference as one HTML page that loads no other files.
 //!
-//! Redocly makes it from a copy of the description, in which extensions are text.
+//! Redocly builds it from a copy of the description in which extensions are text.
 
 mod errors;
 mod events;
@@ -14,13 +14,15 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{tools::redocly, workspace};
 
-/// The policy that prevents a browser from loading anything, because Redoc's script contains the
-/// address of a logo. The search of the page is a worker that the script creates from text.
+/// Content security policy of the page, which prevents a browser from loading anything: Redoc's
+/// script contains the address of a logo. The search of the page is a worker that the script
+/// creates from text.
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
     script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; \
     img-src data:; font-src data:\">";
 
-/// HTML that makes a browser load something. The page is self-contained, so none may be in it.
+/// HTML that makes a browser load a resource. The page is self-contained and must not contain any
+/// of it.
 const LOADS: &[&str] = &[
     "<script src",
     "<link ",

@@ -1,4 +1,4 @@
-//! Text about the extensions of an operation.
+//! Text of the reference about the extensions of an operation.
 
 use serde_json::Value;
 

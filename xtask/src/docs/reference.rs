@@ -1,7 +1,7 @@
-//! The description as its page shows it: extensions become text.
+//! Converts the description for its page: extensions become text.
 //!
-//! A page shows extensions not at all, or as raw data. The copy keeps the order of the keys, which
-//! is the order of operations and fields on the page.
+//! Redoc hides extensions or shows them as raw data. The copy keeps the order of the keys, which is
+//! the order of operations and fields on the page.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use yaml_serde::{Mapping, Value as Yaml};
 use super::{errors, events, operations};
 use crate::{codegen::METHODS, markdown};
 
-/// Returns the copy, made of the description and the README in its folder.
+/// Returns the copy, built from the description and the README in its folder.
 pub fn with_text(yaml: &str, readme: &str) -> Result<String> {
     let mut copy: Yaml = yaml_serde::from_str(yaml)?;
     let description: Value = yaml_serde::from_value(copy.clone())?;
@@ -48,7 +48,7 @@ fn without_extensions(map: &mut Mapping) {
     map.retain(|key, _| !key.as_str().is_some_and(|key| key.starts_with("x-")));
 }
 
-/// Titles of sections without operations.
+/// Returns the title and the text of each section without operations.
 fn sections(description: &Value, readme: &str) -> Result<Vec<(&'static str, String)>> {
     let operations = all_operations(description);
     let signing = markdown::section(readme, "Signing").context("README.md")?;
@@ -80,14 +80,14 @@ fn all_operations(description: &Value) -> Vec<&Value> {
         .collect()
 }
 
-/// The place of an operation on the page.
+/// Returns the anchor of an operation on the page.
 fn anchor(operations: &[&Value], id: &str) -> Option<String> {
     let operation = operations.iter().find(|it| it["operationId"] == id)?;
     let tag = operation["tags"][0].as_str()?;
     Some(format!("#/{tag}/{id}").to_lowercase())
 }
 
-/// A tag without operations, which Redoc shows as text.
+/// Returns a tag without operations, which Redoc shows as text.
 fn section(name: &str, text: &str) -> Yaml {
     let mut tag = Mapping::new();
     tag.insert("name".into(), name.into());

@@ -1,8 +1,8 @@
-//! A violation of a rule, with its place.
+//! A violation of a rule, with its location.
 
 use std::fmt;
 
-/// A violation; sorted by place, and equal ones count once.
+/// A violation of a rule. Violations are sorted by location, and equal ones count once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// The path of the file, relative to the root of the workspace.

@@ -220,7 +220,7 @@ fn reachable<'a>(graph: &'a Graph, from: &str) -> BTreeSet<&'a str> {
     reached
 }
 
-/// Returns the shortest path from a file back to itself, without the end.
+/// Returns the files on the shortest path from a file back to itself, each once.
 fn shortest_circle<'a>(graph: &'a Graph, start: &'a str) -> Option<Vec<&'a str>> {
     let mut before: BTreeMap<&str, &str> = BTreeMap::new();
     let mut open = VecDeque::from([start]);

@@ -123,7 +123,7 @@ impl Order {
         findings
     }
 
-    /// Finds modules that the table lacks, and entries without a module.
+    /// Finds modules that the table lacks, and entries whose module does not exist.
     pub fn check_completeness(&self, document: &str, files: &BTreeSet<String>) -> Vec<Finding> {
         let mut findings = Vec::new();
         let modules: BTreeMap<String, &String> = files

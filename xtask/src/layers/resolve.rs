@@ -93,7 +93,7 @@ impl Resolver<'_> {
                     Some(found) => found,
                     None => self.item(module, name)?,
                 },
-                // A variant or an associated function.
+                // The rest of the path is a variant or an associated function.
                 Target::Item(..) => return Some(at),
                 Target::External(mut path) => {
                     path.push(name.clone());

@@ -50,7 +50,7 @@ pub struct Source {
     pub exported_macros: BTreeSet<String>,
     /// First names of all paths outside of `use`.
     pub used: BTreeSet<String>,
-    /// The module calls a macro between its items, which may define further items.
+    /// True if the module calls a macro between its items, which may define further items.
     pub has_hidden_items: bool,
 }
 

@@ -248,12 +248,12 @@ fn a_folder_and_its_child_that_use_each_other_are_a_circle() {
         with(&format!("mod child;\nfn f() {{ child::f() }}\n{shared}")),
         circle
     );
-    // A re-export of names of the children is not a dependency,
+    // A re-export of names of the children is not a dependency.
     assert_eq!(
         with(&format!("mod child;\npub use child::Child;\n{shared}")),
         [""; 0]
     );
-    // unless the file uses them itself.
+    // It is a dependency if the file uses these names itself.
     assert_eq!(
         with(&format!(
             "mod child;\npub use child::Child;\n{shared} fn f(_: Child) {{}}"

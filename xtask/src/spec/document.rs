@@ -1,5 +1,5 @@
 //! The parts of the description that rules check: schemas, parameters, operations and bodies, each
-//! with its place.
+//! with its JSON pointer.
 
 use std::collections::BTreeSet;
 
@@ -18,9 +18,9 @@ pub struct Document<'a> {
     pub schemas: Vec<Schema<'a>>,
     pub parameters: Vec<Parameter<'a>>,
     pub operations: Vec<Operation<'a>>,
-    /// Media types of requests and answers.
+    /// Media types of requests and responses.
     pub bodies: Vec<Body<'a>>,
-    /// The names of the schemas that answers contain.
+    /// Names of the schemas that responses contain.
     pub in_answers: BTreeSet<&'a str>,
 }
 
@@ -44,25 +44,25 @@ pub enum Role<'a> {
     Part,
     /// The schema of a parameter or a header.
     Parameter,
-    /// The schema of a request or an answer.
+    /// The schema of a request or a response.
     Body,
 }
 
-/// A parameter with the place of its definition.
+/// A parameter with the JSON pointer to its definition.
 pub struct Parameter<'a> {
     pub place: String,
     pub value: &'a Value,
 }
 
-/// One operation.
+/// An operation of the description.
 pub struct Operation<'a> {
     pub place: String,
     pub value: &'a Value,
-    /// The parameters of the operation and its path, references resolved.
+    /// Parameters of the operation and of its path, with references resolved.
     pub parameters: Vec<&'a Value>,
 }
 
-/// A media type of a request or an answer.
+/// A media type of a request or a response.
 pub struct Body<'a> {
     pub place: String,
     pub value: &'a Value,
@@ -127,12 +127,12 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns the value at a place in the description.
+    /// Returns the value at a JSON pointer of the description.
     pub fn at(&self, place: &str) -> Option<&'a Value> {
         self.root.pointer(place)
     }
 
-    /// Returns all texts for readers with their places, except those in examples.
+    /// Returns all texts for readers with their JSON pointers, except those in examples.
     pub fn texts(&self) -> Vec<(String, &'a str)> {
         let mut found = Vec::new();
         texts(self.root, "", &mut found);
@@ -193,7 +193,7 @@ impl<'a> Document<'a> {
         self.parameters.push(Parameter { place, value });
     }
 
-    /// Collects the media types and headers of a request or an answer.
+    /// Collects the media types and headers of a request or a response.
     fn content(&mut self, place: &str, holder: &'a Value) {
         for (name, header) in entries(holder.get("headers")) {
             let place = join(&join(place, "headers"), name);
@@ -271,10 +271,10 @@ pub fn list(value: Option<&Value>) -> &[Value] {
         .unwrap_or_default()
 }
 
-/// Keys of texts for readers; the last three stand in `x-error-table` and `x-events`.
+/// Keys of texts for readers; the last three occur in `x-error-table` and `x-events`.
 const TEXTS: [&str; 5] = ["description", "summary", "meaning", "advice", "when"];
 
-/// Collects the texts for readers in `value`, which is at `place`.
+/// Collects the texts for readers in `value`, whose JSON pointer is `place`.
 fn texts<'a>(value: &'a Value, place: &str, found: &mut Vec<(String, &'a str)>) {
     match value {
         Value::Object(object) => {

@@ -8,7 +8,7 @@ use super::{json_schema, offence::Offence, pointer::escape};
 
 /// An example and its schema.
 pub struct Example<'a> {
-    /// The place of the example, as a JSON pointer.
+    /// JSON pointer to the example.
     place: String,
     value: &'a Value,
     schema: &'a Value,

@@ -13,7 +13,7 @@ pub fn rewrite(schema: &Value) -> Value {
         return schema.clone();
     };
     let mut object = object.clone();
-    // Not a keyword of JSON Schema; it may contain any data.
+    // `example` is not a keyword of JSON Schema, and may contain any data.
     object.remove("example");
     for key in ONE {
         if let Some(inner) = object.get_mut(key) {
@@ -36,7 +36,7 @@ pub fn rewrite(schema: &Value) -> Value {
     Value::Object(object)
 }
 
-/// Returns all named schemas, at the place that references expect.
+/// Returns all named schemas, at the path to which references point.
 pub fn components(description: &Value) -> Value {
     let schemas = description
         .pointer("/components/schemas")

@@ -1,11 +1,11 @@
-//! A violation of a rule by the description, with its place.
+//! A violation of a rule by the description, with its JSON pointer.
 
 use std::fmt;
 
-/// One broken rule.
+/// A violation of one rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Offence {
-    /// The place of the violation, as a JSON pointer.
+    /// JSON pointer to the violation.
     pub place: String,
     /// The violation and its remedy.
     pub message: String,
@@ -22,7 +22,7 @@ impl Offence {
 
 impl fmt::Display for Offence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The pointer of the whole description is the empty text.
+        // An empty pointer denotes the whole description.
         let place = match self.place.as_str() {
             "" => "(description)",
             place => place,

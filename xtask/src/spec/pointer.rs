@@ -1,11 +1,11 @@
 //! JSON pointers (RFC 6901).
 
-/// Appends a key to `place`.
+/// Appends a key to the JSON pointer `place`.
 pub fn join(place: &str, key: &str) -> String {
     format!("{place}/{}", escape(key))
 }
 
-/// Escapes a key for a pointer.
+/// Escapes a key for a JSON pointer.
 pub fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -41,7 +41,7 @@ fn read(file: &Path) -> Result<Value> {
     serde_json::from_str(&text).with_context(|| file.display().to_string())
 }
 
-/// Fails if a lock file contains addresses, because it only works where these can be reached.
+/// Fails if a lock file contains addresses, because it would work only where these can be reached.
 fn names_no_address(lock: &Value) -> Result<()> {
     let packages = lock.get("packages").and_then(Value::as_object);
     let packages = packages.context("package-lock.json lists no packages")?;
@@ -68,8 +68,8 @@ fn is_installed(lock: &Value, directory: &Path, package: &str) -> bool {
     installed.is_some() && installed == lock["packages"][package].get("version")
 }
 
-/// Returns the reason why Node cannot be used, if any. `.ci/run` installs Node where it may, and
-/// fails if the version is too old.
+/// Returns the reason why Node cannot be used, if any. `.ci/run` installs Node where it has
+/// permission to do so, and fails if the version is too old.
 pub fn unavailable() -> Option<String> {
     let (major, minor) = OLDEST;
     match version() {

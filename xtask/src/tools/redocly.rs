@@ -14,7 +14,7 @@ use crate::workspace;
 /// The folder of the package.
 const PACKAGE: &str = "node_modules/@redocly/cli";
 
-/// Returns the command for Redocly, installed, in the directory of its configuration.
+/// Installs Redocly, and returns its command in the directory of its configuration.
 pub fn command() -> Result<Command> {
     node::install(&workspace::lint(), PACKAGE, node::Optional::LeftOut)?;
     let mut command = Command::new("node");

@@ -1,8 +1,8 @@
-//! Lowers the description: removes everything that progenitor must not compile.
+//! Lowering of the description: removes everything that progenitor must not compile.
 //!
 //! The description states every documented limit, for readers and for generators of other
 //! languages. Generated types would enforce the limits while decoding, and one value outside its
-//! limit would make the whole answer unreadable. Lowering removes them.
+//! limit would make the whole response unreadable. Lowering therefore removes the limits.
 
 mod open_enums;
 pub mod portable_forms;
@@ -19,14 +19,14 @@ use super::{
     tables::docs,
 };
 
-/// The schema of secrets, for which `crate::Secret` is used.
+/// Name of the schema of secrets, which `crate::Secret` implements.
 pub const SECRET: &str = "Secret";
 
 /// A lowered description, and the types that progenitor does not generate.
 pub struct Lowered {
     pub description: Value,
     pub open_enums: Vec<OpenEnum>,
-    /// The patterns of identifiers, by name.
+    /// Patterns of identifiers, by the name of the schema.
     pub identifiers: BTreeMap<String, String>,
 }
 
@@ -101,8 +101,8 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
     })
 }
 
-/// Removes the keywords that generated types must not enforce. Required fields are kept where
-/// `keep_required` is set, but not those of objects without a name.
+/// Removes the keywords that generated types must not enforce. If `keep_required` is true, required
+/// fields of the schema stay required, but not those of objects without a name.
 fn lower_schema(schema: &mut Value, keep_required: bool) -> Result<(), Error> {
     /// The keywords that remain.
     const KEPT: [&str; 10] = [
@@ -154,7 +154,8 @@ fn lower_schema(schema: &mut Value, keep_required: bool) -> Result<(), Error> {
             "the keyword {key} must not be used, because types lack it"
         )));
     }
-    // The only keyword with a boolean is `additionalProperties`, whose boolean says nothing.
+    // The only kept keyword with a boolean is `additionalProperties`, and the boolean adds no
+    // information.
     object.retain(|key, value| {
         let is_kept = KEPT.contains(&key.as_str()) || key == "required" && keep_required;
         is_kept && !value.is_boolean()
@@ -165,7 +166,7 @@ fn lower_schema(schema: &mut Value, keep_required: bool) -> Result<(), Error> {
             object.retain(|key, _| key == "description");
             object.insert("allOf".into(), reference);
         }
-        // All numbers have the same width in JSON.
+        // JSON does not limit the width of numbers, so generated types use 64 bits.
         Some("integer") => drop(object.insert("format".into(), "int64".into())),
         Some("number") => drop(object.insert("format".into(), "double".into())),
         _ => {}
@@ -231,8 +232,8 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
         let mut response = response.clone();
         lower_holder(&mut response)?;
         match status.as_bytes() {
-            // 204 means "not ready" where another success status has the body. The service mixes up
-            // its success codes, so one range covers all of them.
+            // 204 means "not ready" if another success status has the body. The service confuses
+            // its success statuses, so one range covers all of them.
             b"204" if responses.keys().any(|s| s.starts_with('2') && s != "204") => {}
             [b'2', ..] => {
                 if kept.insert("2XX".to_owned(), response).is_some() {

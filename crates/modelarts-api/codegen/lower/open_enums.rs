@@ -14,14 +14,14 @@ use super::super::{
 /// An open enumeration.
 pub struct OpenEnum {
     pub name: String,
-    /// The schema that lists the known values.
+    /// Name of the schema that lists the known values.
     pub known: String,
     pub description: String,
     pub values: Vec<String>,
 }
 
 impl OpenEnum {
-    /// Reads a schema; `None` if it is not an open enumeration.
+    /// Returns the open enumeration that a schema describes; `None` for any other schema.
     pub fn read(
         name: &str,
         schema: &Value,

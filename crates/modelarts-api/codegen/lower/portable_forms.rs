@@ -1,10 +1,10 @@
-//! Reverts two forms that the description uses for the generators of other languages.
+//! Reversal of two forms that the description uses for the generators of other languages.
 //!
-//! A number that may come as text is written as `anyOf: [integer, string]`, because strict
-//! languages cannot decode such an answer otherwise. Decoding in this crate accepts both, so the
-//! field becomes a plain `i64`. An open enumeration in a parameter is written as text with
-//! `x-open-enum`, which names the known values, because a generator for Java cannot omit a
-//! parameter of an `anyOf`; progenitor can.
+//! A number that may arrive as text is written as `anyOf: [integer, string]`, because strictly
+//! typed languages cannot decode such a response otherwise. Decoding in this crate accepts both, so
+//! the field becomes a plain `i64`. An open enumeration in a parameter is written as text with
+//! `x-open-enum`, which names the known values. An `anyOf` would prevent generated Java code from
+//! omitting the parameter; code from progenitor has no such limitation.
 
 use serde_json::{Map, Value, json};
 
@@ -38,7 +38,7 @@ fn walk(value: &mut Value, schemas: &Map<String, Value>) {
                     walk(value, schemas);
                 }
             }
-            // The property wrapped the reference, and has a description of its own.
+            // A property with its own description wraps the reference in `allOf`.
             if object.get("allOf") == Some(&json!([integer()]))
                 && let Value::Object(keywords) = integer()
             {
@@ -59,7 +59,7 @@ fn walk(value: &mut Value, schemas: &Map<String, Value>) {
     }
 }
 
-/// The name of the open enumeration with these known values.
+/// Returns the name of the open enumeration with these known values.
 fn open_enum<'a>(schemas: &'a Map<String, Value>, known: &str) -> Option<&'a str> {
     let reference = format!("{SCHEMAS}{known}");
     let mut schemas = schemas.iter();

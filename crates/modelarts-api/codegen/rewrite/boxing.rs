@@ -1,8 +1,8 @@
-//! Boxes large objects inside answers.
+//! Boxing of large objects inside responses.
 //!
 //! A job with all of its possible fields takes three kilobytes, most of them for fields that are
-//! usually absent. Without boxes, a list of jobs would hold them all in place, and move them as it
-//! grows.
+//! usually absent. Without boxes, a list of jobs would store all of these fields inline, and move
+//! them whenever it grows.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::syntax::{type_argument, type_name};
 /// object costs less than an allocation.
 const INLINE: usize = 128;
 
-/// The types of the fields of all objects of a file.
+/// Types of the fields of all objects in a file, by the name of the object.
 pub struct Objects(BTreeMap<String, Vec<Type>>);
 
 impl Objects {
@@ -43,14 +43,14 @@ impl Objects {
         }
     }
 
-    /// The type of an optional field, if it is to be boxed.
+    /// Returns the type inside an optional field that must be boxed; `None` for any other field.
     fn boxed<'a>(&self, field: &'a Type) -> Option<&'a Type> {
         let inner = optional(field)?;
         let name = type_name(inner)?;
         (self.0.contains_key(&name) && self.size(&name) > INLINE).then_some(inner)
     }
 
-    /// The approximate size of an object whose large fields are boxed.
+    /// Returns the approximate size of an object whose large fields are boxed, in bytes.
     fn size(&self, object: &str) -> usize {
         let fields = self.0.get(object).into_iter().flatten();
         let sizes = fields.map(|field| {
@@ -69,7 +69,7 @@ impl Objects {
     }
 }
 
-/// The type inside an `Option`.
+/// Returns the type inside an `Option`.
 fn optional(ty: &Type) -> Option<&Type> {
     match ty {
         Type::Path(path) if type_name(ty)? == "Option" => type_argument(&path.path),

@@ -1,5 +1,7 @@
-//! Sends each call through `crate::send`, and removes unnecessary work: progenitor's hooks, copies
-//! of text, and a header with the version of the description, which the service does not know.
+//! Rewriting of calls: each call is sent through `crate::send`.
+//!
+//! Unnecessary work is removed: progenitor's hooks, copies of text, and a header with the version
+//! of the description, which the service does not define.
 
 use quote::ToTokens;
 use syn::{
@@ -11,7 +13,7 @@ use syn::{
 
 use super::super::error::Error;
 
-/// The variable that collects headers in generated code.
+/// Name of the variable that collects headers in generated code.
 const HEADERS: &str = "header_map";
 
 /// Rewrites all calls of a file.
@@ -25,7 +27,7 @@ pub fn rewrite(file: &mut File) -> Result<(), Error> {
             parse_quote!(
                 pub use progenitor_client::ClientInfo;
             ),
-            // progenitor's modules import it from here.
+            // Modules that progenitor generates import `ByteStream` from the root of the file.
             parse_quote!(
                 use progenitor_client::ByteStream;
             ),
@@ -43,7 +45,7 @@ fn is_import(item: &Item) -> bool {
     matches!(item, Item::Use(_)) && item.to_token_stream().to_string().contains("ResponseValue")
 }
 
-/// Replaces progenitor's names of errors and responses by those of this crate.
+/// Visitor that replaces progenitor's names of errors and responses by those of this crate.
 struct RenameTypes;
 
 impl VisitMut for RenameTypes {
@@ -69,7 +71,8 @@ fn is_send(function: &ImplItemFn) -> bool {
     function.sig.ident == "send" && function.sig.asyncness.is_some()
 }
 
-/// Rewrites each call, and notes one that it cannot rewrite, which would be sent unsigned.
+/// Visitor that rewrites each call. It keeps an error for a call that it cannot rewrite, because
+/// that call would be sent unsigned.
 struct RewriteCalls(Option<Error>);
 
 impl VisitMut for RewriteCalls {
@@ -87,7 +90,7 @@ impl VisitMut for RewriteCalls {
         } else if function.sig.ident == "new" {
             EmptyMessages.visit_block_mut(&mut function.block);
         }
-        // Without headers, the variable is neither declared nor passed on.
+        // A call that adds no header needs no variable for headers.
         let statements = &mut function.block.stmts;
         if !statements.iter().any(appends) {
             statements.retain(|statement| !declares(statement, HEADERS));
@@ -96,9 +99,9 @@ impl VisitMut for RewriteCalls {
     }
 }
 
-/// Replaces the statements after the one that builds the request (progenitor's hooks, sending and
-/// decoding) by `crate::send`, which returns only successes, and the decoding of those.
-/// `None` if there are no such statements.
+/// Replaces progenitor's hooks, sending and decoding by `crate::send`, which returns only
+/// successful responses, and by the decoding of these. The replaced statements follow the one that
+/// builds the request. Returns `None` if the function has no such statements.
 fn send_through_transport(statements: &mut Vec<Stmt>) -> Option<()> {
     let built = statements
         .iter()
@@ -144,7 +147,8 @@ fn declares(statement: &Stmt, name: &str) -> bool {
         if matches!(&local.pat, Pat::Ident(pattern) if pattern.ident == name))
 }
 
-/// Replaces the encoding of parts of paths, and names the parameter in errors.
+/// Visitor that replaces the encoding of path segments, and adds the name of the parameter to
+/// errors.
 struct ReplaceExpressions;
 
 impl VisitMut for ReplaceExpressions {
@@ -195,7 +199,7 @@ fn arguments(call: &ExprMethodCall) -> String {
     call.args.to_token_stream().to_string()
 }
 
-/// Empties the initial message of a missing value, to save its allocation.
+/// Visitor that empties the initial message of a missing value, to save its allocation.
 struct EmptyMessages;
 
 impl VisitMut for EmptyMessages {
@@ -209,7 +213,7 @@ impl VisitMut for EmptyMessages {
     }
 }
 
-/// Returns whether a statement adds a header, also under a condition.
+/// Returns whether a statement adds a header, with or without a condition.
 fn appends(statement: &Stmt) -> bool {
     let text = statement.to_token_stream().to_string();
     text.contains(&format!("{HEADERS} . append"))
@@ -224,7 +228,7 @@ fn appends_version(statement: &Stmt) -> bool {
             .contains("\"api-version\"")
 }
 
-/// Replaces `request.headers(header_map)` by `request`.
+/// Visitor that replaces `request.headers(header_map)` by `request`.
 struct RemoveHeaders;
 
 impl VisitMut for RemoveHeaders {

@@ -1,15 +1,16 @@
-//! Converts the patterns of identifiers to plain Rust code.
+//! Conversion of the patterns of identifiers to plain Rust code.
 //!
 //! typify generates a regular expression for each pattern, which needs a regex engine at run time.
-//! The identifiers in paths need only character classes and counts; plain code for these builds and
-//! runs faster.
+//! The identifiers in paths need only character classes and counts, for which plain code compiles
+//! and runs faster.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::super::error::Error;
 
-/// The runs of characters that a pattern admits, as a list of `crate::identifier::CharacterRun`.
+/// Returns the runs of characters that a pattern admits, as a list of
+/// `crate::identifier::CharacterRun`.
 pub fn runs(pattern: &str) -> Result<TokenStream, Error> {
     parse(pattern).ok_or_else(|| {
         Error(format!(
@@ -44,7 +45,7 @@ fn parse(pattern: &str) -> Option<TokenStream> {
     Some(quote!([#(#runs),*]))
 }
 
-/// A closure that returns whether a character belongs to a class.
+/// Returns a closure that checks if a character belongs to a class.
 fn test(class: &str) -> Option<TokenStream> {
     let (negated, class) = match class.strip_prefix('^') {
         Some(class) => (true, class),

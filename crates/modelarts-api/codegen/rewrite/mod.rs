@@ -1,4 +1,4 @@
-//! Changes progenitor's output where its settings do not suffice.
+//! Changes to progenitor's output that its settings do not offer.
 
 mod boxing;
 mod calls;
@@ -41,12 +41,13 @@ fn is_hook_assertion(item: &Item) -> bool {
     matches!(item, Item::Const(constant) if constant.ident == "_")
 }
 
-/// Changes of all functions that send, and of all comments.
+/// Visitor that marks functions that send requests as inline, and removes JSON schemas from
+/// documentation.
 struct InlineSendAndStripSchemas;
 
 impl VisitMut for InlineSendAndStripSchemas {
-    /// Marks the functions that send requests as inline. Each decodes its answer and all types
-    /// inside; inline functions are compiled in the calling crate, so that programs compile only
+    /// Marks the functions that send requests as inline. Each of them decodes its response with all
+    /// types inside. Inline functions are compiled in the calling crate, so programs compile only
     /// the operations that they use.
     fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
         if function.sig.ident == "send" && function.sig.asyncness.is_some() {

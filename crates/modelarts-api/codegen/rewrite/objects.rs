@@ -1,4 +1,4 @@
-//! Replaces serde's derives for the objects of answers by `crate::object!`.
+//! Replacement of serde's derives by `crate::object!`, for the objects of responses.
 
 use syn::{
     Attribute, Field, Fields, Item, ItemStruct, Path, Token, parse_quote, punctuated::Punctuated,

@@ -5,7 +5,7 @@ use syn::{Field, GenericArgument, Item, ItemMod, LitStr, Path, PathArguments, Ty
 
 use super::super::error::Error;
 
-/// The name of a type that is a plain path, such as `types::Job` or `Job`.
+/// Returns the name of a type that is a plain path, such as `types::Job` or `Job`.
 pub fn type_name(ty: &Type) -> Option<String> {
     match ty {
         Type::Path(path) => Some(path.path.segments.last()?.ident.to_string()),
@@ -19,7 +19,7 @@ pub fn is_named(ty: &Type, name: &str) -> bool {
     type_name(ty).as_deref() == Some(name)
 }
 
-/// The items of a module.
+/// Returns the items of a module.
 pub fn content(module: &mut ItemMod) -> Result<&mut Vec<Item>, Error> {
     match &mut module.content {
         Some((_, items)) => Ok(items),
@@ -27,7 +27,7 @@ pub fn content(module: &mut ItemMod) -> Result<&mut Vec<Item>, Error> {
     }
 }
 
-/// The type that an item defines, or that it implements a trait for.
+/// Returns the name of the type that an item defines or implements a trait for.
 pub fn item_type(item: &Item) -> Option<String> {
     match item {
         Item::Struct(item) => Some(item.ident.to_string()),
@@ -48,7 +48,7 @@ pub fn item_type(item: &Item) -> Option<String> {
     }
 }
 
-/// The first type argument of a path, such as `Job` of `Option<Job>`.
+/// Returns the first type argument of a path, such as `Job` of `Option<Job>`.
 pub fn type_argument(path: &Path) -> Option<&Type> {
     match &path.segments.last()?.arguments {
         PathArguments::AngleBracketed(arguments) => match arguments.args.first()? {
@@ -59,7 +59,7 @@ pub fn type_argument(path: &Path) -> Option<&Type> {
     }
 }
 
-/// The name of a field in JSON.
+/// Returns the name of a field in JSON.
 pub fn wire_name(field: &Field) -> String {
     let mut name = field
         .ident
@@ -67,7 +67,7 @@ pub fn wire_name(field: &Field) -> String {
         .map(ToString::to_string)
         .unwrap_or_default();
     for attribute in field.attrs.iter().filter(|a| a.path().is_ident("serde")) {
-        // Errors are ignored: they only mean that another attribute has another form.
+        // Errors are ignored, because they only mean that another attribute has another form.
         let _ = attribute.parse_nested_meta(|meta| {
             if let Ok(value) = meta.value() {
                 let text: LitStr = value.parse()?;

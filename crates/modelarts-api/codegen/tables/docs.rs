@@ -1,4 +1,4 @@
-//! Writes the extensions of an operation as a list for its documentation.
+//! Documentation of operations: the extensions of an operation as a list.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::super::{
     error::Error,
 };
 
-/// The documents that facts come from, by their tags in `openapi/SOURCES.md`.
+/// Names of the sources of facts, by their tags in `openapi/SOURCES.md`.
 pub const SOURCES: &[(&str, &str)] = &[
     ("O", "API reference of Open Telekom Cloud"),
     ("S", "official Python SDK"),
@@ -44,7 +44,7 @@ const EFFECTS: &[(&str, &str)] = &[
 
 const CLOUDS: &[(&str, &str)] = &[("huawei", "Huawei Cloud"), ("otc", "Open Telekom Cloud")];
 
-/// The documentation of the builder of each operation, by the name of the operation.
+/// Returns the documentation of the builder of each operation, by the name of the operation.
 pub fn builders(description: &Value) -> Result<BTreeMap<String, String>, Error> {
     let operations = operations(description)?.into_iter().map(|operation| {
         let method = operation.method.to_uppercase();

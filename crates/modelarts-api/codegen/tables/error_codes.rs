@@ -1,4 +1,4 @@
-//! The table of error codes, with the meaning, the advice and the retry of each.
+//! The table of error codes, with the meaning, the advice and the retry conditions of each.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -13,7 +13,7 @@ use super::{
     shape::shape,
 };
 
-/// The table, as an item of the generated file.
+/// Returns the table as an item of the generated file.
 pub fn table(description: &Value, usage: &Usage) -> Result<TokenStream, Error> {
     let mut rows = Vec::new();
     for (schema, definition) in schemas(description)? {

@@ -9,7 +9,7 @@ use super::super::{
     error::Error,
 };
 
-/// The table, as an item of the generated file.
+/// Returns the table as an item of the generated file.
 pub fn table(description: &Value) -> Result<TokenStream, Error> {
     let mut rows = Vec::new();
     for (schema, definition) in schemas(description)? {
@@ -35,7 +35,7 @@ pub fn table(description: &Value) -> Result<TokenStream, Error> {
 fn limits_of(schema: &str, field: &str, definition: &Value, rows: &mut Vec<TokenStream>) {
     let count = |key: &str| definition.get(key).and_then(Value::as_u64);
     let number = |key: &str| definition.get(key).and_then(Value::as_f64);
-    // In OpenAPI 3.0, a flag beside the bound says that the bound itself is excluded.
+    // In OpenAPI 3.0, a separate flag excludes the bound itself.
     let flag = |key: &str| is_true(definition, key);
     let rules = [
         count("minLength").map(|n| quote!(MinLength(#n))),

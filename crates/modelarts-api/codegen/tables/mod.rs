@@ -1,4 +1,4 @@
-//! Facts of the description that generated types do not carry, as tables and as lists in the
+//! Facts of the description that generated types do not contain, as tables and as lists in the
 //! documentation.
 
 pub mod docs;
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{description::Usage, error::Error};
 
-/// Generates the tables: the names and the items of their pieces.
+/// Generates the tables, each with the name of its piece.
 pub fn tables(
     description: &Value,
     usage: &Usage,

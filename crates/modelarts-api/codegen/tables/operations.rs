@@ -1,4 +1,5 @@
-//! The table of operations: their effects and their paging, which generated types do not carry.
+//! The table of operations, with their effects and their paging, which generated types do not
+//! contain.
 
 use heck::{ToSnakeCase, ToUpperCamelCase};
 use proc_macro2::TokenStream;
@@ -13,7 +14,7 @@ use super::{
     response_only,
 };
 
-/// The table, as an item of the generated file.
+/// Returns the table as an item of the generated file.
 pub fn table(description: &Value) -> Result<TokenStream, Error> {
     let operations = operations(description)?;
     let rows = operations
@@ -122,7 +123,7 @@ fn pagination_of(id: &str, value: &Value) -> Result<TokenStream, Error> {
     }))
 }
 
-/// The variant that a word names, such as `PageIndex` for `page-index`.
+/// Returns the enum variant for a word of the description, such as `PageIndex` for `page-index`.
 pub fn variant(word: Option<&str>, admitted: &[&str]) -> Option<TokenStream> {
     let word = word.filter(|word| admitted.contains(word))?;
     Some(format_ident!("{}", word.to_upper_camel_case()).into_token_stream())

@@ -1,5 +1,5 @@
-//! The paths of the fields of requests, as constants: a field that the description renames becomes
-//! a compile error in code that uses its path.
+//! The paths of the fields of requests, as constants. If the description renames a field, code that
+//! uses its path no longer compiles.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,11 @@ use super::super::{
     error::Error,
 };
 
-/// The schemas of the bodies with paths: those of jobs and of algorithms, which programs check and
-/// edit as JSON.
+/// Schemas of the bodies with generated paths: those of jobs and algorithms, which programs check
+/// and edit as JSON.
 const BODIES: [&str; 2] = ["AlgorithmRequest", "CreateTrainingJobRequest"];
 
-/// Writes the module with the paths, as an item of the generated file.
+/// Returns the module with the paths as an item of the generated file.
 pub fn module(description: &Value) -> Result<TokenStream, Error> {
     let mut inside: BTreeSet<_> = BODIES.map(str::to_owned).into();
     for body in schemas(description)?
@@ -59,10 +59,10 @@ pub fn module(description: &Value) -> Result<TokenStream, Error> {
     })
 }
 
-/// The constants and modules of the fields below a definition, whose path is `prefix`.
+/// Returns the constants and modules for the fields of a definition, whose path is `prefix`.
 fn paths(description: &Value, definition: &Value, prefix: &str, ancestors: &[&str]) -> TokenStream {
     if let Some(schema) = reference(definition) {
-        // A schema that contains itself has no end of paths.
+        // A recursive schema would have an infinite number of paths.
         let is_new = !ancestors.contains(&schema);
         let target = description.pointer(&format!("/components/schemas/{schema}"));
         return match target.filter(|_| is_new) {

@@ -1,11 +1,11 @@
-//! The fields that the answer of an operation has and its body lacks.
+//! Fields that the response of an operation has and its request body lacks.
 
 use serde_json::Value;
 
 use super::super::description::{Operation, json_schema, members, resolve, text};
 
-/// The paths of the fields, for an operation that creates an object; otherwise none. Fields below
-/// them are not listed.
+/// Returns the paths of the fields for an operation that creates an object, and otherwise an empty
+/// list. Fields inside them are not listed.
 pub fn paths(description: &Value, operation: &Operation<'_>) -> Vec<String> {
     let mut paths = Vec::new();
     if text(operation.definition, "x-effect") == Some("create")

@@ -1,6 +1,6 @@
 //! Decoding of responses, with all spellings that the service uses.
 //!
-//! Only types that responses contain are decoded so. Types that only requests contain keep serde's
+//! Only types of responses are decoded this way. Types that only requests contain keep serde's
 //! derives, which are strict.
 //!
 //! A generated struct lists its fields once, in [`object!`](crate::object). That list provides
@@ -10,8 +10,8 @@
 //! empty list or object. The kind is data instead of a type parameter, so the visitor is compiled
 //! once instead of once per type; derived code takes twice as long to build and is no faster.
 //!
-//! [`body`] first decodes strictly. If that fails, it decodes again with each element of a list on
-//! its own, so that an invalid element is skipped and the rest is kept. [`Skipped`] counts those
+//! [`body`] first decodes strictly. If that fails, it decodes again, and treats each list element
+//! separately: an invalid element is skipped, and the rest is kept. [`Skipped`] counts the skipped
 //! elements. Elements that are `null` are skipped in either case.
 
 mod numbers;
@@ -32,7 +32,7 @@ pub use self::{
     slot::{Decode, Slot},
 };
 
-/// Decodes a body.
+/// Decodes the JSON body of a response.
 ///
 /// A list element that cannot be decoded is skipped and counted. Bytes that are not UTF-8 are read
 /// as U+FFFD. Decoding fails when the body and its result take more memory than 4 times the length
@@ -45,7 +45,8 @@ pub fn body<T: Decode>(body: &[u8]) -> Result<(T, Skipped), serde_json::Error> {
     body_in_time(body, &|| false)
 }
 
-/// Like [`body`], and fails once `is_late` returns `true`, which is called every 1024 values.
+/// Decodes a body like [`body`], and fails once `is_late` returns `true`. `is_late` is called every
+/// 1024 values.
 pub(crate) fn body_in_time<T: Decode>(
     body: &[u8],
     is_late: &dyn Fn() -> bool,
@@ -57,14 +58,16 @@ pub(crate) fn body_in_time<T: Decode>(
         .ok_or_else(|| serde_json::Error::custom("the body has no value"))
 }
 
-/// Like [`body_in_time`], without a type parameter, so that it is compiled once.
+/// Decodes a body into a value, for [`body_in_time`]. The function has no type parameter, so it is
+/// compiled once.
 fn fill_value(
     value: &mut dyn FieldValue,
     body: &[u8],
     is_late: &dyn Fn() -> bool,
 ) -> Result<Skipped, serde_json::Error> {
-    // Checking the whole text once is faster than checking each name. Bytes that are not UTF-8
-    // become U+FFFD: they may be in a field that the program does not read.
+    // Checking the encoding of the whole text once is faster than checking each name. Bytes that
+    // are not UTF-8 become U+FFFD instead of an error, because the program may not read the field
+    // that contains them.
     let copy;
     let (text, copied) = match std::str::from_utf8(body) {
         Ok(text) => (text, 0),
@@ -84,7 +87,8 @@ fn fill_value(
     Ok(pass.finish())
 }
 
-/// Like [`String::from_utf8_lossy`], without excess capacity.
+/// Replaces bytes that are not UTF-8 by U+FFFD, like [`String::from_utf8_lossy`] but without excess
+/// capacity.
 #[cold]
 fn replace_invalid(body: &[u8]) -> String {
     const MARK: char = char::REPLACEMENT_CHARACTER;
@@ -108,7 +112,7 @@ fn read_strictly(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_j
     deserializer.end()
 }
 
-/// Like [`read_strictly`], but slower, and its errors contain the path of the value.
+/// Decodes a body like [`read_strictly`], but with the path of the value in errors. It is slower.
 #[cold]
 fn read_with_path(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(body);
@@ -125,11 +129,11 @@ fn read_with_path(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_
     deserializer.end()
 }
 
-/// Decodes a value; `None` for `null`. Skips `null` elements of lists, and fails on elements that
-/// cannot be decoded.
+/// Decodes a value, and returns `None` for `null`. Skips `null` elements of lists, and fails on
+/// elements that cannot be decoded.
 ///
 /// # Errors
-/// The deserializer's own error when the value has no accepted spelling.
+/// Returns the error of the deserializer when the value has no accepted spelling.
 pub fn read<'de, T: Decode, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     let mut value = None;
     let pass = Pass::default();

@@ -1,9 +1,10 @@
-//! Scalars in other spellings: as text, or as a number of another kind.
+//! Conversion of scalars that the service spells differently: as text, or as a number of another
+//! kind.
 
 use serde::de::Unexpected;
 use serde_json::Value;
 
-/// Converts a scalar to an integer: also text, a number without a fraction, or a boolean.
+/// Converts a scalar to an integer. Also accepts text, a number without a fraction, and a boolean.
 #[inline]
 pub(super) fn integer(scalar: Unexpected<'_>) -> Option<i64> {
     match scalar {
@@ -19,7 +20,7 @@ pub(super) fn integer(scalar: Unexpected<'_>) -> Option<i64> {
     }
 }
 
-/// Converts a number without a fraction, which a JSON parser may return as a float (`5.0`).
+/// Converts a float without a fraction, such as `5.0`, to an integer.
 fn whole_number(number: f64) -> Option<i64> {
     // 2^53: up to this value, every integer has an exact float.
     const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -27,7 +28,7 @@ fn whole_number(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }
 
-/// Converts a scalar to a finite number: also text.
+/// Converts a scalar to a finite number. Also accepts text.
 #[allow(clippy::cast_precision_loss)]
 #[inline]
 pub(super) fn number(scalar: Unexpected<'_>) -> Option<f64> {
@@ -45,7 +46,7 @@ pub(super) fn number(scalar: Unexpected<'_>) -> Option<f64> {
     }
 }
 
-/// Converts a scalar to a boolean: also 0, 1, and text regardless of case.
+/// Converts a scalar to a boolean. Also accepts 0, 1, and text regardless of case.
 #[inline]
 pub(super) fn boolean(scalar: Unexpected<'_>) -> Option<bool> {
     let is = |text: &str, known: [&str; 2]| {
@@ -63,7 +64,7 @@ pub(super) fn boolean(scalar: Unexpected<'_>) -> Option<bool> {
     }
 }
 
-/// Converts a scalar to JSON.
+/// Converts a scalar to a JSON value.
 #[inline]
 pub(super) fn json(scalar: Unexpected<'_>) -> Value {
     match scalar {

@@ -6,29 +6,30 @@ use serde::de::Error;
 
 use super::skipped::{Skipped, strip_quoted_text};
 
-/// Memory that an answer may take per byte of its body, the body included.
+/// Maximum memory of a decoded response per byte of its body, including the body.
 const MEMORY_FACTOR: usize = 4;
-/// Memory that any answer may take in addition. Short answers may consist of few, large objects.
+/// Memory that every response may take in addition, in bytes. A short body may consist of few,
+/// large objects.
 const MEMORY_FLOOR: usize = 8 << 20;
-/// Number of values that are decoded between two checks of the time.
+/// Number of values that are decoded between two checks of the time limit.
 const CHECK_INTERVAL: u32 = 1024;
-/// The reason why a pass ends when time runs out.
+/// Message of the error when a pass exceeds its time limit.
 pub(crate) const TOO_LATE: &str = "time ran out while it was decoded";
 
 /// One decoding pass over a body.
 pub(super) struct Pass<'a> {
-    /// Skips list elements that cannot be decoded, instead of failing.
+    /// True if list elements that cannot be decoded are skipped; otherwise they are errors.
     salvage: bool,
-    /// Number of lists around the current value.
+    /// Number of lists that enclose the current value.
     depth: Cell<usize>,
     skipped: RefCell<Skipped>,
-    /// Bytes that may still be allocated.
+    /// Memory that may still be allocated, in bytes.
     memory_left: Cell<usize>,
-    /// Values until the next check of the time.
+    /// Number of values until the next check of the time limit.
     values_until_check: Cell<u32>,
-    /// Returns `true` once time has run out.
+    /// Returns `true` once the time limit has passed.
     is_late: &'a dyn Fn() -> bool,
-    /// The reason why the pass ended early.
+    /// Message of the error that ended the pass early.
     stop_reason: Cell<Option<&'static str>>,
 }
 
@@ -52,7 +53,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Creates a pass over a body of `length` bytes, with a copy of `copied` bytes.
+    /// Creates a pass over a body of `length` bytes. `copied` is the size of an additional copy of
+    /// the body, or 0.
     pub(super) fn for_body(
         length: usize,
         copied: usize,
@@ -82,17 +84,18 @@ impl<'a> Pass<'a> {
             .set(self.memory_left.get().saturating_add(bytes));
     }
 
-    /// Releases the memory of a discarded element: `left` is the value before it was decoded.
+    /// Releases the memory of a discarded element. `left` is the value of
+    /// [`memory_left`](Self::memory_left) before the element was decoded.
     pub(super) fn reset_memory_left(&self, left: usize) {
         self.memory_left.set(left);
     }
 
-    /// Returns the bytes that may still be allocated.
+    /// Returns the memory that may still be allocated, in bytes.
     pub(super) fn memory_left(&self) -> usize {
         self.memory_left.get()
     }
 
-    /// Counts a value, and checks the time once every [`CHECK_INTERVAL`] values.
+    /// Counts a value, and checks the time limit once every [`CHECK_INTERVAL`] values.
     pub(super) fn count_value<E: Error>(&self) -> Result<(), E> {
         let left = self.values_until_check.get() - 1;
         if left > 0 {
@@ -116,7 +119,7 @@ impl<'a> Pass<'a> {
         self.stop_reason.get().is_some()
     }
 
-    /// Fails if the pass was stopped; skipping elements cannot continue it.
+    /// Fails if a limit has stopped the pass. Skipping the current element cannot continue it.
     pub(super) fn check_stopped<E: Error>(&self) -> Result<(), E> {
         match self.stop_reason.get() {
             Some(reason) => Err(E::custom(reason)),
@@ -128,23 +131,23 @@ impl<'a> Pass<'a> {
         self.salvage
     }
 
-    /// Enters a list until the result is dropped.
+    /// Enters a list, and returns a guard that leaves it when dropped.
     pub(super) fn enter_list(&self) -> ListDepth<'_> {
         self.depth.set(self.depth.get() + 1);
         ListDepth(self)
     }
 
-    /// Ends the pass and returns what it skipped.
+    /// Ends the pass, and returns the count of skipped elements.
     pub(super) fn finish(self) -> Skipped {
         self.skipped.into_inner()
     }
 }
 
-/// The current list of a pass; leaves it when dropped.
+/// Guard for a list that a pass has entered; dropping the guard leaves the list.
 pub(super) struct ListDepth<'a>(&'a Pass<'a>);
 
 impl ListDepth<'_> {
-    /// Counts a skipped element: one with an error, or `null`.
+    /// Counts a skipped element. `error` is `None` for an element without a value, such as `null`.
     #[cold]
     pub(super) fn skip(&self, error: Option<String>) {
         let mut skipped = self.0.skipped.borrow_mut();

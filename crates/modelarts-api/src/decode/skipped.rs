@@ -1,12 +1,12 @@
 //! The count of list elements that decoding skips.
 
-/// The list elements that decoding skipped.
+/// Number of list elements that decoding skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// Skipped elements of the outermost list: rows of a page.
+    /// Number of skipped elements of the outermost list, which are the rows of a page.
     pub rows: usize,
-    /// Skipped elements of lists inside other lists.
+    /// Number of skipped elements of lists inside other lists.
     pub nested: usize,
     /// The error of the first element that was not `null`. It quotes no text of the response, which
     /// may be a secret.

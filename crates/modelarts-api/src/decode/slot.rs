@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::Expected;
 use serde_json::Value;
 
-/// An object with free keys and values of any kind.
+/// A JSON object with arbitrary keys and values.
 pub(super) type JsonMap = serde_json::Map<String, Value>;
 
 /// A mutable reference to a value, with the kind of JSON that it expects.
@@ -72,14 +72,14 @@ pub trait Decode: Sized + 'static {
     /// service sends `null`, or blank text where a number or an object is expected.
     fn slot(value: &mut Option<Self>) -> Slot<'_>;
 
-    /// Like [`slot`](Self::slot), for an element of a list or map. Where any JSON is admitted,
-    /// `null` is a value, because omitting it would shift the cells of a row.
+    /// Returns the slot for an element of a list or map. Where any JSON is admitted, `null` is a
+    /// value, because omitting it would shift the cells of a row.
     fn element_slot(value: &mut Option<Self>) -> Slot<'_> {
         Self::slot(value)
     }
 }
 
-/// The type of a field, which may be absent.
+/// The type of a field of a struct; the field may be absent.
 pub trait FieldValue {
     /// Returns the slot of the field.
     fn slot(&mut self) -> Slot<'_>;
@@ -96,7 +96,7 @@ pub trait FromText {
     /// Parses a text into the slot.
     ///
     /// # Errors
-    /// The reason why the text is not a value of the type.
+    /// Returns the reason why the text is not a value of the type.
     fn set_text(&mut self, text: &str) -> Result<(), String>;
 }
 
@@ -106,24 +106,24 @@ pub trait Content: 'static {
     fn slot(container: &mut dyn Container<Self>) -> Slot<'_>;
 }
 
-/// A value with content, or an optional one.
+/// A value whose content decoding fills, or an `Option` of such a value.
 pub trait Container<C: ?Sized> {
     /// Removes the content.
     fn clear(&mut self);
 
-    /// Starts with empty content, and returns it.
+    /// Replaces the content by empty content, and returns it.
     fn begin(&mut self) -> &mut C;
 
-    /// Returns the bytes that empty content takes on the heap.
+    /// Returns the heap memory of empty content, in bytes.
     fn heap_size(&self) -> usize;
 }
 
-/// A type with content: an object, a list or a map.
+/// A type whose content is an object, a list or a map.
 pub trait Holder: Default + 'static {
-    /// The trait of the content.
+    /// The trait of the content: `dyn Object`, `dyn List` or `dyn Map`.
     type Content: Content + ?Sized;
 
-    /// The bytes that empty content takes on the heap.
+    /// Heap memory of empty content, in bytes.
     const HEAP_SIZE: usize = 0;
 
     /// Returns the content.
@@ -137,7 +137,7 @@ pub trait Holder: Default + 'static {
 
 /// A type with named fields.
 pub trait Object {
-    /// Returns the slot of the field with this name, if there is one.
+    /// Returns the slot of the field with this name; `None` for an unknown name.
     fn field(&mut self, name: &str) -> Option<Slot<'_>>;
 }
 
@@ -146,19 +146,20 @@ pub type ReadValue<'a> = &'a mut dyn FnMut(Slot<'_>) -> bool;
 
 /// A list, to which decoded elements are appended.
 pub trait List {
-    /// Returns the bytes to allocate for one more element, and the bytes that are freed afterwards;
-    /// zeros while there is capacity.
+    /// Returns the memory for one more element, in bytes: first the memory to allocate, then the
+    /// memory that is freed afterwards. Both are 0 while the list has capacity.
     fn growth(&self) -> (usize, usize);
 
-    /// Appends the element that `read` decodes, and returns whether there was one.
+    /// Appends the element that `read` decodes, and returns whether an element was appended.
     fn push_with(&mut self, read: ReadValue<'_>) -> bool;
 }
 
 /// A map, to which decoded entries are added.
 pub trait Map {
-    /// Returns the bytes that one more entry takes, without the contents of its key and value.
+    /// Returns the memory for one more entry, in bytes, excluding the contents of its key and
+    /// value.
     fn growth(&self) -> usize;
 
-    /// Adds an entry with the value that `read` decodes, if there is one.
+    /// Adds an entry with the value that `read` decodes. Adds nothing if `read` decodes no value.
     fn insert_with(&mut self, name: String, read: ReadValue<'_>);
 }

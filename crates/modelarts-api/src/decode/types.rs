@@ -94,7 +94,7 @@ impl<T: FromStr<Err: Display>> FromText for Option<T> {
     }
 }
 
-/// The slot of an optional field, and of an element.
+/// Container for an optional field, or for an element of a list or map.
 impl<T: Holder> Container<T::Content> for Option<T> {
     fn clear(&mut self) {
         *self = None;
@@ -107,7 +107,7 @@ impl<T: Holder> Container<T::Content> for Option<T> {
     }
 }
 
-/// The slot of a list or map that is empty where it is absent.
+/// Container for a list or map that is empty when the field is absent.
 impl<T: Holder> Container<T::Content> for T {
     fn clear(&mut self) {
         *self = T::default();
@@ -171,7 +171,7 @@ impl<T: Decode> List for Vec<T> {
     }
     fn push_with(&mut self, read: ReadValue<'_>) -> bool {
         let mut element = None;
-        // An element that failed may be incomplete.
+        // An element whose decoding failed may be incomplete, and is dropped.
         let complete = read(T::element_slot(&mut element));
         match element {
             Some(element) if complete => {
@@ -209,8 +209,8 @@ fn insert<T: Decode>(map: &mut impl Extend<(String, T)>, name: String, read: Rea
     }
 }
 
-/// [`Map::growth`] of a B-tree, whose nodes have room for eleven entries and are half full in the
-/// worst case.
+/// Returns [`Map::growth`] of a B-tree. Its nodes hold up to eleven entries, and are half full in
+/// the worst case.
 fn map_growth<T>(is_empty: bool) -> usize {
     size_of::<(String, T)>() * if is_empty { 12 } else { 2 }
 }

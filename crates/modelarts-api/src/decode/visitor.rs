@@ -1,8 +1,8 @@
 //! The visitor that decodes any JSON value into any slot.
 //!
-//! serde derives a visitor for each type. A job consists of a hundred types, so decoding one ran
-//! through a hundred copies of the same code, and fetching that code took most of the time. Here
-//! the kind of the type is data, and there is one visitor.
+//! serde derives a visitor for each type. A job consists of a hundred types, so decoding a job
+//! executed a hundred copies of the same code, and fetching that code took most of the time. All
+//! types share this visitor, which receives the kind of the type as data.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use super::{
     slot::{Container, JsonMap, List, Map, Object, Slot},
 };
 
-/// Decodes a value into a slot.
+/// Visitor that decodes a JSON value into a slot.
 pub(super) struct SlotVisitor<'a, 'p> {
     slot: Slot<'a>,
     pass: &'p Pass<'p>,
@@ -66,7 +66,7 @@ impl<'a, 'p> SlotVisitor<'a, 'p> {
     }
 }
 
-/// Sets a slot, and returns whether there is a value.
+/// Sets a slot, and returns whether `value` is present.
 fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
     *slot = value;
     slot.is_some()
@@ -139,7 +139,7 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
         match self.slot {
             Slot::Object(object) => read_object(object, self.pass, members),
             Slot::Map(map) => read_entries(map.begin(), self.pass, members),
-            // A list of one, written as its element.
+            // A list of one element, sent as the element itself.
             Slot::List(list) => read_object_as_list(list, self.pass, members),
             Slot::Any(slot) | Slot::AnyOrNull(slot) => {
                 let mut object = JsonMap::new();
@@ -155,8 +155,9 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
         match &mut self.slot {
             Slot::List(list) => read_list(*list, self.pass, seq),
             Slot::Object(slot) => {
-                // An empty object is sent as `[]` where the sender's language has one type for
-                // both, and an object may be written as a list of one (SOURCES D-18).
+                // An empty object may arrive as `[]`, because some languages have one type for
+                // lists and maps. Any object may arrive as a list of one object
+                // (`openapi/SOURCES.md`, D-18).
                 let only = SlotVisitor::new(Slot::Object(&mut **slot), self.pass);
                 if seq.next_element_seed(only)?.is_none() {
                     slot.clear();
@@ -166,7 +167,8 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
                     Some(_) => Err(self.wrong_type(Unexpected::Seq)),
                 }
             }
-            // Answers of the documents have `environments` as a list of maps (SOURCES D-07).
+            // Documented responses have `environments` as a list of maps (`openapi/SOURCES.md`,
+            // D-07).
             Slot::Map(map) => {
                 let mut more = MoreEntries(map.begin());
                 loop {
@@ -189,7 +191,7 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
 
 // -------------------------------------------------------------------- objects
 
-/// Decodes the name of a field to its slot.
+/// Seed that decodes the name of a field, and returns the slot of the field.
 struct FieldName<'a>(&'a mut dyn Object);
 
 impl<'de, 'a> DeserializeSeed<'de> for FieldName<'a> {
@@ -295,14 +297,14 @@ fn reserve<E: Error>(list: &mut dyn List, pass: &Pass) -> Result<(), E> {
     pass.count_value()?;
     let (needed, freed) = list.growth();
     if needed > 0 {
-        // Growing moves the elements; for a moment, both allocations exist.
+        // Growing moves the elements, so both allocations exist for a moment.
         pass.allocate(needed)?;
         pass.release(freed);
     }
     Ok(())
 }
 
-/// Decodes the only element of a list, which is sent without the list.
+/// Decodes a value that is sent in place of a list with this single element.
 fn read_only_element<E>(
     list: &mut dyn Container<dyn List>,
     pass: &Pass,
@@ -334,7 +336,7 @@ fn read_object_as_list<'de, A: MapAccess<'de>>(
     salvage_element(list.begin(), pass, &depth, element.unwrap_or_default()).map(drop)
 }
 
-/// Decodes one element of a list, and returns whether it was added; an element that cannot be
+/// Decodes one element of a list, and returns whether it was added. An element that cannot be
 /// decoded is skipped.
 fn salvage_element<E: Error>(
     list: &mut dyn List,

@@ -1,5 +1,7 @@
-//! Encodes and decodes the requests that succeeded on the live service (`openapi/attested`), and
-//! looks up in the description the assertions about their answers.
+//! Tests with requests that succeeded on the live service (`openapi/attested`).
+//!
+//! Each body is decoded and encoded, and the description is checked against the assertions about
+//! responses.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -11,13 +13,13 @@ use crate::{
     types,
 };
 
-/// Bodies without a type, which the service rejects as well.
+/// Bodies that both the generated types and the service reject, each with the expected error.
 const REFUSED: &[(&str, &str)] = &[(
     "skill-refused-algorithm-change-without-name",
     "missing field `name`",
 )];
 
-/// Values that a type loses, by body and JSON pointer.
+/// Values that a generated type does not keep, by body and JSON pointer, each with the reason.
 const LOST: &[(&str, &str, &str)] = &[
     (
         "airflow-algorithm-create",
@@ -60,7 +62,8 @@ const LOST: &[(&str, &str, &str)] = &[
 ];
 const POSTED_BACK: &str = "a field of answers, which does no harm in a request: D-129";
 
-/// Empty lists and maps that a type omits, by body and JSON pointer.
+/// Empty lists and maps that a generated type omits, by body and JSON pointer, each with the
+/// reason.
 const EMPTY: &[(&str, &str, &str)] = &[
     (
         "algorithm-change-to-nothing",
@@ -102,7 +105,7 @@ fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
         .unwrap_or_else(|| panic!("{entry}: {key}"))
 }
 
-/// Returns an operation of the description and its method.
+/// Returns the method and the definition of an operation.
 pub fn operation<'a>(root: &'a Value, id: &str) -> (&'a str, &'a Value) {
     let paths = root["paths"].as_object().unwrap();
     let operations = paths.values().flat_map(|item| item.as_object().unwrap());
@@ -113,7 +116,7 @@ pub fn operation<'a>(root: &'a Value, id: &str) -> (&'a str, &'a Value) {
     (method, operation)
 }
 
-/// The schema of a body.
+/// Returns the name of the schema of a body.
 pub fn schema(content: &Value) -> &str {
     let reference = &content["content"]["application/json"]["schema"]["$ref"];
     let name = reference.as_str().unwrap();
@@ -169,7 +172,7 @@ fn every_attested_body_is_unchanged_by_its_type() {
         }
         assert_eq!(plain(&returned), expected, "{name}");
     }
-    // Every body has an entry.
+    // Every file in the folder of bodies must have an entry.
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../openapi/attested/bodies");
     let files = fs::read_dir(folder).unwrap().map(|file| {
         let name = file.unwrap().file_name().into_string().unwrap();
@@ -198,7 +201,7 @@ fn every_attested_query_has_parameters_of_its_operation() {
     assert_eq!(queries, 12);
 }
 
-/// The query parameters of an operation.
+/// Returns the names of the query parameters of an operation.
 pub fn parameters<'a>(root: &'a Value, operation: &'a Value) -> BTreeSet<&'a str> {
     let list = operation["parameters"].as_array();
     list.into_iter()
@@ -212,7 +215,7 @@ pub fn parameters<'a>(root: &'a Value, operation: &'a Value) -> BTreeSet<&'a str
         .collect()
 }
 
-/// Returns the schema of an answer at a path such as `spec.volumes[0].nfs`.
+/// Returns the kind of the value at a path in a response, such as `spec.volumes[0].nfs`.
 pub fn at(description: &Description, root: &Value, id: &str, path: &str) -> Result<Kind, String> {
     let (_, operation) = operation(root, id);
     let answers = operation["responses"].as_object().unwrap();
@@ -263,7 +266,7 @@ fn fits(kind: &Kind, value: &Value) -> bool {
     }
 }
 
-/// The operation whose answer the assertion is about.
+/// Returns the operation whose response an assertion checks.
 fn asserted_in(entry: &Value) -> &str {
     match text(entry, "asserted_in") {
         "details" => "ShowTrainingJobDetails",
@@ -284,7 +287,7 @@ fn assertions_about_answers_are_described() {
             match at(&description, &root, asserted_in(&entry), path) {
                 Err(_) if assert["is"] == "absent-or-empty" => {}
                 Err(why) => surprises.push(why),
-                // A text in parentheses describes the value.
+                // A text in parentheses describes the expected value instead of stating it.
                 Ok(kind) if assert["is"] == "equal" && !fits(&kind, &assert["value"]) => {
                     if !assert["value"]
                         .as_str()

@@ -1,5 +1,5 @@
-//! The spellings of a value that were observed or must be expected, each with the expected result
-//! of decoding and encoding.
+//! Spellings of values that the service has sent or may send, each with the expected result of
+//! decoding and encoding.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,8 @@ fn same(value: Value) -> Case {
     case(value.clone(), value)
 }
 
-/// A value that every list of this kind must skip; `None` where any value is an element.
+/// Returns a value that a list of elements of this kind must skip; `None` if every value is a valid
+/// element.
 pub fn invalid_element(kind: &Kind) -> Option<Value> {
     match kind {
         Kind::Integer | Kind::Number | Kind::Flag | Kind::Object(_) => Some(json!("......")),
@@ -41,7 +42,7 @@ pub fn invalid_element(kind: &Kind) -> Option<Value> {
     }
 }
 
-/// All cases for a field of this kind.
+/// Returns all cases for a field of this kind.
 pub fn all(kind: &Kind) -> Vec<Case> {
     let mut cases = match kind {
         Kind::Integer => vec![
@@ -111,7 +112,7 @@ pub fn all(kind: &Kind) -> Vec<Case> {
     cases
 }
 
-/// A plain value of a kind.
+/// Returns a value of this kind in its regular spelling.
 fn plain(kind: &Kind) -> Value {
     all(kind).swap_remove(0).sent
 }
@@ -130,7 +131,7 @@ fn list(inner: &Kind) -> Vec<Case> {
         returned: kept(with_null),
         skipped: null.1,
     });
-    // Each spelling of an element.
+    // Lists of one element, in each spelling of the element.
     for case in all(inner) {
         let (list, skipped) = element(inner, &case.sent);
         cases.push(Case {
@@ -151,7 +152,7 @@ fn list(inner: &Kind) -> Vec<Case> {
             returned: Some(json!([[]])),
             skipped: 1,
         },
-        // An object is not a scalar.
+        // An object in place of a list of scalars is skipped.
         _ => Case {
             sent: json!({ "a": 1 }),
             returned: None,
@@ -168,7 +169,8 @@ fn list(inner: &Kind) -> Vec<Case> {
     cases
 }
 
-/// The elements that a list keeps of one element, and the number of skipped elements.
+/// Returns the elements that a list keeps if `sent` is its only element, and the number of skipped
+/// elements.
 fn element(inner: &Kind, sent: &Value) -> (Vec<Value>, usize) {
     let case = all(inner).into_iter().find(|case| case.sent == *sent);
     let (kept, skipped) = case.unwrap().in_list(inner);
@@ -176,15 +178,15 @@ fn element(inner: &Kind, sent: &Value) -> (Vec<Value>, usize) {
 }
 
 impl Case {
-    /// The element that a list of `inner` keeps of this case, and the number of skipped elements,
-    /// nested ones included.
+    /// Returns the element that a list of `inner` keeps for this case, and the number of skipped
+    /// elements, including nested ones.
     pub fn in_list(self, inner: &Kind) -> (Option<Value>, usize) {
         let collection = self.sent.is_array() || self.sent.is_object();
         match (inner, self.returned) {
-            // A cell of a table keeps its place, also when it is null.
+            // A cell of a table keeps its position even if it is null.
             (Kind::Any, _) => (Some(self.sent), 0),
             (_, Some(returned)) => (Some(returned), self.skipped),
-            // An empty list is omitted as a field, and kept as an element.
+            // An empty list is omitted if it is a field, and kept if it is an element.
             (Kind::List(_), None) if collection => (Some(json!([])), self.skipped),
             (Kind::Map { .. }, None) if collection => (Some(json!({})), self.skipped),
             (_, None) => (None, self.skipped + 1),

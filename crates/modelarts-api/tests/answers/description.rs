@@ -1,4 +1,4 @@
-//! The description in the crate, as kinds of values.
+//! The OpenAPI description of the crate, reduced to the kinds of values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,18 +22,18 @@ pub enum Kind {
     List(Box<Kind>),
     Map {
         inner: Box<Kind>,
-        /// True if the list or map has a type of its own, which may be present and empty.
+        /// True if the list or map has a named type, whose value may be present and empty.
         named: bool,
     },
     Any,
 }
 
-/// The schemas that answers contain.
+/// The schemas that responses contain.
 pub struct Description {
     schemas: Map<String, Value>,
-    /// The bodies of answers.
+    /// Names of the schemas of response bodies.
     pub roots: BTreeSet<String>,
-    /// The bodies of answers, and all schemas that they contain.
+    /// Names of the schemas of response bodies, and of all schemas inside them.
     pub in_answers: BTreeSet<String>,
 }
 
@@ -67,7 +67,8 @@ impl Description {
         }
     }
 
-    /// The number of properties of all schemas in answers, counted without their kinds.
+    /// Returns the number of properties of all schemas in responses, counted in the description and
+    /// not by their kinds.
     pub fn properties_in_answers(&self) -> usize {
         let schemas = self.in_answers.iter().map(|name| &self.schemas[name]);
         let properties = schemas.filter_map(|schema| schema["properties"].as_object());

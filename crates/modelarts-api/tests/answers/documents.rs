@@ -16,10 +16,11 @@ use crate::{
     description::{Description, Kind},
 };
 
-/// The depth of most schemas. Deeper ones (a tree of files) are recursive.
+/// Maximum depth of generated documents. Only recursive schemas, such as a tree of files, are
+/// deeper.
 pub const DEPTH: usize = 8;
 
-/// Creates strategies, and shares those of the same arguments.
+/// Strategies for documents. Strategies with the same arguments are shared.
 #[derive(Default)]
 pub struct Documents {
     objects: RefCell<HashMap<(String, usize), BoxedStrategy<Case>>>,
@@ -38,7 +39,7 @@ impl Documents {
             _ if depth == 0 => simple.boxed(),
             Kind::Object(name) => {
                 let object = self.object(description, name, depth);
-                // Prefers the object itself.
+                // An object with fields is four times as likely as one of the simple cases.
                 proptest::prop_oneof![1 => simple, 4 => object].boxed()
             }
             Kind::List(inner) => {
@@ -98,7 +99,7 @@ fn object(fields: impl Iterator<Item = (String, Case)>, unknown: Option<Value>) 
     }
 }
 
-/// The case of a list with these elements.
+/// Returns the case of a list with these elements.
 pub fn list(inner: &Kind, elements: Vec<Case>) -> Case {
     let sent = elements.iter().map(|case| case.sent.clone()).collect();
     let (mut returned, mut skipped) = (Vec::new(), 0);
@@ -143,12 +144,12 @@ pub fn junk() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Generates junk values and the places to put them.
+/// Generates junk values and their positions in a body.
 pub fn junk_places() -> impl Strategy<Value = Vec<(Index, Value)>> {
     vec((any::<Index>(), junk()), 1..4)
 }
 
-/// Replaces some values of the body by junk.
+/// Replaces values at these positions of the body by junk.
 pub fn replace_by_junk(mut body: Value, junk_places: Vec<(Index, Value)>) -> Value {
     for (index, junk) in junk_places {
         let mut places = Vec::new();

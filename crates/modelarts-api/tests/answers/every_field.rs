@@ -1,4 +1,4 @@
-//! Decodes each field of each schema of answers on its own, in every spelling.
+//! Tests that decode each field of each response schema separately, in every spelling.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::{
     types,
 };
 
-/// The tolerance that a field is an instance of, for the counts.
+/// Returns the name of the tolerance that applies to fields of this kind.
 fn tolerance(kind: &Kind) -> &'static str {
     match kind {
         Kind::Integer => "integer",
@@ -90,7 +90,7 @@ fn all_fields_are_optional_and_unknown_fields_are_skipped() {
         }
         checked += description.fields(schema).len();
     }
-    // Each of these was once missing and once present with others.
+    // Every field of every schema was absent in these bodies.
     assert_eq!(checked, description.properties_in_answers());
 }
 
@@ -106,7 +106,7 @@ fn a_body_that_is_a_list_has_the_tolerances_of_one() {
     for name in lists {
         for case in cases::all(&description.named(name)) {
             let trip = types::of(name)(case.sent.to_string().as_bytes());
-            // A field may be empty; a body may not.
+            // A field may have no value, but a body must have one.
             if [json!(null), json!("")].contains(&case.sent) {
                 let error = "the body has no value";
                 assert_eq!(trip, Err(error.to_owned()), "{}", case.sent);

@@ -1,5 +1,5 @@
-//! Decodes and encodes every example body of the description, including those of requests: no value
-//! may be lost.
+//! Tests that decode and encode every example body of the description, including those of requests.
+//! No value may be lost.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::types;
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// The bodies of a request or an answer: the name of their schema, and the examples.
+/// A body of a request or a response, with its schema and its examples.
 pub struct Body<'a> {
     pub place: String,
     schema: &'a str,
@@ -53,8 +53,8 @@ fn follow<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
     }
 }
 
-/// Removes values that equal absence, and writes each number in one spelling: 1 and 1.0 are the
-/// same number in JSON.
+/// Removes values that mean the same as an absent field, and writes each number in one spelling,
+/// because 1 and 1.0 are the same number in JSON.
 fn meaning(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64().unwrap()),

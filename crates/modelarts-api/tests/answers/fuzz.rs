@@ -1,4 +1,4 @@
-//! Decodes generated bodies as every type of answers.
+//! Tests that decode generated bodies as every response type.
 
 use modelarts_api::decode::Skipped;
 use proptest::{
@@ -32,7 +32,7 @@ fn left_out(skipped: &Skipped) -> usize {
     skipped.rows + skipped.nested
 }
 
-/// The schemas of answers that are objects, which are all but one.
+/// Returns the schemas of response bodies that are objects, which are all except one.
 fn roots(description: &Description) -> Vec<&str> {
     let roots = description.roots.iter().map(String::as_str);
     let roots: Vec<_> = roots
@@ -110,7 +110,7 @@ fn damaged_bodies_never_panic() {
                     *index.get_mut(&mut body) = byte;
                 }
                 body.truncate(end.index(body.len()) + 1);
-                // Some of these bytes are still a body; both results are correct.
+                // Some damaged bodies are still valid, so both results are correct.
                 let _ = trip(&body);
                 Ok(())
             },
@@ -129,7 +129,7 @@ fn one_invalid_element_in_a_hundred_is_skipped_and_counted() {
                 continue;
             };
             lists += 1;
-            // Elements of which nothing is skipped.
+            // Elements that are decoded completely, so that only the invalid element is skipped.
             let element = documents.value(&description, &inner, 2);
             let whole = {
                 let inner = inner.clone();

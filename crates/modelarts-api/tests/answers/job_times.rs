@@ -135,7 +135,8 @@ fn the_times_of_every_job_in_an_example_agree() {
             }
         }
     }
-    // A creation, a search, the details, a stop, and the details with fault tolerance.
+    // Examples with a job: a creation, a search, the details, a stop, and the details with fault
+    // tolerance.
     assert_eq!(visited, 5);
 }
 

@@ -1,7 +1,7 @@
-//! Checks every answer of the description with every tolerated spelling: field by field, and in
-//! generated documents. The checks are derived from the description, so they include every new
+//! Tests of every response of the description with every tolerated spelling, field by field and in
+//! generated documents. The tests are derived from the description, so they include every new
 //! field.
-// clippy exempts only functions with the attribute of a test, not the functions that these call.
+// clippy exempts only functions with a test attribute, and not the helper functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 mod attested;

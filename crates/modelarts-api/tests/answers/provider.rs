@@ -14,7 +14,7 @@ use crate::{
 
 #[derive(Deserialize)]
 struct Provider {
-    /// The statuses that its HTTP library takes for a success, by method.
+    /// Statuses that the provider's HTTP library treats as success, by method.
     defaults: BTreeMap<String, Vec<u16>>,
     /// The phases in which a job counts as created.
     phases: Vec<String>,
@@ -27,18 +27,18 @@ struct Provider {
 struct Call {
     method: String,
     path: String,
-    /// Statuses for success, where they differ from the defaults.
+    /// Statuses that this call treats as success, if they differ from the defaults.
     success: Option<Vec<u16>>,
     /// The code that means "not found", with status 400.
     not_found: Option<String>,
-    /// The paging of its list.
+    /// Paging of the list in the response.
     page: Option<String>,
     #[serde(default)]
     query: Vec<String>,
     /// Fields of the request body.
     #[serde(default)]
     sends: Vec<String>,
-    /// Fields of the answer, each with its type.
+    /// Fields of the response, each with its type.
     #[serde(default)]
     reads: BTreeMap<String, String>,
 }

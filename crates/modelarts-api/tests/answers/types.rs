@@ -1,10 +1,10 @@
-//! The generated types by name.
+//! Look-up of generated types by name.
 
 use modelarts_api::decode::{self, Decode, Skipped};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// Decodes a body as one type and encodes it again.
+/// A function that decodes a body as one type and encodes it again.
 pub type Trip = fn(&[u8]) -> Result<(Value, Skipped), String>;
 
 macro_rules! table {
@@ -28,8 +28,8 @@ fn through<T: Decode + Serialize>(body: &[u8]) -> Result<(Value, Skipped), Strin
     Ok((value, skipped))
 }
 
-/// Like [`through`], for a type that only requests contain. It is read strictly; nulls of a body,
-/// which mean the same as an absent field, are removed first.
+/// Decodes a body strictly as a type that only requests contain, and encodes it again. Nulls in the
+/// body mean the same as absent fields, and are removed first.
 fn strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Result<(Value, Skipped), String> {
     let mut body: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     remove_nulls(&mut body);

@@ -4,11 +4,12 @@ use modelarts_api::{Client, types::*};
 
 use crate::recorded_call::RecordedCall;
 
-/// One arm for each operation: the method, with all arguments that the SDK has for it.
+/// Defines `make` with one arm for each operation: its method, and all arguments that the SDK has
+/// for it.
 macro_rules! calls {
     ($($operation:literal => $method:ident($($argument:ident: $kind:ty),* $(,)?);)*) => {
-        /// Calls an operation with the arguments of the recorded call. Its answer is ignored; a
-        /// request that cannot be built is a failure.
+        /// Calls an operation with the arguments of the recorded call. The response is ignored; a
+        /// request that cannot be built fails the test.
         pub async fn make(operation: &str, client: &Client, recorded: &RecordedCall<'_>) {
             match operation {
                 $($operation => {

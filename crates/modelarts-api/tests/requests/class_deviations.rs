@@ -1,9 +1,9 @@
 //! The attributes whose type differs between a class of the SDK and the description, each with the
-//! reason. `SOURCES.md` has the rows that are named here.
+//! reason. `openapi/SOURCES.md` has the cited rows.
 
 use crate::classes::Difference;
 
-/// One attribute; types are spelled as in [`Difference`].
+/// An expected difference of one attribute; types are spelled as in [`Difference`].
 #[derive(Debug)]
 pub struct Deviation {
     at: &'static str,

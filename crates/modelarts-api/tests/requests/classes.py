@@ -2,8 +2,8 @@
 
 usage: classes.py DESCRIPTION > classes.json
 
-Per operation its two classes; per class the names of its attributes on the wire, each
-with its type as the SDK spells types. An operation that the SDK lacks is null.
+The result has the two classes of each operation, and for each class the names of its attributes
+on the wire, each with its type as the SDK spells it. An operation that the SDK lacks is null.
 """
 
 import json

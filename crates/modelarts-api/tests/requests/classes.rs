@@ -1,5 +1,6 @@
-//! Looks up in the description every attribute of the classes that the official SDK sends and
-//! receives. `classes.py` lists them, and is run again by `cargo xtask requests`.
+//! Comparison of the official SDK's classes with the description, which must have every attribute
+//! that the SDK sends or receives. `classes.py` lists the attributes; `cargo xtask requests` runs
+//! it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,15 +23,15 @@ struct Sdk {
 /// An attribute whose type differs in the description, or that is missing there.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
-    /// `Class.attribute`.
+    /// The attribute, as `Class.attribute`.
     pub at: String,
     pub theirs: String,
-    /// In the SDK's spelling of types; joined by `or` where the description has two types, empty
-    /// where it has none.
+    /// The type in the description, in the SDK's spelling. Two types are joined by `or`; the text
+    /// is empty if the description has no type.
     pub ours: String,
 }
 
-/// A walk through the description along the classes of the SDK.
+/// Traversal of the description along the classes of the SDK.
 struct Walk<'a> {
     description: &'a Value,
     sdk: &'a Sdk,
@@ -90,7 +91,7 @@ impl<'a> Walk<'a> {
             .filter(|(status, _)| status.starts_with('2'))
             .find_map(|(_, answer)| content(self.follow(answer)));
         match (success, self.sdk.classes[class].get("body")) {
-            // The SDK calls an answer that is not an object `body`.
+            // The SDK stores a response that is not an object in the attribute `body`.
             (success, Some(kind)) => self.attribute(class, "body", kind, success),
             (Some(success), None) => drop(self.spelled(class, success)),
             (None, None) => {
@@ -113,8 +114,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Spells a schema as the SDK would. Where the SDK has a class and the description has fields,
-    /// also compares the attributes of the class.
+    /// Returns the type of a schema in the SDK's spelling. If the SDK has a class and the
+    /// description has fields, also compares the attributes of the class.
     fn spelled(&mut self, theirs: &str, schema: &'a Value) -> String {
         if let Some(target) = schema["$ref"].as_str() {
             let name = target.strip_prefix(SCHEMAS).unwrap();
@@ -145,7 +146,7 @@ impl<'a> Walk<'a> {
                 let inner = between("list[", "]").unwrap_or(theirs);
                 format!("list[{}]", self.spelled(inner, &schema["items"]))
             }
-            // Free-form in the SDK as well.
+            // The SDK also has an object with arbitrary keys.
             Some("object") if theirs == "object" => "object".to_owned(),
             Some("object") => {
                 let inner = between("dict(str, ", ")").unwrap_or(theirs);
@@ -196,7 +197,7 @@ fn every_attribute_of_the_sdk_is_described_but_for_the_listed_deviations() {
         .collect();
     assert!(unused.is_empty(), "listed and do not occur: {unused:#?}");
 
-    // Every attribute was compared. SOURCES.md has these numbers.
+    // Every attribute must have been compared. `openapi/SOURCES.md` states these numbers.
     let all: BTreeSet<_> = sdk
         .classes
         .iter()

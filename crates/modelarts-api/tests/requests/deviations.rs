@@ -1,5 +1,5 @@
 //! The differences between requests of the generated client and those of the SDK, each with the
-//! reason. `SOURCES.md` has the rows that are named here.
+//! reason. `openapi/SOURCES.md` has the cited rows.
 
 use serde_json::Value;
 
@@ -11,10 +11,11 @@ pub const NOT_IN_THE_SDK: &[(&str, &str)] = &[(
     "D-52: the API reference of both clouds has it; its printed request is compared",
 )];
 
-/// One difference. Values are JSON; an empty text means that there is no value.
+/// An expected difference between two requests. Values are JSON; an empty text means that the
+/// request has no value.
 #[derive(Debug)]
 pub struct Deviation {
-    /// The operation, or `*` for all of them.
+    /// The operation; `*` stands for all operations.
     operation: &'static str,
     at: &'static str,
     theirs: &'static str,
@@ -24,7 +25,7 @@ pub struct Deviation {
 }
 
 impl Deviation {
-    /// Returns whether this is another value of a field in the body of this operation.
+    /// Returns whether the difference is a value in the request body of this operation.
     pub fn is_in_body_of(&self, operation: &str) -> bool {
         self.operation == operation && self.at.starts_with("/body")
     }
@@ -37,7 +38,7 @@ impl Deviation {
             && json(&difference.ours) == self.ours
     }
 
-    /// Replaces their value in a body of the SDK by ours.
+    /// Replaces the SDK's value in a request body by the value of the generated client.
     pub fn apply(&self, operation: &str, body: &mut Value) {
         if self.operation == operation
             && let Some(pointer) = self.at.strip_prefix("/body")

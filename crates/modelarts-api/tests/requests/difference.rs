@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value};
 
-/// One place with the value of each request; `None` where the request has no such place.
+/// A position at which two requests differ, with both values; `None` if a request lacks the
+/// position.
 #[derive(Debug, PartialEq)]
 pub struct Difference {
-    /// A JSON pointer into the request.
+    /// The position, as a JSON pointer into the request.
     pub at: String,
     pub theirs: Option<Value>,
     pub ours: Option<Value>,

@@ -1,7 +1,7 @@
-//! Compares the request of every operation with that of the official SDK for the same call, and
-//! looks up every attribute of its classes. `record.py` and `classes.py` recorded them; `cargo
-//! xtask requests` records them again.
-// clippy exempts only functions with the attribute of a test, not the functions that these call.
+//! Comparison of the requests of all operations with those of the official SDK for the same calls,
+//! and of the SDK's classes with the description. `record.py` and `classes.py` record the requests
+//! and classes; `cargo xtask requests` runs both again.
+// clippy exempts only functions with a test attribute, and not the helper functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod calls;
@@ -19,7 +19,7 @@ use modelarts_api::{OPERATIONS, types};
 use recorded_call::RecordedCall;
 use serde_json::{Value, json};
 
-/// The recorded calls by operation; null for operations that the SDK lacks.
+/// Returns the recorded calls by operation; null for operations that the SDK lacks.
 fn recorded() -> BTreeMap<String, Value> {
     serde_json::from_str(include_str!("recorded.json")).unwrap()
 }
@@ -55,8 +55,8 @@ async fn every_request_is_the_sdks_but_for_the_listed_deviations() {
     assert!(unused.is_empty(), "listed and do not occur: {unused:#?}");
 }
 
-/// The comparison has our values in these places, so it does not show that those of the SDK are
-/// refused.
+/// Checks that requests reject the SDK's values of other types. The comparison of requests does not
+/// show this, because it replaces these values by those of the generated client.
 #[test]
 fn strict_reading_refuses_the_sdks_values_of_other_types() {
     let mut refused = Vec::new();

@@ -29,7 +29,7 @@ ONE_OF_FEW = {
     "x_language": "en-us",
     ("NodeSelectorRequirement", "operator"): "NotIn",
 }
-# Headers that the HTTP client and the signature add, not the operation.
+# Headers that the HTTP client and the signature add, and that the operation does not define.
 NOT_OF_THE_OPERATION = {
     "accept",
     "accept-encoding",

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::deviations::DEVIATIONS;
 
-/// A recorded call.
+/// A recorded call of the official SDK.
 pub struct RecordedCall<'a> {
     arguments: &'a Value,
     body: Value,
@@ -15,7 +15,8 @@ pub struct RecordedCall<'a> {
 }
 
 impl<'a> RecordedCall<'a> {
-    /// The body has our values where a deviation has another type: requests are read strictly.
+    /// Creates the call. Deviations replace the SDK's values of other types in the body, because
+    /// requests are decoded strictly.
     pub fn new(operation: &str, record: &'a Value) -> Self {
         let mut body = record["request"]["body"].clone();
         for deviation in DEVIATIONS {
@@ -28,11 +29,11 @@ impl<'a> RecordedCall<'a> {
         }
     }
 
-    /// Takes an argument or the body, as the type that the caller needs.
+    /// Returns an argument or the body as the type that the caller needs, and marks it as taken.
     ///
     /// The SDK names fields differently from the service, so the body is decoded from the JSON that
-    /// the SDK sent. A field that the generated type lacks is lost here, and its absence is
-    /// reported as a difference.
+    /// the SDK sent. A field that the generated type lacks is dropped, and the comparison reports
+    /// it as a difference.
     pub fn take<T: DeserializeOwned>(&self, name: &str) -> T {
         self.taken.borrow_mut().insert(name.to_owned());
         let value = match name {

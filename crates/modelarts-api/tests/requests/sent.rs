@@ -8,7 +8,7 @@ use modelarts_api::{
 use reqwest::{Request, StatusCode, header::HeaderMap};
 use serde_json::{Value, json};
 
-/// Keeps requests; its answers are not compared.
+/// A transport that records requests, and returns empty objects.
 #[derive(Default)]
 struct Recorder(Mutex<Vec<Value>>);
 
@@ -25,7 +25,7 @@ impl Transport for Recorder {
     }
 }
 
-/// Returns the one request that `call` makes.
+/// Returns the only request that `call` sends.
 pub async fn by(call: impl AsyncFnOnce(&Client)) -> Value {
     let recorder = Arc::new(Recorder::default());
     let context = Context::new(recorder.clone());
@@ -46,7 +46,7 @@ fn as_recorded(request: &Request) -> Value {
     let headers: serde_json::Map<_, _> = request
         .headers()
         .iter()
-        // The record omits this header as well: the HTTP client adds it, not the operation.
+        // `recorded.json` omits this header as well, because the HTTP client adds it.
         .filter(|(name, _)| *name != "accept")
         .map(|(name, value)| (name.to_string(), value.to_str().unwrap().into()))
         .collect();
@@ -62,8 +62,8 @@ fn as_recorded(request: &Request) -> Value {
     })
 }
 
-/// Creates a client that never connects. `reqwest::Client::new()` panics where a feature enables
-/// TLS and no provider is installed.
+/// Creates an HTTP client that never connects. `reqwest::Client::new()` would panic if a feature
+/// enables TLS and no provider is installed.
 fn http() -> reqwest::Client {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)

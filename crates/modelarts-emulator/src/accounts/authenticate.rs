@@ -1,5 +1,5 @@
-//! Authentication of requests, by token or by signature. The head of a request is checked before
-//! its body is read, so that no body is buffered for a request without valid credentials.
+//! Authentication of requests, by token or by signature. The emulator checks the head of a request
+//! before it reads the body, and so buffers no body for a request whose credentials are invalid.
 
 use std::time::SystemTime;
 
@@ -14,16 +14,16 @@ use crate::{
     clock::timestamp::Timestamp,
 };
 
-/// A request whose head has passed authentication.
+/// Request whose head has passed authentication.
 pub(crate) enum CheckedHead<'a> {
-    /// Authenticated by a token: the index of its user.
+    /// Request authenticated by a token, with the index of its user.
     User(usize),
-    /// Signed: the signature still has to be compared with the body.
+    /// Signed request. Its signature still has to be compared with the body.
     Signed(Box<SignedRequest<'a>>, KnownKey),
 }
 
-/// Checks the token, or the parts of the signature that do not depend on the body: the key, its
-/// lock, the date and the signed headers.
+/// Checks the token, or the parts of the signature that do not depend on the body: the access key,
+/// its lock, the date and the signed headers.
 pub(crate) fn check_head<'a>(
     accounts: &Accounts,
     now: SystemTime,
@@ -59,7 +59,7 @@ pub(crate) fn check_head<'a>(
 }
 
 impl CheckedHead<'_> {
-    /// Returns the index of the request's user, once the body has been read.
+    /// Checks the signature against the body, and returns the index of the request's user.
     pub(crate) fn check_body(
         self,
         accounts: &Accounts,
@@ -75,7 +75,8 @@ impl CheckedHead<'_> {
         // Other requests may have locked the key while the body was read.
         accounts.check_not_locked(claim.access_key(), now)?;
         let verified = claim.check(body);
-        // Only wrong signatures count: an inaccurate client clock does not lock a key.
+        // Only wrong signatures count: an inaccurate clock of the client does not lock its access
+        // key.
         if matches!(verified, Ok(()) | Err(SignatureError::Mismatch { .. })) {
             accounts.record_attempt(claim.access_key(), verified.is_ok(), now);
         }

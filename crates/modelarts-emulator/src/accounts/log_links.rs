@@ -1,4 +1,4 @@
-//! Links to logs, which need no signature and are valid for five minutes.
+//! Download links of logs. They need no signature, and are valid for five minutes.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -9,12 +9,12 @@ use crate::{clock::timestamp::Timestamp, job::worker::Worker};
 
 const LINK_LIFE: Duration = Duration::from_secs(5 * 60);
 
-/// All links that have been issued.
+/// Issued links: the worker and the time of issue, by the token in the link.
 #[derive(Debug, Default)]
 pub(crate) struct LogLinks(Mutex<HashMap<String, (Worker, Timestamp)>>);
 
 impl LogLinks {
-    /// Creates a link to the log of a worker.
+    /// Creates a link to the log of a worker, and returns the token of the link.
     pub(crate) fn create(&self, worker: Worker, now: Timestamp) -> String {
         let token = Uuid::new_v4().simple().to_string();
         let mut links = self.0.lock();
@@ -23,7 +23,7 @@ impl LogLinks {
         token
     }
 
-    /// The worker whose log a link leads to, while the link is valid.
+    /// Returns the worker whose log a link leads to, while the link is valid.
     pub(crate) fn resolve(&self, token: &str, now: Timestamp) -> Option<Worker> {
         let links = self.0.lock();
         let (worker, made) = links.get(token)?;

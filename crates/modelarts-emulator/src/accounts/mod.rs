@@ -1,4 +1,5 @@
-//! Accounts: users with their keys, tokens, and keys that are locked after failures.
+//! Accounts: users with their access keys, their tokens, and the locks of keys after failed
+//! signatures.
 //!
 //! `authenticate` finds the user of a request by its token or its `signature`; `log_links` issues
 //! links that need neither.
@@ -16,31 +17,32 @@ use uuid::Uuid;
 
 use crate::{api::error::ApiError, clock::timestamp::Timestamp, database::Database};
 
-/// Number of consecutive wrong signatures that lock a key, and the duration of the lock.
+/// Number of consecutive wrong signatures that lock an access key, and the duration of the lock.
 const MAX_FAILURES: u32 = 5;
 const LOCK_TIME: Duration = Duration::from_secs(5 * 60);
-/// Validity of a token.
+/// Time during which an issued token is valid.
 const TOKEN_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
-/// Time for which an expired token is still reported as expired, in milliseconds. Chosen by the
-/// emulator.
+/// Time for which an expired token or temporary key is still reported as expired, in milliseconds.
+/// The value is the emulator's own.
 const EXPIRED_KEPT_MILLIS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// A user of the emulator, with one project. Several users may share a project.
 ///
-/// In a file, users are a JSON list of objects with these members; only `name` is required.
+/// A file of users is a JSON list of objects with these members; only `name` is required.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct User {
-    /// `metadata.user_name` of the user's jobs, and the name of token logins.
+    /// `metadata.user_name` of the user's jobs, and the name in token logins.
     pub name: String,
-    /// The id. Default: derived from the name.
+    /// The id of the user. Default: derived from the name.
     #[serde(default)]
     pub id: String,
-    /// The password of token logins. Default: none; token logins are then refused.
+    /// The password for token logins. Default: none; the emulator then rejects token logins of this
+    /// user.
     #[serde(default)]
     pub password: Option<String>,
-    /// The domain (account). Default: `emulator`.
+    /// The name of the domain (account). Default: `emulator`.
     #[serde(default = "default_domain")]
     pub domain: String,
     /// The id of the project. Default: random at each start.
@@ -55,18 +57,20 @@ pub struct User {
     /// The secret key. Default: random at each start.
     #[serde(default = "random_secret")]
     pub secret_key: String,
-    /// The security token of a temporary key, which requests must send in `X-Security-Token`.
-    /// Default: none, the key is a permanent one.
+    /// The security token of a temporary access key, which requests must send in
+    /// `X-Security-Token`. Default: none; the access key is then permanent.
     #[serde(default)]
     pub security_token: Option<String>,
-    /// Lets the user give jobs the priority 3, which the service does not allow by default.
-    /// Default: no.
+    /// True if the user may give jobs the priority 3, which the service does not allow by default.
+    /// Default: false.
     #[serde(default)]
     pub may_set_high_priority: bool,
-    /// The project has authorised ModelArts; otherwise creations are refused. Default: yes.
+    /// True if the project has authorised ModelArts. The emulator otherwise rejects the creation of
+    /// jobs. Default: true.
     #[serde(default = "default_true")]
     pub authorized: bool,
-    /// The account is frozen; creations are then refused. Default: no.
+    /// True if the account is frozen. The emulator then rejects the creation of jobs. Default:
+    /// false.
     #[serde(default)]
     pub frozen: bool,
 }
@@ -92,8 +96,8 @@ const fn default_true() -> bool {
 }
 
 impl User {
-    /// A user of this name with a project and keys of its own, and all permissions but that for
-    /// priority 3.
+    /// Creates a user of this name. The user has a project and keys of its own, and all permissions
+    /// except that for priority 3.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -115,7 +119,7 @@ impl User {
     /// Reads users from a JSON list.
     ///
     /// # Errors
-    /// A sentence, if the text is not such a list or the list is empty.
+    /// Returns a sentence if the text is not such a list, or if the list is empty.
     pub fn list_from_json(text: &str) -> Result<Vec<Self>, String> {
         let users: Vec<Self> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if users.is_empty() {
@@ -126,7 +130,7 @@ impl User {
 }
 
 impl std::fmt::Debug for User {
-    /// Prints no secrets.
+    /// Formats the user without its secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("User")
             .field("name", &self.name)
@@ -138,26 +142,26 @@ impl std::fmt::Debug for User {
 /// All users of an emulator.
 pub(crate) struct Accounts {
     users: Vec<User>,
-    /// Tokens of the first user that do not expire.
+    /// Accepted tokens of the first user, which do not expire.
     tokens: Vec<String>,
-    /// Consecutive failures by access key, with the time of the last one.
+    /// Number of consecutive wrong signatures by access key, with the time of the last one.
     failures: Mutex<HashMap<String, (u32, Timestamp)>>,
-    /// Stores issued tokens and keys. Users are identified in it by values that do not change at a
+    /// Database of issued tokens and keys. It identifies users by values that do not change at a
     /// restart.
     database: Arc<Database>,
 }
 
-/// The secret and the user of an access key.
+/// Secret and user of an access key.
 pub(crate) struct KnownKey {
     pub(crate) secret: String,
-    /// Required value of `X-Security-Token`.
+    /// Required value of the header `X-Security-Token`. `None` for a permanent access key.
     pub(crate) security_token: Option<String>,
     pub(crate) expires: Option<Timestamp>,
     pub(crate) user: usize,
 }
 
 impl Accounts {
-    /// `users` must not be empty; `tokens` are those of the first user.
+    /// Creates the accounts. `users` must not be empty; `tokens` belong to the first user.
     pub(crate) fn new(
         mut users: Vec<User>,
         tokens: Vec<String>,
@@ -198,7 +202,8 @@ impl Accounts {
         })
     }
 
-    /// Returns the user that the first three columns of a row name, if the user still exists.
+    /// Returns the user whose name, domain and project are in the first three columns of a row, if
+    /// the user still exists.
     fn user_of_row(&self, row: &Row<'_>) -> rusqlite::Result<Option<usize>> {
         let name = row.get_ref(0)?.as_str()?;
         let domain = row.get_ref(1)?.as_str()?;
@@ -208,7 +213,7 @@ impl Accounts {
         }))
     }
 
-    /// Issues a token. Earlier tokens stay valid.
+    /// Issues a token, and returns it with the time of its expiry. Earlier tokens stay valid.
     pub(crate) fn issue_token(
         &self,
         user: usize,
@@ -229,7 +234,7 @@ impl Accounts {
         Ok((text, expires))
     }
 
-    /// Returns the user of a token.
+    /// Returns the index of the user of a token, or the error for an unknown or expired token.
     pub(crate) fn user_by_token(&self, text: &[u8], now: Timestamp) -> Result<usize, ApiError> {
         if self.tokens.iter().any(|token| token.as_bytes() == text) {
             return Ok(0);
@@ -251,7 +256,7 @@ impl Accounts {
         }
     }
 
-    /// Issues a temporary key pair.
+    /// Issues a temporary key pair, which is valid for `life`.
     pub(crate) fn issue_keys(
         &self,
         user: usize,
@@ -312,7 +317,7 @@ impl Accounts {
         Ok(found.flatten())
     }
 
-    /// Refuses an access key that is locked.
+    /// Returns an error if an access key is locked.
     pub(crate) fn check_not_locked(
         &self,
         access_key: &str,
@@ -326,7 +331,7 @@ impl Accounts {
         }
     }
 
-    /// Records the result of a signature check for a known key.
+    /// Records the result of a signature check for a known access key.
     pub(crate) fn record_attempt(&self, access_key: &str, verified: bool, now: Timestamp) {
         let mut failures = self.failures.lock();
         if verified {
@@ -335,7 +340,7 @@ impl Accounts {
         }
         let entry = failures.entry(access_key.to_owned());
         let (count, last) = entry.or_insert((0, now));
-        // After a lock, counting starts again.
+        // Counting starts again after a lock.
         if *count >= MAX_FAILURES {
             *count = 0;
         }
@@ -344,13 +349,13 @@ impl Accounts {
     }
 }
 
-/// The refusal of a token or a temporary key after its end.
+/// Returns the error for an expired token or temporary access key.
 fn expired(expires: Timestamp) -> ApiError {
     let expires = expires.utc_micros();
     ApiError::not_authenticated(format!("token expires, expires_at:{expires}"))
 }
 
-/// A temporary key pair with its security token.
+/// Temporary key pair with its security token.
 pub(crate) struct IssuedKeys {
     pub(crate) access_key: String,
     pub(crate) secret_key: String,

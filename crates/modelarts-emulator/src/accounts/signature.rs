@@ -1,9 +1,9 @@
-//! Checks signatures of the algorithm SDK-HMAC-SHA256, in both dialects:
-//! `Access=` with the secret key itself, `Credential=` with a key derived from it for a day, a
-//! region and a service.
+//! Checks signatures of the algorithm SDK-HMAC-SHA256, in both dialects. `Access=` signs with the
+//! secret key itself; `Credential=` signs with a key derived from it for a day, a region and a
+//! service.
 //!
-//! Written from the description of the algorithm and not shared with the client, so that an error
-//! in one of them shows as a mismatch.
+//! The code follows the description of the algorithm and is not shared with the client, so that an
+//! error in one of them shows as a mismatch.
 
 use std::{
     fmt,
@@ -22,7 +22,8 @@ const ALGORITHM: &str = "SDK-HMAC-SHA256";
 /// Greatest accepted difference between the client's clock and the server's, in either direction.
 pub const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
 
-/// Characters to percent-encode, in upper case: all but `A-Z a-z 0-9 - _ . ~`.
+/// Characters to percent-encode, with hexadecimal digits in upper case: all except `A-Z a-z 0-9 - _
+/// . ~`.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -32,51 +33,51 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
 /// A request as it was received.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedRequest<'a> {
-    /// The method; its case does not matter.
+    /// The HTTP method; its case does not matter.
     pub method: &'a str,
     /// The path as sent, percent-encoded, without the query.
     pub path: &'a str,
-    /// The query as sent, without the question mark; empty if there is none.
+    /// The query as sent, without the question mark; empty if the request has no query.
     pub query: &'a str,
-    /// All headers.
+    /// All headers of the request.
     pub headers: &'a HeaderMap,
-    /// The exact bytes of the body.
+    /// The body of the request, byte for byte.
     pub body: &'a [u8],
 }
 
-/// Reasons for rejecting a signature. Texts are those of the gateway where they are known,
+/// Error of verifying a signature. The texts are those of the gateway where they are known,
 /// otherwise the emulator's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignatureError {
-    /// Neither a signature nor a token.
+    /// The request has neither a signature nor a token.
     NoCredentials,
     /// The `Authorization` header names an algorithm that this verifier does not support, for
     /// example the derived signature `V11-HMAC-SHA256`.
     UnsupportedAlgorithm {
-        /// The first word of the header.
+        /// The first word of the `Authorization` header.
         found: String,
     },
     /// The `Authorization` header, or `X-Sdk-Date`, is malformed or does not match the request.
     Malformed {
-        /// The reason.
+        /// The description of the defect.
         reason: &'static str,
     },
     /// The access key does not exist.
     UnknownKey {
-        /// The access key.
+        /// The access key as sent.
         access_key: String,
     },
     /// The signing time is too far in the past or in the future.
     Expired {
-        /// `X-Sdk-Date` as sent.
+        /// The value of `X-Sdk-Date` as sent.
         signed: String,
-        /// The server's time in the same form.
+        /// The server's time in the format of `X-Sdk-Date`.
         server: String,
     },
     /// The signature does not match the request and the key.
     Mismatch {
-        /// The canonical request as the server sees it, `|` for line ends.
+        /// The canonical request as computed by the server, with `|` for line ends.
         canonical_request: String,
     },
 }
@@ -106,12 +107,12 @@ impl fmt::Display for SignatureError {
 
 impl std::error::Error for SignatureError {}
 
-/// Verifies a request signed with a known key, and returns that access key.
+/// Verifies the signature of a request, and returns its access key.
 ///
 /// `secret_of` returns the secret key of an access key. The result depends on the arguments only.
 ///
 /// # Errors
-/// The first [`SignatureError`] that applies.
+/// Returns the first [`SignatureError`] that applies.
 pub fn verify(
     request: ReceivedRequest<'_>,
     now: SystemTime,
@@ -122,18 +123,18 @@ pub fn verify(
     Ok(claim.access_key().to_owned())
 }
 
-/// A signed request whose head is valid; checking the signature itself needs the body.
+/// Signed request whose head is valid. The check of the signature itself needs the body.
 pub(crate) struct SignedRequest<'a> {
     request: ReceivedRequest<'a>,
     authorization: Authorization<'a>,
     date: &'a str,
     secret: String,
-    /// Canonical headers.
+    /// Canonical form of the signed headers.
     headers: Vec<u8>,
 }
 
 impl<'a> SignedRequest<'a> {
-    /// Checks everything that does not depend on the body, which is not read.
+    /// Checks the parts of a signed request that do not depend on its body.
     pub(crate) fn of(
         request: ReceivedRequest<'a>,
         now: SystemTime,
@@ -178,7 +179,7 @@ impl<'a> SignedRequest<'a> {
         })
     }
 
-    /// The access key.
+    /// Returns the access key of the request.
     pub(crate) fn access_key(&self) -> &'a str {
         self.authorization.access_key
     }
@@ -189,7 +190,7 @@ impl<'a> SignedRequest<'a> {
         let method = method.to_ascii_uppercase();
         let scoped = self.authorization.scope.is_some();
         let body_hash = if scoped && body.is_empty() && method == "POST" {
-            // Without a body, the query is hashed in its place.
+            // An empty body is replaced by the query: its hash is signed instead.
             sha256(query)
         } else {
             body_hash(self.request.headers, body)?
@@ -220,8 +221,8 @@ impl<'a> SignedRequest<'a> {
         }
     }
 
-    /// Compares the signature with that of a canonical request, in constant time. `None` if it is
-    /// not hexadecimal.
+    /// Compares the signature with that of a canonical request, in constant time. Returns `None` if
+    /// the signature is not hexadecimal.
     fn matches(&self, canonical: &[u8]) -> Option<bool> {
         let (date, hash) = (self.date, sha256(canonical));
         let (to_sign, mac) = match self.authorization.scope {
@@ -251,7 +252,7 @@ fn hmac(key: &[u8]) -> Option<Hmac<Sha256>> {
     Hmac::new_from_slice(key).ok()
 }
 
-/// The access key named in the `Authorization` header.
+/// Returns the access key named in the `Authorization` header.
 #[must_use]
 pub fn access_key(headers: &HeaderMap) -> Option<&str> {
     Authorization::of(headers)
@@ -261,8 +262,8 @@ pub fn access_key(headers: &HeaderMap) -> Option<&str> {
 
 struct Authorization<'a> {
     access_key: &'a str,
-    /// `YYYYMMDD/region/service/sdk_request` of the scoped dialect; region and service may be
-    /// empty.
+    /// Scope of the `Credential=` dialect, `YYYYMMDD/region/service/sdk_request`; region and
+    /// service may be empty.
     scope: Option<&'a str>,
     signed_headers: Vec<&'a str>,
     signature: &'a str,
@@ -309,7 +310,7 @@ impl<'a> Authorization<'a> {
     }
 }
 
-/// The value of a header that must not be repeated.
+/// Returns the value of a header, or `None` if the header is missing or repeated.
 fn single_header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -318,8 +319,8 @@ fn single_header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
     }
 }
 
-/// `name:value` lines of the signed headers, which must be present, sorted and in lower case. The
-/// scoped dialect collapses repeated blanks.
+/// Returns the signed headers as `name:value` lines. They must be present, sorted and in lower
+/// case. The `Credential=` dialect collapses repeated blanks.
 fn canonical_headers(
     headers: &HeaderMap,
     signed: &[&str],
@@ -348,7 +349,8 @@ fn canonical_headers(
     Ok(lines)
 }
 
-/// The canonical path: each segment decoded once and encoded again, with a slash at the end.
+/// Returns the canonical path: each segment decoded once and encoded again, with a slash at the
+/// end.
 fn canonical_path(path: &str) -> String {
     let decoded: Vec<u8> = percent_decode(path.as_bytes()).collect();
     let segments = decoded.split(|byte| *byte == b'/').map(encode);
@@ -359,8 +361,9 @@ fn canonical_path(path: &str) -> String {
     canonical
 }
 
-/// The canonical query: pairs sorted by key and value. If a key repeats, also the variant with its
-/// values in the order in which they were sent, because a signer may have sorted them as numbers.
+/// Returns the canonical query, with pairs sorted by key and value. If a key repeats, it also
+/// returns the variant with the values of that key in the order in which they were sent, because a
+/// signer may have sorted them as numbers.
 fn canonical_queries(query: &str) -> (String, Option<String>) {
     let decode = |text: &str| percent_decode(text.as_bytes()).collect::<Vec<u8>>();
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
@@ -380,12 +383,13 @@ fn canonical_queries(query: &str) -> (String, Option<String>) {
     (join(&pairs), as_sent)
 }
 
-/// The last line of the canonical request. A hash sent by the client must match the body.
+/// Returns the last line of the canonical request, the hash of the body. A hash sent by the client
+/// must match the body.
 fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, SignatureError> {
     let actual = sha256(body);
     match single_header(headers, "x-sdk-content-sha256") {
         None => Ok(actual),
-        // The official signer ignores the header if there is no body.
+        // The official signer ignores the header if the body is empty.
         Some(_) if body.is_empty() => Ok(actual),
         Some(b"UNSIGNED-PAYLOAD") => Ok("UNSIGNED-PAYLOAD".into()),
         Some(claimed) if claimed == actual.as_bytes() => Ok(actual),
@@ -399,13 +403,13 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
     percent_encode(bytes.as_ref(), RESERVED).to_string()
 }
 
-/// The hash in lower-case hexadecimal digits.
+/// Returns the SHA-256 hash in lower-case hexadecimal digits.
 fn sha256(bytes: impl AsRef<[u8]>) -> String {
     let hash = Sha256::digest(bytes);
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Accepts lower case only, the form of signatures.
+/// Decodes hexadecimal digits. It accepts lower case only, the form of signatures.
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

@@ -1,27 +1,28 @@
 //! Error responses.
 //!
-//! Training errors come from the service's own table, see `error_table.rs`; those with several
-//! callers have a constructor. Codes that start with `Emulator.` are the emulator's own; the service
-//! never returns them.
+//! Training errors come from the service's own table, see `error_table.rs`; those that several
+//! callers return have a constructor here. Codes that start with `Emulator.` are the emulator's
+//! own, and the service never returns them.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::api::error_table::{fill, row};
 
-/// An error response before serialisation.
+/// Error response before serialisation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
     pub(crate) code: String,
     pub(crate) message: String,
     solution: Option<&'static str>,
-    /// The gateway includes the request id in the body, ModelArts itself does not.
+    /// True for errors of the API gateway, whose body includes the request id. Errors of ModelArts
+    /// itself do not include it.
     from_gateway: bool,
 }
 
 impl ApiError {
-    /// An error with exactly the two fields `error_code` and `error_msg`.
+    /// Creates an error with exactly the two fields `error_code` and `error_msg`.
     pub(crate) fn new(
         status: StatusCode,
         code: impl Into<String>,
@@ -42,7 +43,8 @@ impl ApiError {
         error
     }
 
-    /// The error of a row of the service's table; `values` fill its placeholders.
+    /// Creates the error in a row of the service's table; `values` fill the placeholders of its
+    /// message.
     pub(crate) fn of(number: u16, values: &[&str]) -> Self {
         let Some((_, status, message, solution)) = row(number) else {
             return Self::internal(format!("No row for ModelArts.{number}."));
@@ -54,7 +56,7 @@ impl ApiError {
         error
     }
 
-    /// The same error with a word of its message replaced.
+    /// Replaces a word in the message of the error.
     pub(crate) fn renamed(mut self, from: &str, to: &str) -> Self {
         self.message = self.message.replace(from, to);
         self
@@ -64,7 +66,7 @@ impl ApiError {
         Self::of(108, &[action])
     }
 
-    // ---- the gateway ----
+    // ---- errors of the API gateway ----
 
     pub(crate) fn not_authenticated(reason: impl std::fmt::Display) -> Self {
         Self::gateway(
@@ -74,7 +76,8 @@ impl ApiError {
         )
     }
 
-    /// The API does not exist. The message is that of the gateway's list of error codes.
+    /// Returns the error for a path at which the gateway has no API. The message is that of the
+    /// gateway's list of error codes.
     pub(crate) fn no_such_api() -> Self {
         Self::gateway(
             StatusCode::NOT_FOUND,
@@ -83,7 +86,7 @@ impl ApiError {
         )
     }
 
-    // ---- ModelArts: errors with several callers ----
+    // ---- errors of ModelArts that several callers return ----
 
     pub(crate) fn duplicate_name(name: &str) -> Self {
         Self::of(2751, &[name])
@@ -101,7 +104,8 @@ impl ApiError {
         Self::of(2786, &[requested, own])
     }
 
-    /// `what` names the field and the rule that it breaks.
+    /// Returns the error for an invalid parameter; `what` names the field and the rule that it
+    /// breaks.
     pub(crate) fn invalid_parameter(what: impl std::fmt::Display) -> Self {
         Self::of(2788, &[&what.to_string()])
     }
@@ -146,8 +150,8 @@ impl ApiError {
         Self::of(2859, &[&reason.to_string()])
     }
 
-    /// Invalid query of ListTrainingJobEvents, which has an error of its own: eight digits, two
-    /// fields, no solution (SOURCES D-38).
+    /// Returns the error for an invalid query of ListTrainingJobEvents. It differs from the other
+    /// errors: an eight-digit code, two fields and no solution (SOURCES D-38).
     pub(crate) fn events_query() -> Self {
         Self::new(
             StatusCode::BAD_REQUEST,
@@ -160,7 +164,7 @@ impl ApiError {
         Self::of(4104, &[])
     }
 
-    // ---- the emulator itself ----
+    // ---- errors of the emulator itself ----
 
     pub(crate) fn body_too_slow(maximum: std::time::Duration) -> Self {
         Self::new(
@@ -173,7 +177,8 @@ impl ApiError {
         )
     }
 
-    /// `what` is the subject of the message: an operation, or a field and its value.
+    /// Returns the error for an input that the emulator does not model. `what` is the subject of
+    /// the message: an operation, or a field and its value.
     pub(crate) fn not_modelled(what: impl std::fmt::Display) -> Self {
         Self::new(
             StatusCode::NOT_IMPLEMENTED,
@@ -188,12 +193,12 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "Emulator.0403", sentence)
     }
 
-    /// Invalid request to a control route under `/_emulator`.
+    /// Returns the error for an invalid request to a control route under `/_emulator`.
     pub(crate) fn bad_control_request(sentence: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "Emulator.0400", sentence)
     }
 
-    /// Unknown job in a control route.
+    /// Returns the error for an unknown job in a control route.
     pub(crate) fn no_such_job(id: &str) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
@@ -206,7 +211,7 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Emulator.0500", sentence)
     }
 
-    /// The body of the response. `request_id` is included in errors of the gateway.
+    /// Returns the body of the response. Errors of the gateway include `request_id`.
     pub(crate) fn body(&self, request_id: &str) -> Value {
         let mut body = json!({"error_msg": self.message, "error_code": self.code});
         if let Some(solution) = self.solution {

@@ -1,16 +1,17 @@
-//! The rows of the service's table of training errors that this emulator can return.
+//! Rows of the service's table of training errors that this emulator can return.
 //!
-//! Open Telekom Cloud API reference, "Error Codes" (SOURCES E): number of the code
-//! `ModelArts.<number>`, HTTP status, message, solution. `%s` and `%d` are placeholders.
+//! The source is the API reference of Open Telekom Cloud, "Error Codes" (SOURCES E). A row has the
+//! number in the code `ModelArts.<number>`, the HTTP status, the message and the solution. `%s` and
+//! `%d` are placeholders.
 
-/// Number, status, message and solution.
+/// Row of the table: number, HTTP status, message and solution.
 type Row = (u16, u16, &'static str, &'static str);
 
 pub(super) fn row(number: u16) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.0 == number)
 }
 
-/// A message with its placeholders filled in, from left to right.
+/// Fills the placeholders of a message, from left to right.
 pub(super) fn fill(message: &str, values: &[&str]) -> String {
     let mut text = String::new();
     let mut values = values.iter();
@@ -25,7 +26,7 @@ pub(super) fn fill(message: &str, values: &[&str]) -> String {
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    // The documented message has another form of placeholder.
+    // The documented message uses another form of placeholder.
     (108, 403, "You do not have permission to perform %s.", "Check whether you are authorized to perform operations on OBS or APIs."),
     (2751, 400, "Duplicate training job (name %s).", "Change training job name."),
     (2753, 400, "input and output channel information is not standardized.", "Check the validity of the input and output channel information in the request."),
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
     use crate::api::error::ApiError;
 
-    /// Codes and statuses in the table of the description.
+    /// Returns codes and statuses in the error table of the OpenAPI description.
     fn described() -> BTreeSet<(String, u16)> {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/modelarts.yaml");
         let text = std::fs::read_to_string(file).unwrap();
@@ -131,7 +132,7 @@ mod tests {
             ApiError::events_query(),
             ApiError::body_too_large(),
         ];
-        // The last two are returned by injected faults that name a status only.
+        // The last two errors come from injected faults that name only a status.
         let answers = ROWS
             .iter()
             .map(|row| (format!("ModelArts.{:04}", row.0), row.1))

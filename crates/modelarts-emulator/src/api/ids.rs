@@ -1,9 +1,9 @@
-//! The ids of new jobs, algorithms and experiments.
+//! Ids of new jobs, algorithms and experiments.
 
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-/// Generates ids: random, or from a seed and then the same at each start.
+/// Generator of ids. They are random, or follow from a seed and are then the same at each start.
 #[derive(Debug)]
 pub(crate) struct Ids(Option<Mutex<fastrand::Rng>>);
 

@@ -1,7 +1,7 @@
-//! Field-by-field reading of a request body, with errors that name the field.
+//! Reading of a request body field by field, with errors that name the field.
 //!
-//! Requests are not decoded into structs as a whole, because the service has its own status and
-//! code for each broken rule. `null` counts as absent.
+//! The emulator does not decode requests into structs as a whole, because the service has a status
+//! and code of its own for each broken rule. `null` counts as absent.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::{api::error::ApiError, files::container_path::ContainerPath};
 
-/// A field of a request body: its value and its path.
+/// Field of a request body: its value and its path.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonField<'a> {
     value: &'a Value,
@@ -17,7 +17,7 @@ pub(crate) struct JsonField<'a> {
 }
 
 impl<'a> JsonField<'a> {
-    /// The whole body.
+    /// Returns the whole body as a field.
     pub(crate) fn root(value: &'a Value) -> Self {
         Self {
             value,
@@ -25,24 +25,25 @@ impl<'a> JsonField<'a> {
         }
     }
 
-    /// A member of an object, if present.
+    /// Returns a member of an object, if present.
     pub(crate) fn get(&self, name: &str) -> Result<Option<Self>, ApiError> {
         let member = self.object()?.get(name).filter(|value| !value.is_null());
         Ok(member.map(|value| self.member(name, value)))
     }
 
-    /// A required member.
+    /// Returns a required member of an object.
     pub(crate) fn required(&self, name: &str) -> Result<Self, ApiError> {
         self.get(name)?.ok_or_else(|| self.missing(name))
     }
 
-    /// A text member. Empty text counts as absent, because examples send it (SOURCES X).
+    /// Returns a text member. Empty text counts as absent, because examples send it (SOURCES X).
     pub(crate) fn text_of(&self, name: &str) -> Result<Option<&'a str>, ApiError> {
         let text = self.get(name)?.map(|field| field.text()).transpose()?;
         Ok(text.filter(|text| !text.is_empty()))
     }
 
-    /// A path in the container, if present. The emulator supports directories below `/home` only.
+    /// Returns a path in the container, if present. The emulator supports only directories below
+    /// `/home`.
     pub(crate) fn container_path_of(&self, name: &str) -> Result<Option<ContainerPath>, ApiError> {
         let Some(text) = self.text_of(name)? else {
             return Ok(None);
@@ -56,14 +57,14 @@ impl<'a> JsonField<'a> {
         })
     }
 
-    /// A required text member, not empty.
+    /// Returns a required text member, which must not be empty.
     pub(crate) fn required_text(&self, name: &str) -> Result<&'a str, ApiError> {
         let text = self.required(name)?.text()?;
         let text = Some(text).filter(|text| !text.is_empty());
         text.ok_or_else(|| self.missing(name))
     }
 
-    /// The elements of a list member; none if it is absent.
+    /// Returns the elements of a list member; an absent list has none.
     pub(crate) fn items_of(&self, name: &str) -> Result<Vec<Self>, ApiError> {
         self.get(name)?
             .map_or_else(|| Ok(Vec::new()), |list| list.items())
@@ -82,7 +83,7 @@ impl<'a> JsonField<'a> {
         Ok(text)
     }
 
-    /// A text of at most `maximum` characters.
+    /// Returns the text of the field, which may have at most `maximum` characters.
     pub(crate) fn text_up_to(&self, maximum: usize) -> Result<&'a str, ApiError> {
         let text = self.text()?;
         if text.chars().count() > maximum {
@@ -111,19 +112,19 @@ impl<'a> JsonField<'a> {
         Ok(list.enumerate().map(item).collect())
     }
 
-    /// The members of an object, each as a field.
+    /// Returns the members of an object, each as a field.
     pub(crate) fn members(&self) -> Result<Vec<(&'a str, Self)>, ApiError> {
         let members = self.object()?.iter();
         let fields = members.map(|(name, value)| (name.as_str(), self.member(name, value)));
         Ok(fields.collect())
     }
 
-    /// `Invalid parameter(<path> must <what>).`
+    /// Returns the error `Invalid parameter(<path> must <what>).`
     pub(crate) fn must(&self, what: impl fmt::Display) -> ApiError {
         ApiError::invalid_parameter(format!("{self} must {what}"))
     }
 
-    /// The value as received.
+    /// Returns the value as received.
     pub(crate) fn value(&self) -> &'a Value {
         self.value
     }
@@ -145,7 +146,7 @@ impl<'a> JsonField<'a> {
     }
 }
 
-/// The path of the field, for example `algorithm.inputs[0].name`.
+/// Formats the path of the field, for example `algorithm.inputs[0].name`.
 impl fmt::Display for JsonField<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_root = self.path.is_empty();

@@ -1,7 +1,7 @@
 //! Requests and responses of the API.
 //!
-//! [`json_field`] and [`query`] read requests, [`response`] builds responses. [`error`] has the
-//! errors, with the codes and texts of [`error_table`]; [`ids`] generates ids.
+//! [`json_field`] and [`query`] read requests, and [`response`] builds responses. [`error`] defines
+//! the errors, with the codes and texts of [`error_table`]; [`ids`] generates ids.
 
 pub(crate) mod error;
 mod error_table;

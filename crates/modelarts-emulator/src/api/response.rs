@@ -1,4 +1,4 @@
-//! A response before serialisation.
+//! Responses before serialisation.
 
 use axum::{
     body::Body,
@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use crate::api::error::ApiError;
 
-/// Point at which a connection is cut. Passed to the server in the response's extensions.
+/// Point at which an injected fault cuts a connection. It is passed to the server in the extensions
+/// of the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
     /// Before the first byte of the response.
@@ -23,7 +24,7 @@ pub(crate) enum Cut {
     MidBody,
 }
 
-/// Status, headers and body; a JSON body is kept as a value.
+/// Response with status, headers and body; a JSON body is kept as a value.
 #[derive(Debug)]
 pub(crate) struct ApiResponse {
     status: StatusCode,
@@ -37,12 +38,12 @@ pub(crate) struct ApiResponse {
 enum ResponseBody {
     Empty,
     Json(Value),
-    /// A body of this media type.
+    /// Body of this media type.
     Other(&'static str, Bytes),
 }
 
 impl ResponseBody {
-    /// The media type and the bytes.
+    /// Returns the media type and the bytes of the body.
     fn bytes(&self) -> (Option<&'static str>, Bytes) {
         match self {
             Self::Empty => (None, Bytes::new()),
@@ -70,7 +71,7 @@ impl ApiResponse {
         Self::of(status, body)
     }
 
-    /// No response: the connection is cut.
+    /// Creates a response that cuts the connection instead of being sent.
     pub(crate) fn cut(cut: Cut) -> Self {
         let mut response = Self::empty(StatusCode::SERVICE_UNAVAILABLE);
         response.cut = Some(cut);
@@ -103,14 +104,14 @@ impl ApiResponse {
         self
     }
 
-    /// Changes the body, if it is JSON.
+    /// Changes the body if it is JSON.
     pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Value)) {
         if let ResponseBody::Json(body) = &mut self.body {
             change(body);
         }
     }
 
-    /// The body in bytes.
+    /// Returns the bytes of the body.
     pub(crate) fn bytes(&self) -> Bytes {
         self.body.bytes().1
     }
@@ -119,7 +120,8 @@ impl ApiResponse {
         self.status
     }
 
-    /// The HTTP response, with the header `X-Request-Id` that every response of the service has.
+    /// Builds the HTTP response, with the header `X-Request-Id` that every response of the service
+    /// has.
     pub(crate) fn with_request_id(self, request_id: &str) -> Response {
         let (content_type, bytes) = self.body.bytes();
         let length = bytes.len();
@@ -145,14 +147,14 @@ impl ApiResponse {
     }
 }
 
-/// A body that declares its whole length, delivers half, and fails.
+/// Returns a body that declares its whole length, delivers half of it, and then fails.
 fn half_body(bytes: Bytes) -> Body {
     let first = bytes.slice(..bytes.len() / 2);
     Body::from_stream(stream::unfold(Some(first), |rest| async move {
         match rest {
             Some(first) => Some((Ok(first), None)),
             None => {
-                // Yields once, so that the connection can send what it has.
+                // Yields once, so that the connection can send the first half.
                 tokio::task::yield_now().await;
                 Some((Err(std::io::Error::other("cut on purpose")), None))
             }

@@ -7,14 +7,14 @@ use crate::catalog::operations::Operation;
 /// The cloud to emulate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cloud {
-    /// Open Telekom Cloud: 25 of the operations, two kinds of jobs.
+    /// Open Telekom Cloud, with 25 of the operations and two kinds of jobs.
     Otc,
-    /// Huawei Cloud: all operations and kinds of jobs.
+    /// Huawei Cloud, with all operations and kinds of jobs.
     #[default]
     Huawei,
 }
 
-/// The operations that Open Telekom Cloud documents (SOURCES O). Huawei Cloud offers them as well.
+/// Operations that Open Telekom Cloud documents (SOURCES O). Huawei Cloud offers them as well.
 #[rustfmt::skip]
 const COMMON_OPERATIONS: [Operation; 25] = {
     use Operation as O;
@@ -32,12 +32,12 @@ const COMMON_OPERATIONS: [Operation; 25] = {
 };
 
 impl Cloud {
-    /// True if the cloud offers this operation.
+    /// Returns true if the cloud offers this operation.
     pub(crate) fn has(self, operation: Operation) -> bool {
         self == Self::Huawei || COMMON_OPERATIONS.contains(&operation)
     }
 
-    /// True if the cloud has an operation at this path, or no cloud has one there.
+    /// Returns true if the cloud has an operation at this path, or if neither cloud has one there.
     pub(crate) fn has_path(self, path: &str) -> bool {
         let steps = || path.split('/').skip(3);
         let is_here = |operation: &&Operation| {
@@ -51,8 +51,8 @@ impl Cloud {
         here.peek().is_none() || here.any(|operation| self.has(*operation))
     }
 
-    /// True if the cloud may have an undocumented API at this path. For Open Telekom Cloud all
-    /// paths of training management are known; those of other parts of ModelArts are not.
+    /// Returns true if the cloud may have an undocumented API at this path. For Open Telekom Cloud
+    /// all paths of training management are known; those of other parts of ModelArts are not.
     pub(crate) fn may_have(self, path: &str) -> bool {
         let Some(first) = path.split('/').nth(3) else {
             return true;
@@ -63,8 +63,8 @@ impl Cloud {
         self == Self::Huawei || !training
     }
 
-    /// Values of `kind` that the service knows. All but `job` and `hetero_job` are refused with
-    /// 501.
+    /// Returns the values of `kind` that the service defines. The emulator rejects all except `job`
+    /// and `hetero_job` with 501.
     pub(crate) const fn kinds(self) -> &'static [&'static str] {
         match self {
             Self::Otc => &["job", "visualization_job"],
@@ -81,8 +81,8 @@ impl Cloud {
         }
     }
 
-    /// Values of the annotation `fault-tolerance/job-retry-num` in the user guide of each cloud
-    /// (SOURCES, rule `retries-in-range`).
+    /// Returns the allowed values of the annotation `fault-tolerance/job-retry-num`, from the user
+    /// guide of each cloud (SOURCES, rule `retries-in-range`).
     pub(crate) const fn retries(self) -> RangeInclusive<i64> {
         match self {
             Self::Otc => 1..=3,
@@ -90,7 +90,7 @@ impl Cloud {
         }
     }
 
-    /// The region, which is also the project name in token logins.
+    /// Returns the region, which is also the project name in token logins.
     pub(crate) const fn region(self) -> &'static str {
         match self {
             Self::Otc => "eu-de",

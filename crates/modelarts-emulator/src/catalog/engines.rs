@@ -1,23 +1,24 @@
-//! Preset engines, taken from the examples (SOURCES X, D-13).
+//! Preset engines, with values from the examples (SOURCES X, D-13).
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-/// An engine, as listed by ShowTrainingJobEngines.
+/// Preset engine, as listed by ShowTrainingJobEngines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Engine {
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
-    /// Runs as in version 1 of the API, which ignores the local directories of a request.
+    /// True if the engine runs as in version 1 of the API, which ignores the local directories of a
+    /// request.
     pub(crate) v1_compatible: bool,
     pub(crate) run_user: &'static str,
-    /// For nodes without and with accelerator cards; empty if there is none.
+    /// Images for nodes without and with accelerator cards; empty if the engine has none.
     images: [&'static str; 2],
     image_version: &'static str,
-    /// Not available to new jobs. No source names such an engine; one is defined so that the error
-    /// can occur (SOURCES, rule `engine-not-retired`).
+    /// True if new jobs cannot use the engine. No source names such an engine; the table has one so
+    /// that the error can occur (SOURCES, rule `engine-not-retired`).
     pub(crate) retired: bool,
 }
 
@@ -60,7 +61,7 @@ const PYTORCH_1_3: &str = "modelarts-job-dev-image/pytorch-cp36:1.3.0";
 const PYTORCH_1_4: &str = "modelarts-job-dev-image/pytorch-cp36:1.4.0";
 const XGBOOST: &str = "modelarts-job-dev-image/python-train-py36:secure";
 
-/// From the engine list and the examples of creation, details and algorithms.
+/// Table of engines, from the engine list and the examples of creation, details and algorithms.
 #[rustfmt::skip]
 const ENGINES: &[Engine] = &[
     v1_engine("caffe-1.0.0-python2.7", "Caffe", "caffe-1.0.0-python2.7",
@@ -103,19 +104,20 @@ impl Engine {
         })
     }
 
-    /// Names of the engines that new jobs can use on nodes with or without accelerator cards.
+    /// Returns the names of the engines that new jobs can use on nodes with or without accelerator
+    /// cards.
     pub(super) fn names_on(gpu: bool) -> BTreeSet<&'static str> {
         let usable = |engine: &&Engine| !engine.retired && engine.runs_on(gpu);
         let usable = ENGINES.iter().filter(usable);
         usable.map(|engine| engine.name).collect()
     }
 
-    /// True if the engine has an image for nodes with or without accelerator cards.
+    /// Returns true if the engine has an image for nodes with or without accelerator cards.
     pub(crate) const fn runs_on(&self, gpu: bool) -> bool {
         !self.images[gpu as usize].is_empty()
     }
 
-    /// The engines that new jobs can use, as documented JSON.
+    /// Returns the engines that new jobs can use, in the documented JSON form.
     pub(crate) fn list() -> Value {
         let items: Vec<Value> = ENGINES
             .iter()

@@ -1,5 +1,5 @@
-//! Flavors, from the examples (SOURCES X, D-20) and the ids of the reference (SOURCES O, D-67):
-//! limits of nodes and cards, and the members shown in job details.
+//! Flavors, with their limits of nodes and cards, and the members shown in job details. They come
+//! from the examples (SOURCES X, D-20) and from the ids in the reference (SOURCES O, D-67).
 //!
 //! Public flavors come first, those of dedicated GPU pools last.
 
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::catalog::engines::Engine;
 
-/// Maximum number of workers of a job whose flavor has no limit, because all of them run on one
-/// machine.
+/// Maximum number of workers of a job whose flavor has no limit of its own, because all workers run
+/// on one machine.
 const MAX_NODES: u32 = 16;
 
-/// A flavor.
+/// Flavor: the hardware and the limits of the nodes of a job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flavor {
     pub(crate) id: &'static str,
@@ -20,10 +20,10 @@ pub(crate) struct Flavor {
     max_nodes: u32,
     cores: u32,
     memory_gb: u32,
-    /// Number of cards, product name, memory of a card.
+    /// Accelerator cards: number per node, product name, memory of one card.
     gpu: Option<(u32, &'static str, &'static str)>,
     disk_gb: Option<u32>,
-    /// Available in dedicated pools only.
+    /// True if the flavor is available in dedicated pools only.
     pub(crate) of_pools: bool,
 }
 
@@ -63,7 +63,8 @@ const fn pool(id: &'static str, cards: u32) -> Flavor {
     }
 }
 
-/// From the flavor list (both CPU flavors) and the create and details examples (GPU).
+/// Table of flavors, from the flavor list (both CPU flavors) and the examples of creation and
+/// details (GPU).
 #[rustfmt::skip]
 const FLAVORS: [Flavor; 11] = [
     cpu("modelarts.vm.cpu.2u", "Computing CPU(2U) instance", 1, 2),
@@ -88,12 +89,12 @@ impl Flavor {
         FLAVORS.iter().find(|flavor| flavor.id == id)
     }
 
-    /// `CPU` or `GPU`.
+    /// Returns the type of the flavor, `CPU` or `GPU`.
     pub(crate) const fn kind(&self) -> &'static str {
         if self.gpu.is_some() { "GPU" } else { "CPU" }
     }
 
-    /// Cards per node.
+    /// Returns the number of accelerator cards per node.
     pub(crate) const fn cards(&self) -> u32 {
         match self.gpu {
             Some((cards, ..)) => cards,
@@ -101,7 +102,7 @@ impl Flavor {
         }
     }
 
-    /// The public flavors, as listed by ShowTrainingJobFlavors; `kind` filters the list.
+    /// Returns the public flavors in the form of ShowTrainingJobFlavors; `kind` filters the list.
     pub(crate) fn list(kind: Option<&str>) -> Value {
         let flavors: Vec<Value> = FLAVORS
             .iter()
@@ -111,7 +112,7 @@ impl Flavor {
                 shown["flavor_id"] = flavor.id.into();
                 shown["flavor_name"] = flavor.name.into();
                 shown["max_num"] = flavor.max_nodes.into();
-                // A list in the form of a text.
+                // The service sends this list as the text of a JSON array.
                 let engines = Engine::names_on(flavor.gpu.is_some());
                 shown["support_engines"] = json!(engines).to_string().into();
                 shown
@@ -120,12 +121,12 @@ impl Flavor {
         json!({"total_count": flavors.len(), "flavors": flavors})
     }
 
-    /// Cores and gigabytes of a node.
+    /// Returns the CPU cores and the memory of a node, in gigabytes.
     pub(crate) const fn size(&self) -> (u32, u32) {
         (self.cores, self.memory_gb)
     }
 
-    /// `spec.resource.flavor_detail`.
+    /// Returns the value of `spec.resource.flavor_detail`.
     pub(crate) fn detail(&self) -> Value {
         let mut info = json!({
             "max_num": self.max_nodes,
@@ -146,12 +147,12 @@ impl Flavor {
     }
 }
 
-/// Maximum number of nodes of a job with this flavor.
+/// Returns the maximum number of nodes of a job with this flavor.
 pub(crate) fn max_nodes(flavor: Option<&Flavor>) -> u32 {
     flavor.map_or(MAX_NODES, |flavor| flavor.max_nodes)
 }
 
-/// Cards per node.
+/// Returns the number of accelerator cards per node.
 pub(crate) fn gpus(flavor: Option<&Flavor>) -> u32 {
     flavor.map_or(0, Flavor::cards)
 }

@@ -1,4 +1,4 @@
-//! Tables of the offer of the service: operations, clouds, engines, flavors and pools.
+//! Tables of the resources that the service offers: operations, clouds, engines, flavors and pools.
 //!
 //! [`quirks`] has a switch for each behaviour on which sources are silent or disagree.
 

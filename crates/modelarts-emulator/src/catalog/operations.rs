@@ -11,21 +11,21 @@ macro_rules! operations {
         impl Operation {
             pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The operationId.
+            /// Returns the `operationId`.
             pub(crate) const fn id(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)*
                 }
             }
 
-            /// The method.
+            /// Returns the HTTP method.
             pub(crate) const fn method(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($method),)*
                 }
             }
 
-            /// The path below `/v2/{project_id}`.
+            /// Returns the path below `/v2/{project_id}`.
             pub(crate) const fn path(self) -> &'static str {
                 match self {
                     $(Self::$name => $path,)*

@@ -1,12 +1,12 @@
 //! Dedicated resource pools.
 
-/// The hardware of the nodes of a pool.
+/// Hardware of the nodes of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolKind {
-    /// No accelerator cards: jobs name no flavor.
+    /// Nodes without accelerator cards; jobs in the pool name no flavor.
     Cpu,
-    /// With accelerator cards: jobs name a flavor `modelarts.pool.visual.*`, by the number of
-    /// cards.
+    /// Nodes with accelerator cards; jobs in the pool name a flavor `modelarts.pool.visual.*` with
+    /// the required number of cards.
     Gpu,
 }
 
@@ -22,7 +22,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A running pool for training with this id and this many nodes.
+    /// Creates a running pool for training with this id and this number of nodes.
     #[must_use]
     pub fn new(id: impl Into<String>, kind: PoolKind, nodes: u32) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Pool {
     /// Parses `ID:NODES` or `ID:NODES:KIND`. The kind is `cpu` or `gpu`; default `cpu`.
     ///
     /// # Errors
-    /// A sentence that names the invalid part.
+    /// Returns a sentence that names the invalid part.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.split(':');
         let id = parts.next().unwrap_or_default();
@@ -64,28 +64,28 @@ impl Pool {
         Ok(Self::new(id, kind, nodes))
     }
 
-    /// Marks the pool as not running: jobs are refused.
+    /// Marks the pool as not running; the emulator then rejects its jobs.
     #[must_use]
     pub fn stopped(mut self) -> Self {
         self.running = false;
         self
     }
 
-    /// Marks the pool as not meant for training: jobs are refused.
+    /// Marks the pool as not meant for training; the emulator then rejects its jobs.
     #[must_use]
     pub fn not_for_training(mut self) -> Self {
         self.trains = false;
         self
     }
 
-    /// Makes it a pool of supernodes: `affinity_group_size` defaults to 1.
+    /// Marks the pool as one of supernodes; `affinity_group_size` of its jobs then defaults to 1.
     #[must_use]
     pub fn supernode(mut self) -> Self {
         self.supernode = true;
         self
     }
 
-    /// The pools of an emulator whose builder names none.
+    /// Returns the pools of an emulator whose builder names none.
     pub(crate) fn defaults() -> Vec<Self> {
         vec![
             Self::new("pool-cpu", PoolKind::Cpu, 16),

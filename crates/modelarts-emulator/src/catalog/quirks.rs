@@ -1,5 +1,5 @@
-//! Switches, each with a default, for behaviour on which sources are silent or disagree:
-//! `openapi/SOURCES.md`, "Behaviour".
+//! Switches, each with a default, for behaviour on which sources are silent or disagree
+//! (`openapi/SOURCES.md`, "Behaviour").
 
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +24,8 @@ macro_rules! quirks {
             }
         )*
 
-        /// The switches. In flags and files, members and variants are written in lower case with
-        /// hyphens: `events-offset=page`.
+        /// Values of all switches. In flags and files, members and variants are written in lower
+        /// case with hyphens: `events-offset=page`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case", deny_unknown_fields)]
         #[non_exhaustive]
@@ -39,62 +39,62 @@ macro_rules! quirks {
 }
 
 quirks! {
-    /// The phase of a job that was stopped after its maximum running duration
-    /// (`openapi/SOURCES.md`, D-154).
+    /// Phase of a job that was stopped after its maximum running duration (`openapi/SOURCES.md`,
+    /// D-154).
     auto_stopped: AutoStopPhase {
-        /// `Terminated`, as after a stop by a user.
+        /// `Terminated`, as after a stop by a user. The default.
         Terminated,
         /// `Failed`, as after a failure.
         Failed,
     }
-    /// The phase of a preemptible job that loses its nodes to another job (`openapi/SOURCES.md`,
+    /// Phase of a preemptible job that loses its nodes to another job (`openapi/SOURCES.md`,
     /// D-155).
     preempted: PreemptionPhase {
-        /// `Pending`: the job is queued again.
+        /// `Pending`: the job is queued again. The default.
         Pending,
         /// `Failed`: the job ends.
         Failed,
     }
-    /// The effect of DeleteTrainingJob on a job that has not ended (`openapi/SOURCES.md`, D-156).
+    /// Effect of DeleteTrainingJob on a job that has not ended (`openapi/SOURCES.md`, D-156).
     delete_active: DeleteActive {
-        /// The job is stopped, then deleted.
+        /// The service stops the job, then deletes it. The default.
         Ends,
-        /// The request is refused with 400.
+        /// The service rejects the request with 400.
         Refuses,
     }
-    /// The answer of StopTrainingJob while the job is Terminating (`openapi/SOURCES.md`, D-153).
+    /// Response of StopTrainingJob while the job is Terminating (`openapi/SOURCES.md`, D-153).
     stop_again: RepeatedStop {
-        /// 409, as for a job that has ended.
+        /// 409, as for a job that has ended. The default.
         Refuses,
         /// 202, without an effect.
         Accepts,
     }
-    /// The code for an unknown `action_type` (`openapi/SOURCES.md`, D-127).
+    /// Error code for an unknown `action_type` (`openapi/SOURCES.md`, D-127).
     unknown_action: UnknownAction {
-        /// ModelArts.2788, as the service answers.
+        /// ModelArts.2788, as observed on the service. The default.
         Seen,
-        /// ModelArts.2812, as the list of codes documents.
+        /// ModelArts.2812, as in the documented list of codes.
         Documented,
     }
-    /// The unit of `offset` of ListTrainingJobEvents.
+    /// Unit of `offset` of ListTrainingJobEvents.
     events_offset: EventsOffset {
-        /// Events.
+        /// The offset counts events. The default.
         Event,
-        /// Pages.
+        /// The offset counts pages.
         Page,
     }
-    /// The unit of `offset` of ListTrainingJobs (`openapi/SOURCES.md`, D-57).
+    /// Unit of `offset` of ListTrainingJobs (`openapi/SOURCES.md`, D-57).
     jobs_offset: JobsOffset {
-        /// Pages.
+        /// The offset counts pages. The default.
         Page,
-        /// Jobs.
+        /// The offset counts jobs.
         Job,
     }
-    /// The jobs that `count` of ListTrainingJobs includes (`openapi/SOURCES.md`, D-157).
+    /// Jobs that `count` of ListTrainingJobs includes (`openapi/SOURCES.md`, D-157).
     jobs_count: JobsCount {
-        /// All jobs that match.
+        /// All jobs that match the search. The default.
         Fitting,
-        /// The jobs of this page.
+        /// The jobs of the returned page.
         Page,
     }
 }
@@ -103,7 +103,7 @@ impl Quirks {
     /// Sets a switch from `name=value`, for example `events-offset=page`.
     ///
     /// # Errors
-    /// A sentence, if the switch or the value does not exist.
+    /// Returns a sentence if the switch or the value does not exist.
     pub fn set(&mut self, setting: &str) -> Result<(), String> {
         let (name, value) = setting.split_once('=').ok_or_else(|| {
             format!("`{setting}` must have the form name=value, for example events-offset=page")

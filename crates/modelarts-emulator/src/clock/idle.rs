@@ -1,8 +1,8 @@
-//! Detects that all work is idle, so that a clock can be moved step by step.
+//! Detection that all tasks are idle, so that a manual clock can be moved step by step.
 //!
-//! Each task is tracked through its waker: it is busy from the moment it is woken until it waits
-//! again. Tasks that wait for a process or another thread count as idle, because those run in real
-//! time.
+//! Each task is tracked through its waker: it is busy from the moment at which it is woken until it
+//! waits again. Tasks that wait for a process or another thread count as idle, because those run in
+//! real time.
 
 use std::{
     pin::Pin,
@@ -16,7 +16,7 @@ use std::{
 use futures::task::AtomicWaker;
 use tokio::sync::Notify;
 
-/// Counter of busy tasks.
+/// Counter of the busy tasks of an emulator.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IdleTracker(Arc<BusyCount>);
 
@@ -39,7 +39,7 @@ impl BusyCount {
 }
 
 impl IdleTracker {
-    /// Tracks a future. It is busy until it first waits.
+    /// Tracks a future, which is busy until it first waits.
     pub(crate) fn watch<F: Future<Output = ()> + Send>(&self, work: F) -> WatchedTask<F> {
         self.0.increment();
         let task_waker = Arc::new(TaskWaker {
@@ -54,7 +54,7 @@ impl IdleTracker {
         }
     }
 
-    /// Waits until no task is busy.
+    /// Waits until no tracked task is busy.
     pub(crate) async fn wait_until_idle(&self) {
         loop {
             let notified = self.0.none.notified();
@@ -68,18 +68,18 @@ impl IdleTracker {
     }
 }
 
-/// Polled and not woken since.
+/// State of a task that was polled and not woken since.
 const WAITING: u8 = 0;
-/// Woken and not yet polled: counts as busy.
+/// State of a task that was woken and not yet polled. It counts as busy.
 const RUNNABLE: u8 = 1;
-/// Finished or dropped: further wake-ups are ignored.
+/// State of a task that has finished or was dropped. It ignores further wake-ups.
 const DONE: u8 = 2;
 
-/// The waker of a tracked task.
+/// Waker of a tracked task.
 struct TaskWaker {
     busy: Arc<BusyCount>,
     state: AtomicU8,
-    /// Wakes the task that polls the future.
+    /// Waker of the task that polls the future.
     task: AtomicWaker,
 }
 
@@ -89,7 +89,7 @@ impl Wake for TaskWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Counted before it is visible to others, so that the count never drops too low.
+        // The count rises before the state changes, so that it never drops too low.
         self.busy.increment();
         let woken =
             self.state
@@ -101,7 +101,7 @@ impl Wake for TaskWaker {
     }
 }
 
-/// A tracked future.
+/// Future whose activity an [`IdleTracker`] counts.
 pub(crate) struct WatchedTask<F> {
     task_waker: Arc<TaskWaker>,
     waker: Waker,
@@ -115,7 +115,7 @@ impl<F: Future<Output = ()>> Future for WatchedTask<F> {
         let this = &mut *self;
         this.task_waker.task.register(context.waker());
         if this.task_waker.state.swap(WAITING, Ordering::SeqCst) != RUNNABLE {
-            // The runtime may poll without a wake-up.
+            // The runtime may poll a task without a wake-up.
             this.task_waker.busy.increment();
         }
         let polled = this
@@ -171,7 +171,7 @@ mod tests {
         let work = tokio::spawn(work);
         idle.wait_until_idle().await;
         clock.advance(Duration::from_secs(1));
-        // Woken, but not polled yet.
+        // The task was woken and not polled yet.
         assert!(idle.wait_until_idle().now_or_never().is_none());
         idle.wait_until_idle().await;
         assert_eq!(clock.sleepers(), 1);

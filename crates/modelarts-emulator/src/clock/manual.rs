@@ -1,4 +1,4 @@
-//! A clock that tests advance.
+//! Clock that tests advance.
 
 use std::{
     collections::BTreeMap,
@@ -11,14 +11,14 @@ use tokio::sync::oneshot;
 
 use crate::clock::system::{Clock, Sleep};
 
-/// A clock that stands still until it is [advanced](ManualClock::advance).
+/// Clock that stands still until it is [advanced](ManualClock::advance).
 #[derive(Debug)]
 pub struct ManualClock(Arc<Mutex<ManualState>>);
 
 #[derive(Debug)]
 struct ManualState {
     now: SystemTime,
-    /// Sleepers by wake-up time, then by the order in which they started to sleep.
+    /// Sleepers, ordered by wake-up time and then by the start of their sleep.
     sleepers: BTreeMap<(SystemTime, u64), Sleeper>,
     last_number: u64,
 }
@@ -30,7 +30,7 @@ struct Sleeper {
 }
 
 impl ManualClock {
-    /// A clock that shows `now`.
+    /// Creates a clock that shows `now`.
     #[must_use]
     pub fn at(now: SystemTime) -> Self {
         Self(Arc::new(Mutex::new(ManualState {
@@ -40,8 +40,9 @@ impl ManualClock {
         })))
     }
 
-    /// Number of sleepers on this clock, limits not counted. A test that waits for a sleeper before
-    /// it advances the clock is sure that the sleep has begun.
+    /// Returns the number of sleepers on this clock, without those that wait for a time limit. A
+    /// test that waits for a sleeper before it advances the clock can rely on the sleep having
+    /// begun.
     #[must_use]
     pub fn sleepers(&self) -> usize {
         let manual = self.0.lock();
@@ -49,7 +50,7 @@ impl ManualClock {
         sleepers.filter(|sleeper| !sleeper.is_limit).count()
     }
 
-    /// Moves the clock forward in one step and wakes all sleepers that are due. Their next actions
+    /// Moves the clock forward in one step, and wakes all sleepers that are due. Their next actions
     /// are dated after the step; [`Emulator::advance`](crate::emulator::Emulator::advance) stops at
     /// each due time instead.
     pub fn advance(&self, duration: Duration) {
@@ -60,7 +61,7 @@ impl ManualClock {
         let due = std::mem::replace(&mut manual.sleepers, waiting);
         drop(manual);
         for sleeper in due.into_values() {
-            // The sleeper may have been dropped in the meantime.
+            // The receiver is gone if the sleeper has been dropped.
             let _ = sleeper.wake.send(());
         }
     }
@@ -86,7 +87,7 @@ impl ManualClock {
         Box::pin(async move {
             let _pending = pending;
             if woken.await.is_err() {
-                // The clock has been dropped: the sleep never ends.
+                // A sleep on a dropped clock never ends.
                 std::future::pending::<()>().await;
             }
         })
@@ -117,7 +118,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Removes the sleeper from the clock when the sleep ends or is dropped.
+/// Guard that removes the sleeper from the clock when the sleep ends or is dropped.
 struct PendingSleep {
     clock: Weak<Mutex<ManualState>>,
     key: (SystemTime, u64),

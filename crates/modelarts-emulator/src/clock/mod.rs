@@ -22,8 +22,8 @@
 //! # }
 //! ```
 
-// `idle` detects when a manual clock may advance, `timestamp` has the precision and formats of the
-// service, and `timing` its delays.
+// `idle` detects when a manual clock may advance. `timestamp` defines the precision and the formats
+// of the service, and `timing` its delays.
 
 pub(crate) mod idle;
 pub(crate) mod manual;

@@ -1,4 +1,4 @@
-//! The clock as a trait, and the clock of the system.
+//! Trait of clocks, and the clock of the operating system.
 
 use std::{
     fmt,
@@ -6,20 +6,20 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// The future of [`Clock::sleep`].
+/// Future returned by [`Clock::sleep`].
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A source of time for everything in the emulator that waits, expires or is dated.
+/// Source of time for everything in the emulator that waits, expires or is dated.
 ///
 /// One wait does not use it: the few milliseconds between two checks for the end of a process
 /// group, because processes run in real time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// The current time.
+    /// Returns the current time.
     fn now(&self) -> SystemTime;
     /// Completes after `duration` on this clock; at once if `duration` is zero.
     fn sleep(&self, duration: Duration) -> Sleep;
     /// Sleeps like [`sleep`](Self::sleep), for a time limit. A clock that counts its sleepers may
-    /// leave limits out.
+    /// omit those of limits.
     fn limit(&self, duration: Duration) -> Sleep {
         self.sleep(duration)
     }
@@ -27,7 +27,7 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     fn leap(&self, _duration: Duration) -> bool {
         false
     }
-    /// Time at which the next sleeper is due, on a clock that can be moved.
+    /// Returns the time at which the next sleeper is due, if this clock can be moved.
     /// [`Emulator::advance`](crate::emulator::Emulator::advance) stops there, so that everything
     /// happens at its own time.
     fn next_wake(&self) -> Option<SystemTime> {
@@ -35,7 +35,7 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// The system clock.
+/// Clock of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

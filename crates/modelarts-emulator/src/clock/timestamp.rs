@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::system::Clock;
 
-/// A point in time with the service's precision: whole milliseconds since the epoch.
+/// Point in time with the service's precision: whole milliseconds since the epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Timestamp(i64);
 
-/// Offset, in hours, of reported event times. The service uses it in all regions.
+/// Offset of reported event times from UTC, in hours. The service uses it in all regions.
 const REPORTED_OFFSET: i8 = 8;
 
 impl Timestamp {
-    /// The current time of `clock`.
+    /// Returns the current time of `clock`.
     pub(crate) fn now(clock: &dyn Clock) -> Self {
         clock.now().into()
     }
@@ -31,56 +31,56 @@ impl Timestamp {
         self.0
     }
 
-    /// Whole seconds since the epoch.
+    /// Returns the whole seconds since the epoch.
     pub(crate) const fn seconds(self) -> i64 {
         self.0.div_euclid(1000)
     }
 
-    /// The time without its milliseconds, as the service reports it nearly everywhere.
+    /// Returns the time with its milliseconds set to zero, as the service reports nearly all times.
     pub(crate) const fn whole_second(self) -> Self {
         Self(self.seconds() * 1000)
     }
 
-    /// Seconds from `earlier` to here, never negative.
+    /// Returns the seconds since `earlier`, never negative.
     pub(crate) fn seconds_since(self, earlier: Self) -> f64 {
         self.since(earlier).as_secs_f64()
     }
 
-    /// The time from `earlier` to here, never negative.
+    /// Returns the duration since `earlier`, never negative.
     pub(crate) fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
 
-    /// `2022-11-26T16:01:36+08:00`, milliseconds cut off.
+    /// Formats the time as `2022-11-26T16:01:36+08:00`, with the milliseconds cut off.
     pub(crate) fn rfc3339(self) -> String {
         self.timestamp()
             .display_with_offset(Offset::constant(REPORTED_OFFSET))
             .to_string()
     }
 
-    /// The time `duration` later.
+    /// Returns the time `duration` later.
     pub(crate) fn plus(self, duration: Duration) -> Self {
         Self(self.0 + i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2))
     }
 
-    /// `2026-01-15T08:30:45.123000Z`, the format of IAM.
+    /// Formats the time as `2026-01-15T08:30:45.123000Z`, the format of IAM.
     pub(crate) fn utc_micros(self) -> String {
         let time = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
     }
 
-    /// `Thu, 15 Jan 2026 08:30:45 GMT`, the format of HTTP.
+    /// Formats the time as `Thu, 15 Jan 2026 08:30:45 GMT`, the format of HTTP.
     pub(crate) fn http(self) -> String {
         let time = self.timestamp();
         time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
     }
 
-    /// `20260115T083045Z`, the format of the header `X-Sdk-Date`.
+    /// Formats the time as `20260115T083045Z`, the format of the header `X-Sdk-Date`.
     pub(crate) fn compact(self) -> String {
         self.timestamp().strftime("%Y%m%dT%H%M%SZ").to_string()
     }
 
-    /// Parses the format of the header `X-Sdk-Date` only.
+    /// Parses a time in the format of the header `X-Sdk-Date`, and in no other format.
     pub(crate) fn parse_compact(text: &str) -> Option<Self> {
         if text.len() != "20260115T083045Z".len() {
             return None;
@@ -90,7 +90,8 @@ impl Timestamp {
         Some(Self(zoned.timestamp().as_millisecond()))
     }
 
-    /// Parses a time of the service's searches: digits are milliseconds, anything else RFC 3339.
+    /// Parses a time in a search of the service: a text of digits counts milliseconds, any other
+    /// text is RFC 3339.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         Self::parse_millis(text).or_else(|| {
             let timestamp: jiff::Timestamp = text.parse().ok()?;
@@ -98,14 +99,14 @@ impl Timestamp {
         })
     }
 
-    /// Parses milliseconds written in digits, up to the year 9999.
+    /// Parses milliseconds since the epoch, written in digits, up to the year 9999.
     pub(crate) fn parse_millis(text: &str) -> Option<Self> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let millis: i64 = digits.then(|| text.parse().ok())??;
         Self::in_range(millis)
     }
 
-    /// Returns `None` outside of the years -9999 to 9999.
+    /// Converts milliseconds since the epoch. Returns `None` outside of the years -9999 to 9999.
     pub(crate) fn in_range(millis: i64) -> Option<Self> {
         jiff::Timestamp::from_millisecond(millis).ok()?;
         Some(Self(millis))
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn times_are_cut_to_seconds_and_reported_in_the_services_zone() {
-        // The pair in the example of events (SOURCES F2).
+        // Both times are in the documented example of events (SOURCES F2).
         let asked = Timestamp::parse("1669449696964").unwrap();
         assert_eq!(asked.rfc3339(), "2022-11-26T16:01:36+08:00");
         assert_eq!(

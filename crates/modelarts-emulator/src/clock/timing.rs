@@ -2,45 +2,47 @@
 
 use std::time::Duration;
 
-/// The delays that the service adds around the run of the code.
+/// Delays that the service adds around the run of the code.
 ///
-/// They are added to the real time of runs, copies and downloads. Values come from examples
-/// (`openapi/SOURCES.md`, D-159); **\[i\]** marks estimates without a source.
+/// The emulator adds them to the real time of runs, copies and downloads. Values come from examples
+/// (`openapi/SOURCES.md`, D-159); **\[i\]** marks estimates for which no source exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timing {
-    /// From the accepted request to the queue (Creating to Pending): 2.4 s, the first node sample.
+    /// Time from the accepted request to the queue (Creating to Pending): 2.4 s, when the first
+    /// node sample is taken.
     pub creating: Duration,
-    /// From the queue to the first container event: 7 s.
+    /// Time from the queue to the first container event: 7 s.
     pub queuing: Duration,
-    /// From started containers to Running: 3 s.
+    /// Time from the start of the containers to Running: 3 s.
     pub starting: Duration,
-    /// From Running to the start of the code: 1 s.
+    /// Time from Running to the start of the code: 1 s.
     pub first_step: Duration,
-    /// From the end of the code to the upload of its outputs: 1 s.
+    /// Time from the end of the code to the upload of its outputs: 1 s.
     pub before_upload: Duration,
-    /// From the last upload to the end of the containers: 4 s.
+    /// Time from the last upload to the end of the containers: 4 s.
     pub after_upload: Duration,
-    /// From the end of the containers to the final phase: 25 s.
+    /// Time from the end of the containers to the final phase: 25 s.
     pub finishing: Duration,
-    /// From the final phase to the billing event: 5 s \[i\].
+    /// Time from the final phase to the billing event: 5 s \[i\].
     pub billing: Duration,
-    /// From an accepted deletion to the moment the job is gone: 10 s \[i\].
+    /// Time from an accepted deletion to the removal of the job: 10 s \[i\].
     pub deleting: Duration,
-    /// From the request to save an image to the saved image: 60 s \[i\].
+    /// Time from the request to save an image to the saved image: 60 s \[i\].
     pub saving_image: Duration,
-    /// Time for processes to end after SIGTERM, before SIGKILL: 30 s. An upper bound, not a delay:
-    /// a job ends as soon as its processes have ended.
+    /// Maximum time for processes to end after SIGTERM, before SIGKILL: 30 s. This is an upper
+    /// bound and no delay: a job ends as soon as its processes have ended.
     pub grace: Duration,
-    /// Time for a job that runs again to wait for nodes: 30 minutes. An upper bound as well.
+    /// Maximum time that a job waits for nodes before it runs again: 30 minutes. This is an upper
+    /// bound as well.
     pub requeue: Duration,
-    /// Time for code, inputs and packages to arrive: 1 hour \[i\]. An upper bound on real copies,
-    /// so that no factor shortens it.
+    /// Maximum time for copying code and inputs and for installing packages: 1 hour \[i\]. It
+    /// limits real copies, and no factor shortens it.
     pub preparing: Duration,
 }
 
 impl Timing {
-    /// The service's own delays.
+    /// Returns the service's own delays.
     #[must_use]
     pub const fn documented() -> Self {
         Self {
@@ -60,7 +62,7 @@ impl Timing {
         }
     }
 
-    /// No delays, for tests. The grace period is an upper bound and stays at 5 s.
+    /// Returns a timing without delays, for tests. The grace period is an upper bound, and is 5 s.
     #[must_use]
     pub const fn instant() -> Self {
         Self {
@@ -80,7 +82,8 @@ impl Timing {
         }
     }
 
-    /// The service's own delays divided by `factor`. The grace period shrinks to no less than 5 s.
+    /// Returns the service's own delays divided by `factor`. The grace period shrinks to no less
+    /// than 5 s.
     ///
     /// A factor that is not a positive number counts as 1.
     #[must_use]
@@ -113,8 +116,8 @@ impl Timing {
 }
 
 impl Default for Timing {
-    /// Thirty times faster than the service: each step stays visible, and all of them together add
-    /// about one and a half seconds to a job.
+    /// Returns delays thirty times shorter than those of the service. Each step stays visible, and
+    /// all of them together add about one and a half seconds to a job.
     fn default() -> Self {
         Self::faster(30.0)
     }

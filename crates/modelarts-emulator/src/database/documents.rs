@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::database::{Database, read_error, write_error};
 
-/// A stored document.
+/// Stored document: an algorithm, a publication or an experiment.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     pub(crate) id: String,
     pub(crate) project: String,
-    /// Unique key in the project: the name, or a key derived from it.
+    /// Key that is unique in the project: the name, or a key derived from it.
     pub(crate) name: String,
-    /// The document as shown.
+    /// The document as shown in responses.
     pub(crate) value: Value,
 }
 
@@ -31,7 +31,7 @@ impl Document {
     }
 }
 
-/// All documents of a kind.
+/// All stored documents of one kind.
 #[derive(Debug)]
 pub(crate) struct Documents {
     database: Arc<Database>,
@@ -51,15 +51,16 @@ impl Documents {
         self.database.write(|c| c.execute(sql, values))
     }
 
-    /// Inserts a document, unless its project has one of this name.
+    /// Inserts a document, unless its project has one of this name. Returns `true` if it was
+    /// inserted.
     pub(crate) fn insert(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "INSERT INTO records (kind, project, id, name, value) VALUES (?1, ?2, ?3, ?4, ?5)
                    ON CONFLICT DO NOTHING";
         Ok(self.execute(sql, self.columns(record)?)? == 1)
     }
 
-    /// Replaces the document with the same id. Returns `false` if it does not exist or another one
-    /// has the name.
+    /// Replaces the document with the same id. Returns `false` if that document does not exist, or
+    /// if another one has the new name.
     pub(crate) fn replace(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "UPDATE OR IGNORE records SET name = ?4, value = ?5
                    WHERE kind = ?1 AND project = ?2 AND id = ?3";

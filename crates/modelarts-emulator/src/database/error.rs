@@ -1,20 +1,21 @@
-//! Errors of opening the database in a data directory.
+//! Error of opening the database in a data directory.
 
 use std::io;
 
-/// Reasons why the state in a data directory, `state.sqlite3`, cannot be opened.
+/// Error of opening `state.sqlite3`, the state in a data directory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatabaseError {
     /// Another emulator uses the directory.
     #[error("another emulator runs on it: end that one, or choose another data directory")]
     InUse,
-    /// The layout is that of a newer version of the emulator, or older than layout 1.
+    /// The layout of the file is newer than that of this version of the emulator, or older than
+    /// layout 1.
     #[error("it has the layout {found}, which {}", advice(*.found, *.expected))]
     Version {
         /// The layout of the file.
         found: i64,
-        /// The layout of this version of the emulator.
+        /// The layout that this version of the emulator uses.
         expected: i64,
     },
     /// The migration from an earlier layout failed. The file is unchanged.
@@ -26,22 +27,22 @@ pub enum DatabaseError {
         from: i64,
         /// The layout after the failed step.
         to: i64,
-        /// The error of the step.
+        /// The error of the failed step.
         #[source]
         error: rusqlite::Error,
     },
-    /// Parts of the file cannot be read, with the message of SQLite.
+    /// Parts of the file cannot be read. The text is the message of SQLite.
     #[error("it is damaged: {0}. Restore a backup, or delete it and lose the jobs in it")]
     Damaged(String),
     /// The file cannot be created.
     #[error("{0}")]
     File(#[source] io::Error),
-    /// SQLite reports an error.
+    /// SQLite reports another error.
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
 }
 
-/// The end of the message about an unsupported layout.
+/// Returns the end of the message about an unsupported layout.
 fn advice(found: i64, expected: i64) -> String {
     if found > expected {
         return format!(

@@ -1,24 +1,25 @@
 //! Migrations of `state.sqlite3` from the layouts of earlier versions of the emulator to that of
 //! `schema.sql`.
 //!
-//! A step must not use code that reads or writes the current layout, which keeps changing. Step 1
-//! calls `address::network` on purpose: searches by address compare its result with the stored one,
-//! so that stored rows must have the values of the current function.
+//! A step must not use code that reads or writes the current layout, because that code keeps
+//! changing. Step 1 calls `address::network` on purpose: searches by address compare its result
+//! with the stored one, and stored rows must therefore have the values of the current function.
 
 use rusqlite::{Connection, params};
 
 use crate::job::address::network;
 
-/// Changes the tables from one layout to the next, inside a transaction.
+/// Step that changes the tables from one layout to the next, inside a transaction.
 pub(crate) type Migration = fn(&Connection) -> rusqlite::Result<()>;
 
-/// The first step starts from layout 1. Layout 0 had no number, and stored jobs in a form that is
-/// no longer supported.
+/// Steps of the migration; the first one starts from layout 1. Layout 0 had no number, and stored
+/// jobs in a form that is no longer supported.
 pub(super) const MIGRATIONS: &[Migration] = &[trials_and_hosts];
 
-/// Layout 1 to 2: a row for each trial, and a search for jobs by the addresses of their workers.
+/// Migrates layout 1 to 2, which adds a row for each trial and a search for jobs by the addresses
+/// of their workers.
 fn trials_and_hosts(connection: &Connection) -> rusqlite::Result<()> {
-    // The first version with layout 1 had no table given_metrics, later ones did.
+    // The first version with layout 1 had no table given_metrics; later versions had it.
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS given_metrics (pod TEXT PRIMARY KEY, minutes TEXT NOT NULL)
              WITHOUT ROWID;
@@ -75,7 +76,7 @@ mod tests {
         rows.map(Result::unwrap).collect()
     }
 
-    /// All tables, columns and indexes. The order of columns does not matter.
+    /// Returns all tables, columns and indexes. The order of columns does not matter.
     fn shape(connection: &Connection) -> BTreeSet<String> {
         let columns = rows(
             connection,
@@ -100,7 +101,7 @@ mod tests {
             }
             assert_eq!(shape(&connection), today, "layout {}", done + 1);
         }
-        // The first version with layout 1.
+        // The first version with layout 1 had no table given_metrics.
         let connection = database(LAYOUTS[0]);
         connection
             .execute_batch("DROP TABLE given_metrics")

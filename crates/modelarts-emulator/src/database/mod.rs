@@ -1,10 +1,10 @@
-//! The database: one SQLite file, or memory if there is no data directory.
+//! The database of an emulator: one SQLite file, or memory if no data directory is set.
 //!
-//! An acknowledged change survives any end of the process. Changes of the file are executed at
-//! once, and a thread commits them in groups; a response waits for [`Database::committed`], so that
-//! it reports nothing that could still be lost. The write-ahead log preserves changes if the
-//! process is killed; a power failure may lose the last of them. In memory, each change is
-//! committed by itself.
+//! An acknowledged change survives any end of the process. The emulator executes changes of the
+//! file at once, and a thread commits them in groups; a response waits for [`Database::committed`],
+//! so that it reports only committed changes. The write-ahead log preserves changes if the process
+//! is killed; a power failure may lose the last of them. In memory, each change is committed by
+//! itself.
 //!
 //! [`documents`] and [`quotas`] access their own tables; those of jobs are in
 //! [`store`](crate::store). [`migrations`] converts a file of an earlier layout to that of
@@ -38,16 +38,19 @@ use crate::{
     },
 };
 
-/// Page cache, in KiB. Small, because the operating system caches the file as well.
+/// Size of the page cache, in KiB. It is small because the operating system caches the file as
+/// well.
 const CACHE_KIB: i64 = 16 * 1024;
-/// Pages between checkpoints. Each checkpoint syncs the disk, so that fewer are faster.
+/// Number of pages between checkpoints. Each checkpoint syncs the disk, so that fewer checkpoints
+/// are faster.
 const CHECKPOINT_PAGES: i64 = 4000;
 
 /// The database of one emulator.
 #[derive(Debug)]
 pub(crate) struct Database {
     shared: Arc<Shared>,
-    /// `None` in memory, where each change is committed by itself.
+    /// Thread that commits changes in groups. `None` in memory, where each change is committed by
+    /// itself.
     committer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -55,16 +58,16 @@ pub(crate) struct Database {
 struct Shared {
     inner: Mutex<Inner>,
     in_memory: bool,
-    /// Notified when there are changes to commit, and when the database is closed.
+    /// Condition that is notified of changes to commit, and of the closing of the database.
     work: Condvar,
-    /// Number of executed changes.
+    /// Number of changes executed so far.
     executed: AtomicU64,
     progress: watch::Sender<Progress>,
 }
 
 #[derive(Debug)]
 struct Inner {
-    /// `None` after the database was closed.
+    /// Connection to the file. `None` after the database was closed.
     connection: Option<Connection>,
     closing: bool,
 }
@@ -72,15 +75,15 @@ struct Inner {
 /// Progress of the commits.
 #[derive(Clone, Debug, Default)]
 struct Progress {
-    /// Number of committed changes.
+    /// Number of changes committed so far.
     committed: u64,
-    /// The first error; no changes are stored after it.
+    /// First error of a change or commit. No changes are stored after it.
     failure: Option<Arc<str>>,
 }
 
 impl Database {
-    /// Opens the file, creates it if it does not exist, and migrates earlier layouts. Without a
-    /// path, the database is in memory.
+    /// Opens the file, creates it if it does not exist, and migrates earlier layouts. If `path` is
+    /// `None`, the database is in memory.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, DatabaseError> {
         Self::open_with(path, MIGRATIONS)
     }
@@ -89,7 +92,7 @@ impl Database {
         let connection = match path {
             None => Connection::open_in_memory()?,
             Some(path) => {
-                // Readable by the user only, because the file contains tokens.
+                // The file contains tokens, so that only the user may read it.
                 File::options()
                     .append(true)
                     .create(true)
@@ -140,8 +143,8 @@ impl Database {
         look(inner.connection.as_ref().ok_or_else(closed_error)?)
     }
 
-    /// Executes a change. After an error no further changes are stored: those since the last commit
-    /// are rolled back, and their waiters and all later callers get the error.
+    /// Executes a change. No further changes are stored after an error: those since the last commit
+    /// are rolled back, and callers that wait for them and all later callers get the error.
     pub(crate) fn write<R>(
         &self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
@@ -173,12 +176,13 @@ impl Database {
             Ok(Some(failure)) => Err(ApiError::internal(format!(
                 "The state of the emulator cannot be stored: {failure}. Start it again."
             ))),
-            // The sender lives as long as `self`.
+            // Cannot happen, because the sender lives as long as `self`.
             Err(_) => Ok(()),
         }
     }
 
-    /// Returns the stored value of a setting; if there is none, stores and returns `new`.
+    /// Returns the stored value of a setting, or stores and returns `new` if the setting has no
+    /// value.
     pub(crate) fn setting(&self, name: &str, new: String) -> rusqlite::Result<String> {
         self.write(|connection| {
             let insert = "INSERT INTO settings (name, value) VALUES (?1, ?2)
@@ -223,7 +227,7 @@ impl Shared {
         }
     }
 
-    /// Commits all changes executed so far.
+    /// Commits all changes executed so far, and records the progress.
     fn commit(&self, inner: &mut Inner) {
         let executed = self.executed.load(Ordering::Acquire);
         if let Some(connection) = &inner.connection
@@ -237,7 +241,7 @@ impl Shared {
 
     fn fail(&self, inner: &mut Inner, error: &rusqlite::Error) {
         tracing::error!(%error, "the state cannot be stored");
-        // Closing the connection rolls back what is not committed.
+        // Closing the connection rolls back uncommitted changes.
         inner.connection = None;
         self.progress
             .send_modify(|progress| progress.failure = Some(error.to_string().into()));
@@ -259,7 +263,7 @@ fn begin(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Commits the open transaction, if there is one.
+/// Commits the open transaction, if any.
 fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
     if !connection.is_autocommit() {
         connection.prepare_cached("COMMIT")?.execute([])?;
@@ -277,10 +281,11 @@ fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), Data
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-    // The lock is taken here; in this mode it is held until the file is closed.
+    // This statement takes the lock; in this mode it is held until the file is closed.
     connection.execute_batch("BEGIN EXCLUSIVE")?;
     let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    // The layout of the file, `user_version`, is the number of migrations since layout 1.
+    // The layout of the file, `user_version`, is one more than the number of migrations since
+    // layout 1.
     let expected = i64::try_from(migrations.len()).unwrap_or(i64::MAX - 1) + 1;
     let table = "SELECT name FROM sqlite_schema LIMIT 1";
     let table: Option<String> = connection
@@ -309,8 +314,8 @@ fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), Data
     Ok(())
 }
 
-/// Reads all pages, so that an unreadable page is reported at the start and not in the middle of a
-/// job. Takes two tenths of a second for 100,000 jobs.
+/// Reads all pages, so that the emulator reports an unreadable page at its start and not in the
+/// middle of a job. The check takes 0.2 s for 100,000 jobs.
 fn check_integrity(connection: &Connection) -> Result<(), DatabaseError> {
     let checked: rusqlite::Result<String> =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
@@ -324,7 +329,7 @@ fn check_integrity(connection: &Connection) -> Result<(), DatabaseError> {
     }
 }
 
-/// Failed reads and writes are internal errors of the emulator.
+/// Converts failed reads and writes to internal errors of the emulator.
 impl From<rusqlite::Error> for ApiError {
     fn from(error: rusqlite::Error) -> Self {
         Self::internal(format!(
@@ -333,12 +338,12 @@ impl From<rusqlite::Error> for ApiError {
     }
 }
 
-/// Error for a JSON column that cannot be read.
+/// Returns the error for a JSON column that cannot be read.
 pub(crate) fn read_error(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
 }
 
-/// Error for a value that cannot be written as JSON.
+/// Returns the error for a value that cannot be written as JSON.
 pub(crate) fn write_error(error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }
@@ -364,7 +369,7 @@ mod tests {
         drop(Database::open(Some(&path)).unwrap());
     }
 
-    /// A file of layout 2, as written by an emulator.
+    /// Creates a file of layout 2, as written by an emulator.
     fn layout_2() -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.sqlite3");
@@ -477,7 +482,7 @@ mod tests {
         );
     }
 
-    /// After a failure no caller gets a success, and committed changes stay.
+    /// After a failure, all callers get the error, and committed changes stay.
     #[tokio::test]
     async fn a_failure_reaches_all_waiters() {
         let directory = tempfile::tempdir().unwrap();

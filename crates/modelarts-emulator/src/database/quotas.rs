@@ -6,19 +6,20 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::database::Database;
 
-/// Default quota of jobs of a project.
+/// Default maximum number of jobs of a project.
 const JOB_QUOTA: u32 = 10_000;
 
-/// The quotas of all projects, by project and resource.
+/// Quotas of all projects, by project and resource.
 #[derive(Debug)]
 pub(crate) struct Quotas {
     database: Arc<Database>,
-    /// The quota of jobs of projects without a value of their own.
+    /// Quota of jobs for projects that have no value of their own.
     jobs: i64,
 }
 
 impl Quotas {
-    /// `jobs` is the quota of jobs of projects without a value of their own.
+    /// Creates the quotas. `jobs` is the quota of jobs for projects that have no value of their
+    /// own.
     pub(crate) fn new(database: &Arc<Database>, jobs: Option<u32>) -> Self {
         Self {
             database: Arc::clone(database),
@@ -43,14 +44,14 @@ impl Quotas {
             .map(|_| ())
     }
 
-    /// Removes all values that were set.
+    /// Removes the values of all projects.
     pub(crate) fn clear(&self) -> rusqlite::Result<()> {
         self.database
             .write(|connection| connection.execute("DELETE FROM quotas", []))
             .map(|_| ())
     }
 
-    /// Quota of jobs of a project.
+    /// Returns the quota of jobs of a project.
     pub(crate) fn jobs(&self, project: &str) -> rusqlite::Result<usize> {
         let jobs = self.get(project, "job-num")?.unwrap_or(self.jobs);
         Ok(usize::try_from(jobs).unwrap_or(0))

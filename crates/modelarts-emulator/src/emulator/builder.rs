@@ -44,15 +44,15 @@ use crate::{
     validation::creation::Offer,
 };
 
-/// Execution of the code of jobs.
+/// Runner of the code of jobs: real processes or a simulation.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum RunnerKind {
-    /// As processes on this machine.
+    /// Runs the code as processes on this machine.
     #[default]
     Process,
-    /// Simulated: jobs follow the script, on the emulator's clock, without processes, copies and
-    /// packages. Everything else is the same.
+    /// Simulates runs: jobs follow the script on the emulator's clock. The emulator starts no
+    /// processes, copies no files and installs no packages; everything else is the same.
     Simulated(Script),
 }
 
@@ -60,7 +60,7 @@ pub enum RunnerKind {
 const USER_NAME: &str = "emulator";
 /// Default maximum size of a log, in bytes.
 const LOG_CAP: u64 = 1 << 30;
-/// Default of the free bytes that the pre-check requires.
+/// Default free disk space that the pre-check requires, in bytes.
 const LEAST_DISK: u64 = 100 << 20;
 
 /// Settings of an [`Emulator`].
@@ -103,7 +103,7 @@ pub struct Builder {
 }
 
 impl fmt::Debug for Builder {
-    /// Prints the address only, because other settings contain secrets.
+    /// Writes the address only, because other settings contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("listen", &self.listen)
@@ -112,73 +112,75 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// The address to listen on, which must be a loopback address. Default: `127.0.0.1` with a free
-    /// port.
+    /// Sets the address to listen on, which must be a loopback address. Default: `127.0.0.1` with a
+    /// free port.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = Some(address);
         self
     }
 
-    /// The directory of jobs and of all state (`state.sqlite3`); created if it does not exist. An
-    /// emulator started on the directory of an earlier one continues its jobs, as after a node
-    /// fault. Default: temporary, with the state in memory only.
+    /// Sets the directory of jobs and of all state (`state.sqlite3`), which is created if it does
+    /// not exist. An emulator started on the directory of an earlier one continues its jobs, as
+    /// after a node fault. Default: a temporary directory, with the state in memory only.
     pub fn data_dir(mut self, path: impl Into<PathBuf>) -> Self {
         self.data_dir = Some(path.into());
         self
     }
 
-    /// The directory that holds OBS; created if it does not exist. Default: temporary.
+    /// Sets the directory that holds OBS, which is created if it does not exist. Default: a
+    /// temporary directory.
     pub fn obs_root(mut self, path: impl Into<PathBuf>) -> Self {
         self.obs_root = Some(path.into());
         self
     }
 
-    /// The id of the project. Default: that of the data directory; random in a new one.
+    /// Sets the id of the first user's project. Default: the id stored in the data directory, or a
+    /// random id in a new directory.
     pub fn project_id(mut self, id: impl Into<String>) -> Self {
         self.project_id = Some(id.into());
         self
     }
 
-    /// The accepted access key. Default: random at each start.
+    /// Sets the access key of the first user. Default: random at each start.
     pub fn access_key(mut self, key: impl Into<String>) -> Self {
         self.access_key = Some(key.into());
         self
     }
 
-    /// The secret key of the access key. Default: random at each start.
+    /// Sets the secret key that belongs to the access key. Default: random at each start.
     pub fn secret_key(mut self, key: impl Into<String>) -> Self {
         self.secret_key = Some(key.into());
         self
     }
 
-    /// The password of the first user, for `POST /v3/auth/tokens`. Default: the user's own, or
-    /// none.
+    /// Sets the password of the first user, for `POST /v3/auth/tokens`. Default: the password in
+    /// the user's own settings, or none.
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(password.into());
         self
     }
 
-    /// Lets the first user give jobs the priority 3, which the service does not allow by default.
-    /// Default: the user's own setting.
+    /// Allows the first user to give jobs the priority 3, which the service does not permit by
+    /// default. Default: the user's own setting.
     pub fn high_priority(mut self, on: bool) -> Self {
         self.high_priority = on;
         self
     }
 
-    /// Quota of jobs of a project. Default: 10,000 (`openapi/SOURCES.md`, G).
+    /// Sets the quota of jobs of a project. Default: 10,000 (`openapi/SOURCES.md`, G).
     pub fn job_quota(mut self, jobs: u32) -> Self {
         self.job_quota = Some(jobs);
         self
     }
 
-    /// Refuses a job whose output path an active job writes to. Documented only in the guide to an
-    /// old console (`openapi/SOURCES.md`, G). Default: no.
+    /// Rejects a job whose output path an active job writes to. Only the guide to an old console
+    /// documents this rule (`openapi/SOURCES.md`, G). Default: no.
     pub fn one_job_per_output(mut self, on: bool) -> Self {
         self.one_job_per_output = on;
         self
     }
 
-    /// Refuses jobs with documented fields that the emulator does not act on, with status 501.
+    /// Rejects, with status 501, jobs with documented fields that the emulator does not act on.
     /// Default: no; such fields are stored, returned, and named in the header `X-Emulator-Ignored`,
     /// in the log, and by `GET /_emulator/jobs/{id}/ignored`.
     pub fn strict(mut self, on: bool) -> Self {
@@ -186,94 +188,96 @@ impl Builder {
         self
     }
 
-    /// Shows the values of environment variables and of credentials in bodies, in
-    /// [`Emulator::last_requests`] and `/_emulator/requests/last`. Default: no, they are `***`.
+    /// Shows the values of environment variables and of credentials in the bodies that
+    /// [`Emulator::last_requests`] and `/_emulator/requests/last` return. Default: no; such values
+    /// are replaced by `***`.
     pub fn show_secrets(mut self, on: bool) -> Self {
         self.show_secrets = on;
         self
     }
 
-    /// Behaviour on which documents are silent or disagree. Default: [`Quirks::default`].
+    /// Sets the behaviour on which documents are silent or disagree. Default: [`Quirks::default`].
     pub fn quirks(mut self, quirks: Quirks) -> Self {
         self.quirks = quirks;
         self
     }
 
-    /// The clock. Default: [`SystemClock`].
+    /// Sets the clock. Default: [`SystemClock`].
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
         self
     }
 
-    /// Durations of the steps of a job. Default: [`Timing::default`], fast but visible.
+    /// Sets the durations of the steps of a job. Default: [`Timing::default`], with short but
+    /// visible steps.
     pub fn timing(mut self, timing: Timing) -> Self {
         self.timing = timing;
         self
     }
 
-    /// Wording of events. Default: [`Wording::Api`].
+    /// Sets the wording of events. Default: [`Wording::Api`].
     pub fn event_wording(mut self, wording: Wording) -> Self {
         self.event_wording = wording;
         self
     }
 
-    /// The cloud to emulate: operations, kinds of jobs and limits differ. Default:
+    /// Sets the cloud to emulate, which determines operations, kinds of jobs and limits. Default:
     /// [`Cloud::Huawei`].
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
     }
 
-    /// Number of nodes for jobs outside of dedicated pools. Default: unlimited.
+    /// Sets the number of nodes for jobs outside dedicated pools. Default: unlimited.
     pub fn public_nodes(mut self, nodes: u32) -> Self {
         self.public_nodes = Some(nodes);
         self
     }
 
-    /// The directory of data sets: version `v` of the data set `d` is `d/v` in it. Default: no data
-    /// sets.
+    /// Sets the directory of data sets: version `v` of the data set `d` is its subdirectory `d/v`.
+    /// Default: no data sets.
     pub fn datasets(mut self, path: impl Into<PathBuf>) -> Self {
         self.datasets = Some(path.into());
         self
     }
 
-    /// The directory of NFS exports: `server:/path` is `server/path` in it; created if it does not
-    /// exist. Default: `nfs` in the data directory.
+    /// Sets the directory of NFS exports, which is created if it does not exist: `server:/path` is
+    /// its subdirectory `server/path`. Default: `nfs` in the data directory.
     pub fn nfs_root(mut self, path: impl Into<PathBuf>) -> Self {
         self.nfs_root = Some(path.into());
         self
     }
 
-    /// Maximum size of a log, in bytes; later output is dropped, and a last line says so. Default:
-    /// 1 GiB, as on the service.
+    /// Sets the maximum size of a log, in bytes. Later output is dropped, and the last line of the
+    /// log says so. Default: 1 GiB, as on the service.
     pub fn log_cap(mut self, bytes: u64) -> Self {
         self.log_cap = Some(bytes);
         self
     }
 
-    /// Free bytes required for the directories of jobs: with less, the pre-check of jobs that may
-    /// run again fails. Default: 100 MiB; the service requires 32 GB.
+    /// Sets the free disk space required for the directories of jobs, in bytes. With less, the
+    /// pre-check of jobs that may run again fails. Default: 100 MiB; the service requires 32 GB.
     pub fn least_disk(mut self, bytes: u64) -> Self {
         self.least_disk = Some(bytes);
         self
     }
 
-    /// Failures after which a job with `fault-tolerance/job-retry-num` runs again. Default:
-    /// [`RestartOn::AnyFailure`].
+    /// Sets the failures after which a job with `fault-tolerance/job-retry-num` runs again.
+    /// Default: [`RestartOn::AnyFailure`].
     pub fn restart_on(mut self, restart_on: RestartOn) -> Self {
         self.restart_on = restart_on;
         self
     }
 
-    /// Generates the ids of new jobs, algorithms and experiments from a seed, so that they are the
-    /// same in each run of a test that creates them in the same order. Not for a data directory
-    /// that already has jobs with these ids. Default: random ids.
+    /// Generates the ids of new jobs, algorithms and experiments from a seed, so that a test that
+    /// creates them in the same order gets the same ids in each run. The data directory must not
+    /// contain jobs with these ids. Default: random ids.
     pub fn id_seed(mut self, seed: u64) -> Self {
         self.id_seed = Some(seed);
         self
     }
 
-    /// Execution of the code of jobs. Default: [`RunnerKind::Process`].
+    /// Sets the runner of the code of jobs. Default: [`RunnerKind::Process`].
     pub fn runner(mut self, kind: RunnerKind) -> Self {
         self.runner = kind;
         self
@@ -286,8 +290,9 @@ impl Builder {
         self
     }
 
-    /// Sets a function to call with each request for an operation of the service and its response,
-    /// before the response is sent, for tests of a client's requests. Default: none.
+    /// Sets a function that is called with each request for an operation of the service and its
+    /// response, before the response is sent. Tests use it to check the requests of a client.
+    /// Default: none.
     pub fn observe(mut self, observe: impl Fn(&Exchange<'_>) + Send + Sync + 'static) -> Self {
         self.observe = Some(Arc::new(observe));
         self
@@ -300,14 +305,14 @@ impl Builder {
     }
 
     /// Adds a user. Default: one user with the name `emulator`. The id of the project and the keys
-    /// set on this builder are those of the first user.
+    /// set on this builder apply to the first user.
     pub fn user(mut self, user: User) -> Self {
         self.users.push(user);
         self
     }
 
-    /// Adds jobs with an invented past, created at the start. Seeds whose names are taken, because
-    /// the data directory has the jobs already, are skipped. Default: none.
+    /// Adds jobs with an invented past, created at the start. Seeds whose names are taken are
+    /// skipped, because the data directory already has these jobs. Default: none.
     pub fn seed_jobs(mut self, seeds: Seeds) -> Self {
         self.seeds.push(seeds);
         self
@@ -319,14 +324,14 @@ impl Builder {
         self
     }
 
-    /// Adds a bucket that counts as encrypted, which jobs cannot use. Default: none.
+    /// Adds a bucket that counts as encrypted and cannot be used by jobs. Default: none.
     pub fn encrypted_bucket(mut self, bucket: impl Into<String>) -> Self {
         self.encrypted.insert(bucket.into());
         self
     }
 
-    /// Adds an organization of the image registry that jobs can be saved to. Default: any name is
-    /// accepted.
+    /// Adds an organization of the image registry, to which jobs can be saved as images. Default:
+    /// any name is accepted.
     pub fn organization(mut self, name: impl Into<String>) -> Self {
         self.organizations.insert(name.into());
         self
@@ -364,8 +369,8 @@ impl Builder {
             .with_umask_mode();
         let data = ConfinedDir::create(&data_dir)
             .map_err(|error| StartError::Directory(data_dir, error))?;
-        // Opened before anything else: the holder of the database owns the files in the directory.
-        // Without a data directory the state is in memory.
+        // The database is opened first, because its holder owns the files in the directory. Without
+        // a data directory, the state is in memory.
         let file = self.data_dir.map(|_| data.root().join("state.sqlite3"));
         let database = Database::open(file.as_deref()).map_err(StartError::Database)?;
         let database = Arc::new(database);
@@ -407,7 +412,8 @@ impl Builder {
         let mut users = self.users;
         if users.is_empty() {
             let mut user = User::new(USER_NAME);
-            // Jobs of an earlier start belong to the project of that start.
+            // The project id is stored, because jobs of an earlier start belong to the project of
+            // that start.
             let id = database.setting("project_id", user.project_id);
             user.project_id = id.map_err(database_error)?;
             users.push(user);
@@ -503,7 +509,7 @@ impl Emulator {
         Self::builder().start().await
     }
 
-    /// Settings before the start.
+    /// Returns a builder with the default settings.
     pub fn builder() -> Builder {
         Builder::default()
     }

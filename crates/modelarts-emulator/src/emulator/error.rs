@@ -4,7 +4,7 @@ use std::{io, net::SocketAddr, path::PathBuf};
 
 use crate::{database::error::DatabaseError, execution::seeds::SeedError};
 
-/// Reasons why an emulator did not start.
+/// Error of starting an emulator.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -27,7 +27,7 @@ pub enum StartError {
     Seeds(#[source] SeedError),
 }
 
-/// Reasons why [`Emulator::wait_for`](crate::emulator::Emulator::wait_for) failed.
+/// Error of [`Emulator::wait_for`](crate::emulator::Emulator::wait_for).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaitError {
@@ -37,7 +37,7 @@ pub enum WaitError {
     /// The job ended in another phase.
     #[error("the job has ended in the phase {phase}")]
     Ended {
-        /// The phase in which it ended.
+        /// Phase in which the job ended.
         phase: &'static str,
     },
 }

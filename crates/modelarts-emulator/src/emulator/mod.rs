@@ -1,4 +1,4 @@
-//! The running emulator. `builder` starts it, `stored_job` reads its stored state.
+//! Running emulator. `builder` starts it, and `stored_job` reads its stored state.
 
 pub(crate) mod builder;
 pub(crate) mod error;
@@ -28,8 +28,9 @@ use crate::{
 /// A running emulator.
 ///
 /// Dropping it kills the processes of its jobs; [`shutdown`](Self::shutdown) gives them time to
-/// end. If the process that holds it ends without either, by a signal, `exit` or `abort`, a
-/// watchdog process kills them and removes the temporary directory.
+/// end. If the process that holds the emulator ends without either (by a signal, `exit` or
+/// `abort`), a watchdog process kills the processes of the jobs and removes the temporary
+/// directory.
 pub struct Emulator {
     pub(crate) state: Arc<EmulatorState>,
     url: String,
@@ -40,7 +41,7 @@ pub struct Emulator {
 }
 
 impl fmt::Debug for Emulator {
-    /// Prints no secrets.
+    /// Writes the URL only, because other fields contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Emulator")
             .field("url", &self.url)
@@ -49,57 +50,57 @@ impl fmt::Debug for Emulator {
 }
 
 impl Emulator {
-    /// The base URL, `http://127.0.0.1:<port>`, without a slash at the end.
+    /// Returns the base URL, `http://127.0.0.1:<port>`, without a slash at the end.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The id of the first user's project.
+    /// Returns the id of the first user's project.
     #[must_use]
     pub fn project_id(&self) -> &str {
         &self.state.accounts.user(0).project_id
     }
 
-    /// The access key of the first user.
+    /// Returns the access key of the first user.
     #[must_use]
     pub fn access_key(&self) -> &str {
         &self.state.accounts.user(0).access_key
     }
 
-    /// The secret key of the first user. Valid for this emulator only.
+    /// Returns the secret key of the first user, which is valid for this emulator only.
     #[must_use]
     pub fn secret_key(&self) -> &str {
         &self.state.accounts.user(0).secret_key
     }
 
-    /// The routes of the emulator, to be called in-process without a socket, for example with
-    /// tower's `oneshot`. Responses are those of the socket, so that the same headers are required:
-    /// `Host` must name the address of [`url`](Self::url). A fault that cuts the connection before
-    /// the response is a 503 without a body here.
+    /// Returns the routes of the emulator, to be called in-process without a socket, for example
+    /// with tower's `oneshot`. Responses are those of the socket, and so are the required headers:
+    /// `Host` must name the address of [`url`](Self::url). A fault that would cut the connection
+    /// before the response returns a 503 without a body instead.
     pub fn router(&self) -> axum::Router {
         router::router(Arc::clone(&self.state))
     }
 
-    /// The directory that holds OBS: `obs://bucket/key` is `bucket/key` in it.
+    /// Returns the directory that holds OBS: `obs://bucket/key` is `bucket/key` in it.
     #[must_use]
     pub fn obs_root(&self) -> &Path {
         &self.obs_root
     }
 
-    /// The directory of the jobs: worker 0 of a job has `jobs/<id>/worker-0`.
+    /// Returns the directory of the jobs: worker 0 of a job has `jobs/<id>/worker-0`.
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
 
-    /// Injected faults; the same queue as `/_emulator/faults`.
+    /// Returns the queue of injected faults, which is also that of `/_emulator/faults`.
     #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.state.faults
     }
 
-    /// Counts of requests by operationId, for all modelled operations.
+    /// Returns the counts of requests by operationId, for all modelled operations.
     #[must_use]
     pub fn requests(&self) -> BTreeMap<&'static str, RequestCount> {
         self.state.request_counts.all()
@@ -107,8 +108,9 @@ impl Emulator {
 
     /// Moves a clock that can be moved, such as a [`ManualClock`](crate::clock::ManualClock), and
     /// returns when all work that was due is done. The clock stops at each due time on the way, so
-    /// that everything happens at its own time: hours of simulated jobs pass in one call. Processes
-    /// run in real time and are not waited for. Returns `false` if the clock cannot be moved.
+    /// that each step happens at its own time: hours of simulated jobs pass in one call. Processes
+    /// run in real time, and the call does not wait for them. Returns `false` if the clock cannot
+    /// be moved.
     pub async fn advance(&self, duration: Duration) -> bool {
         self.state.advance(duration).await
     }
@@ -116,18 +118,19 @@ impl Emulator {
     /// Creates jobs with an invented past, all or none, and returns their ids.
     ///
     /// # Errors
-    /// A sentence, if a member breaks a rule, or a name or an id is taken.
+    /// If a member breaks a rule, or a name or an id is taken. The error is a sentence that
+    /// describes the problem.
     pub async fn seed(&self, seeds: &Seeds) -> Result<Vec<String>, SeedError> {
         seeds.create_jobs(&self.state, false).await
     }
 
-    /// The last 256 requests for operations, the oldest first.
+    /// Returns the last 256 requests for operations, the oldest first.
     #[must_use]
     pub fn last_requests(&self) -> Vec<LoggedRequest> {
         self.state.request_log.all()
     }
 
-    /// The python3 that runs boot files, if there is one on the PATH.
+    /// Returns the path of the python3 that runs boot files, or `None` if the PATH has no python3.
     pub async fn python3() -> Option<PathBuf> {
         python::python3().await.map(Path::to_owned)
     }
@@ -163,12 +166,12 @@ impl Emulator {
             .await;
     }
 
-    /// Ends the emulator: it accepts no more requests, sends SIGTERM to the processes of its jobs
-    /// and, after the grace period of its [`Timing`](crate::clock::timing::Timing) in real time,
-    /// SIGKILL. Returns when the processes have ended.
+    /// Shuts the emulator down: it accepts no more requests, sends SIGTERM to the processes of its
+    /// jobs and, after the grace period of its [`Timing`](crate::clock::timing::Timing) in real
+    /// time, SIGKILL. Returns when the processes have ended.
     pub async fn shutdown(mut self) {
         self.state.closing.send_replace(true);
-        // An error is a panic in a connection, which has been reported.
+        // The server fails only after a panic in a connection, which has been reported.
         let _ = (&mut self.server).await;
         self.state.store.ask_all_to_stop(StopReason::Shutdown);
         let mut work = self.state.take_tasks();
@@ -190,12 +193,12 @@ const KILL_WAIT: Duration = Duration::from_secs(5);
 impl Drop for Emulator {
     fn drop(&mut self) {
         self.server.abort();
-        // The process groups of aborted tasks are killed by the next line.
+        // Aborted tasks leave their process groups running; `kill_all` ends these.
         self.state.take_tasks().abort_all();
         self.state.copy_cancellation.cancel();
         self.state.runner.kill_all();
-        // Closed here, so that the next emulator on this directory need not wait for the last
-        // tasks.
+        // The database is closed here, so that the next emulator on this directory need not wait
+        // for the last tasks.
         self.state.store.database.close();
     }
 }

@@ -1,4 +1,4 @@
-//! The stored state, for tests that compare it with the responses of the API.
+//! Access to the stored state, for tests that compare it with the responses of the API.
 
 use std::{io, sync::Arc, time::SystemTime};
 
@@ -20,14 +20,14 @@ pub struct StoredJob {
     pub ended: Option<SystemTime>,
     /// True when the job is settled: its last event is written.
     pub settled: bool,
-    /// True when a deletion was acknowledged. Responses no longer show the job.
+    /// True when a deletion was acknowledged; responses then no longer show the job.
     pub deleted: bool,
     /// The messages of the events, in the order in which they were written.
     pub events: Vec<String>,
 }
 
 impl Emulator {
-    /// The ids of all jobs of all projects, in the order of creation.
+    /// Returns the ids of all jobs of all projects, in the order of creation.
     ///
     /// # Errors
     /// If the database cannot be read.
@@ -35,7 +35,7 @@ impl Emulator {
         self.state.store.all_ids().map_err(io::Error::other)
     }
 
-    /// The job with this id, or `None` if it does not exist.
+    /// Returns the job with this id, or `None` if it does not exist.
     ///
     /// # Errors
     /// If the database cannot be read.
@@ -62,7 +62,7 @@ impl Emulator {
         Ok(Some(job))
     }
 
-    /// The log of a task, given by its rank, as far as it has been written.
+    /// Returns the log of a task, given by its rank, as far as it has been written.
     ///
     /// # Errors
     /// If the job or the task does not exist, or the file cannot be read.

@@ -13,11 +13,11 @@ use crate::{
     runner::worker_files::Transfer,
 };
 
-/// Completes when the preparation of a job has taken too long.
+/// Time limit of a preparation: a future that completes when the preparation has taken too long.
 pub(super) type PrepareLimit = Shared<Sleep>;
 
-/// Copies until `end` completes. An interrupted copy is waited for, because it could otherwise
-/// overwrite a newer file later.
+/// Runs a copy until `end` completes. The function waits for an interrupted copy, which could
+/// otherwise overwrite a newer file later.
 async fn copy_until<T, E>(
     end: impl Future<Output = E>,
     interrupt: &CancellationToken,
@@ -35,8 +35,8 @@ async fn copy_until<T, E>(
 }
 
 impl Driver {
-    /// Runs a copy or an installation before the start of the code. It ends with any request to
-    /// stop, and at the time limit of the preparation.
+    /// Runs a copy or an installation before the start of the code. It ends at any request to stop
+    /// and at the time limit of the preparation.
     pub(super) async fn copy_in_time<F: Future<Output = io::Result<()>>>(
         &self,
         limit: &PrepareLimit,
@@ -47,7 +47,7 @@ impl Driver {
         copy_until(self.preparation_end(limit), &interrupt, copy).await
     }
 
-    /// Completes with any request to stop, and at the time limit of the preparation.
+    /// Completes at the first request to stop or at the time limit of the preparation.
     pub(super) async fn preparation_end(&self, limit: &PrepareLimit) -> Ending {
         tokio::select! {
             biased;
@@ -56,9 +56,9 @@ impl Driver {
         }
     }
 
-    /// Runs a copy after the end of the code. A request to stop leaves it the grace period, so that
-    /// results are kept. Copies with the same `end` share one grace period. Returns `false` if the
-    /// copy was interrupted or the grace period is over.
+    /// Runs a copy after the end of the code. After a request to stop, the copy may continue for
+    /// the grace period, so that results are kept. Copies with the same `end` share one grace
+    /// period. Returns `false` if the copy was interrupted or the grace period is over.
     pub(super) async fn within_grace(
         &self,
         end: &SharedLimit,
@@ -80,8 +80,8 @@ impl Driver {
         copied.is_ok() && !interrupt.is_cancelled()
     }
 
-    /// Uploads outputs and logs, with any exit code. Logs have a grace period of their own, because
-    /// they say which outputs are incomplete. Returns `false` if the upload was interrupted.
+    /// Uploads outputs and logs after any exit code. Logs have a grace period of their own, because
+    /// they report incomplete outputs. Returns `false` if the upload was interrupted.
     pub(crate) async fn upload(&self) -> bool {
         let interrupt = self.state.copy_cancellation.child_token();
         let copy = self.upload_outputs(&interrupt);
@@ -113,13 +113,14 @@ impl Driver {
                     });
                     continue;
                 };
-                // The catalogue of events has no text for this.
+                // The catalogue of events has no text for a failed upload.
                 tracing::warn!(job = self.id, output = parameter, %error, "an output cannot be uploaded");
                 if interrupt.is_cancelled() {
                     let line = format!(
                         "[ModelArts Service Log] output {parameter}: incomplete, because the job was stopped and the upload took longer than the grace period\n"
                     );
-                    // The failure has been reported above.
+                    // An error of this write is ignored, because the failed upload has been
+                    // reported above.
                     let _ = runner.write_log(worker.clone(), line).await;
                 }
             }
@@ -135,7 +136,7 @@ impl Driver {
             let runner = &self.state.runner;
             let export = runner.export_log(worker.clone(), path.clone(), interrupt.clone());
             match export.await {
-                // The log is still empty.
+                // A log that is still empty has no file.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => tracing::warn!(job = self.id, %error, "a log cannot be exported"),
                 Ok(()) => {}

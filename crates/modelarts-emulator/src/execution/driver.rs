@@ -27,9 +27,9 @@ pub(super) type SharedLimit = OnceLock<Shared<Sleep>>;
 /// The end of a run, before it is recorded as an event.
 #[derive(Debug)]
 pub(super) enum Ending {
-    /// All workers ended; with the first failure, if there is one.
+    /// All workers ended. Contains the first failure, if a worker failed.
     Exited(Option<TaskFailure>),
-    /// The job was stopped by a request. With the worker and its exit code, if it ran.
+    /// The job was stopped by a request. Contains a worker and its exit code, if the code ran.
     Stopped(StopReason, Option<TaskFailure>),
     /// The job did not reach the queue, or the start of its code, in time.
     PrepareTimedOut,
@@ -46,7 +46,7 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    /// The same end of the run, with the first failure of a worker.
+    /// Adds the first failure of a worker to an end by exit or by a stop.
     pub(super) fn with_failure(self, failure: Option<TaskFailure>) -> Self {
         match self {
             Self::Exited(_) => Self::Exited(failure),
@@ -70,11 +70,12 @@ pub(super) struct Driver {
     pub(crate) workers: Vec<Worker>,
     pub(crate) stop: watch::Receiver<Option<StopReason>>,
     pub(crate) slot: Option<QueueSlot>,
-    /// The maximum running duration, from the first Running.
+    /// Limit of the running duration, which starts when the job is first Running.
     pub(super) time_limit: SharedLimit,
-    /// The grace period of copies of outputs, from the first request to stop that interrupts one.
+    /// Grace period of copies of outputs, which starts at the first request to stop that interrupts
+    /// one.
     pub(super) upload_end: SharedLimit,
-    /// The grace period of copies of logs.
+    /// Grace period of copies of logs.
     pub(super) export_end: SharedLimit,
 }
 
@@ -110,7 +111,7 @@ impl Driver {
         });
         match advanced {
             Some(true) => Ok(()),
-            // A request to stop has set the reason; if there is none, the job has been deleted.
+            // A request to stop has set the reason. If no reason is set, the job has been deleted.
             _ => Err((*self.stop.borrow()).unwrap_or(StopReason::Deleted)),
         }
     }
@@ -140,12 +141,13 @@ impl Driver {
         }
     }
 
-    /// Completes with the first request to stop.
+    /// Returns a future that completes at the first request to stop.
     pub(super) fn stop_request(&self) -> impl Future<Output = StopReason> + Send + use<> {
         self.stop_request_that(|_| true)
     }
 
-    /// Completes with the first request to stop that `fits`, or when the job no longer exists.
+    /// Returns a future that completes at the first request to stop for which `fits` is true, or
+    /// when the job no longer exists.
     pub(super) fn stop_request_that(
         &self,
         fits: fn(StopReason) -> bool,
@@ -159,8 +161,8 @@ impl Driver {
         }
     }
 
-    /// Completes when the code is to be ended: by a request to stop, after the maximum running
-    /// duration, or by preemption.
+    /// Completes when the code must end: at a request to stop, after the maximum running duration,
+    /// or on preemption.
     pub(super) async fn interruption(&self) -> Ending {
         let time_limit = async {
             match self.time_limit.get() {
@@ -184,7 +186,7 @@ impl Driver {
         }
     }
 
-    /// The grace period of processes that are being ended. A reset shortens it.
+    /// Returns the grace period of processes that are being ended. A reset ends it early.
     pub(super) fn grace_period(&self) -> Sleep {
         let grace = self.state.clock.sleep(self.state.timing.grace);
         let reset = self.stop_request_that(|stop| stop == StopReason::Reset);

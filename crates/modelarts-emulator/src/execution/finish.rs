@@ -55,7 +55,7 @@ impl Driver {
         let now = self.now();
         self.state.store.update(&self.id, |job| {
             let mut kind = kind;
-            // Terminated while the outputs were being uploaded.
+            // The job was terminated while its outputs were being uploaded.
             if job.state == JobState::Terminating {
                 state = JobState::Terminated;
                 kind = job.stop_reason().and_then(stop_event);
@@ -77,7 +77,7 @@ impl Driver {
         }
     }
 
-    /// The final state of a job that was stopped.
+    /// Returns the final state of a job that was stopped.
     pub(super) fn stopped_state(&self, why: StopReason) -> JobState {
         match (why, self.state.quirks.auto_stopped) {
             (StopReason::AfterHours(_), AutoStopPhase::Failed) => JobState::Failed,
@@ -90,8 +90,8 @@ impl Driver {
         self.note(EventKind::TerminateJob { job });
     }
 
-    /// Waits after the end of the code; only a deletion or the end of the emulator shortens the
-    /// wait.
+    /// Waits for `duration` after the end of the code. Only a deletion, a reset or the end of the
+    /// emulator shortens the wait.
     pub(super) async fn wait_unless_hurried(&self, duration: Duration) {
         let sleep = self.state.clock.sleep(duration);
         tokio::select! {
@@ -104,8 +104,7 @@ impl Driver {
         self.stop.borrow().is_some_and(StopReason::is_urgent)
     }
 
-    /// Empties the scratch directories when the job ends. They are kept when it is restarted in
-    /// place.
+    /// Empties the scratch directories when the job ends. A restart in place keeps them.
     pub(crate) async fn clear_scratch(&self) {
         for worker in &self.workers {
             if let Err(error) = self.state.runner.clear_scratch(worker.clone()).await {
@@ -119,7 +118,7 @@ fn stop_event(why: StopReason) -> Option<EventKind> {
     match why {
         StopReason::ByUser => Some(EventKind::StoppedByUser),
         StopReason::AfterHours(hours) => Some(EventKind::AutoStopped { hours }),
-        // The event was written with the request to delete.
+        // A request to delete has written its event already.
         StopReason::Deleted | StopReason::Shutdown | StopReason::Reset => None,
     }
 }
@@ -133,7 +132,7 @@ pub(super) fn record_end(ending: &Ending, at: Timestamp) -> RecordEnd {
         Ending::Exited(None) => ("job completed".to_owned(), None),
         Ending::NodeFault(task) => ("node fault".to_owned(), Some(task.clone())),
         Ending::Preempted => ("preempted".to_owned(), None),
-        // Stopped or failed before the code ran.
+        // The job stopped or failed before the code ran.
         _ => ("terminated".to_owned(), None),
     };
     RecordEnd {
@@ -153,7 +152,7 @@ pub(crate) async fn remove_deleted(state: Arc<EmulatorState>, id: String) {
     let mut closing = state.closing.subscribe();
     tokio::select! {
         () = state.clock.sleep(state.timing.deleting) => {}
-        // The directory stays.
+        // If the emulator ends first, the directory of the job remains.
         _ = closing.wait_for(|closing| *closing) => return,
     }
     purge(&state, &id).await;

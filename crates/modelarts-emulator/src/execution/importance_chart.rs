@@ -14,20 +14,21 @@ use crate::{
     tuning::{importance::points, trial::Trial},
 };
 
-/// Folder below the directory of logs or, without one, of the first output.
+/// Folder of the charts, in the directory of logs or, for a job without one, of the first output in
+/// OBS.
 const FOLDER: &str = "hyperparameter-analysis/fanova";
 
 const WIDTH: usize = 320;
 const HEIGHT: usize = 240;
 const MARGIN: usize = 16;
-/// Half the width of a dot.
+/// Half the width of a dot, in pixels.
 const DOT: usize = 2;
 
 const WHITE: u8 = 255;
 const GREY: u8 = 160;
 const BLACK: u8 = 0;
 
-/// The OBS path of a parameter's chart. `None` if the job stores nothing in OBS.
+/// Returns the OBS path of a parameter's chart, or `None` if the job stores nothing in OBS.
 pub(crate) fn place(request: &JobRequest, name: &str) -> Option<String> {
     let directory = chart_directory(request)?.to_string();
     let directory = directory.trim_end_matches('/');
@@ -59,7 +60,7 @@ pub(super) fn draw_all(
     let directory = obs.directory(&directory_path.relative().join(FOLDER))?;
     for name in tuning.space.names() {
         let path = directory.join(format!("{name}.png"));
-        // A link is replaced, not followed.
+        // A symbolic link with this name is replaced and not followed.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -92,7 +93,7 @@ fn draw(points: &[(f64, f64)]) -> Vec<u8> {
     pixels
 }
 
-/// Positions of numbers on an axis that spans their range.
+/// Returns the positions of numbers, in pixels, on an axis that spans their range.
 fn positions(
     numbers: impl Iterator<Item = f64> + Clone,
     length: usize,

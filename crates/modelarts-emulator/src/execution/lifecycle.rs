@@ -20,11 +20,11 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Restarts without a condition are limited to three in a row (SOURCES D-158); on one machine all
-/// restarts are in a row.
+/// Maximum number of unconditional restarts in a row (SOURCES D-158). On one machine all restarts
+/// are in a row.
 const UNCONDITIONAL_RESTARTS: u32 = 3;
 
-/// The nodes that a job requests from its pool.
+/// Returns the nodes that a job requests from its pool.
 pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     NodeRequest {
         job: job.id.clone(),
@@ -51,7 +51,7 @@ pub(super) fn start(state: &Arc<EmulatorState>, request: NodeRequest) {
     state.spawn(drive(Arc::clone(state), id, slot));
 }
 
-/// Drives the job until it is settled. `slot` is its place in the queue.
+/// Drives the job until it is settled. `slot` is its position in the queue.
 async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
     // An earlier process may have left the job in the queue, before its first run or after it.
     let look = |job: &Job| {
@@ -89,9 +89,10 @@ impl Driver {
         self.state.store.update(&self.id, |job| job.settled = true);
     }
 
-    /// Runs a job to the end of the code. An error is an end before the start of the code.
+    /// Runs a job to the end of the code. Returns an error if the job ends before the start of the
+    /// code.
     ///
-    /// The `first` round starts from Creating, and its directories are empty; others start in the
+    /// The `first` round starts from Creating with empty directories; later rounds start in the
     /// queue. A `requeued` job takes precedence over others, and its wait for nodes is limited.
     async fn run_round(&mut self, first: bool, requeued: bool) -> Result<Ending, Ending> {
         let timing = self.state.timing.clone();
@@ -110,7 +111,7 @@ impl Driver {
         self.advance(JobState::Running, EventKind::Running)?;
         if let Some(limit) = self.request.auto_stop() {
             self.time_limit.get_or_init(|| {
-                // A job that an earlier process started has used up a part of the limit.
+                // A job that an earlier process started has already used a part of the limit.
                 let started = self.state.store.read(&self.id, |job| job.started).flatten();
                 let ran = started.filter(|_| requeued);
                 let ran = ran.map(|started| self.now().since(started));
@@ -125,8 +126,8 @@ impl Driver {
         })
     }
 
-    /// Waits for the nodes. A job that runs again may wait too long, and its pool may no longer
-    /// exist.
+    /// Waits for the nodes. Returns an error if the job is stopped, if its pool no longer exists,
+    /// or if a job that runs again waits too long.
     async fn wait_for_nodes(&mut self, requeued: bool) -> Result<(), Ending> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
         if !self.state.scheduler.has_pool(pool) {

@@ -41,7 +41,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Checks the nodes. Only jobs that may run again have a pre-check (SOURCES D-152).
+    /// Runs the pre-check of the nodes. Only jobs that may run again have one (SOURCES D-152).
     fn pre_check(&self) -> Result<(), Ending> {
         for worker in &self.workers {
             let task = worker.task();
@@ -131,7 +131,7 @@ impl Driver {
                 continue;
             }
             self.check_not_stopped()?;
-            // The catalogue has no event for this copy (SOURCES F1).
+            // The catalogue of events has no kind for this copy (SOURCES F1).
             let download =
                 |interrupt| runner.copy(worker.clone(), Transfer::StoredOutput(index), interrupt);
             self.copy_in_time(limit, download).await?.map_err(|error| {
@@ -163,15 +163,16 @@ impl Driver {
                     },
                 }
             };
-            // After a failure the code runs without the packages, and fails at its imports.
+            // If the installation fails, the code runs without the packages and fails at its
+            // imports.
             let _ = self.copy_with_events(limit, install, start, end).await?;
         }
         self.check_not_stopped()?;
         Ok(())
     }
 
-    /// Performs one step, with an event at its start and one at its end, which has the seconds and
-    /// the result.
+    /// Performs one step and records an event at its start and one at its end. The event at the end
+    /// contains the duration in seconds and the result.
     async fn copy_with_events<F: Future<Output = io::Result<()>>>(
         &self,
         limit: &PrepareLimit,

@@ -9,14 +9,15 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Continues all jobs that are not settled. Their processes have been ended before.
+/// Continues all jobs that are not settled. Their processes have already been ended.
 pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
     let now = Timestamp::now(state.clock.as_ref());
     for id in state.store.open_ids()? {
         let mut held = false;
         let continued = state.store.update(&id, |job| {
             match job.state {
-                // A fault of the machine and not of the code: the job is scheduled again.
+                // The end of the earlier process counts as a fault of the machine and not of the
+                // code, so the job is scheduled again.
                 JobState::Running if !job.standing => {
                     job.end_record(RecordEnd {
                         at: now.whole_second(),
@@ -42,7 +43,7 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
                 held = true;
                 return None;
             }
-            // A job that has only waited so far does not count as run again.
+            // A job that has only waited in the queue does not count as requeued.
             (!job.settled).then(|| lifecycle::node_request(job, job.started.is_some()))
         });
         match continued.flatten() {

@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Period of the export of logs, from a line of the service's own logs.
+/// Period of the export of logs. The value is from a line of the service's own logs.
 const LOG_PERIOD: Duration = Duration::from_secs(5);
 /// Maximum number of consecutive restarts in place of a job that hangs.
 const HANG_RESTARTS: u32 = 3;
@@ -41,9 +41,10 @@ struct RunProgress {
     outputs_copied: Vec<Vec<Timestamp>>,
     /// Time of the last export of the logs.
     logs_copied: Timestamp,
-    /// Last observed activity, as log sizes and processor time, and the time since when it is
-    /// unchanged.
+    /// Last observed activity of each worker: the size of its log in bytes and its processor time
+    /// in milliseconds.
     activity: Vec<(u64, u64)>,
+    /// Time at which the activity was last observed.
     activity_since: Timestamp,
     hang_reported: bool,
     /// Processor time of each worker at the last check.
@@ -76,7 +77,7 @@ impl Driver {
         }
     }
 
-    /// Records the next run of the code in the same containers, without scheduling.
+    /// Records a restart in place: the code runs again in the same containers, without scheduling.
     fn note_restart_in_place(&self, failure: Option<TaskFailure>) {
         let now = self.now();
         self.state.store.update(&self.id, |job| {
@@ -95,7 +96,8 @@ impl Driver {
         });
     }
 
-    /// Waits for the workers. The first failure ends the others, as does any other end of the wait.
+    /// Waits for the workers. The first failure ends the others, as do an interruption and the
+    /// restart of a job that hangs.
     async fn supervise(
         &self,
         runs: Vec<(String, Box<dyn Run>)>,
@@ -138,14 +140,15 @@ impl Driver {
             }
         }
         interrupt.cancel();
-        // A copy that still runs could overwrite files of the last copy with older ones.
+        // The monitor must end first: a copy that still runs could overwrite files of the last copy
+        // with older ones.
         if !monitor.is_terminated() {
             monitor.await;
         }
         (end.unwrap_or(RunEnd::Ended(Ending::Exited(None))), failure)
     }
 
-    /// Waits for the end of a worker, or terminates it when all are to end.
+    /// Waits for the end of a worker, or terminates it when all workers must end.
     async fn run_worker(
         &self,
         task: String,
@@ -154,7 +157,7 @@ impl Driver {
     ) -> (String, Exit) {
         let all_end = async { drop(ended.wait_for(|ended| *ended).await) };
         let exit = tokio::select! {
-            // A worker that is due when another one ends is terminated.
+            // Termination takes precedence over an exit at the same moment.
             biased;
             () = all_end => Exit::Code(run.terminate(self.grace_period()).await),
             exit = run.wait() => exit,
@@ -169,7 +172,7 @@ impl Driver {
 
     /// Records that the code is being ended early.
     pub(super) fn begin_stop(&self, why: StopReason) {
-        // For auto stop, the state has not been changed yet.
+        // A request to stop has already changed the state; auto stop has not.
         let now = self.now();
         let terminates = self.stopped_state(why) == JobState::Terminated;
         self.state.store.update(&self.id, |job| {
@@ -181,8 +184,9 @@ impl Driver {
         self.note_termination();
     }
 
-    /// Performs periodic work until it is interrupted. Returns `true` only if the job hangs and is
-    /// to be restarted, provided that it `may_restart`.
+    /// Performs the periodic work of a run (uploads, metrics and the detection of hangs) until it
+    /// is interrupted. Returns `true` only if the job hangs and is to be restarted, provided that
+    /// it `may_restart`.
     pub(super) async fn monitor(&self, may_restart: bool, interrupt: &CancellationToken) -> bool {
         let mut now = self.now();
         let workers = self.workers.iter();
@@ -264,8 +268,9 @@ impl Driver {
         }
     }
 
-    /// Detects a job that hangs: with cards only, and only when nothing has changed for the whole
-    /// time. The emulator has no cards, so that logs and processor time count as activity.
+    /// Detects a job that hangs, and returns true if it is to be restarted. A job counts as hanging
+    /// only if it requests accelerator cards and shows no activity for the whole detection time.
+    /// The emulator has no cards, so logs and processor time count as activity.
     async fn is_hanging(&self, progress: &mut RunProgress, now: Timestamp) -> bool {
         let requests = self.workers.iter().map(|worker| &worker.request);
         let with_cards = requests.filter(|request| flavors::gpus(request.flavor()) > 0);
@@ -280,7 +285,8 @@ impl Driver {
             let usage = self.state.runner.usage(worker.clone()).await;
             let log = self.state.runner.log_tail(worker.clone(), 0).await;
             let log = log.ok().flatten().map_or(0, |log| log.full_size);
-            // Waiting uses some processor time as well; a busy job uses more than a twentieth.
+            // A waiting job uses some processor time as well; a busy job uses more than a twentieth
+            // of the elapsed time.
             let used = usage.map_or(0, |usage| usage.cpu_millis);
             activity.push((log, used));
         }

@@ -22,7 +22,7 @@ use crate::{
     validation::{self, creation::Creation},
 };
 
-/// Jobs to create with an invented past; read from JSON by [`Seeds::from_json`].
+/// Jobs to create with an invented past. [`Seeds::from_json`] reads them from JSON.
 ///
 /// ```json
 /// {"jobs": [
@@ -32,16 +32,16 @@ use crate::{
 /// ]}
 /// ```
 ///
-/// | member | if left out | |
+/// | member | default | value |
 /// |---|---|---|
 /// | `name` | that of `job` | must be free; with `count`, `{n}` is 0, 1, … |
 /// | `job` | a command in a custom image | the body of CreateTrainingJob; all of its rules apply |
 /// | `count` | 1 | the number of jobs, each created a second after the one before |
 /// | `id` | random | a UUID |
-/// | `user` | the first | the name of a user, for its project |
-/// | `phase` | `Completed` | any of the eight. Jobs that have not ended stay as they are until they are stopped or deleted |
+/// | `user` | the first | the name of a user, whose project the job belongs to |
+/// | `phase` | `Completed` | any of the eight. Jobs that have not ended keep their phase until they are stopped or deleted |
 /// | `created` `started` `ended` | now, then each the one before | RFC 3339, or milliseconds; only what the phase has, in this order, not in the future |
-/// | `exit_code`, `task` | 1, `worker-0` | of a job that Failed |
+/// | `exit_code`, `task` | 1, `worker-0` | of a job whose phase is `Failed` |
 /// | `events` | those of the phase | list of `time`, `message`, `level` (`Info`), `source` (`Job`), in the order of time |
 /// | `logs` | none | text by task |
 /// | `metrics` | none | by task and series, a value for each minute, -1 for a gap |
@@ -83,7 +83,7 @@ struct SeedEvent {
     source: Source,
 }
 
-/// RFC 3339, or milliseconds.
+/// Time in a seed, as RFC 3339 or in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 struct SeedTime(Timestamp);
@@ -101,7 +101,7 @@ impl TryFrom<Value> for SeedTime {
     }
 }
 
-/// Reason why seeds cannot be created; none of their jobs is.
+/// Error of reading or creating seeds. None of their jobs is created.
 #[derive(Debug)]
 pub struct SeedError(String);
 
@@ -122,7 +122,8 @@ impl Seeds {
     /// Reads seeds. Their rules are checked when an emulator creates them.
     ///
     /// # Errors
-    /// A sentence that names the member and the rule.
+    /// If the JSON is not that of seeds. The error is a sentence that names the member and the
+    /// rule.
     pub fn from_json(text: &str) -> Result<Self, SeedError> {
         serde_json::from_str(text).map_err(|error| SeedError(error.to_string()))
     }
@@ -173,8 +174,8 @@ impl Seeds {
         Ok(())
     }
 
-    /// Creates the jobs one after the other, because they may be many. `ids` collects those of all
-    /// jobs that were started, also on failure.
+    /// Creates the jobs one after the other, because they may be many. `ids` receives the ids of
+    /// all jobs whose creation began, also on failure.
     async fn create_each(
         &self,
         state: &Arc<EmulatorState>,
@@ -209,7 +210,8 @@ impl Seeds {
     }
 }
 
-/// `sentence` starts with the member after the index of the seed.
+/// Returns the error of a seed, given by its index. `sentence` starts with the member that follows
+/// the index.
 fn seed_error(at: usize, sentence: &str) -> SeedError {
     SeedError(format!("jobs[{at}]{sentence}"))
 }
@@ -242,8 +244,8 @@ struct SeedTimes {
 }
 
 impl Seed {
-    /// Builds the job with the number `n`. An error starts with the member after the index of the
-    /// seed.
+    /// Builds the job with the number `n`, counted from 0. The text of an error starts with the
+    /// member that follows the index of the seed.
     fn build_job(&self, state: &EmulatorState, n: u32, now: Timestamp) -> Result<Job, String> {
         let phase = self.phase.as_deref().unwrap_or("Completed");
         if !PHASES.contains(&phase) {
@@ -336,7 +338,7 @@ impl Seed {
         if !(1..=255).contains(&exit_code) {
             return Err(".exit_code must be between 1 and 255".to_owned());
         }
-        // Later jobs of one seed are created later, and must not lie in the future.
+        // Each job of a seed is created a second after the one before, and none in the future.
         let later = std::time::Duration::from_secs(u64::from(n));
         let shift = |time: Option<SeedTime>| time.map(|SeedTime(moment)| moment.plus(later));
         let before = i64::from(self.count.unwrap_or(1) - 1 - n) * 1000;
@@ -453,7 +455,7 @@ impl Seed {
         }
         job.settled = job.state.is_final();
         job.standing = !job.settled;
-        // The table of phases above matches the state machine.
+        // All phases in the table above can be reached in the state machine.
         reached
             .then_some(())
             .ok_or_else(|| format!(".phase: {phase} cannot be reached"))

@@ -1,4 +1,4 @@
-//! Trials of a job, which replace its single run.
+//! Execution of the trials of a search, which replace the single run of a job.
 
 use std::sync::Arc;
 
@@ -49,8 +49,8 @@ impl Driver {
         ending.with_failure(failure)
     }
 
-    /// Keeps as many trials running as allowed, until all have run or the job is to end. The
-    /// failure is that of the last trial, if none succeeded.
+    /// Keeps as many trials running as allowed, until all have run or the job must end. Returns the
+    /// failure of the last trial if no trial succeeded.
     async fn run_trials(&self, tuning: &Tuning) -> (Ending, Option<TaskFailure>) {
         let mut rng = Rng::with_seed(tuning.seed);
         let mut trials = FuturesUnordered::new();
@@ -87,13 +87,13 @@ impl Driver {
                 _ = &mut monitor => {}
             }
             if halt.is_some() && !end_trials.send_replace(true) {
-                // The search was interrupted.
                 if let Some(Ending::Stopped(why, _)) = halt {
                     self.begin_stop(why);
                 }
             }
         }
-        // A copy that still runs could overwrite files of the last copy with older ones.
+        // The monitor must end first: a copy that still runs could overwrite files of the last copy
+        // with older ones.
         interrupt.cancel();
         if !monitor.is_terminated() {
             monitor.await;
@@ -102,8 +102,8 @@ impl Driver {
         (ending, failure.filter(|_| !any_success))
     }
 
-    /// Runs one trial from its start to its end, and returns its task and the end of the code; 0
-    /// if the trial was stopped. Trials take turns on the workers.
+    /// Runs one trial, and returns its task and the exit of its code, which is 0 if the trial was
+    /// stopped. Trials are assigned to the workers in turn.
     async fn run_trial(
         &self,
         tuning: &Tuning,
@@ -127,7 +127,7 @@ impl Driver {
         let mut look = self.state.runner.next_poll(&worker);
         let stop = async {
             tokio::select! {
-                // The search ends; an error if its sender has been dropped.
+                // The search ends. An error means that the sender has been dropped.
                 _ = ended.wait_for(|ended| *ended) => {}
                 () = self.trial_stop_request(&id) => {}
             }
@@ -169,7 +169,7 @@ impl Driver {
         self.state.store.wait(&self.id, look).await;
     }
 
-    /// Changes a trial.
+    /// Applies `change` to a stored trial.
     fn update_trial(&self, id: &str, change: impl FnOnce(&mut Trial)) {
         self.state.store.update(&self.id, |job| {
             if let Some(trial) = job.trials.iter_mut().find(|trial| trial.id == id) {
@@ -225,8 +225,8 @@ impl Driver {
     }
 }
 
-/// The request of a job with the values of a trial, and with a directory for the trial in each
-/// output.
+/// Returns the request of a trial: that of the job, with the values of the trial and with a
+/// directory for the trial in each output.
 fn trial_request(request: &JobRequest, id: &str, values: &Map<String, Value>) -> JobRequest {
     let mut request = request.clone();
     for (name, value) in values {

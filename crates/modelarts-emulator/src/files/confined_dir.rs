@@ -1,10 +1,11 @@
-//! A directory that no path can leave: not by `..`, an absolute path, or a link.
+//! Directory that no path can leave, be it by `..`, by an absolute path, or by a link.
 //!
-//! There are two of them: the OBS root, and the directory of a worker. All copies go from one to
-//! the other through [`copy`].
+//! The emulator uses two of them: the OBS root, and the directory of a worker. All copies go from
+//! one to the other through [`copy`].
 //!
-//! The check protects from accidents and untrusted data, not from the job code itself, which runs
-//! as the same user and could replace a directory with a link at any moment.
+//! The checks protect against accidents and untrusted data. They do not protect against the job
+//! code itself, which runs as the same user and could replace a directory with a link at any
+//! moment.
 
 use std::{
     ffi::OsStr,
@@ -18,25 +19,25 @@ use std::{
 use tokio_util::sync::CancellationToken;
 use walkdir::WalkDir;
 
-/// A resolved directory that no path can leave.
+/// Resolved directory that no path can leave.
 #[derive(Clone, Debug)]
 pub(crate) struct ConfinedDir {
     root: PathBuf,
-    /// Mode of directories created in it.
+    /// Mode of the directories created in it.
     mode: u32,
 }
 
-/// The treatment of links that lead outside, and of entries that are neither file nor directory.
+/// Treatment of links that lead outside, and of entries that are neither file nor directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnEscape {
-    /// Fails with an error that names the entry.
+    /// The copy fails with an error that names the entry.
     Refuse,
-    /// Skips and reports the entry.
+    /// The copy skips the entry and reports it.
     Skip,
 }
 
 impl ConfinedDir {
-    /// Creates `root` if it does not exist, accessible to this user only.
+    /// Creates the directory `root` if it does not exist. Only this user can access it.
     pub(crate) fn create(root: &Path) -> io::Result<Self> {
         let mode = 0o700;
         let mut directories = fs::DirBuilder::new();
@@ -47,8 +48,8 @@ impl ConfinedDir {
         })
     }
 
-    /// Creates further directories with the mode that the process's umask allows: access to the
-    /// root decides about access to them.
+    /// Sets the mode of new directories to the one that the umask of the process allows. The mode
+    /// of the root already restricts access to them.
     pub(crate) fn with_umask_mode(self) -> Self {
         Self {
             mode: 0o777,
@@ -60,13 +61,14 @@ impl ConfinedDir {
         &self.root
     }
 
-    /// The real path of `relative`, which must exist and lie inside.
+    /// Returns the real path of `relative`, which must exist inside the root.
     pub(crate) fn resolve(&self, relative: &Path) -> io::Result<PathBuf> {
         let resolved = self.root.join(names_only(relative)?).canonicalize()?;
         self.check_inside(resolved, relative)
     }
 
-    /// The directory `relative`, created if missing; each component is checked before the next one.
+    /// Returns the directory `relative`, and creates it if it does not exist. Each component is
+    /// checked before the next one.
     pub(crate) fn directory(&self, relative: &Path) -> io::Result<PathBuf> {
         let mut path = self.root.clone();
         for part in names_only(relative)?.components() {
@@ -75,8 +77,8 @@ impl ConfinedDir {
         Ok(path)
     }
 
-    /// The directory `name` in `parent`, created if missing. `parent` is resolved and lies inside,
-    /// so that only a link has to be resolved.
+    /// Returns the directory `name` in `parent`, and creates it if it does not exist. `parent` is
+    /// resolved and inside the root, so that only a link has to be resolved.
     fn make_directory(&self, parent: &Path, name: &OsStr, requested: &Path) -> io::Result<PathBuf> {
         let mut path = parent.join(name);
         match fs::DirBuilder::new().mode(self.mode).create(&path) {
@@ -107,13 +109,14 @@ impl ConfinedDir {
 }
 
 /// Copies the file or the directory tree `from_path` into the directory `to_path`, and returns the
-/// skipped entries. Existing files are replaced; links in their place are not followed, links
-/// inside `from` are. Incomplete files of a copy that was killed are skipped; they are recognised
-/// by their names.
+/// skipped entries.
+///
+/// Existing files are replaced. The copy follows links inside `from`, and replaces links at the
+/// target. It skips incomplete files of a copy that was killed, which it recognises by their names.
 ///
 /// # Errors
-/// If an entry cannot be read, written or copied, or `interrupt` was cancelled. Files copied before
-/// stay.
+/// Returns an error if an entry cannot be read, written or copied, or if `interrupt` was cancelled.
+/// Files copied before stay.
 pub(crate) fn copy(
     (from, from_path): (&ConfinedDir, &Path),
     (to, to_path): (&ConfinedDir, &Path),
@@ -130,7 +133,7 @@ pub(crate) fn copy(
             Ok(())
         }
     };
-    // The resolved directories on the path to the current entry.
+    // Stack of the resolved target directories on the path to the current entry.
     let mut directories = vec![to.directory(to_path)?];
     let mut walk = WalkDir::new(&source)
         .follow_links(true)
@@ -140,7 +143,8 @@ pub(crate) fn copy(
         check_interrupt(interrupt)?;
         let entry = match entry {
             Ok(entry) => entry,
-            // For example a link without a target, a cycle of links, or an unreadable directory.
+            // Such errors are a dangling symbolic link, a cycle of links, or an unreadable
+            // directory.
             Err(error) if error.depth() > 0 => {
                 leave_out(io::Error::other(error.to_string()))?;
                 continue;
@@ -154,7 +158,7 @@ pub(crate) fn copy(
             Ok(below) => below,
             Err(error) => return Err(io::Error::other(error)),
         };
-        // An entry of a directory inside lies inside, unless it is a link.
+        // An entry of a directory inside the root is inside as well, unless it is a link.
         let leads_out =
             entry.path_is_symlink() && !entry.path().canonicalize()?.starts_with(&from.root);
         let objection = if leads_out {
@@ -173,7 +177,7 @@ pub(crate) fn copy(
         }
         directories.truncate(entry.depth().max(1));
         let (Some(parent), Some(name)) = (directories.last(), below.file_name()) else {
-            // The root entry itself, which exists already.
+            // The entry is the root itself, which exists already.
             continue;
         };
         let is_part = name.as_bytes().starts_with(PART_PREFIX.as_bytes());
@@ -199,16 +203,16 @@ fn check_interrupt(interrupt: &CancellationToken) -> io::Result<()> {
 
 /// Prefix of the names of files that are being copied.
 const PART_PREFIX: &str = ".copying-";
-/// Bytes copied between two checks of the interrupt: a tenth of a second on a slow disk.
+/// Number of bytes copied between two checks of the interrupt: a tenth of a second on a slow disk.
 const COPY_CHUNK: u64 = 8 << 20;
-/// Age of a change from which on no later change can have the same time.
+/// Age from which on a modification time is unique: a later change gets a later time.
 const MIN_STABLE_AGE: Duration = Duration::from_secs(2);
 
 /// Copies a file, unless its copy is up to date. Readers see either the whole old file or the whole
 /// new one.
 ///
-/// A copy gets the modification time of its source, by which it is recognised the next time; not if
-/// the source is so new that it may change again within the same tick of the file system.
+/// A copy gets the modification time of its source, by which the next copy recognises it. It does
+/// not if the source is so new that it may change again within the same tick of the file system.
 fn copy_file(
     from: &Path,
     directory: &Path,
@@ -226,7 +230,7 @@ fn copy_file(
     {
         return Ok(());
     }
-    // Removed if a later step fails.
+    // The temporary file is removed if a later step fails.
     let mut copy = tempfile::Builder::new()
         .prefix(PART_PREFIX)
         .tempfile_in(directory)?;
@@ -242,7 +246,8 @@ fn copy_file(
     Ok(())
 }
 
-/// `path` without trailing slashes and dots; an error if it has components other than names.
+/// Returns `path` without trailing slashes and dots, or an error if it has components other than
+/// names.
 fn names_only(path: &Path) -> io::Result<PathBuf> {
     path.components()
         .filter(|part| !matches!(part, Component::CurDir))
@@ -356,7 +361,7 @@ mod tests {
             )),
             "'door' is a link that leads out of its root directory"
         );
-        // A link in the place of the file is replaced, and its target left alone.
+        // A link at the path of the file is replaced, and its target is not changed.
         symlink(
             place.outside.join("secret"),
             place.target.root().join("file"),
@@ -426,7 +431,7 @@ mod tests {
         assert_eq!(copied, expected.map(PathBuf::from));
     }
 
-    /// An unchanged file is not copied again; one that may have changed is.
+    /// An unchanged file is not copied again; a file that may have changed is.
     #[test]
     fn only_changes_are_copied() {
         let place = place();
@@ -446,7 +451,7 @@ mod tests {
             let file = fs::File::options().append(true).open(&source).unwrap();
             file.set_modified(SystemTime::now() - age).unwrap();
         };
-        // A file that was copied again has another inode.
+        // A new copy of a file has another inode.
         let inode = || fs::metadata(&target).unwrap().ino();
         write("one", Duration::from_secs(60));
         copy_all();
@@ -460,7 +465,7 @@ mod tests {
         fs::write(&target, "six").unwrap();
         copy_all();
         assert_eq!(fs::read_to_string(&target).unwrap(), "two");
-        // A file so new that a later change may have the same time.
+        // The file is so new that a later change may have the same time.
         write("new", Duration::ZERO);
         copy_all();
         let changed = fs::metadata(&source).unwrap().modified().unwrap();
@@ -473,7 +478,7 @@ mod tests {
         assert_eq!(left.len(), 1);
     }
 
-    /// Copies a sparse file of 8 GB.
+    /// Copies a sparse file of 8 GB, and interrupts the copy.
     #[test]
     fn an_interrupted_copy_leaves_nothing() {
         let place = place();
@@ -498,7 +503,7 @@ mod tests {
         });
         assert_eq!(error, "the copy was interrupted");
         assert_eq!(entries().count(), 0);
-        // An interrupt between two files is noticed as well.
+        // The copy also stops at an interrupt between two files.
         fs::remove_file(place.inside.root().join("big")).unwrap();
         fs::write(place.inside.root().join("small"), "1").unwrap();
         let (from, to) = ((&place.inside, root), (&place.target, root));
@@ -515,7 +520,7 @@ mod tests {
             let directory = place.inside.directory(&deep.join(below)).unwrap();
             fs::write(directory.join("x"), content).unwrap();
         }
-        // Sorts after the deepest entry.
+        // This file sorts after the deepest entry.
         fs::write(place.inside.root().join("z"), "4").unwrap();
         let root = Path::new("");
         for _ in 0..2 {

@@ -5,16 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The home directory of the job's user.
+/// Home directory of the job's user in a container.
 pub(crate) const MA_HOME: &str = "/home/ma-user";
-/// Directory of inputs, outputs, code and logs.
+/// Directory of inputs, outputs, code and logs in a container.
 pub(crate) const MA_MOUNT_PATH: &str = "/home/ma-user/modelarts";
-/// Default location of the copy of the code directory.
+/// Default directory for the copy of the code in a container.
 pub(crate) const DEFAULT_LOCAL_CODE_DIR: &str = "/home/ma-user/modelarts/user-job-dir";
-/// Directory of the log of a worker.
+/// Directory of the log of a worker in its container.
 pub(crate) const MA_LOG_DIR: &str = "/home/ma-user/modelarts/log";
 
-/// Checks a path in a container; the error is a phrase.
+/// Checks a path in a container. The error is a phrase that completes a message.
 pub(crate) fn check_plain(path: &str) -> Result<(), &'static str> {
     if !path.starts_with('/') {
         return Err("it must be an absolute path");
@@ -28,13 +28,13 @@ pub(crate) fn check_plain(path: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// An absolute path below `/home` in the container. On this machine it lies below the directory of
-/// the worker.
+/// Absolute path below `/home` in the container. On this machine it is below the directory of the
+/// worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ContainerPath(String);
 
 impl ContainerPath {
-    /// Parses a path; the error is a phrase.
+    /// Parses a path. The error is a phrase that completes a message.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let trimmed = text.trim_end_matches('/');
         if !trimmed.starts_with("/home/") {
@@ -44,22 +44,22 @@ impl ContainerPath {
         Ok(Self(trimmed.to_owned()))
     }
 
-    /// Wraps one of the constants above.
+    /// Wraps one of the constants of this module.
     pub(crate) fn from_static(path: &'static str) -> Self {
         Self(path.to_owned())
     }
 
-    /// A path below this one; `names` are plain names.
+    /// Returns a path below this one; `names` are plain names.
     pub(crate) fn join(&self, names: &str) -> Self {
         Self(format!("{}/{names}", self.0))
     }
 
-    /// The path relative to the directory of a worker.
+    /// Returns the path relative to the directory of a worker.
     pub(crate) fn relative(&self) -> &Path {
         Path::new(self.0.trim_start_matches('/'))
     }
 
-    /// The path on this machine.
+    /// Returns the path on this machine; `worker` is the directory of the worker.
     pub(crate) fn host_path(&self, worker: &Path) -> PathBuf {
         worker.join(self.relative())
     }

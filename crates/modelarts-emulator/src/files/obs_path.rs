@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-/// A parsed OBS location. Its parts are plain names: no `.`, no `..`, no empty part.
+/// Parsed OBS location. Its parts are plain names, never empty, `.` or `..`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObsPath {
     parts: Vec<String>,
@@ -10,7 +10,8 @@ pub(crate) struct ObsPath {
 }
 
 impl ObsPath {
-    /// Parses both spellings; the error is a phrase. Repeated slashes count as one.
+    /// Parses both spellings. Repeated slashes count as one. The error is a phrase that completes a
+    /// message.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let rest = text
             .strip_prefix("obs://")
@@ -34,29 +35,29 @@ impl ObsPath {
         Ok(Self { parts, folder })
     }
 
-    /// The path below the OBS root.
+    /// Returns the path below the OBS root.
     pub(crate) fn relative(&self) -> PathBuf {
         self.parts.iter().collect()
     }
 
-    /// The bucket.
+    /// Returns the name of the bucket.
     pub(crate) fn bucket(&self) -> &str {
         self.parts.first().map_or("", String::as_str)
     }
 
-    /// The last part. The service keeps it when it downloads a directory.
+    /// Returns the last part. The service keeps it when it downloads a directory.
     pub(crate) fn last(&self) -> &str {
         self.parts.last().map_or("", String::as_str)
     }
 
-    /// The path relative to `directory`, if this location lies inside it.
+    /// Returns the path relative to `directory`, if this location is inside it.
     pub(crate) fn below(&self, directory: &Self) -> Option<PathBuf> {
         let rest = self.parts.strip_prefix(directory.parts.as_slice())?;
         (!rest.is_empty()).then(|| rest.iter().collect())
     }
 }
 
-/// `/bucket/key`, the form that the service stores and shows.
+/// Formats the location as `/bucket/key`, the form that the service stores and shows.
 impl fmt::Display for ObsPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}", self.parts.join("/"))?;

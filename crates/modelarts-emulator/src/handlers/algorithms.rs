@@ -35,7 +35,7 @@ const REQUIREMENTS: &[&str] = &[
     "host_distributed_mode",
 ];
 
-/// The body of an algorithm. Fields of `job_config` have the rules of a job as well.
+/// Fields of the body of an algorithm. Those of `job_config` must also follow the rules of a job.
 #[rustfmt::skip]
 const ALGORITHM: Type = Object(&[
     (&["metadata"], Required, Acted, Object(&[
@@ -101,8 +101,8 @@ pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Value, ApiError> {
 fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     body_shape::check_against(&ALGORITHM, body)?;
     let config = &body["job_config"];
-    // Checked as a job of this algorithm without its data: the rules on code and parameters are the
-    // same.
+    // The algorithm is checked as a job that uses it, without its data, because the rules on code
+    // and parameters are the same.
     let job = json!({
         "kind": "job",
         "metadata": {"name": body["metadata"]["name"]},
@@ -125,13 +125,13 @@ fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     validation::check(&draft).map_err(|error| error.renamed("algorithm.", "job_config."))
 }
 
-/// A member of the body. Empty lists are returned as null.
+/// Returns a member of the body, with null for an empty list.
 fn non_empty(value: &Value) -> Value {
     let is_empty = value.as_array().is_some_and(Vec::is_empty);
     if is_empty { Value::Null } else { value.clone() }
 }
 
-/// `advanced_config`; an empty search is returned as an empty object.
+/// Returns `advanced_config`, with an empty object for an empty search.
 fn advanced_config(body: &Value) -> Value {
     let mut config = body["advanced_config"].clone();
     if let Some(Value::Object(search)) = config.get_mut("auto_search")
@@ -142,7 +142,7 @@ fn advanced_config(body: &Value) -> Value {
     if config.is_null() { json!({}) } else { config }
 }
 
-/// The code directory as a tree of names, and its size in bytes.
+/// Returns the code directory as a tree of names, and its size in bytes.
 fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
     let path = ObsPath::parse(code_dir).ok()?;
     let root = call.state.offer.obs.resolve(&path.relative()).ok()?;
@@ -169,7 +169,7 @@ fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
     Some((json!({"name": name, "children": below(&root)}), size))
 }
 
-/// The documented form of an algorithm.
+/// Renders an algorithm in its documented form.
 fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
     let body = &visible::visible_part_of(&ALGORITHM, body);
     let given = &body["job_config"];
@@ -241,9 +241,9 @@ pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
     ok(find(call, call.id("algorithm_id"))?)
 }
 
-/// Replaces an algorithm, with 201 (SOURCES D-31). Its name cannot be changed. The body replaces
-/// all members but tags, which only an empty list removes. A body with `metadata` alone changes
-/// nothing else.
+/// Replaces an algorithm and responds with 201 (SOURCES D-31). Its name cannot be changed. The body
+/// replaces all members except tags, which only an empty list removes. A body with `metadata` alone
+/// changes nothing else.
 pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("algorithm_id");
     let before = find(call, id)?;
@@ -287,9 +287,9 @@ pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::ACCEPTED, Value::Null))
 }
 
-/// Lists algorithms. `offset` is the number of a page (SOURCES.md, D-94).
+/// Lists algorithms. `offset` counts pages and not items (openapi/SOURCES.md, D-94).
 pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
-    // The first wrong parameter is reported, in this order.
+    // The error names the first invalid parameter in this order.
     let query = ListQuery {
         limit: call.number("limit", 1..=LIMIT, LIMIT)?,
         offset: call.number("offset", 0..=usize::MAX, 0)?,
@@ -313,7 +313,7 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     documents.retain(|document| {
         query.is_in_workspace(&document.value["metadata"]) && document.name.contains(&part)
     });
-    // Otherwise the order of creation, independent of the clock.
+    // Any other list is in the order of creation, which does not depend on the clock.
     if query.sort_by == "name" {
         documents.sort_by(|a, b| a.name.cmp(&b.name));
     }
@@ -323,7 +323,8 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
 }
 
 /// Checks the body of a job's creation and fills in its stored algorithm. The body is checked
-/// twice: before, because filling it in depends on its shape, and after.
+/// twice: first as received, because filling it in depends on its shape, and again when it is
+/// complete.
 pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, ApiError> {
     let named = body.pointer("/algorithm/id").and_then(Value::as_str);
     let stored = named.map(|id| call.state.algorithms.find(&call.user.project_id, id));
@@ -350,8 +351,8 @@ pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, Api
     Ok(filled)
 }
 
-/// The body of a job with the members of its stored algorithm where the job has none of its own. A
-/// boot file or command of the job takes precedence.
+/// Returns the body of a job, completed with the members of its stored algorithm that the job does
+/// not set. A boot file or command of the job takes precedence over those of the algorithm.
 fn filled_in_body(body: &Value, stored: &Value) -> Value {
     let mut filled = body.clone();
     let config = &stored["job_config"];
@@ -365,7 +366,8 @@ fn filled_in_body(body: &Value, stored: &Value) -> Value {
         }
     }
     algorithm["name"] = stored["metadata"]["name"].clone();
-    // Parameters in the order of the algorithm, with the job's values, then the job's own ones.
+    // The parameters of the algorithm come first, with the values of the job. Parameters that only
+    // the job has follow.
     let own = items(&algorithm["parameters"]);
     let known = items(&config["parameters"]);
     let mut parameters = known.clone();

@@ -18,9 +18,9 @@ use crate::{
 pub(crate) struct ApiCall<'a> {
     pub(crate) state: &'a Arc<EmulatorState>,
     pub(crate) user: &'a User,
-    /// Ids in the path, other than the project.
+    /// Ids in the path, except that of the project.
     pub(crate) ids: &'a HashMap<String, String>,
-    /// The query as sent.
+    /// Query string of the URL, as received.
     pub(crate) query: &'a str,
     pub(crate) body: &'a [u8],
     /// Language of event texts.
@@ -47,7 +47,7 @@ impl ApiCall<'_> {
         serde_json::from_slice(self.body).map_err(|_| ApiError::of(2787, &[]))
     }
 
-    /// A parameter of the query; blank values count as absent.
+    /// Returns a parameter of the query, or `None` if it is absent or blank.
     pub(crate) fn param(&self, name: &str) -> Result<Option<String>, ApiError> {
         let mut pairs = self
             .query
@@ -58,12 +58,13 @@ impl ApiCall<'_> {
         decoded.transpose()
     }
 
-    /// A required parameter of the query.
+    /// Returns a required parameter of the query.
     pub(crate) fn required_param(&self, name: &str) -> Result<String, ApiError> {
         self.param(name)?.ok_or_else(|| bad_param(name))
     }
 
-    /// A number of the query. All of them have 32 bits, and some are returned in responses.
+    /// Returns a numeric parameter of the query, or `default` if it is absent. All such parameters
+    /// have 32 bits, and some are returned in responses.
     pub(crate) fn number(
         &self,
         name: &str,
@@ -78,7 +79,7 @@ impl ApiCall<'_> {
         number.ok_or_else(|| bad_param(name))
     }
 
-    /// A parameter of the query that must have one of these values.
+    /// Returns a parameter of the query that must have one of these values.
     pub(crate) fn choice(
         &self,
         name: &str,
@@ -93,7 +94,7 @@ impl ApiCall<'_> {
             .ok_or_else(|| bad_param(name))
     }
 
-    /// Reads the job of the path.
+    /// Reads the job that the path names.
     pub(crate) fn read<R>(&self, look: impl FnOnce(&Job) -> R) -> Result<R, ApiError> {
         self.read_job(self.job_id(), look)
     }
@@ -109,7 +110,7 @@ impl ApiCall<'_> {
         value.ok_or_else(|| ApiError::job_not_found(id))
     }
 
-    /// Changes the job of the path.
+    /// Changes the job that the path names.
     pub(crate) fn update<R>(&self, change: impl FnOnce(&mut Job) -> R) -> Result<R, ApiError> {
         let id = self.job_id();
         let own = |job: &mut Job| (job.project == self.user.project_id).then(|| change(job));
@@ -126,7 +127,7 @@ pub(super) fn ok(body: Value) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::OK, body))
 }
 
-/// A response with a header that names the fields of the request without effect.
+/// Returns a JSON response with a header that names the fields of the request that have no effect.
 pub(super) fn with_ignored_fields(
     status: StatusCode,
     body: Value,

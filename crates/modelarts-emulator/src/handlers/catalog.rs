@@ -1,4 +1,5 @@
-//! The offer of the service: engines, flavors, quotas, kinds of events, search algorithms.
+//! Handlers of the catalogue of the service: engines, flavors, quotas, kinds of events, search
+//! algorithms.
 
 use serde_json::{Value, json};
 
@@ -31,7 +32,7 @@ pub(super) fn pool_flavor(call: &ApiCall<'_>) -> ApiResult {
 
 // ---- quotas ----
 
-/// The quotas, each with its highest value.
+/// Quotas of a project, each with its highest permitted value.
 const QUOTAS: [(&str, i64); 4] = [
     ("job-num", i32::MAX as i64),
     ("visual-job-num", i32::MAX as i64),
@@ -94,7 +95,7 @@ const EVENTS: [(&str, &str); 7] = [
     ("JobPreempted", "Another job has taken the nodes."),
 ];
 
-/// The events of a notification. Only jobs with cards can hang.
+/// Lists the events that a notification can have. Only jobs with accelerator cards can hang.
 pub(super) fn event_categories(call: &ApiCall<'_>) -> ApiResult {
     let flavor = call.choice("flavor_type", &FLAVOR_TYPES)?;
     let events = EVENTS

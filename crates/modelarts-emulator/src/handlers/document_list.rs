@@ -4,30 +4,30 @@ use serde_json::{Value, json};
 
 use crate::{api::error::ApiError, database::documents::Document};
 
-/// Page size when the query names no limit, and the maximum.
+/// Default and maximum page size.
 pub(super) const LIMIT: usize = 50;
 
 /// The query of a list.
 pub(super) struct ListQuery {
     pub(super) limit: usize,
-    /// The number of a page, from 0.
+    /// Number of the page, from 0.
     pub(super) offset: usize,
     pub(super) sort_by: &'static str,
-    /// `asc` or `desc`.
+    /// Sort order, `asc` or `desc`.
     pub(super) order: &'static str,
     pub(super) workspace: Option<String>,
 }
 
 impl ListQuery {
-    /// Returns true for metadata of the requested workspace, if there is one.
+    /// Returns true if the metadata belongs to the requested workspace, or if the query names none.
     pub(super) fn is_in_workspace(&self, metadata: &Value) -> bool {
         let own = &metadata["workspace_id"];
         let mut requested = self.workspace.iter();
         requested.all(|workspace| own == workspace)
     }
 
-    /// The body of the response. `total` is the number of documents of the project; `matching` is
-    /// in ascending order.
+    /// Returns the body of the response. `total` is the number of documents of the project;
+    /// `matching` must be in ascending order.
     pub(super) fn response(
         &self,
         total: usize,

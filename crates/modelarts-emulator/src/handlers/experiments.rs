@@ -12,10 +12,10 @@ use crate::{
     },
 };
 
-/// The default workspace.
+/// Id of the default workspace.
 const DEFAULT: &str = "0";
 
-/// The key that is unique in a project: the name within its workspace.
+/// Returns the key that is unique in a project: the name within its workspace.
 fn unique_name(workspace: &str, name: &str) -> String {
     match workspace {
         DEFAULT => name.to_owned(),
@@ -23,7 +23,7 @@ fn unique_name(workspace: &str, name: &str) -> String {
     }
 }
 
-/// The documented form of an experiment, with the number of jobs that refer to it.
+/// Renders an experiment in its documented form, with the number of jobs that refer to it.
 fn render(call: &ApiCall<'_>, record: &Document) -> Result<Value, ApiError> {
     let store = &call.state.store;
     let jobs = store.count_of_experiment(&record.project, &record.id)?;

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Publishes a new version of an asset; without a `content_id`, of a new asset.
+/// Publishes a new version of an asset. A request without a `content_id` creates the asset.
 pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let body = JsonField::root(&body);

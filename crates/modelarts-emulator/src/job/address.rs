@@ -1,30 +1,32 @@
-//! The addresses of a job's workers, all of them on this machine.
+//! Addresses of a job's workers, all of them on this machine.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Addresses in a row: the last byte is 1 to 254.
+/// Number of addresses in a row. The addresses of a row differ in their last byte, 1 to 254.
 const ROW_LENGTH: u32 = 254;
-/// Maximum number of rows of addresses of a job: enough for two thousand workers.
+/// Maximum number of rows of addresses of a job, enough for two thousand workers.
 const MAX_ROWS: u8 = 8;
 
-/// The address of a worker. Each worker has one, so that all can listen on the same port. On Linux
-/// all of 127.0.0.0/8 is this machine; elsewhere only 127.0.0.1 is.
+/// Returns the address of a worker. Each worker has its own address, so that all can listen on the
+/// same port. On Linux all of 127.0.0.0/8 belongs to this machine; on other systems all workers
+/// share 127.0.0.1.
 pub(crate) fn address(job_id: &str, index: u32) -> String {
     if !cfg!(target_os = "linux") {
         return "127.0.0.1".to_owned();
     }
     let [high, low] = network(job_id).to_be_bytes();
-    // Further addresses are in the next rows.
+    // Addresses beyond the first row are in the next rows.
     let row = (index / ROW_LENGTH % u32::from(MAX_ROWS) + u32::from(low)) % 256;
     format!("127.{high}.{row}.{}", index % ROW_LENGTH + 1)
 }
 
-/// The bytes that the addresses of all workers of a job share.
+/// Returns the bytes that identify a job in the addresses of its workers: the second byte, and the
+/// third byte of the first row. Returns 0 on systems other than Linux.
 pub(crate) fn network(job_id: &str) -> u16 {
     if !cfg!(target_os = "linux") {
         return 0;
     }
-    // Two bytes of the id separate the addresses of jobs.
+    // Two bytes of the id distinguish the addresses of different jobs.
     let byte = |at: usize| {
         job_id
             .get(at..at + 2)
@@ -34,16 +36,17 @@ pub(crate) fn network(job_id: &str) -> u16 {
     u16::from_be_bytes([byte(0) % 254 + 1, byte(2)])
 }
 
-/// A possible place of a worker, from its address.
+/// Candidate for the owner of an address: the network of a job and the index of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
     pub(crate) network: u16,
-    /// The lowest index of a worker with this address.
+    /// Lowest index of a worker with this address.
     pub(crate) index: u32,
 }
 
 impl Host {
-    /// The inverse of [`address`]: several places, because rows of different jobs overlap.
+    /// Inverts [`address`]. An address may have several hosts, because rows of different jobs
+    /// overlap.
     pub(crate) fn all_at(address: IpAddr) -> Vec<Self> {
         let IpAddr::V4(address) = address else {
             return Vec::new();

@@ -13,14 +13,14 @@ use crate::{
     validation::volumes::hides_platform,
 };
 
-/// An input or an output.
+/// Input or output of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Channel {
     pub(crate) name: String,
     pub(crate) access: Access,
     pub(crate) source: DataSource,
     pub(crate) local_dir: ContainerPath,
-    /// The stored content of the output is downloaded before the start (predownload).
+    /// True if the stored content of the output is downloaded before the start (predownload).
     pub(crate) prefetch: bool,
     /// Period of uploads while the job runs.
     pub(crate) period: Duration,
@@ -48,12 +48,12 @@ impl fmt::Display for DataSource {
     }
 }
 
-/// The way in which the code gets the local directory of a channel.
+/// Method by which the code receives the local directory of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// `--name=<local dir>`, the default.
+    /// Command-line argument `--name=<local dir>`, the default.
     Parameter,
-    /// The environment variable `name`.
+    /// Environment variable with the name of the channel.
     Env,
 }
 
@@ -61,20 +61,20 @@ pub(crate) enum Access {
 #[derive(Clone, Debug)]
 pub(crate) struct Volume {
     pub(crate) source: VolumeSource,
-    /// An absolute path in the container.
+    /// Absolute path in the container.
     pub(crate) local_path: String,
 }
 
 /// The source of a volume.
 #[derive(Clone, Debug)]
 pub(crate) enum VolumeSource {
-    /// `server:/path`.
+    /// NFS export, written as `server:/path`.
     Nfs(String),
-    /// An object store or a parallel file system; both are in the OBS root.
+    /// Path in an object store or a parallel file system. Both are in the OBS root.
     Obs(ObsPath),
 }
 
-/// The default of `period`, `30s` (SOURCES O).
+/// Default of `period`: `30s` (SOURCES O).
 const PERIOD: Duration = Duration::from_secs(30);
 
 /// Reads `inputs` or `outputs`, after they have passed the rules.
@@ -116,7 +116,7 @@ pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Chan
     Ok(channels)
 }
 
-/// Parses `30s` or 30 (SOURCES D-14).
+/// Parses a duration in seconds, written as `30s` or 30 (SOURCES D-14).
 fn seconds(value: &Value) -> Option<Duration> {
     let seconds = match value {
         Value::String(text) => text.trim_end_matches('s').parse().ok()?,
@@ -125,7 +125,7 @@ fn seconds(value: &Value) -> Option<Duration> {
     (seconds > 0).then(|| Duration::from_secs(seconds))
 }
 
-/// A required OBS path.
+/// Reads a required OBS path.
 fn obs(parent: &JsonField<'_>, name: &str) -> Result<ObsPath, ApiError> {
     let text = parent.required(name)?.text()?;
     ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))

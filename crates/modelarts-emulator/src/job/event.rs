@@ -1,4 +1,4 @@
-//! Texts of events: those of `x-events` in the description, against which tests compare them.
+//! Texts of events. Tests compare them with `x-events` in the OpenAPI description.
 //!
 //! Six kinds have a second wording, that of the API (F2 of `openapi/SOURCES.md`) instead of that of
 //! the user guide (F1); [`Wording`] selects one.
@@ -10,14 +10,14 @@ use crate::clock::timestamp::Timestamp;
 /// Wording of events for which the guide (F1) and the API (F2) have different texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wording {
-    /// The text seen in the events API (`Training job is running.`), if there is one.
+    /// Text of the events API (`Training job is running.`), for events whose text there is known.
     #[default]
     Api,
-    /// The text of the events guide (`The training job starts to run.`).
+    /// Text of the events guide (`The training job starts to run.`).
     Guide,
 }
 
-/// `level` of an event.
+/// Severity of an event: its field `level`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Level {
     /// A step of an ordinary run.
@@ -30,7 +30,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The text on the wire.
+    /// Returns the value of `level` in responses.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -41,21 +41,22 @@ impl Level {
     }
 }
 
-/// `source` of an event.
+/// Origin of an event: its field `source`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
-    /// The cluster.
+    /// The Kubernetes cluster.
     K8S,
     /// The job.
     #[default]
     Job,
-    /// One of its tasks.
+    /// One of the tasks of the job.
     Task,
 }
 
 /// A kind of event, with the values that its text contains.
 ///
-/// `task` is a task name (`worker-0`), `pod` and `job` are Kubernetes names, `seconds` are seconds.
+/// `task` is a task name (`worker-0`), `pod` and `job` are Kubernetes names, and `seconds` is a
+/// duration in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[expect(
@@ -73,7 +74,7 @@ pub enum EventKind {
     Queuing,
     /// The job could not be queued.
     QueueFailed,
-    /// The nodes are up.
+    /// The nodes of the job are up.
     Running,
     /// The code ended with 0.
     Completed,
@@ -81,7 +82,7 @@ pub enum EventKind {
     Failed,
     /// A preemptible job lost its nodes.
     Preempted,
-    /// Hang detection saw no progress.
+    /// Hang detection found no progress.
     MaybeHanging,
     /// The job was started again: a retry or a rescheduling.
     Restarted,
@@ -91,7 +92,7 @@ pub enum EventKind {
     AutoStopped { hours: u32 },
     /// A user deleted the job.
     Deleted,
-    /// The job was billed. Follows the final event.
+    /// The job was billed. This event follows the final event.
     Billed,
     /// The environment pre-check began.
     PreCheckStarted { task: String },
@@ -136,8 +137,8 @@ pub enum EventKind {
         seconds: f64,
         files: String,
     },
-    /// Packages could not be installed. Documents have no text for it: this one is the emulator's
-    /// own.
+    /// Packages could not be installed. No document has a text for this event, so the emulator uses
+    /// its own.
     DependenciesFailed {
         task: String,
         seconds: f64,
@@ -164,7 +165,7 @@ pub enum EventKind {
     PodStarted { pod: String },
     /// The containers are being ended.
     TerminateJob { job: String },
-    /// An event of a seeded job, with any text.
+    /// An event with any text, of a seeded job or reported by the code of a task.
     Given {
         message: String,
         level: Level,
@@ -173,7 +174,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// The text in English.
+    /// Returns the text in English.
     #[must_use]
     pub fn message(&self, wording: Wording) -> String {
         if wording == Wording::Api
@@ -242,7 +243,7 @@ impl EventKind {
         }
     }
 
-    /// The text of the API for the six kinds whose text in the guide differs.
+    /// Returns the text of the API, for the six kinds whose text in the guide differs.
     fn api_message(&self) -> Option<String> {
         Some(match self {
             Self::Running => "Training job is running.".into(),
@@ -267,7 +268,8 @@ impl EventKind {
         })
     }
 
-    /// The level. An exit code other than 0 is still `Info`: only the job's last event is `Error`.
+    /// Returns the level. An exit code other than 0 is still `Info`, because only the job's last
+    /// event is `Error`.
     #[must_use]
     pub const fn level(&self) -> Level {
         match self {
@@ -286,7 +288,7 @@ impl EventKind {
         }
     }
 
-    /// True if the job does nothing after this event except for being billed.
+    /// Returns true if the job does nothing after this event except being billed.
     pub(crate) const fn is_final(&self) -> bool {
         matches!(
             self,
@@ -301,8 +303,8 @@ impl EventKind {
         )
     }
 
-    /// The source, spelled as in F2 of `openapi/SOURCES.md`: `K8s` at `Pulled`, `K8S` at the other
-    /// events of the cluster (D-54).
+    /// Returns the source, spelled as in F2 of `openapi/SOURCES.md`: `K8s` for `Pulled`, `K8S` for
+    /// the other events of the cluster (D-54).
     #[must_use]
     pub const fn source(&self) -> &'static str {
         match self {
@@ -359,7 +361,7 @@ mod tests {
         "TerminateJob",
     ];
 
-    /// `x-events` of the description.
+    /// Reads `x-events` of the OpenAPI description.
     fn catalogue() -> Value {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/modelarts.yaml");
         let description = std::fs::read_to_string(file).unwrap();
@@ -367,7 +369,7 @@ mod tests {
         description["x-events"].clone()
     }
 
-    /// Builds a kind from its name, with those of the fields that it has.
+    /// Builds a kind from its name and, if it has fields, from their values in `fields`.
     fn kind(name: &str, fields: &Value) -> EventKind {
         let with_fields = serde_json::from_value(json!({ name: fields }));
         with_fields.unwrap_or_else(|_| serde_json::from_value(json!(name)).unwrap())
@@ -450,7 +452,7 @@ mod tests {
 
     #[test]
     fn the_kinds_are_those_of_the_description() {
-        // serde lists the variants in the error for an unknown one.
+        // The error of serde for an unknown variant lists all variants.
         let message = serde_json::from_value::<EventKind>(json!("?"))
             .unwrap_err()
             .to_string();

@@ -1,4 +1,4 @@
-//! The language of event texts: `X-Language` of ListTrainingJobEvents.
+//! Language of event texts, selected by the header `X-Language` of ListTrainingJobEvents.
 //!
 //! Documents have the English texts only; the Chinese ones are the emulator's own translations.
 
@@ -25,7 +25,8 @@ impl Language {
 }
 
 impl EventKind {
-    /// The text in a language. Texts of the cluster and of seeds exist in one language only.
+    /// Returns the text in a language. Events of the cluster and of seeds have a text in one
+    /// language only.
     pub(crate) fn text(&self, wording: Wording, language: Language) -> String {
         match language {
             Language::English => None,

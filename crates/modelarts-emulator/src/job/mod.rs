@@ -42,15 +42,16 @@ pub(crate) struct Job {
     pub(crate) user_id: String,
     pub(crate) user_name: String,
     pub(crate) tags: BTreeMap<String, String>,
-    /// Stored once, apart from the state: it may be large, and never changes.
+    /// Request of the job, stored once and apart from the state, because it may be large and never
+    /// changes.
     #[serde(skip)]
     pub(crate) request: Arc<JobRequest>,
-    /// Initially that of the request; may be changed.
+    /// Description of the job: initially that of the request, later that of the last change.
     pub(crate) description: String,
-    /// Changed members, which override those of the request.
+    /// Members changed after the creation, which override those of the request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     changed: Map<String, Value>,
-    /// 1 to 3; may be changed while the job waits.
+    /// Priority, 1 to 3, which may be changed while the job waits.
     pub(crate) priority: i64,
     pub(crate) preemptible: bool,
     /// Number of times the job has been scheduled.
@@ -62,9 +63,10 @@ pub(crate) struct Job {
     pub(crate) state: JobState,
     /// Start of the first run, in whole seconds.
     pub(crate) started: Option<Timestamp>,
-    /// Time of the final phase, in whole seconds.
+    /// Time at which the job reached its final phase, in whole seconds.
     pub(crate) ended: Option<Timestamp>,
-    /// Points of `node_count_metrics`; the latest sample is added when they are shown.
+    /// Points of `node_count_metrics`, each a time and a number of nodes. Responses add the latest
+    /// sample.
     pub(crate) nodes: Vec<(Timestamp, u32)>,
     pub(crate) failure: Option<TaskFailure>,
     pub(crate) records: Vec<RunningRecord>,
@@ -77,11 +79,12 @@ pub(crate) struct Job {
     /// Trials of a search. Empty in jobs that are read for a list.
     #[serde(skip)]
     pub(crate) trials: Vec<Trial>,
-    /// Nothing more will happen to the job: its processes have ended, its last event is written.
+    /// True when nothing more happens to the job: its processes have ended, and its last event is
+    /// written.
     pub(crate) settled: bool,
-    /// The deletion has been acknowledged.
+    /// True when the deletion has been acknowledged.
     pub(crate) deleted: bool,
-    /// A seeded job that keeps its phase until it is stopped or deleted.
+    /// True for a seeded job that keeps its phase until it is stopped or deleted.
     #[serde(default)]
     pub(crate) standing: bool,
     #[serde(skip)]
@@ -99,7 +102,7 @@ pub(crate) struct TaskFailure {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RunningRecord {
     pub(crate) start: Timestamp,
-    /// Restarted in place, without scheduling.
+    /// True for a restart in place, without scheduling.
     pub(crate) restarted: bool,
     pub(crate) end: Option<RecordEnd>,
 }
@@ -110,7 +113,7 @@ pub(crate) struct RecordEnd {
     pub(crate) at: Timestamp,
     pub(crate) reason: String,
     pub(crate) task: Option<String>,
-    /// The way in which the job continues, if it does: `end_recover`.
+    /// Way in which the job continues, if it does: `end_recover`.
     pub(crate) recover: Option<String>,
 }
 
@@ -123,7 +126,7 @@ pub(crate) struct SavedImage {
     pub(crate) tag: String,
     pub(crate) description: String,
     pub(crate) created: Timestamp,
-    /// Index of the running record at the time of the request.
+    /// Index of the running record that was current at the time of the request.
     pub(crate) run: usize,
 }
 
@@ -146,7 +149,7 @@ impl Job {
         }
     }
 
-    /// The body of the request with all later changes.
+    /// Returns the body of the request with all later changes.
     pub(crate) fn body(&self) -> Cow<'_, Value> {
         let mut given = Cow::Borrowed(&self.request.body);
         if !self.changed.is_empty()
@@ -162,18 +165,19 @@ impl Job {
         merge(&mut self.changed, changed);
     }
 
-    /// True unless the job is settled.
+    /// Returns true unless the job is settled in a final state. A deleted job is open until it is
+    /// removed.
     pub(crate) fn is_open(&self) -> bool {
         !(self.settled && self.state.is_final()) || self.deleted
     }
 
-    /// The names of its tasks, by rank: `worker-0` and so on.
+    /// Returns the names of the job's tasks, by rank: `worker-0` and so on.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = String> {
         let parts = self.request.role_requests().iter();
         parts.flat_map(|part| part.indexes().map(|index| task_name(part.role(), index)))
     }
 
-    /// True if `other` would write to an output that this active job writes to.
+    /// Returns true if `other` would write to an output that this active job writes to.
     pub(crate) fn shares_output_with(&self, other: &Self) -> bool {
         let mut theirs = other.request.all_outputs();
         self.project == other.project
@@ -184,8 +188,8 @@ impl Job {
             })
     }
 
-    /// Moves to `next` and records the effects of the phase. Returns `false` if the transition is
-    /// not allowed, for example after a concurrent change.
+    /// Moves the job to the state `next` and records the effects of the phase. Returns `false` if
+    /// the transition is not allowed, for example after a concurrent change.
     pub(crate) fn advance(&mut self, next: JobState, now: Timestamp) -> bool {
         if !self.state.may_become(next) {
             return false;
@@ -216,7 +220,7 @@ impl Job {
         true
     }
 
-    /// Adds the points that bracket a change: the last old value, then the first new one.
+    /// Adds the points on both sides of a change: the last old value, then the first new one.
     fn add_node_sample(&mut self, now: Timestamp, count: u32) {
         let before = Timestamp::from_millis(now.millis() - 1000);
         if let Some((at, earlier)) = self.nodes.last().copied()
@@ -227,7 +231,7 @@ impl Job {
         self.nodes.push((now, count));
     }
 
-    /// Ends the record of the current run, unless it has ended or there is none.
+    /// Ends the record of the current run, unless it has ended or no run has begun.
     pub(crate) fn end_record(&mut self, end: RecordEnd) {
         if let Some(record) = self.records.last_mut() {
             record.end.get_or_insert(end);
@@ -238,8 +242,8 @@ impl Job {
         self.events.push(Event { time, kind });
     }
 
-    /// Requests the driver to end the job. A later reason replaces an earlier one only if it is
-    /// more urgent.
+    /// Requests the end of the job from its driver. A later reason replaces an earlier one only if
+    /// it is more urgent.
     pub(crate) fn ask_to_stop(&self, reason: StopReason) {
         self.stop.send_if_modified(|current| {
             let replace = current.is_none_or(|current| current.urgency() < reason.urgency());
@@ -259,7 +263,7 @@ impl Job {
     }
 }
 
-/// Merges the members of an object, at any depth, into another one. Null counts as absent.
+/// Merges the members of one object into another, at any depth. Null counts as absent.
 fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
     for (name, member) in from {
         match (into.get_mut(name), member) {

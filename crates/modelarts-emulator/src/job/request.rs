@@ -22,10 +22,12 @@ use crate::{
 /// Default of `spec.runtime_type`.
 pub(crate) const RUNTIME_TYPE: &str = "production";
 
-/// A checked request. The default value stands for a request that is still to be read.
+/// Checked request of a job. The default value is a placeholder for a request that has not been
+/// read yet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobRequest {
-    /// The body as received; for a job from a stored algorithm, with the algorithm filled in.
+    /// Body as received. For a job from a stored algorithm, it includes the members of the
+    /// algorithm.
     pub(crate) body: Value,
     pub(crate) name: String,
     pub(crate) workspace_id: String,
@@ -38,7 +40,7 @@ pub(crate) struct JobRequest {
     pub(crate) inputs: Vec<Channel>,
     pub(crate) outputs: Vec<Channel>,
     pub(crate) environments: Option<BTreeMap<String, String>>,
-    /// Location of the copy of the code directory, if the request names one.
+    /// Path for the copy of the code directory, if the request names one.
     pub(crate) local_code_dir: Option<ContainerPath>,
     pub(crate) working_dir: Option<ContainerPath>,
     pub(crate) flavor_id: Option<String>,
@@ -48,27 +50,28 @@ pub(crate) struct JobRequest {
     pub(crate) auto_stop_hours: Option<u32>,
     pub(crate) log_export: LogExport,
     pub(crate) retry: Retry,
-    /// The search whose trials run the code.
+    /// Search whose trials run the code, if the job has one.
     pub(crate) tuning: Option<Tuning>,
-    /// Requests of the elements of `tasks` of a heterogeneous job. Code, channels, flavor and
-    /// logs are then in these, and `node_count` is the total.
+    /// Requests of the roles of a heterogeneous job, one for each element of `tasks`. Code,
+    /// channels, flavor and logs are then in these requests, and `node_count` is the total.
     pub(crate) roles: Vec<Arc<JobRequest>>,
-    /// Role of an element of `tasks`.
+    /// Name of the role, in the request of an element of `tasks`.
     pub(crate) role: Option<String>,
-    /// Index of the first task of an element of `tasks`. Earlier elements may have the same role.
+    /// Index of the first task of the role, in the request of an element of `tasks`. Earlier
+    /// elements may have the same role.
     pub(crate) first_index: u32,
 }
 
 /// The start command of the code.
 #[derive(Clone, Debug)]
 pub(crate) enum Start {
-    /// `python3 <boot file>`, from a preset image.
+    /// `python3 <boot file>`, in a preset image.
     BootFile {
         file: ObsPath,
-        /// Its path in the code directory.
+        /// Path of the boot file in the code directory.
         below: PathBuf,
     },
-    /// `bash -c <command>`, from a custom image.
+    /// `bash -c <command>`, in a custom image.
     Command(String),
     /// Fine-tuning with the platform's own code, which the emulator does not have.
     FineTuning,
@@ -89,25 +92,25 @@ pub(crate) struct Parameter {
     pub(crate) constraint: Option<Value>,
 }
 
-/// `spec.log_export_path`.
+/// Export path of logs: `spec.log_export_path`.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum LogExport {
     #[default]
     NotGiven,
-    /// Present, but blank; the response has `{}`.
+    /// The member is present but blank. The response has `{}`.
     Blank,
     To(ObsPath),
 }
 
-/// The restarts requested by the annotations `fault-tolerance/…`.
+/// Restarts requested by the annotations `fault-tolerance/…`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Retry {
-    /// Maximum number of restarts after a failure. Other than 0, it also requests a pre-check of
-    /// the environment.
+    /// Maximum number of restarts after a failure. A value other than 0 also requests a pre-check
+    /// of the environment.
     pub(crate) times: u32,
-    /// Any failure restarts the job, three times in a row.
+    /// True if any failure restarts the job, three times in a row.
     pub(crate) unconditional: bool,
-    /// A job that hangs is restarted in place.
+    /// True if a job that hangs is restarted in place.
     pub(crate) hang: bool,
 }
 
@@ -131,7 +134,7 @@ impl JobRequest {
             .transpose()?;
         let engine = engine(&algorithm)?;
         let (code_dir, start) = start(&given, &algorithm)?;
-        // An engine of version 1 supports no other directories.
+        // An engine of version 1 does not support custom directories.
         let old = preset(&engine).is_some_and(|engine| engine.v1_compatible);
         let home = |name: &str| match old {
             true => Ok(None),
@@ -170,8 +173,8 @@ impl JobRequest {
         })
     }
 
-    /// The requests that its tasks run: those of the roles of a heterogeneous job, or the job's
-    /// own.
+    /// Returns the requests that the tasks run: those of the roles of a heterogeneous job, or the
+    /// job's own.
     pub(crate) fn role_requests(self: &Arc<Self>) -> &[Arc<Self>] {
         match self.roles.as_slice() {
             [] => std::slice::from_ref(self),
@@ -179,28 +182,29 @@ impl JobRequest {
         }
     }
 
-    /// The outputs of all roles.
+    /// Returns the outputs of all roles.
     pub(super) fn all_outputs(self: &Arc<Self>) -> impl Iterator<Item = &Channel> {
         self.role_requests().iter().flat_map(|part| &part.outputs)
     }
 
-    /// The role, with which the names of its tasks begin.
+    /// Returns the name of the role, with which the names of its tasks begin.
     pub(crate) fn role(&self) -> &str {
         self.role.as_deref().unwrap_or("worker")
     }
 
-    /// The indexes of its tasks.
+    /// Returns the indexes of the role's tasks.
     pub(crate) fn indexes(&self) -> Range<u32> {
         self.first_index..self.first_index + self.node_count
     }
 
-    /// The parent of the copy of the code directory: `MA_JOB_DIR`.
+    /// Returns the parent of the copy of the code directory: `MA_JOB_DIR`.
     pub(crate) fn job_dir(&self) -> ContainerPath {
         let default = || ContainerPath::from_static(DEFAULT_LOCAL_CODE_DIR);
         self.local_code_dir.clone().unwrap_or_else(default)
     }
 
-    /// The location of the copy of the code directory, whose last segment is kept.
+    /// Returns the path of the copy of the code directory, which keeps the last segment of the
+    /// original.
     pub(crate) fn code_copy(&self) -> ContainerPath {
         match &self.code_dir {
             Some(code_dir) => self.job_dir().join(code_dir.last()),
@@ -217,8 +221,8 @@ impl JobRequest {
             .map(|hours| Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// Time without activity after which the job counts as hanging: `MA_HANG_DETECT_TIME` in
-    /// minutes, default 30.
+    /// Returns the time without activity after which the job counts as hanging:
+    /// `MA_HANG_DETECT_TIME` in minutes, default 30.
     pub(crate) fn hang_time(&self) -> Duration {
         let variables = self.environments.as_ref();
         let minutes = variables
@@ -229,7 +233,7 @@ impl JobRequest {
         Duration::from_secs(60 * u64::from(minutes))
     }
 
-    /// The name of the image in events.
+    /// Returns the name of the image that events show.
     pub(crate) fn image(&self) -> &str {
         ["image_url", "engine_version", "engine_id", "engine_name"]
             .iter()
@@ -237,13 +241,13 @@ impl JobRequest {
             .unwrap_or_default()
     }
 
-    /// The priority, 1 to 3; default 1.
+    /// Returns the priority, 1 to 3. Default: 1.
     pub(crate) fn priority(&self) -> i64 {
         let priority = self.body.pointer("/spec/schedule_policy/priority");
         priority.and_then(Value::as_i64).unwrap_or(1)
     }
 
-    /// `spec.runtime_type`.
+    /// Returns `spec.runtime_type`, or its default if the request has none.
     pub(crate) fn runtime_type(&self) -> &str {
         match self.text("/spec/runtime_type") {
             "" => RUNTIME_TYPE,
@@ -251,7 +255,7 @@ impl JobRequest {
         }
     }
 
-    /// A text of the body, by its JSON pointer; empty if absent.
+    /// Returns the text at a JSON pointer in the body, or an empty text if it is absent.
     pub(crate) fn text(&self, pointer: &str) -> &str {
         let value = self.body.pointer(pointer);
         value.and_then(Value::as_str).unwrap_or_default()
@@ -271,7 +275,7 @@ impl Retry {
     }
 }
 
-/// The preset engine that an `engine` object names.
+/// Returns the preset engine that an `engine` object names.
 pub(crate) fn preset(engine: &Map<String, Value>) -> Option<&'static Engine> {
     let text = |name: &str| engine.get(name)?.as_str();
     match (

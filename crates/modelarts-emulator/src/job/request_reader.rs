@@ -1,4 +1,4 @@
-//! Reading of requests of both kinds: ordinary and heterogeneous jobs.
+//! Reading of requests of both kinds of jobs, ordinary and heterogeneous.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl JobRequest {
-    /// Reads a body that has passed the rules.
+    /// Reads the body of an ordinary or heterogeneous job that has passed the rules.
     pub(crate) fn read(given: Value) -> Result<Self, ApiError> {
         let body = JsonField::root(&given);
         let kind = body.required("kind")?.text()?;

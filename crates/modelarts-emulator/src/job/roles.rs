@@ -64,7 +64,7 @@ pub(super) fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
     })
 }
 
-/// The role in the spelling of environment variables.
+/// Returns the name of a role in the spelling of environment variables.
 pub(crate) fn role_variable(role: &str) -> String {
     role.to_uppercase().replace('-', "_")
 }

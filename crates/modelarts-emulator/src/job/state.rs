@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// `status.phase` and `status.secondary_phase` in one: each state is a pair that occurs.
+/// State of a job. Each state stands for one pair of `status.phase` and `status.secondary_phase`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum JobState {
     #[default]
@@ -14,7 +14,7 @@ pub(crate) enum JobState {
     Failed,
     Terminated,
     /// The preparation failed. The other three kinds of Abnormal (TerminatedFailed, Unknown, Lost)
-    /// need failures of the control plane that cannot occur here.
+    /// need failures of the control plane that cannot occur on the emulator.
     CreateFailed,
 }
 
@@ -40,7 +40,7 @@ impl JobState {
         }
     }
 
-    /// True if no transition leads to another state.
+    /// Returns true if no transition leads to another state.
     pub(crate) const fn is_final(self) -> bool {
         matches!(
             self,
@@ -48,12 +48,13 @@ impl JobState {
         )
     }
 
-    /// True in Creating, Pending and Running. A stop in Terminating is refused (SOURCES D-153).
+    /// Returns true in Creating, Pending and Running. A stop in Terminating is rejected (SOURCES
+    /// D-153).
     pub(crate) const fn may_be_terminated(self) -> bool {
         matches!(self, Self::Creating | Self::Queuing | Self::Running)
     }
 
-    /// The table of transitions.
+    /// Returns true if the transition to `next` is allowed.
     pub(super) const fn may_become(self, next: Self) -> bool {
         matches!(
             (self, next),
@@ -73,7 +74,7 @@ impl JobState {
     }
 }
 
-/// All values of `phase`, for searches.
+/// All values of `phase`.
 pub(crate) const PHASES: [&str; 8] = [
     "Creating",
     "Pending",
@@ -85,25 +86,26 @@ pub(crate) const PHASES: [&str; 8] = [
     "Abnormal",
 ];
 
-/// The failures after which a job with `fault-tolerance/job-retry-num` runs again. Guides
-/// disagree (`openapi/SOURCES.md`, D-152).
+/// Failures after which a job with `fault-tolerance/job-retry-num` runs again. The guides of the
+/// service disagree (`openapi/SOURCES.md`, D-152).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartOn {
-    /// Only faults of the machine, never an exit code: the guide on fault tolerance.
+    /// Only faults of the machine and never an exit code, as in the guide on fault tolerance.
     Fault,
-    /// Any failure of the code: the guide to creating jobs. Hardware does not fail here.
+    /// Any failure, including an exit code other than 0, as in the guide to creating jobs. Real
+    /// hardware faults do not occur on the emulator.
     #[default]
     AnyFailure,
 }
 
-/// Reasons for ending a job before its code ends.
+/// Reason for ending a job before its code ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopReason {
-    /// StopTrainingJob.
+    /// Operation StopTrainingJob.
     ByUser,
-    /// `spec.auto_stop`.
+    /// Maximum running duration in hours, `spec.auto_stop`.
     AfterHours(u32),
-    /// DeleteTrainingJob.
+    /// Operation DeleteTrainingJob.
     Deleted,
     /// The end of the emulator.
     Shutdown,
@@ -112,12 +114,12 @@ pub(crate) enum StopReason {
 }
 
 impl StopReason {
-    /// True if the steps after the end of the code are made without delays.
+    /// Returns true if the steps after the end of the code are made without delays.
     pub(crate) const fn is_urgent(self) -> bool {
         self.urgency() > 0
     }
 
-    /// The urgency; a reason replaces an earlier one that is less urgent.
+    /// Returns the urgency. A reason replaces an earlier one that is less urgent.
     pub(super) const fn urgency(self) -> u8 {
         match self {
             Self::ByUser | Self::AfterHours(_) => 0,

@@ -23,14 +23,14 @@ use crate::{
     },
 };
 
-/// The name of the user in a response; empty in the response to a creation.
+/// Name of the user in a response. It is empty in the response to a creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UserName<'a> {
     NotYet,
     Known(&'a str),
 }
 
-/// A job, as CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and the items of
+/// Renders a job as CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and the items of
 /// ListTrainingJobs show it.
 pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
     let body = job.body();
@@ -60,8 +60,8 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
     shown
 }
 
-/// Removes the members of a fine-tuning job that no response has, according to a note in the
-/// vendor's Terraform provider (SOURCES T).
+/// Removes the members of a fine-tuning job that responses do not contain, according to a note in
+/// the vendor's Terraform provider (SOURCES T).
 fn hide_tuning(shown: &mut Value) {
     for (parent, name) in [
         ("algorithm", "inputs"),
@@ -74,7 +74,7 @@ fn hide_tuning(shown: &mut Value) {
     }
 }
 
-/// An object without the members that are null.
+/// Returns an object without its null members.
 fn present(mut object: Value) -> Value {
     if let Some(members) = object.as_object_mut() {
         members.retain(|_, member| !member.is_null());
@@ -82,7 +82,7 @@ fn present(mut object: Value) -> Value {
     object
 }
 
-/// A list, or null if it is empty.
+/// Returns a list, or null if it is empty.
 fn list(items: impl Iterator<Item = Value>) -> Value {
     match items.collect::<Vec<_>>() {
         items if items.is_empty() => Value::Null,
@@ -90,7 +90,7 @@ fn list(items: impl Iterator<Item = Value>) -> Value {
     }
 }
 
-/// Copies members of the request without changes.
+/// Copies members of the request that are neither null nor empty, without changes.
 fn echo(shown: &mut Value, body: &Value, parent: &str, names: &[&str]) {
     for name in names {
         if let Some(value) = body.pointer(&format!("{parent}/{name}"))
@@ -102,7 +102,7 @@ fn echo(shown: &mut Value, body: &Value, parent: &str, names: &[&str]) {
     }
 }
 
-/// The applications that an annotation requests, and their names in `endpoints`.
+/// Annotations that request applications, each with the name of the application in `endpoints`.
 const APPLICATIONS: [(&str, &str); 3] = [
     ("jupyter-lab/enable", "jupyter_lab"),
     ("tensorboard/enable", "tensorboard"),
@@ -149,7 +149,7 @@ fn metadata(job: &Job, body: &Value, user: UserName<'_>) -> Value {
 fn status(job: &Job, now: Timestamp) -> Value {
     let now = now.whole_second();
     let mut nodes = job.nodes.clone();
-    // The latest sample, while the job is sampled. The duration counts up to it.
+    // Until the job ends, the latest sample is added. The duration counts up to it.
     if !job.state.is_final()
         && let Some((at, count)) = nodes.last().copied()
         && at < now
@@ -212,7 +212,7 @@ fn algorithm(request: &JobRequest) -> Value {
         Start::Command(command) => (None, Some(command)),
         Start::FineTuning => (None, None),
     };
-    // Includes empty texts, as received.
+    // The engine includes empty texts, as received.
     let engine = match given["engine"].is_object() {
         true => present(given["engine"].clone()),
         false => json!({}),
@@ -278,7 +278,7 @@ fn parameter(parameter: &Parameter) -> Value {
     })
 }
 
-/// A channel, with `given`, its element in the request.
+/// Renders a channel. `given` is its element in the request.
 fn channel(channel: &Channel, given: &Value) -> Value {
     let access = text_of(given, "/access_method").map(|_| match channel.access {
         Access::Parameter => "parameter",
@@ -291,7 +291,7 @@ fn channel(channel: &Channel, given: &Value) -> Value {
             DataSource::Obs(path) => json!({"obs": {"obs_url": path.to_string()}}),
             DataSource::DataSet { id, version } => {
                 let version = version.as_deref().unwrap_or_default();
-                // The service derives it from the two ids.
+                // The service derives this URL from the two ids.
                 let url = format!("/{id}/{version}/");
                 json!({"dataset": {"id": id, "version_id": version, "obs_url": url}})
             }
@@ -305,7 +305,7 @@ fn channel(channel: &Channel, given: &Value) -> Value {
 
 fn spec(request: &JobRequest, body: &Value) -> Value {
     let flavor = request.flavor();
-    // For public flavors only.
+    // Responses contain the details of public flavors only.
     let detail = flavor.filter(|_| request.pool_id.is_none());
     let resource = present(json!({
         "policy": "regular",
@@ -330,7 +330,7 @@ fn spec(request: &JobRequest, body: &Value) -> Value {
     spec
 }
 
-/// An element of `tasks` in a response. It has fewer members than an ordinary job.
+/// Renders an element of `tasks`, which has fewer members than an ordinary job.
 fn task_of_role(role: &JobRequest) -> Value {
     let boot_file = match &role.start {
         Start::BootFile { file, .. } => Some(file.to_string()),
@@ -338,7 +338,7 @@ fn task_of_role(role: &JobRequest) -> Value {
     };
     let mut engine = json!(role.engine);
     if let Some(engine) = engine.as_object_mut() {
-        // Not documented in the engine of a task (SOURCES O, S).
+        // This member is not documented in the engine of a task (SOURCES O, S).
         engine.remove("install_sys_packages");
     }
     if let Some(preset) = preset(&role.engine) {
@@ -385,7 +385,8 @@ fn channel_of_role(channel: &Channel) -> Value {
     })
 }
 
-/// An output. Mode and period are the defaults (SOURCES O), because a request cannot name others.
+/// Renders an output of a role. Mode and period are the defaults (SOURCES O), because a request
+/// cannot name others.
 fn output_of_role(output: &Channel) -> Value {
     let mut shown = channel_of_role(output);
     shown["mode"] = "upload_periodically".into();
@@ -393,8 +394,8 @@ fn output_of_role(output: &Channel) -> Value {
     shown
 }
 
-/// A task, given by its name and rank, with its address. Each task has a node of its own, with the
-/// same address.
+/// Renders a task, given by its name and rank, with its address. Each task has a node of its own,
+/// with the same address.
 pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) -> Value {
     let address = address(&job.id, rank);
     json!({
@@ -405,7 +406,7 @@ pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) 
     })
 }
 
-/// One event with its text.
+/// Renders one event with its text.
 pub(crate) fn event(event: &Event, message: String) -> Value {
     json!({
         "time": event.time.rfc3339(),

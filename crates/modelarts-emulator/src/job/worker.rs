@@ -7,7 +7,7 @@ use crate::{
     job::request::JobRequest,
 };
 
-/// The name of a task by its role and index.
+/// Returns the name of the task with this role and index.
 pub(super) fn task_name(role: &str, index: u32) -> String {
     format!("{role}-{index}")
 }
@@ -31,7 +31,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// All workers of a job, by rank.
+    /// Returns all workers of a job, by rank.
     pub(crate) fn all(job_id: &str, job: &Arc<JobRequest>) -> impl Iterator<Item = Self> {
         let parts = job.role_requests().iter();
         let workers = parts.flat_map(|part| part.indexes().map(move |index| (part, index)));
@@ -46,17 +46,17 @@ impl Worker {
         })
     }
 
-    /// The name of its task: `worker-0`.
+    /// Returns the name of the worker's task: `worker-0`.
     pub(crate) fn task(&self) -> String {
         task_name(self.request.role(), self.index)
     }
 
-    /// The name of its pod: `modelarts-job-<id>-worker-0`.
+    /// Returns the name of the worker's pod: `modelarts-job-<id>-worker-0`.
     pub(crate) fn pod(&self) -> String {
         format!("modelarts-job-{}-{}", self.job_id, self.task())
     }
 
-    /// The name of its log file: the pod's name, with a suffix for a trial.
+    /// Returns the name of the worker's log file: the pod's name, with a suffix for a trial.
     pub(crate) fn log_name(&self) -> String {
         match &self.trial {
             None => self.pod(),
@@ -64,7 +64,7 @@ impl Worker {
         }
     }
 
-    /// The path of its log, relative to its directory.
+    /// Returns the path of the worker's log, relative to the worker's directory.
     pub(crate) fn log_file(&self) -> PathBuf {
         ContainerPath::from_static(MA_LOG_DIR)
             .join(&format!("{}.log", self.log_name()))

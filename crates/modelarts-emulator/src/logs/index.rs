@@ -1,5 +1,6 @@
-//! Indexes of logs: the number of line ends up to each block, so that a page of lines is found
-//! without reading the log from its start. The cost of a page does not depend on its position.
+//! Indexes of logs. An index holds the number of line ends up to each block, so that a page of
+//! lines is found without reading the log from its start. The cost of a page does not depend on its
+//! position.
 //!
 //! Indexes are in memory only, and rebuilt when needed: after a restart, for a log that the job's
 //! code has rewritten, and for the least recently used logs if all indexes exceed 16 MiB.
@@ -16,24 +17,26 @@ use crate::logs::{
 /// Block size in bytes: the unit in which line ends are counted. A page reads at most one block
 /// beyond its own lines.
 const BLOCK: usize = 64 << 10;
-/// Maximum number of blocks of a log, 256 KiB of memory; beyond that, the block size doubles. Even.
+/// Maximum number of blocks of a log, which take 256 KiB of memory. At this number the block size
+/// doubles, so the number must be even.
 const MAX_BLOCKS: usize = 1 << 15;
-/// Number of last counted bytes that are kept to detect a rewritten log.
+/// Number of bytes that are kept from the end of the counted part to detect a rewritten log.
 const MARK_LENGTH: usize = 256;
 /// Maximum number of logs with an index.
 const MAX_LOGS: usize = 4096;
-/// Maximum number of blocks of all logs together, 16 MiB of memory.
+/// Maximum number of blocks of all logs together, which take 16 MiB of memory.
 const MAX_ENTRIES: usize = 1 << 21;
 
-/// The indexes of recently used logs, the most recent one last.
+/// Indexes of recently used logs, the most recent one last.
 #[derive(Debug, Default)]
 pub(crate) struct LogIndexes(Mutex<VecDeque<(String, SharedIndex)>>);
 
-/// An index, locked while it grows, so that concurrent requests do not read the same bytes twice.
+/// Shared index of a log. It is locked while it grows, so that concurrent requests do not read the
+/// same bytes twice.
 pub(super) type SharedIndex = Arc<tokio::sync::Mutex<LineIndex>>;
 
 impl LogIndexes {
-    /// The index of a log, by the log's name.
+    /// Returns the index of the log with this name.
     pub(crate) fn of(&self, log: &str) -> SharedIndex {
         let mut all = self.0.lock();
         let found = all.iter().position(|(name, _)| name == log);
@@ -42,7 +45,7 @@ impl LogIndexes {
             None => (log.to_owned(), SharedIndex::default()),
         };
         let mut entries = 0;
-        // The most recently used come first. A locked index is in use, and is kept.
+        // The most recently used indexes come first. A locked index is in use and is kept.
         let kept = all
             .iter()
             .rev()
@@ -66,9 +69,9 @@ impl LogIndexes {
 pub(crate) struct LineIndex {
     /// Block size in bytes.
     block: usize,
-    /// Element n: number of line ends in the first n + 1 blocks.
+    /// Number of line ends up to the end of each block.
     line_ends: Vec<usize>,
-    /// The last bytes of the last block.
+    /// Last bytes of the last block.
     mark: Vec<u8>,
 }
 
@@ -83,7 +86,7 @@ impl Default for LineIndex {
 }
 
 impl LineIndex {
-    /// The counted length of the log, in bytes.
+    /// Returns the length of the counted part of the log, in bytes.
     fn end(&self) -> u64 {
         self.position(self.line_ends.len())
     }
@@ -92,7 +95,7 @@ impl LineIndex {
         self.block as u64 * blocks as u64
     }
 
-    /// Number of line ends before [`end`](Self::end).
+    /// Returns the number of line ends before [`end`](Self::end).
     fn line_end_count(&self) -> usize {
         self.line_ends.last().copied().unwrap_or(0)
     }
@@ -114,8 +117,9 @@ impl LineIndex {
         }
     }
 
-    /// The position from which to search for the lines after the line `skip`, and the number of
-    /// lines that begin before it. None of the requested lines begins before it.
+    /// Returns the position from which to search for the lines after the line `skip`, and the
+    /// number of lines that begin before this position. None of the requested lines begins before
+    /// it.
     fn start_position(&self, skip: usize) -> (u64, usize) {
         match self.line_ends.partition_point(|ends| *ends < skip) {
             0 => (0, 0),
@@ -123,7 +127,7 @@ impl LineIndex {
         }
     }
 
-    /// Continues counting until there are `until` line ends or the log ends.
+    /// Continues counting until the index has `until` line ends or the log ends.
     async fn extend<P: Future<Output = io::Result<Vec<u8>>>>(
         &mut self,
         until: usize,
@@ -145,10 +149,10 @@ impl LineIndex {
     }
 }
 
-/// Finds the lines of a page. Beyond `max_bytes` bytes, only the lines next to the base line that
-/// fit are returned; of a single longer line, its beginning. Returns `None` if there are no such
-/// lines. `part` reads the log from a position (its first argument) on, at most as many bytes as
-/// its second.
+/// Finds the lines of a page. If they exceed `max_bytes` bytes, the page contains only the lines
+/// next to the base line that fit, or the beginning of a single longer line. Returns `None` if the
+/// log has no such lines. `part` reads the log from a position (its first argument), at most as
+/// many bytes as its second argument.
 pub(crate) async fn page<P: Future<Output = io::Result<Vec<u8>>>>(
     index: &tokio::sync::Mutex<LineIndex>,
     query: LineQuery,
@@ -162,7 +166,7 @@ pub(crate) async fn page<P: Future<Output = io::Result<Vec<u8>>>>(
         index.extend(until, &part).await?;
         index.start_position(match query.ascending {
             true => skip,
-            // The log has at least that many lines.
+            // The log has at least as many lines as line ends.
             false => index.line_end_count().min(last).saturating_sub(query.count),
         })
     };
@@ -227,7 +231,7 @@ mod tests {
             self.page(query, u64::MAX).await
         }
 
-        /// Reads all pages from the first to the last; returns the number of bytes read.
+        /// Reads all pages from the first to the last, and returns the number of bytes read.
         async fn follow(&self) -> usize {
             let mut line = 0;
             let mut text = Vec::new();
@@ -254,7 +258,7 @@ mod tests {
         for line in [0, 10, 99_999, 199_000] {
             let page = log.behind(line).await.unwrap();
             assert_eq!(page.content, lines(line + 1, line + 500).into_bytes());
-            // Its lines, one block to find them and one to find their end.
+            // A page reads its lines, one block to find them and one to find their end.
             let max_bytes = 500 * 13 + 2 * BLOCK + MARK_LENGTH;
             let read = log.read.take();
             assert!(read <= max_bytes, "behind line {line}: {read} bytes");
@@ -286,7 +290,7 @@ mod tests {
         assert_eq!(log.behind(1000).await.unwrap().content, b"line    10");
         log.text.borrow_mut().extend(b"01\n");
         assert_eq!(log.behind(1000).await.unwrap().content, b"line    1001\n");
-        // Shorter, longer, and of the same length with other line ends.
+        // The new texts are shorter, longer, and of the same length with other line ends.
         for text in [
             "a\nb\n".to_owned(),
             "\n".repeat(100_000),
@@ -299,7 +303,7 @@ mod tests {
         assert_eq!(log.behind(0).await, None);
     }
 
-    /// The lines according to a search of the whole log.
+    /// Returns the lines according to a search of the whole log.
     fn plain(log: &str, query: LineQuery) -> Option<Page> {
         let all: Vec<&str> = log.split_inclusive('\n').collect();
         let (from, to) = match (query.ascending, query.base) {
@@ -350,7 +354,7 @@ mod tests {
         }
     }
 
-    /// A long log has larger blocks, not more of them.
+    /// A long log has larger blocks and not more of them.
     #[tokio::test]
     async fn an_index_does_not_grow_beyond_its_size() {
         let text = lines(1, 50_000);
@@ -371,7 +375,7 @@ mod tests {
         assert_eq!(index.line_ends.len(), text.len() / 32);
     }
 
-    /// Logs that are followed in turn are each read once, for any number of logs.
+    /// Logs that are followed in turn are each read once, regardless of their number.
     #[tokio::test]
     async fn many_logs_keep_their_indexes() {
         let mut log = Log::new(lines(1, 100_000), BLOCK);
@@ -405,13 +409,13 @@ mod tests {
             let index = indexes.of(&format!("long log {number}"));
             index.try_lock().unwrap().line_ends = vec![0; MAX_BLOCKS];
         }
-        // And the index in use.
+        // The index in use is kept as well.
         assert_eq!(kept(), 1 + MAX_ENTRIES / MAX_BLOCKS);
     }
 
     #[tokio::test]
     async fn a_line_is_cut_between_two_characters() {
-        // Characters of 1 to 4 bytes.
+        // The text has characters of 1 to 4 bytes.
         let log = Log::new("aßह😀aßह😀", BLOCK);
         let query = LineQuery {
             count: 1,

@@ -3,19 +3,19 @@
 
 use std::collections::VecDeque;
 
-/// The lines of a request. Numbers start from 1; the base line itself is not included.
+/// Lines that a request selects. Numbers start from 1; the base line itself is not included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineQuery {
     /// Maximum number of lines to return; at least 1.
     pub(crate) count: usize,
-    /// The lines after the base line instead of those before it.
+    /// True to select the lines after the base line instead of those before it.
     pub(crate) ascending: bool,
-    /// Default: the beginning or the end of the log.
+    /// Number of the base line. Default: the beginning or the end of the log.
     pub(crate) base: Option<usize>,
 }
 
 impl LineQuery {
-    /// Number of lines at the beginning of the log that are not requested.
+    /// Returns the number of lines at the beginning of the log that are not requested.
     pub(crate) fn skip(&self) -> usize {
         match (self.ascending, self.base) {
             (true, Some(base)) => base,
@@ -23,7 +23,7 @@ impl LineQuery {
         }
     }
 
-    /// The highest requested line number.
+    /// Returns the highest requested line number.
     pub(crate) fn last(&self) -> usize {
         match (self.ascending, self.base) {
             (true, _) => self.skip().saturating_add(self.count),
@@ -33,10 +33,10 @@ impl LineQuery {
     }
 }
 
-/// Lines of a log.
+/// Consecutive lines of a log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// The number of the first line.
+    /// Number of the first line.
     pub(crate) first: usize,
     pub(crate) lines: usize,
     pub(crate) content: Vec<u8>,
@@ -46,18 +46,18 @@ pub(crate) struct Page {
 #[derive(Debug)]
 pub(super) struct LineCollector {
     query: LineQuery,
-    /// Maximum size in bytes of the lines.
+    /// Maximum size of all kept lines, in bytes.
     max_bytes: usize,
-    /// The last lines so far, at most as many as requested; of a line that is too long, its
-    /// beginning.
+    /// Last lines so far, at most as many as requested. Of a line that is too long, only the
+    /// beginning is kept.
     kept: VecDeque<Vec<u8>>,
-    /// The number of the first kept line.
+    /// Number of the first kept line.
     first: usize,
     /// Size in bytes of the kept lines.
     size: usize,
-    /// Number of lines that have begun.
+    /// Number of lines of the log that have begun.
     lines: usize,
-    /// The next byte starts a line.
+    /// True if the next byte starts a line.
     at_line_start: bool,
 }
 
@@ -67,7 +67,7 @@ impl LineCollector {
     pub(super) fn new(query: LineQuery, max_bytes: u64, (at, lines): (u64, usize)) -> Self {
         Self {
             query,
-            // One more is kept of a line that does not fit.
+            // One byte more than the limit is kept of a line that does not fit.
             max_bytes: usize::try_from(max_bytes)
                 .unwrap_or(usize::MAX)
                 .min(usize::MAX - 1),
@@ -79,7 +79,7 @@ impl LineCollector {
         }
     }
 
-    /// Takes the next piece. Returns `false` if no more is needed.
+    /// Takes the next piece of the log. Returns `false` if no more pieces are needed.
     pub(super) fn feed(&mut self, mut piece: &[u8]) -> bool {
         while !piece.is_empty() {
             if self.at_line_start {
@@ -112,8 +112,8 @@ impl LineCollector {
             while self.size > self.max_bytes && self.kept.len() > 1 {
                 self.drop_first();
             }
-            // Of a line that is too long, one byte more than fits is kept, so that it stays too
-            // long.
+            // One byte more than the limit is kept of a line that is too long, so that the line
+            // remains too long.
             if let Some(line) = self.kept.back_mut()
                 && self.size > self.max_bytes
             {
@@ -129,9 +129,9 @@ impl LineCollector {
         self.first += 1;
     }
 
-    /// The lines, once the log has ended or no more is needed. If not all of them fit, those next
-    /// to the base line; of a single line that does not fit, its beginning. Returns `None` if there
-    /// are no such lines.
+    /// Returns the lines, once the log has ended or no more pieces are needed. If not all lines
+    /// fit, the page contains those next to the base line, or the beginning of a single line that
+    /// does not fit. Returns `None` if no lines were found.
     pub(super) fn finish(self) -> Option<Page> {
         let lines = self.kept.len();
         let mut content: Vec<u8> = self.kept.into_iter().flatten().collect();
@@ -147,7 +147,7 @@ impl LineCollector {
     }
 }
 
-/// The length without an incomplete character at the end.
+/// Returns the length of the content without an incomplete character at its end.
 fn whole_characters(content: &[u8]) -> usize {
     let last = content.iter().rposition(|byte| byte & 0xc0 != 0x80);
     let last = last.unwrap_or(0);

@@ -5,5 +5,5 @@
 pub(crate) mod index;
 pub(crate) mod lines;
 
-/// Bytes of a log that are read at once.
+/// Number of bytes of a log that are read at a time.
 pub(crate) const LOG_CHUNK: u64 = 256 << 10;

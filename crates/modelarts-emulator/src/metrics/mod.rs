@@ -26,11 +26,11 @@ use crate::{
     },
 };
 
-/// The samples of all workers, by pod.
+/// Samples of all workers, by pod.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     database: Arc<Database>,
-    /// Running workers whose values come from a script.
+    /// Series of running workers whose values come from a script, by pod.
     scripted: Mutex<HashMap<String, ScriptedSeries>>,
 }
 
@@ -88,7 +88,7 @@ impl Metrics {
         }
     }
 
-    /// All six series of a pod at `now`; `None` before its first sample.
+    /// Returns all six series of a pod at `now`, or `None` before its first sample.
     pub(crate) fn show(&self, pod: &str, now: Timestamp) -> rusqlite::Result<Option<Value>> {
         let minutes = match self.scripted_minutes(pod, now)? {
             Some(scripted) => Some(scripted),
@@ -97,7 +97,8 @@ impl Metrics {
         Ok(minutes.map(metrics_json))
     }
 
-    /// The measured series of a pod. This machine has no cards.
+    /// Returns the measured series of a pod, which are those of processor and memory. This machine
+    /// has no accelerator cards.
     fn measured_minutes(&self, pod: &str) -> rusqlite::Result<Option<Minutes>> {
         self.database.read(|connection| {
             let Some((series, _)) = series_row(connection, pod)? else {
@@ -126,7 +127,7 @@ impl Metrics {
         })
     }
 
-    /// Removes a pod.
+    /// Removes the metrics of a pod.
     pub(crate) fn remove(&self, pod: &str) {
         self.scripted.lock().remove(pod);
         let removed = self.database.write(|connection| {
@@ -143,7 +144,7 @@ impl Metrics {
     }
 }
 
-/// The row id of a pod's series, and their start.
+/// Returns the row id of a pod's series, and their start in milliseconds.
 fn series_row(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
     let sql = "SELECT number, start FROM series WHERE pod = ?1";
     let mut select = connection.prepare_cached(sql)?;

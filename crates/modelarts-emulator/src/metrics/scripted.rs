@@ -59,7 +59,7 @@ impl Metrics {
             .transpose()
     }
 
-    /// The given series of a pod; `None` if it has none.
+    /// Returns the given series of a pod, or `None` if it has none.
     pub(super) fn scripted_minutes(
         &self,
         pod: &str,

@@ -1,4 +1,4 @@
-//! Measurement of the processes of a worker.
+//! Measurement of the usage of a worker's processes.
 
 use std::{collections::HashSet, time::Instant};
 
@@ -8,14 +8,14 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 /// The usage of a worker at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Usage {
-    /// Processor time since the start, in milliseconds, of the live processes.
+    /// Processor time of the live processes since their start, in milliseconds.
     pub(crate) cpu_millis: u64,
     /// Resident memory, in bytes.
     pub(crate) memory: u64,
 }
 
-/// A meter of processes. Reading all of them takes time, so that concurrent callers share the next
-/// reading.
+/// Meter of the usage of processes. Reading all of them takes time, so concurrent callers share the
+/// next reading.
 #[derive(Debug, Default)]
 pub(crate) struct Meter(Mutex<Reading>);
 
@@ -26,7 +26,7 @@ struct Reading {
 }
 
 impl Meter {
-    /// The usage of a process and all its descendants; `None` if it has ended.
+    /// Returns the usage of a process and all its descendants, or `None` if it has ended.
     pub(crate) fn measure(&self, leader: u32) -> Option<Usage> {
         let asked = Instant::now();
         let mut reading = self.0.lock();
@@ -40,7 +40,8 @@ impl Meter {
         let leader = Pid::from_u32(leader);
         system.process(leader)?;
         let mut family = HashSet::from([leader]);
-        // A child may be listed before its parent, so that passes are repeated until none is added.
+        // A child may be listed before its parent, so passes are repeated until one adds no
+        // process.
         loop {
             let before = family.len();
             for (pid, process) in system.processes() {
@@ -74,7 +75,7 @@ mod tests {
     #[test]
     fn a_reading_started_after_the_call_is_shared() {
         let meter = Meter::default();
-        // A reading that starts after the call and finds no process.
+        // This reading starts after the call and finds no process.
         meter.0.lock().begun = Instant::now().checked_add(Duration::from_secs(3600));
         assert_eq!(meter.measure(std::process::id()), None);
         meter.0.lock().begun = Some(Instant::now());

@@ -1,7 +1,7 @@
-//! Runs the workers of jobs.
+//! Runners, which execute the workers of jobs.
 //!
-//! [`Runner`] is the interface for the execution of jobs. [`process`] runs their code as processes,
-//! [`simulated`] follows a script; both keep logs and files in [`worker_files`].
+//! [`Runner`] is their common interface. [`process`] runs the code of jobs as processes, and
+//! [`simulated`] follows a script. Both keep logs and files in [`worker_files`].
 
 pub(crate) mod process;
 pub(crate) mod run;
@@ -30,8 +30,8 @@ use crate::{
     },
 };
 
-/// The runner of all workers of an emulator. Errors are sentences for events and logs. When its
-/// `interrupt` is cancelled, a copy or an installation ends soon with an error, without leaving
+/// Runner of all workers of an emulator. Its errors are sentences for events and logs. A copy or an
+/// installation ends soon after its `interrupt` token is cancelled, with an error, and leaves no
 /// incomplete files or processes.
 #[derive(Debug)]
 pub(crate) enum Runner {
@@ -40,8 +40,8 @@ pub(crate) enum Runner {
 }
 
 impl Runner {
-    /// True if the preparation before the queue completes in time. Processes have no such
-    /// preparation.
+    /// Returns `true` if the preparation of a worker before the queue completes in time. Workers
+    /// that run as processes have no such preparation.
     pub(crate) fn is_prepared(&self, worker: &Worker) -> bool {
         match self {
             Self::Process(_) => true,
@@ -57,16 +57,16 @@ impl Runner {
         }
     }
 
-    /// Creates a new container: only the log of an earlier run is kept.
+    /// Recreates the container of a worker; only the log of an earlier run is kept.
     pub(crate) async fn renew(&self, worker: Worker) -> io::Result<()> {
         match self {
             Self::Process(_) => self.with_files(worker, WorkerFiles::renew).await,
-            // The log is the only file.
+            // A simulated worker has no files except its log.
             Self::Simulated(_) => Ok(()),
         }
     }
 
-    /// Download time of the code directory, in addition to the copying.
+    /// Returns the time that the download of the code directory takes in addition to the copy.
     pub(crate) fn download_time(&self, worker: &Worker) -> Duration {
         match self {
             Self::Process(_) => Duration::ZERO,
@@ -100,7 +100,7 @@ impl Runner {
         }
     }
 
-    /// The requirements files in the code directory.
+    /// Returns the names of the requirements files in the code directory.
     pub(crate) fn requirements(&self, worker: &Worker) -> Vec<String> {
         match self {
             Self::Process(runner) => runner.requirements(worker),
@@ -108,7 +108,7 @@ impl Runner {
         }
     }
 
-    /// Installs the packages listed in one of those files.
+    /// Installs the packages listed in a requirements file.
     pub(crate) async fn install(
         &self,
         worker: Worker,
@@ -121,7 +121,7 @@ impl Runner {
         }
     }
 
-    /// Starts the code.
+    /// Starts the code of a worker.
     pub(crate) async fn start(&self, worker: Worker) -> Box<dyn Run> {
         match self {
             Self::Process(runner) => runner.start(worker).await,
@@ -129,10 +129,10 @@ impl Runner {
         }
     }
 
-    /// Completes at the next check of the running worker.
+    /// Returns a future that completes at the next check of the running worker.
     pub(crate) fn next_poll(&self, worker: &Worker) -> Sleep {
         match self {
-            // In real time, like the processes.
+            // Processes run in real time, and so do their checks.
             Self::Process(_) => Box::pin(tokio::time::sleep(POLL_PERIOD)),
             Self::Simulated(runner) => runner.next_poll(worker),
         }
@@ -143,7 +143,7 @@ impl Runner {
         self.with_files(worker, WorkerFiles::clear_scratch).await
     }
 
-    /// Copies the log to the export path of the job.
+    /// Copies the log of a worker to the export path of the job.
     pub(crate) async fn export_log(
         &self,
         worker: Worker,
@@ -155,7 +155,7 @@ impl Runner {
         self.with_files(worker, export).await
     }
 
-    /// Appends to the log of a worker that does not run.
+    /// Appends text to the log of a worker that is not running.
     pub(crate) async fn write_log(&self, worker: Worker, text: String) -> io::Result<()> {
         let write = move |files: &WorkerFiles, worker: &Worker| {
             files.open_log(worker)?.write_all(text.as_bytes())
@@ -163,13 +163,14 @@ impl Runner {
         self.with_files(worker, write).await
     }
 
-    /// The last `limit` bytes of the log; `None` while it is empty.
+    /// Returns the last `limit` bytes of the log, or `None` while the log is empty.
     pub(crate) async fn log_tail(&self, worker: Worker, limit: u64) -> io::Result<Option<LogTail>> {
         let tail = move |files: &WorkerFiles, worker: &Worker| files.log_tail(worker, limit);
         self.with_files(worker, tail).await
     }
 
-    /// At most `most` bytes of the log from the byte `from` on; empty at its end.
+    /// Returns at most `most` bytes of the log from the offset `from`; the result is empty at the
+    /// end of the log.
     pub(crate) async fn log_part(
         &self,
         worker: Worker,
@@ -180,9 +181,10 @@ impl Runner {
         self.with_files(worker, part).await
     }
 
-    /// Accesses the files of a worker, whose log then has all its output so far. Files of processes
-    /// are accessed on a thread apart from those that answer requests; those of simulated workers
-    /// at once, so that no step of a manual clock waits for another thread.
+    /// Calls `access` with the files of a worker, after all output so far has been written to its
+    /// log. For processes, the call is made on a thread apart from those that handle requests. For
+    /// simulated workers it is made at once, so that no step of a manual clock waits for another
+    /// thread.
     async fn with_files<T: Send + 'static>(
         &self,
         worker: Worker,
@@ -206,7 +208,7 @@ impl Runner {
         }
     }
 
-    /// The current usage of the worker's processes, if they run.
+    /// Returns the current usage of a worker's processes, or `None` if the worker is not running.
     pub(crate) async fn usage(&self, worker: Worker) -> Option<Usage> {
         match self {
             Self::Process(runner) => runner.usage(&worker).await,
@@ -228,7 +230,7 @@ impl Runner {
         }
     }
 
-    /// Kills all workers without waiting. Called when the emulator is dropped.
+    /// Kills all workers and does not wait for their end. Called when the emulator is dropped.
     pub(crate) fn kill_all(&self) {
         match self {
             Self::Process(runner) => runner.runs.watchdog.end_all(),
@@ -237,5 +239,6 @@ impl Runner {
     }
 }
 
-/// Period of checks of running workers. The emulator's clock decides what is due at a check.
+/// Period between checks of running workers, in real time. The emulator's clock determines the work
+/// that is due at a check.
 const POLL_PERIOD: Duration = Duration::from_millis(100);

@@ -1,26 +1,27 @@
-//! A run of a worker, by whichever runner.
+//! Interface of a run of a worker, independent of the runner.
 
 use futures::future::BoxFuture;
 
 use crate::clock::system::Sleep;
 
-/// The end of a worker that was not stopped.
+/// Outcome of a run that ended by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// The code ended, with this exit code; 128 + n after signal n.
+    /// The code ended with this exit code, or with 128 + n after signal n.
     Code(i32),
-    /// The node died, with everything on it.
+    /// The node failed, and everything on it ended.
     NodeFault,
 }
 
-/// A worker whose code has been started.
+/// Run of a worker whose code has been started.
 pub(crate) trait Run: Send {
-    /// Waits for the worker to end. May be dropped and called again.
+    /// Waits for the run to end. The future may be dropped, and the method called again.
     fn wait(&mut self) -> BoxFuture<'_, Exit>;
-    /// The process id, if the worker is a process.
+    /// Returns the process id if the worker is a process.
     fn pid(&self) -> Option<u32> {
         None
     }
-    /// Asks all processes to end, kills them after `grace`, and returns when they have ended.
+    /// Requests all processes of the run to end, kills them after `grace`, and returns the exit
+    /// code when they have ended.
     fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32>;
 }

@@ -1,4 +1,4 @@
-//! The directories of the workers: their logs, and copies into and out of them.
+//! Directories of the workers: their logs, and copies into and out of the directories.
 
 use std::{
     fs,
@@ -21,37 +21,37 @@ use crate::{
     },
 };
 
-/// A copy into or out of the directory of a worker. Channels are given by their index.
+/// Copy into or out of the directory of a worker. Channels are identified by their index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Transfer {
-    /// The code directory, into its local directory.
+    /// The code directory, copied to its local directory.
     Code,
-    /// An input, into its local directory.
+    /// An input, copied to its local directory.
     Input(usize),
-    /// The stored content of an output, into its local directory.
+    /// The stored content of an output, copied to its local directory.
     StoredOutput(usize),
-    /// An output, from its local directory.
+    /// An output, copied from its local directory.
     Output(usize),
 }
 
-/// The end of a log.
+/// Last part of a log, with the size of the whole log.
 #[derive(Debug, Default)]
 pub(crate) struct LogTail {
     pub(crate) content: Vec<u8>,
     pub(crate) full_size: u64,
 }
 
-/// Name of the scratch directory in the directory of a worker, and of the link in the home
+/// Name of the scratch directory in the directory of a worker, and of the link to it in the home
 /// directory.
 const SCRATCH: &str = "cache";
 
-/// The directories of all workers, and the storage that their data is copied from and to.
+/// Directories of all workers, and the storage from and to which their data is copied.
 #[derive(Debug)]
 pub(super) struct WorkerFiles {
-    /// `jobs` in the data directory: worker 0 of a job has `<id>/worker-0` in it.
+    /// Directory `jobs` in the data directory. Worker 0 of a job uses `<id>/worker-0` in it.
     jobs: ConfinedDir,
     pub(super) obs: ConfinedDir,
-    /// Directory of data sets, `<id>/<version id>`.
+    /// Directory of data sets; each version has the subdirectory `<id>/<version id>`.
     datasets: Option<PathBuf>,
 }
 
@@ -68,20 +68,21 @@ impl WorkerFiles {
         })
     }
 
-    /// The directory of a worker, created if missing; it contains paths below `/home`.
+    /// Returns the directory of a worker, which contains the paths below `/home`. The directory is
+    /// created if it is missing.
     pub(super) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
         let below = Path::new(&worker.job_id).join(worker.task());
         ConfinedDir::create(&self.jobs.directory(&below)?)
     }
 
-    /// Free bytes on the disk of a worker.
+    /// Returns the free space on the disk of a worker, in bytes.
     pub(super) fn free_space(&self, worker: &Worker) -> io::Result<u64> {
         let disk = rustix::fs::statvfs(self.directory(worker)?.root())?;
         Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
     /// Creates the scratch directory of a worker, `/cache` on the service, and a link to it in the
-    /// home directory. A file that the job has put in the place of the link is kept.
+    /// home directory. An existing file with the name of the link is kept.
     pub(super) fn make_scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
         let scratch = directory.directory(Path::new(SCRATCH))?;
         let home = directory.directory(ContainerPath::from_static(MA_HOME).relative())?;
@@ -91,10 +92,10 @@ impl WorkerFiles {
         }
     }
 
-    /// Empties the scratch directory, if there is one.
+    /// Empties the scratch directory if it exists.
     pub(super) fn clear_scratch(&self, worker: &Worker) -> io::Result<()> {
         let scratch = self.worker_directory(worker).join(SCRATCH);
-        // A link in its place is removed, not followed.
+        // A symbolic link with this name is removed, not followed.
         match fs::remove_dir_all(&scratch) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
@@ -109,7 +110,8 @@ impl WorkerFiles {
         fs::File::options().create(true).append(true).open(path)
     }
 
-    /// Opens all logs that receive the output of the code: the log of a worker includes its trials.
+    /// Opens all logs that receive the output of the code. The output of a trial also goes to the
+    /// log of its worker.
     pub(super) fn open_logs(&self, worker: &Worker) -> io::Result<Vec<fs::File>> {
         let mut logs = vec![self.open_log(worker)?];
         if worker.trial.is_some() {
@@ -120,22 +122,22 @@ impl WorkerFiles {
         Ok(logs)
     }
 
-    /// Writes a line of the platform to the log.
+    /// Appends a line of the platform to the log of a worker.
     pub(super) fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
         let mut log = self.open_log(worker)?;
         writeln!(log, "[ModelArts Service Log] {line}")
     }
 
-    /// Removes everything but the log.
+    /// Removes all files of a worker except its log.
     pub(super) fn renew(&self, worker: &Worker) -> io::Result<()> {
         let directory = self.directory(worker)?;
         let log = directory.root().join(worker.log_file());
         let aside = self.moved_log(worker);
-        // Moved and never copied, so that it exists at every moment.
+        // The log is moved and never copied, so that it exists at every moment.
         if is_log(&log) {
             fs::rename(&log, &aside)?;
         }
-        // Links are removed, not followed.
+        // Symbolic links are removed, not followed.
         fs::remove_dir_all(directory.root())?;
         drop(self.open_log(worker)?);
         match fs::rename(&aside, &log) {
@@ -168,12 +170,12 @@ impl WorkerFiles {
     fn read_log(&self, worker: &Worker) -> Option<fs::File> {
         let path = self.worker_directory(worker).join(worker.log_file());
         let aside = self.moved_log(worker);
-        // The log may be moved aside and back between two attempts.
+        // Another thread may move the log aside and back between two attempts to open it.
         let mut places = [&path, &aside, &path].into_iter();
         places.find_map(|path| is_log(path).then(|| fs::File::open(path).ok())?)
     }
 
-    /// Location of the log while the worker's directory is recreated.
+    /// Returns the path of the log while the worker's directory is recreated.
     fn moved_log(&self, worker: &Worker) -> PathBuf {
         self.worker_directory(worker).with_added_extension("log")
     }
@@ -203,7 +205,7 @@ impl WorkerFiles {
             Transfer::StoredOutput(index) => {
                 let output = &request.outputs[index];
                 match copy_in(&output.source, &output.local_dir) {
-                    // The first run of a recovered job.
+                    // In the first run of a recovered job, the output has no stored content.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                     result => result,
                 }
@@ -230,7 +232,7 @@ impl WorkerFiles {
         Ok(())
     }
 
-    /// The location of the data of a channel on this machine.
+    /// Returns the location of a channel's data on this machine.
     fn find_source(&self, source: &DataSource) -> io::Result<(ConfinedDir, PathBuf)> {
         match source {
             DataSource::Obs(path) => Ok((self.obs.clone(), path.relative())),
@@ -266,19 +268,21 @@ impl WorkerFiles {
         self.jobs.root().join(job_id)
     }
 
-    /// The directory of a worker, which may not exist.
+    /// Returns the path of a worker's directory, which may not exist.
     fn worker_directory(&self, worker: &Worker) -> PathBuf {
         self.job_directory(&worker.job_id).join(worker.task())
     }
 }
 
-/// True for a non-empty file. The job code can put anything else in the place of its log.
+/// Returns `true` for a non-empty regular file. The code of a job can replace its log by anything
+/// else.
 fn is_log(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
 }
 
-/// Appends up to `cap` bytes of the log in total; the rest is discarded, as on the service. Returns
-/// `true` if bytes were discarded: a last line says so, and nothing must follow it.
+/// Appends bytes to a log up to a total size of `cap` bytes; the rest is discarded, as on the
+/// service. Returns `true` if bytes were discarded. A last line then reports the overflow, and
+/// nothing must follow it.
 pub(super) fn append_capped(log: &mut fs::File, bytes: &[u8], cap: u64) -> io::Result<bool> {
     let room = cap.saturating_sub(log.metadata()?.len());
     let count = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
@@ -287,7 +291,7 @@ pub(super) fn append_capped(log: &mut fs::File, bytes: &[u8], cap: u64) -> io::R
     if lost.is_empty() {
         return Ok(false);
     }
-    // The service's own line, with the cap filled in.
+    // Wording of the service, with the cap filled in.
     let line = format!(
         "\nmodelarts-pope: log length overflow(max:{cap}; already:{cap}; going to add:{}), process will continue running silently\n",
         lost.len()

@@ -1,5 +1,5 @@
-//! The control routes under `/_emulator`, for testers. They need no signature, but the same `Host`
-//! and `Origin` as all other routes.
+//! Control routes under `/_emulator`, for testers. Their requests need no signature, but the same
+//! `Host` and `Origin` as those of all other routes.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -86,7 +86,7 @@ async fn last_requests(State(state): State<Arc<EmulatorState>>) -> Reply {
     ok(json!(state.request_log.all()))
 }
 
-/// Creates jobs with an invented past, and responds with their ids.
+/// Creates jobs with a generated history, and returns their ids.
 async fn create_seeds(
     State(state): State<Arc<EmulatorState>>,
     RequestBody(body): RequestBody,
@@ -97,23 +97,24 @@ async fn create_seeds(
     Ok(ApiResponse::json(StatusCode::CREATED, json!({"ids": ids})))
 }
 
-/// Shows the paths of the fields without effect in a job's creation and its changes.
+/// Returns the paths of the fields that have no effect in a job's creation and its changes.
 async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Reply {
     let look = |job: &Job| ignored::ignored_paths(&job.body());
     let paths = state.store.read(&id, look);
     ok(json!(paths.ok_or_else(|| ApiError::no_such_job(&id))?))
 }
 
-/// Shows the emulator's time.
+/// Returns the current time of the emulator's clock.
 async fn show_time(State(state): State<Arc<EmulatorState>>) -> Reply {
     let now = Timestamp::now(state.clock.as_ref());
     ok(json!({"now": now.utc_micros(), "millis": now.millis()}))
 }
 
-/// Maximum number of seconds of one move of the clock: ten years.
+/// Maximum number of seconds of one move of the clock (ten years).
 const MAX_ADVANCE: f64 = 315_360_000.0;
 
-/// Moves a manual clock, `{"advance_seconds": 60}`. Responds when all work that was due is done.
+/// Moves a manual clock; the body is `{"advance_seconds": 60}`. Responds when all work that was due
+/// is done.
 async fn move_clock(
     State(state): State<Arc<EmulatorState>>,
     RequestBody(body): RequestBody,
@@ -129,7 +130,7 @@ async fn move_clock(
     };
     let duration = Duration::from_secs_f64(seconds);
     let moving = Arc::clone(&state);
-    // A task, so that the move completes even if the client disconnects.
+    // The move is a task, so that it completes even if the client disconnects.
     let moved = tokio::spawn(async move { moving.advance(duration).await });
     if moved.await.is_ok_and(|moved| moved) {
         return show_time(State(state)).await;
@@ -139,8 +140,8 @@ async fn move_clock(
     ))
 }
 
-/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and counts. Responds
-/// when the jobs are deleted.
+/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and request counts.
+/// Responds when the jobs are deleted.
 async fn reset(State(state): State<Arc<EmulatorState>>) -> Reply {
     state.faults.clear();
     state.request_counts.clear();
@@ -178,10 +179,10 @@ async fn reset_stored(state: &EmulatorState) -> rusqlite::Result<()> {
     }
 }
 
-/// Number of jobs deleted at once: their ids are in memory.
+/// Number of jobs deleted in one batch, which limits the ids held in memory.
 const PURGE_BATCH: u32 = 500;
 
-/// Returns the whole log of a link, as text.
+/// Returns the whole log to which a link refers, as text.
 async fn follow_link(
     State(state): State<Arc<EmulatorState>>,
     Path((token, _)): Path<(String, String)>,
@@ -203,7 +204,8 @@ async fn follow_link(
     response
 }
 
-/// The current log with its length in bytes, without lines added later; `None` while it is empty.
+/// Returns the current log with its length in bytes; lines added later are not included. Returns
+/// `None` while the log is empty.
 async fn whole_log(state: Arc<EmulatorState>, worker: Worker) -> io::Result<Option<(u64, Body)>> {
     let Some(tail) = state.runner.log_tail(worker.clone(), 0).await? else {
         return Ok(None);
@@ -216,7 +218,7 @@ async fn whole_log(state: Arc<EmulatorState>, worker: Worker) -> io::Result<Opti
         let most = LOG_CHUNK.min(length - at);
         let piece = state.runner.log_part(worker.clone(), at, most).await?;
         if piece.is_empty() {
-            // The job has been deleted.
+            // The log ends early because the job has been deleted.
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
         }
         let next = at + piece.len() as u64;

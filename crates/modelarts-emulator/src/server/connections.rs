@@ -1,4 +1,5 @@
-//! HTTP/1.1 connections. Not served by axum, because injected faults cut some of them.
+//! HTTP/1.1 connections. The emulator does not use the server of axum, because injected faults cut
+//! some connections.
 
 use std::{io, time::Duration};
 
@@ -20,14 +21,14 @@ use tokio::{
 
 use crate::{api::response::Cut, server::request_body::READ_TIMEOUT};
 
-/// Time for open connections to finish when the emulator ends.
+/// Time that open connections have to finish when the emulator ends.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
-/// Time for which the rest of a refused request is read after its response.
+/// Time during which the rest of a refused request is read after its response.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
 /// Delay before the next accept when file descriptors are exhausted.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
-/// Accepts and serves connections until `closing`.
+/// Accepts and serves connections until `closing` is `true`.
 pub(crate) async fn serve(listener: TcpListener, router: Router, closing: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
     loop {
@@ -47,17 +48,17 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, closing: watch:
     }
     drop(listener);
     let rest = async { while connections.join_next().await.is_some() {} };
-    // Remaining connections are cut when the set is dropped.
+    // Dropping the set cuts the remaining connections.
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, rest).await;
 }
 
 async fn wait_until_closed(mut closing: watch::Receiver<bool>) {
-    // An error means that the emulator was dropped, which closes the server as well.
+    // An error means that the emulator was dropped, which also closes the server.
     let _ = closing.wait_for(|closing| *closing).await;
 }
 
 async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Receiver<bool>) {
-    // Lets small responses go out without delay; if it fails, they are delayed.
+    // The option makes the system send small responses at once; if it fails, they are delayed.
     let _ = stream.set_nodelay(true);
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
@@ -85,7 +86,7 @@ async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Rec
     let stream = connection.into_parts().io.into_inner();
     match served {
         Err(error) if error.is_user() => {
-            // With zero linger, the peer gets a reset instead of an orderly end.
+            // With a linger time of zero, the peer receives a reset instead of an orderly end.
             let _ = stream.set_zero_linger();
         }
         Err(_) => {}
@@ -96,8 +97,8 @@ async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Rec
     }
 }
 
-/// Reads until the peer has closed. If unread bytes remained, the connection would be reset, and a
-/// peer that is still sending its body would lose the response that refuses it.
+/// Reads until the peer has closed the connection. Unread bytes would reset it, and a peer that is
+/// still sending its body would not receive the response that refuses the request.
 async fn discard(stream: TcpStream) {
     let mut bytes = vec![0; 64 << 10];
     while stream.readable().await.is_ok() {

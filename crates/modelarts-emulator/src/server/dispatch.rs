@@ -1,4 +1,4 @@
-//! Handling of a request: authentication, the operation, faults, and the log of requests.
+//! Handling of a request: authentication, execution of the operation, faults, and request log.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -20,11 +20,11 @@ use crate::{
     traffic::{faults::Fault, observer::Exchange},
 };
 
-/// The target of a request.
+/// Target of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
     Operation(Operation),
-    /// A path of the API with an undocumented method.
+    /// A path of the API with a method that is not documented.
     WrongMethod,
     Unknown,
 }
@@ -38,7 +38,7 @@ pub(super) async fn serve(
 ) -> Response {
     let request_id = new_request_id();
     let (parts, body) = request.into_parts();
-    // Axum answers HEAD on GET routes; the service documents no HEAD.
+    // Axum accepts HEAD on GET routes, but the service documents no HEAD.
     let target = match target {
         Target::Operation(_) if parts.method == Method::HEAD => Target::WrongMethod,
         target => target,
@@ -89,7 +89,8 @@ fn not_modelled(parts: &Parts) -> ApiError {
 /// Reason why the operations on fine-tuning are not implemented.
 const NO_FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
 
-/// Checks the head of a request. Like a gateway, it looks up the API before it checks credentials.
+/// Checks the head of a request. Like a gateway, the emulator looks up the operation before it
+/// checks credentials.
 fn check_head<'a>(
     state: &EmulatorState,
     target: Target,

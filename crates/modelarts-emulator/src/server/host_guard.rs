@@ -1,6 +1,8 @@
-//! Protection from web pages. The emulator executes code, and a page in the user's browser can send
-//! requests to the loopback address; therefore every request must name a loopback `Host` (against
-//! DNS rebinding) and must not come from a foreign `Origin`.
+//! Protection against requests from web pages.
+//!
+//! The emulator executes code, and a page in the user's browser can send requests to the loopback
+//! address. Therefore every request must name a loopback `Host` (against DNS rebinding) and must
+//! not come from a foreign `Origin`.
 
 use std::net::Ipv4Addr;
 
@@ -12,7 +14,7 @@ use axum::http::{
 
 use crate::api::error::ApiError;
 
-/// Accepts or refuses a request. `port` is the emulator's own.
+/// Accepts or refuses a request by its `Host` and `Origin`. `port` is the emulator's own port.
 pub(crate) fn check(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), ApiError> {
     let mut hosts = headers.get_all(HOST).iter();
     let (host, more) = (hosts.next(), hosts.next());
@@ -21,7 +23,7 @@ pub(crate) fn check(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), Api
         Some(host) if more.is_none() && is_loopback(host) => {}
         _ => return Err(refuse_host(host.unwrap_or("(none)"))),
     }
-    // `GET http://example.com/ HTTP/1.1`, the form proxies receive.
+    // The target `http://example.com/` in a request line is the form that proxies receive.
     if let Some(authority) = uri.authority()
         && !is_loopback(authority.as_str())
     {
@@ -44,7 +46,7 @@ fn refuse_host(host: &str) -> ApiError {
     ))
 }
 
-/// 127.0.0.0/8, `localhost` or `[::1]`, alone or with a port.
+/// Returns `true` for 127.0.0.0/8, `localhost` or `[::1]`, alone or with a port.
 fn is_loopback(host: &str) -> bool {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, Some(port)),

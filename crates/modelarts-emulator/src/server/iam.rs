@@ -1,4 +1,4 @@
-//! The part of IAM that a login needs: tokens, projects, temporary keys.
+//! The part of IAM that a login needs: tokens, projects and temporary keys.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -32,14 +32,14 @@ pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
         .route_layer(middleware::map_response(add_trace_id))
 }
 
-/// An error in the format of IAM.
+/// Returns an error in the format of IAM.
 fn error(status: StatusCode, message: &str) -> ApiResponse {
     let title = status.canonical_reason().unwrap_or_default();
     let body = json!({"error": {"code": status.as_u16(), "message": message, "title": title}});
     ApiResponse::json(status, body)
 }
 
-/// Repeats the request id in IAM's own header.
+/// Adds the request id to the response in IAM's own header.
 async fn add_trace_id(mut response: Response) -> Response {
     let headers = response.headers_mut();
     if let Some(id) = headers.get("x-request-id").cloned() {
@@ -126,11 +126,11 @@ async fn authenticate(
     Ok((user, query, body))
 }
 
-/// Lists the projects of the user: those of all users with this name.
+/// Lists the projects of the user, which are those of all users with the same name and domain.
 async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request) -> Reply {
     let (at, query, _) = authenticate(&state, request).await?;
     let wanted = query.split('&').find_map(|pair| pair.strip_prefix("name="));
-    // A value that is not valid text is compared as sent, and matches no project.
+    // A value that cannot be decoded is compared as sent, and matches no project.
     let wanted = wanted.map(|name| decode(name).unwrap_or_else(|| name.to_owned()));
     let user = state.accounts.user(at);
     let mut listed = BTreeSet::new();
@@ -149,7 +149,7 @@ async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request
     ))
 }
 
-/// The links of a list, or of a resource below it.
+/// Returns the links of the list of projects, or of a resource below it.
 fn links(state: &EmulatorState, below: &str) -> Value {
     let own = format!("http://{}/v3/projects{below}", state.address);
     json!({"next": null, "previous": null, "self": own})

@@ -11,9 +11,9 @@ use tokio::time::timeout;
 
 use crate::api::error::ApiError;
 
-/// Bodies above 12 MB are refused, as on the service.
+/// Maximum size of a body in bytes: 12 MB, as on the service.
 const MAX_BODY: usize = 12 * 1024 * 1024;
-/// Time limit of the head of a request, and of its body, in real time.
+/// Time limit for the head of a request, and for its body, in real time.
 pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads a whole body. A body whose declared length exceeds the limit is refused before it is read.
@@ -27,7 +27,7 @@ pub(crate) async fn read(body: Body) -> Result<Bytes, ApiError> {
     }
 }
 
-/// The body of a request, as an argument of a route.
+/// Body of a request, as an argument of a route handler.
 pub(super) struct RequestBody(pub(super) Bytes);
 
 impl<S: Sync> FromRequest<S> for RequestBody {

@@ -1,15 +1,15 @@
-//! Change notifications per job, for waiters.
+//! Notification of waiters about changes of a job.
 
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Signals by job id, only for ids with a listener.
+/// Signals by job id, for ids with a listener only.
 #[derive(Debug, Default)]
 pub(super) struct ChangeSignals(Mutex<HashMap<String, watch::Sender<()>>>);
 
-/// Receiver of the signals of one id, from its creation on.
+/// Receiver of the signals of one job id, from the creation of the receiver on.
 #[derive(Debug)]
 pub(super) struct ChangeListener<'a> {
     signals: &'a ChangeSignals,
@@ -38,7 +38,7 @@ impl ChangeSignals {
 impl ChangeListener<'_> {
     /// Waits for a change since the last call.
     pub(super) async fn changed(&mut self) {
-        // The sender lives as long as a listener.
+        // The wait does not fail, because the sender lives as long as a listener.
         let _ = self.receiver.changed().await;
     }
 }
@@ -46,7 +46,7 @@ impl ChangeListener<'_> {
 impl Drop for ChangeListener<'_> {
     fn drop(&mut self) {
         let mut signals = self.signals.0.lock();
-        // This listener is still counted.
+        // The count still includes this listener.
         if signals
             .get(&self.id)
             .is_some_and(|signal| signal.receiver_count() <= 1)

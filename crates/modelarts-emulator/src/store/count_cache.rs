@@ -13,10 +13,10 @@ use crate::{
 
 /// Maximum number of counts in the cache.
 const MAX_ENTRIES: usize = 32;
-/// Maximum size in bytes of a key, to bound the memory. Longer ones are not cached.
+/// Maximum size of a key in bytes, to bound the memory. Selections with longer keys are not cached.
 const MAX_KEY_LENGTH: usize = 4096;
 
-/// The selection of a count, without its page.
+/// Selection to which a count belongs, without its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CountKey {
     project: String,
@@ -25,13 +25,13 @@ pub(super) struct CountKey {
     to: Option<Timestamp>,
 }
 
-/// The counts, the most recently used first.
+/// Counts of selections, ordered from the most to the least recently used.
 #[derive(Debug, Default)]
 pub(super) struct CountCache(VecDeque<(CountKey, u64)>);
 
 impl CountKey {
-    /// Returns `None` for a selection that is not cached: those by tags and hosts have a span of
-    /// time that moves.
+    /// Returns the key of a selection, or `None` if its count is not cached. Selections by tags and
+    /// hosts are not cached, because their span of time moves.
     pub(super) fn new(project: &str, selection: &Selection) -> Option<Self> {
         let length = |(_, test): &(Key, Test)| match test {
             Test::Contains(part) => part.len(),
@@ -63,7 +63,7 @@ impl CountCache {
         self.0.is_empty()
     }
 
-    /// The count, if it is cached.
+    /// Returns the count if it is cached.
     pub(super) fn count(&mut self, key: &CountKey) -> Option<u64> {
         let at = self.0.iter().position(|(known, _)| known == key)?;
         let found = self.0.remove(at)?;
@@ -72,20 +72,20 @@ impl CountCache {
         Some(count)
     }
 
-    /// Inserts a count.
+    /// Adds a count to the cache.
     pub(super) fn insert(&mut self, key: CountKey, count: u64) {
         self.0.push_front((key, count));
         self.0.truncate(MAX_ENTRIES);
     }
 
-    /// Counts a new job.
+    /// Adds a new job to the counts of all selections that it matches.
     pub(super) fn add(&mut self, job: &Job) {
         for (key, count) in &mut self.0 {
             *count += u64::from(key.fits(job));
         }
     }
 
-    /// Removes a job from the counts, before it is deleted or changed.
+    /// Subtracts a job from the counts, before it is deleted or changed.
     pub(super) fn subtract(&mut self, job: &Job) {
         for (key, count) in &mut self.0 {
             *count -= u64::from(key.fits(job));

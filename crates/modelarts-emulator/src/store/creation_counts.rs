@@ -1,14 +1,15 @@
-//! Number of jobs by time of creation, counted in advance for lists.
+//! Numbers of jobs by time of creation, counted in advance for lists.
 //!
 //! The database has a number for each group and each span of time, on several levels. The number of
-//! jobs before a moment is the sum of few spans of each level and a handful of rows, and the job at
-//! a position is found by descending from the longest spans. Both take the same time for ten
+//! jobs before a moment is the sum of a few spans of each level and a handful of rows. The job at a
+//! position is found by descending from the longest spans. Both queries take the same time for ten
 //! thousand jobs as for a million.
 
 use rusqlite::{Connection, params};
 
-/// Lengths of spans, as powers of two of a millisecond: about a second, a minute, an hour, three
-/// days, half a year. Each level but the first has spans of 64 spans of the previous one.
+/// Lengths of spans in milliseconds, as exponents of two: about a second, a minute, an hour, three
+/// days, half a year. A span of each level but the first consists of 64 spans of the previous
+/// level.
 const LEVELS: [u32; 5] = [10, 16, 22, 28, 34];
 
 /// Adds `change` to all spans that contain `created`.
@@ -38,7 +39,7 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// Number of jobs of these groups that were created before `moment`.
+/// Returns the number of jobs of these groups that were created before `timestamp`.
 pub(crate) fn before(
     connection: &Connection,
     groups: &[i64],
@@ -53,7 +54,7 @@ pub(crate) fn before(
     )?;
     let mut sum: u64 = 0;
     for group in groups {
-        // Everything before this time has been counted.
+        // All jobs created before this time have been counted.
         let mut counted = i64::MIN;
         for level in LEVELS.into_iter().rev() {
             let end = timestamp >> level;
@@ -67,7 +68,7 @@ pub(crate) fn before(
     Ok(sum)
 }
 
-/// A short span of time, with the number of jobs before it and in it.
+/// Short span of time, with the number of jobs before it and in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: i64,
@@ -76,8 +77,8 @@ pub(super) struct Span {
     pub(super) jobs: u64,
 }
 
-/// The span of the job at position `place`, from 0, in the order of creation; `None` beyond the
-/// last.
+/// Returns the span of the job at position `rank` in the order of creation, counted from 0; `None`
+/// beyond the last job.
 pub(super) fn span_at(
     connection: &Connection,
     groups: &[i64],

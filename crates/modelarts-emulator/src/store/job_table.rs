@@ -1,4 +1,4 @@
-//! One job in the database: its rows in all tables.
+//! Rows of one job in all tables of the database.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     store::{creation_counts, trial_table},
 };
 
-/// The row of a job in the database.
+/// Row of a job in the database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     number: i64,
@@ -22,13 +22,13 @@ pub(crate) struct Row {
     columns: Columns,
 }
 
-/// The stored properties of a job that may change.
+/// Stored properties of a job that may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Columns {
-    /// The phase of its group; the other properties of a group never change.
+    /// Phase of the job, which is the only property of its group that may change.
     phase: &'static str,
     open: bool,
-    /// The network of a job that is or was on its nodes.
+    /// Network of a job that is or was on its nodes; `None` before.
     network: Option<u16>,
 }
 
@@ -42,7 +42,7 @@ impl Columns {
     }
 }
 
-/// The row id of a project that has had a job.
+/// Returns the row id of a project that has or had a job.
 pub(super) fn known_project(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
     let mut select = connection.prepare_cached("SELECT number FROM projects WHERE id = ?1")?;
     select.query_row([id], |row| row.get(0)).optional()
@@ -72,7 +72,7 @@ fn group(connection: &Connection, project: i64, job: &Job) -> rusqlite::Result<i
     Ok(connection.last_insert_rowid())
 }
 
-/// Number of jobs of a project.
+/// Returns the number of jobs of a project.
 pub(crate) fn count(connection: &Connection, project: &str) -> rusqlite::Result<u64> {
     let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups
                WHERE project = (SELECT number FROM projects WHERE id = ?1)";
@@ -80,7 +80,7 @@ pub(crate) fn count(connection: &Connection, project: &str) -> rusqlite::Result<
     select.query_row([project], |row| row.get(0))
 }
 
-/// The next `many` jobs after a row id.
+/// Returns the row ids and the ids of the next `many` jobs after a row id.
 pub(crate) fn ids_after(
     connection: &Connection,
     number: i64,
@@ -92,7 +92,7 @@ pub(crate) fn ids_after(
     rows.collect()
 }
 
-/// True if a project has a job of this name.
+/// Returns `true` if a project has a job of this name.
 pub(crate) fn is_taken(
     connection: &Connection,
     project: &str,
@@ -170,7 +170,7 @@ fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Res
     })
 }
 
-/// Writes the changes of a job. `tags` are those already stored.
+/// Writes the changes of a job. `tags` are the tags that are already stored.
 pub(crate) fn save(
     connection: &Connection,
     row: &mut Row,
@@ -203,7 +203,7 @@ pub(crate) fn save(
     Ok(())
 }
 
-/// Writes the state and the new events.
+/// Writes the state and the new events of a job.
 fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::Result<()> {
     let state = serde_json::to_string(job).map_err(write_error)?;
     connection
@@ -218,7 +218,7 @@ fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::
     Ok(())
 }
 
-/// Writes an event after those of the job with this id, if it exists.
+/// Appends an event to the events of the job with this id, if the job exists.
 pub(crate) fn append(connection: &Connection, id: &str, event: &Event) -> rusqlite::Result<()> {
     let kind = serde_json::to_string(&event.kind).map_err(write_error)?;
     let mut insert = connection.prepare_cached(
@@ -270,7 +270,7 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
     found.optional()
 }
 
-/// Reads a job from its two texts, without events and trials.
+/// Parses a job from its stored request and state, without events and trials.
 pub(crate) fn read(request: &str, state: &str) -> rusqlite::Result<Job> {
     let given: Value = serde_json::from_str(request).map_err(read_error)?;
     let request = JobRequest::read(given)
@@ -280,7 +280,7 @@ pub(crate) fn read(request: &str, state: &str) -> rusqlite::Result<Job> {
     Ok(job)
 }
 
-/// All events of a job, in the order in which they were written.
+/// Returns all events of a job, in the order in which they were written.
 pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<Event>> {
     let mut select = connection.prepare_cached(
         "SELECT time, kind FROM events
@@ -295,7 +295,7 @@ pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<
     rows.collect()
 }
 
-/// Removes a job.
+/// Removes a job from all tables.
 pub(crate) fn remove(connection: &Connection, id: &str) -> rusqlite::Result<()> {
     let sql = "SELECT number, job_group, created FROM jobs WHERE id = ?1";
     let found = connection

@@ -1,12 +1,12 @@
 //! Lists of jobs, read from the database.
 //!
 //! Most lists filter by properties (phase, user, kind, workspace, type of runtime) that all jobs of
-//! a group share, and there are few groups. Such a list selects groups, whose jobs are counted by
-//! time already: neither its length nor its pages depend on the number of jobs. Parts of names are
-//! looked up in an index, in time proportional to their matches. Only names of less than three
-//! characters, and negative conditions on names and ids, are compared with all jobs. Such counts
-//! are cached (`count_cache.rs`); then the jobs are scanned by time if that finds the page sooner
-//! (`scan.rs`).
+//! a group share, and a project has few groups. Such a list selects groups, whose jobs are already
+//! counted by time. The time for such a list and its pages therefore does not depend on the number
+//! of jobs. Parts of names are looked up in an index, in time proportional to the number of
+//! matches. Only parts of names with less than three characters, and negative conditions on names
+//! and ids, are compared with all jobs. Such counts are cached (`count_cache.rs`). With a cached
+//! count, the jobs are scanned by time if the scan finds the page sooner (`scan.rs`).
 
 use rusqlite::{Connection, Row, params, params_from_iter, types::Value};
 
@@ -22,22 +22,22 @@ use crate::{
     },
 };
 
-/// A page of jobs, with totals.
+/// Page of jobs, with totals.
 #[derive(Debug, Default)]
 pub(crate) struct JobPage {
     /// Number of all jobs of the project.
     pub(crate) total: u64,
     /// Number of matching jobs.
     pub(crate) count: u64,
-    /// The page.
+    /// Jobs of the page.
     pub(crate) jobs: Vec<Job>,
 }
 
-/// Pages that start beyond this offset are looked up in the creation counts; below it, a scan is
-/// faster. Smaller in tests, which have few jobs.
+/// Minimum offset of pages that are looked up in the creation counts. At smaller offsets, a scan is
+/// faster. The value is smaller in tests, which have few jobs.
 const MAX_SCANNED_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
 
-/// The shortest part of a name that the index supports.
+/// Length in characters of the shortest part of a name that the index supports.
 const TRIGRAM_LENGTH: usize = 3;
 
 impl JobStore {
@@ -47,7 +47,7 @@ impl JobStore {
         project_id: &str,
         selection: &Selection,
     ) -> rusqlite::Result<JobPage> {
-        // Locked before the database, in the same order as for changes.
+        // The cache is locked before the database, in the same order as for changes.
         let mut count_cache = self.count_cache.lock();
         let (total, count, texts) = self.database.read(|connection| {
             let Some(project) = job_table::known_project(connection, project_id)? else {
@@ -82,7 +82,8 @@ impl JobStore {
             Ok((total, count, texts?))
         })?;
         drop(count_cache);
-        // Parsed after the database is unlocked, because parsing JSON takes longer than reading it.
+        // The jobs are parsed after the database is unlocked, because parsing JSON takes longer
+        // than reading it.
         let jobs: rusqlite::Result<Vec<Job>> = texts
             .iter()
             .map(|(request, state)| job_table::read(request, state))
@@ -95,11 +96,11 @@ impl JobStore {
     }
 }
 
-/// The row ids of groups, and their number of jobs.
+/// Row ids of groups, and the number of jobs of all these groups.
 type Groups = (Vec<i64>, u64);
 
 impl Selection {
-    /// The groups of a project that may contain matching jobs.
+    /// Returns the groups of a project that may contain matching jobs.
     fn groups(&self, connection: &Connection, project: i64) -> rusqlite::Result<Groups> {
         let sql = "SELECT * FROM job_groups WHERE project = ?1 AND jobs > 0";
         let mut select = connection.prepare_cached(sql)?;
@@ -124,7 +125,8 @@ impl Selection {
         Ok((groups, jobs))
     }
 
-    /// A page of all jobs of some groups in a span of time, from the creation counts alone.
+    /// Returns a page of all jobs of some groups in a span of time, with the help of the creation
+    /// counts.
     fn page_by_counts(
         &self,
         connection: &Connection,
@@ -181,9 +183,10 @@ impl Selection {
         Ok((count, first.after(skip)))
     }
 
-    /// A page of jobs that have to be tested. If their number is known, the page may be found by
-    /// scanning the jobs in order, which is fast if many match. The scan is abandoned after as many
-    /// jobs as an index would find, and not started if that is to be expected.
+    /// Returns a page of the jobs that pass the tests. If the number of these jobs is known, the
+    /// page may be found by scanning the jobs in order, which is fast if many match. The scan is
+    /// abandoned after as many jobs as an index would find, and is not started if it would probably
+    /// need more.
     fn page_by_tests(
         &self,
         connection: &Connection,
@@ -204,8 +207,8 @@ impl Selection {
         self.page_by_candidates(connection, groups, tests)
     }
 
-    /// A page of jobs that are tested one by one, as few as the tests allow. Only jobs up to the
-    /// end of the page are kept.
+    /// Returns a page of the jobs that pass the tests. The jobs are tested one by one, as few as
+    /// the tests allow. Only jobs up to the end of the page are kept.
     fn page_by_candidates(
         &self,
         connection: &Connection,
@@ -235,8 +238,9 @@ impl Selection {
         Ok(hosts.any(|host| Some(host.network) == network && host.index < nodes))
     }
 
-    /// Candidates from one index, with the values in the text; the remaining tests are applied to
-    /// them. `+` keeps SQLite from using the index by time instead.
+    /// Returns an SQL query that selects candidates by one index, with its parameters. The
+    /// remaining tests are applied to the candidates. `+` keeps SQLite from using the index by time
+    /// instead.
     fn candidates(
         &self,
         groups: &[i64],
@@ -280,16 +284,16 @@ impl Selection {
     }
 }
 
-/// True if an index can find the candidates.
+/// Returns `true` if an index can find the candidates.
 fn has_index(tests: &[&(Key, Test)]) -> bool {
     let by_id = |test: &&(Key, Test)| matches!(test, (Key::Id, Test::In(_)));
     tests.iter().any(by_id) || phrase(tests).is_some()
 }
 
-/// Maximum number of characters that are looked up in the index; the rest is compared.
+/// Maximum number of characters that are looked up in the index; the rest of a text is compared.
 const MAX_PHRASE_LENGTH: usize = 64;
 
-/// The longest requested part of a name, in the syntax of the index.
+/// Returns the longest requested part of a name, in the syntax of the index.
 fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
     let parts = tests.iter().filter_map(|(key, test)| match test {
         Test::Contains(part) if !part.contains('\0') => Some((key, part)),

@@ -1,5 +1,5 @@
-//! Cost of lists: those of many jobs take as many steps as those of few. Steps are counted, not
-//! timed.
+//! Tests of the cost of lists: a list of many jobs takes as many steps as a list of few. The tests
+//! count steps and do not measure time.
 
 use std::sync::{
     Arc,
@@ -17,10 +17,11 @@ use crate::{
 
 const FEW: u64 = 250;
 const MANY: u64 = 5_000;
-/// Greatest factor between the steps of the two lists.
+/// Maximum factor between the steps of the two lists.
 const TARGET: u64 = 3;
 
-/// A store of jobs created one each second: 100 run, the others have ended.
+/// Returns a store of jobs created at intervals of one second, of which 100 are running and the
+/// others have ended.
 fn filled(jobs: u64) -> JobStore {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
     for number in 0..jobs {
@@ -35,7 +36,7 @@ fn filled(jobs: u64) -> JobStore {
         let request = JobRequest::read(request).unwrap();
         let second = i64::try_from(number).unwrap();
         let created = Timestamp::from_millis(1_600_000_000_000 + second * 1000);
-        // The first four digits are the network.
+        // The first four digits of a job id are its network.
         let id = format!("{:04x}-{number}", number % 0x1_0000);
         let mut job = Job::new(id, request, created);
         job.project = "p".to_owned();
@@ -54,7 +55,7 @@ fn filled(jobs: u64) -> JobStore {
     store
 }
 
-/// Number of SQLite steps of a list that was requested before.
+/// Returns the number of SQLite steps of a list that was requested before.
 fn steps(store: &JobStore, selection: &Selection) -> u64 {
     let counted = Arc::new(AtomicU64::new(0));
     let first = store.list("p", selection).unwrap();

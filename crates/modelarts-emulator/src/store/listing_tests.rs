@@ -1,4 +1,4 @@
-//! Lists compared with a plain filter over all jobs.
+//! Tests that compare lists with a plain filter over all jobs.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Pseudo-random numbers that are the same in each run.
+/// Generator of pseudo-random numbers that are the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -33,7 +33,7 @@ impl Random {
     }
 
     fn moment(&mut self) -> Timestamp {
-        // Differences of milliseconds, seconds, hours and decades.
+        // The times differ by milliseconds, seconds, hours or decades.
         let spread = self.one_of(&[5, 3_000, 9_000_000, 1_500_000_000_000]);
         let sum = 1_600_000_000_000 + self.below(spread);
         Timestamp::from_millis(i64::try_from(sum).unwrap())
@@ -48,7 +48,7 @@ const STATES: [JobState; 4] = [
 ];
 const PARTS: [&str; 5] = ["bert", "Bert", "re", "s-net", "x"];
 
-/// A job of the expected list.
+/// Job of the expected list.
 struct ExpectedJob {
     id: String,
     name: String,
@@ -60,11 +60,11 @@ struct ExpectedJob {
     state: JobState,
     tags: BTreeMap<String, String>,
     nodes: u32,
-    /// The job has been on its nodes.
+    /// `true` if the job has been on its nodes.
     ran: bool,
 }
 
-/// The id of a job, with few prefixes, so that some share a network.
+/// Returns the id of a job, with one of a few prefixes, so that some jobs share a network.
 fn id(number: u64) -> String {
     format!("{:02x}{:02x}-{number}", number % 2, number % 3)
 }
@@ -207,7 +207,7 @@ fn narrow(random: &mut Random, selection: &mut Selection) {
     }
 }
 
-/// A store whose jobs were created, changed and deleted, and the expected jobs in order.
+/// Returns a store whose jobs were created, changed and deleted, and the expected jobs in order.
 fn filled(random: &mut Random) -> (JobStore, Vec<ExpectedJob>) {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
     let mut expected: Vec<ExpectedJob> = Vec::new();
@@ -217,12 +217,12 @@ fn filled(random: &mut Random) -> (JobStore, Vec<ExpectedJob>) {
         expected.push(job);
         change(random, &store, &mut expected);
     }
-    // A stable sort: jobs of the same millisecond stay in their order.
+    // The sort is stable: jobs of the same millisecond stay in their order.
     expected.sort_by_key(|job| job.created);
     (store, expected)
 }
 
-/// Deletes a job, changes one, or does nothing.
+/// Deletes a job, changes a job, or does nothing.
 fn change(random: &mut Random, store: &JobStore, expected: &mut Vec<ExpectedJob>) {
     let other = usize::try_from(random.below(expected.len() as u64)).unwrap();
     match random.below(8) {

@@ -1,9 +1,9 @@
-//! Storage of all jobs: in the database, and in memory those that are not settled.
+//! Storage of jobs: all jobs are in the database, and those that are not settled also in memory.
 //!
-//! [`JobStore`] is the only access to a job. Changes are made in [`JobStore::update`], which writes
-//! the rows ([`job_table`], [`trial_table`]) and notifies the waiters ([`change_signals`]). An
-//! event without a change of the state is written by [`JobStore::append_event`]. [`listing`] finds
-//! the page of a [`selection`] with the help of [`creation_counts`], [`count_cache`], [`scan`] and
+//! [`JobStore`] is the only access to a job. [`JobStore::update`] changes a job, writes its rows
+//! ([`job_table`], [`trial_table`]) and notifies the waiters ([`change_signals`]).
+//! [`JobStore::append_event`] writes an event that does not change the state. [`listing`] finds the
+//! page of a [`selection`] with the help of [`creation_counts`], [`count_cache`], [`scan`] and
 //! [`top_n`]; [`tags`] has the queries by tags.
 
 mod change_signals;
@@ -34,13 +34,14 @@ use crate::{
     store::{change_signals::ChangeSignals, count_cache::CountCache, job_table::Row},
 };
 
-/// All jobs of all projects.
+/// Store of the jobs of all projects.
 #[derive(Debug)]
 pub(crate) struct JobStore {
-    /// Live jobs by id. Their number does not depend on that of all jobs.
+    /// Live jobs by id. Their number does not depend on the number of all jobs.
     live: Mutex<HashMap<String, (Row, Job)>>,
     signals: ChangeSignals,
-    /// Held whenever a job changes. Locked after `live` and before the database.
+    /// Cache of counts, which is locked whenever a job changes. The lock is taken after `live` and
+    /// before that of the database.
     count_cache: Mutex<CountCache>,
     pub(crate) database: Arc<Database>,
 }
@@ -88,7 +89,7 @@ impl JobStore {
         Ok(())
     }
 
-    /// Reads a job.
+    /// Returns the result of `look` for a job, or `None` if the job does not exist.
     pub(crate) fn read<R>(&self, id: &str, look: impl FnOnce(&Job) -> R) -> Option<R> {
         let live = self.live.lock();
         if let Some((_, job)) = live.get(id) {
@@ -98,7 +99,8 @@ impl JobStore {
         self.load(id).map(|(_, job)| look(&job))
     }
 
-    /// Loads a job from the database. One that cannot be read is reported and counts as absent.
+    /// Loads a job from the database. A job that cannot be read is reported in the log and treated
+    /// as absent.
     fn load(&self, id: &str) -> Option<(Row, Job)> {
         let loaded = self.database.read(|c| job_table::load(c, id));
         loaded.unwrap_or_else(|error| {
@@ -107,7 +109,7 @@ impl JobStore {
         })
     }
 
-    /// Changes a job and notifies its waiters.
+    /// Changes a job, stores it and notifies its waiters.
     pub(crate) fn update<R>(&self, id: &str, change: impl FnOnce(&mut Job) -> R) -> Option<R> {
         let mut live = self.live.lock();
         let (mut row, mut job) = live.remove(id).or_else(|| self.load(id))?;
@@ -155,30 +157,30 @@ impl JobStore {
         self.signals.notify(id);
     }
 
-    /// All events of a job, the oldest first.
+    /// Returns all events of a job, the oldest first.
     pub(crate) fn events(&self, id: &str) -> Result<Vec<Event>, ApiError> {
         Ok(self.database.read(|c| job_table::events(c, id))?)
     }
 
-    /// Number of jobs of a project.
+    /// Returns the number of jobs of a project.
     pub(crate) fn count(&self, project: &str) -> rusqlite::Result<u64> {
         self.database.read(|c| job_table::count(c, project))
     }
 
-    /// Number of jobs of all projects.
+    /// Returns the number of jobs of all projects.
     pub(crate) fn count_all(&self) -> rusqlite::Result<u64> {
         let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups";
         self.database
             .read(|c| c.query_row(sql, [], |row| row.get(0)))
     }
 
-    /// True if a project has a job of this name.
+    /// Returns `true` if a project has a job of this name.
     pub(crate) fn is_taken(&self, project: &str, name: &str) -> rusqlite::Result<bool> {
         self.database
             .read(|c| job_table::is_taken(c, project, name))
     }
 
-    /// Number of jobs of a project that refer to an experiment.
+    /// Returns the number of jobs of a project that refer to an experiment.
     pub(crate) fn count_of_experiment(
         &self,
         project: &str,
@@ -192,8 +194,8 @@ impl JobStore {
         })
     }
 
-    /// The ids of the next `many` settled jobs after the row id `last`, which is advanced. `None`
-    /// if there are no more.
+    /// Returns the ids of up to `many` settled jobs after the row id `last`, and advances `last`.
+    /// The result is empty if no more jobs exist.
     pub(crate) fn settled_ids_after(
         &self,
         last: &mut i64,
@@ -215,17 +217,18 @@ impl JobStore {
         }
     }
 
-    /// The ids of the live jobs.
+    /// Returns the ids of the live jobs.
     pub(crate) fn live_ids(&self) -> Vec<String> {
         self.live.lock().keys().cloned().collect()
     }
 
-    /// The ids of all jobs, in the order of creation.
+    /// Returns the ids of all jobs, in the order of creation.
     pub(crate) fn all_ids(&self) -> rusqlite::Result<Vec<String>> {
         self.ids("SELECT id FROM jobs ORDER BY number")
     }
 
-    /// The ids of the jobs that are not settled, including those of an earlier process.
+    /// Returns the ids of the jobs that are not settled, including those of an earlier process of
+    /// the emulator.
     pub(crate) fn open_ids(&self) -> rusqlite::Result<Vec<String>> {
         self.ids("SELECT id FROM jobs WHERE open ORDER BY number")
     }
@@ -245,8 +248,8 @@ impl JobStore {
         }
     }
 
-    /// Waits until `look` returns a value and the job is stored. It is called at every change, with
-    /// `None` if the job does not exist.
+    /// Waits until `look` returns a value and the job is stored. `look` is called at every change,
+    /// with `None` if the job does not exist.
     pub(crate) async fn wait<R>(
         &self,
         id: &str,

@@ -1,4 +1,4 @@
-//! A page of a list, found by scanning the jobs in their order.
+//! Search for a page of a list by scanning the jobs in their order.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -9,12 +9,12 @@ use crate::store::{
     top_n::{SortKey, sort_key},
 };
 
-/// Maximum number of groups of a scan, each of which needs a statement of its own.
+/// Maximum number of groups of a scan, because each group needs a statement of its own.
 const MAX_GROUPS: usize = 64;
 
 impl Selection {
-    /// The page of a list of `count` jobs. `None` if more than `max_scanned` jobs would have to be
-    /// scanned.
+    /// Returns the page of a list of `count` jobs, or `None` if more than `max_scanned` jobs would
+    /// have to be scanned.
     pub(crate) fn scan(
         &self,
         connection: &Connection,
@@ -42,7 +42,7 @@ impl Selection {
             statements.push(connection.prepare_cached(&sql)?);
         }
         let mut all = Vec::new();
-        // The next job of each group.
+        // Heap with the next job of each group.
         let mut next = BinaryHeap::new();
         for (statement, group) in statements.iter_mut().zip(groups) {
             let mut rows = statement.query(params![group, self.since(), self.until()])?;

@@ -7,7 +7,7 @@ use crate::{
     job::{Job, address::Host},
 };
 
-/// A condition on a value.
+/// Condition on a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Test {
     Contains(String),
@@ -25,35 +25,36 @@ impl Test {
     }
 }
 
-/// A property by which jobs are selected.
+/// Property by which jobs are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    // Shared by all jobs of a group:
+    // Properties shared by all jobs of a group:
     Workspace,
     UserId,
     Kind,
     RuntimeType,
     Phase,
-    // Specific to each job:
+    // Properties specific to each job:
     Id,
     Name,
     AlgorithmName,
 }
 
-/// The selected jobs, and the page of them.
+/// Selected jobs, and the page of them.
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
-    /// All tests have to pass.
+    /// Tests on properties, all of which a job has to pass.
     pub(crate) tests: Vec<(Key, Test)>,
-    /// Required keys of tags, each with one of its values, or with any value if there are none.
+    /// Required keys of tags, each with the accepted values; an empty list accepts any value.
     pub(crate) tags: Vec<(String, Vec<String>)>,
-    /// If given, at least one of them has to match.
+    /// Accepted hosts; if given, a job has to match at least one of them.
     pub(crate) hosts: Option<Vec<Host>>,
-    /// Created at this time or later.
+    /// Earliest time of creation, inclusive.
     pub(crate) from: Option<Timestamp>,
-    /// Created at this time or earlier.
+    /// Latest time of creation, inclusive.
     pub(crate) to: Option<Timestamp>,
-    /// The oldest first; jobs of the same millisecond in the order of creation.
+    /// If true, the oldest jobs come first; jobs of the same millisecond are in the order of
+    /// creation.
     pub(crate) ascending: bool,
     pub(crate) skip: u64,
     pub(crate) limit: u64,
@@ -64,7 +65,7 @@ impl Selection {
         self.from.map_or(i64::MIN, Timestamp::millis)
     }
 
-    /// The order in SQL.
+    /// Returns the sort order in SQL.
     pub(super) fn order(&self) -> &'static str {
         if self.ascending { "ASC" } else { "DESC" }
     }
@@ -79,8 +80,8 @@ impl Key {
         matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
     }
 
-    /// The value of a job: that of the column, but with the default type of runtime, which is
-    /// stored as an empty text.
+    /// Returns the value of the property of a job. It equals that of the column, except that the
+    /// default type of runtime is stored as an empty text.
     pub(crate) fn of(self, job: &Job) -> &str {
         let request = &job.request;
         match self {
@@ -95,7 +96,7 @@ impl Key {
         }
     }
 
-    /// The column, of a group or of a job.
+    /// Returns the name of the column, in the table of groups or of jobs.
     pub(crate) fn column(self) -> &'static str {
         match self {
             Self::Workspace => "workspace",
@@ -110,7 +111,7 @@ impl Key {
     }
 }
 
-/// True if a job, with the columns of the keys in `row`, passes all tests.
+/// Returns `true` if a job passes all tests; `row` contains the columns of the keys.
 pub(super) fn passes_all(tests: &[&(Key, Test)], row: &Row<'_>) -> rusqlite::Result<bool> {
     for (key, test) in tests {
         if !test.passes(row.get_ref(key.column())?.as_str()?) {

@@ -1,4 +1,4 @@
-//! Tags of jobs, and jobs with given tags, read from the database.
+//! Queries for the tags of jobs, and for jobs with given tags.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use serde::Serialize;
 
 use crate::{database::write_error, store::JobStore};
 
-/// A condition on the tags of jobs.
+/// Condition on the tags of jobs.
 #[derive(Debug)]
 pub(crate) struct TagQuery<'a> {
-    /// Required keys, each with one of its values, or with any value if there are none.
+    /// Required keys of tags, each with the accepted values; an empty list accepts any value.
     pub(crate) tags: Vec<(&'a str, Vec<&'a str>)>,
-    /// Jobs without tags only; the member `tags` is then ignored.
+    /// If true, only jobs without tags match, and the member `tags` is ignored.
     pub(crate) untagged: bool,
     pub(crate) workspace: Option<&'a str>,
-    /// A part of the name.
+    /// Text that the name of a job has to contain.
     pub(crate) name: Option<&'a str>,
 }
 
-/// A matching job.
+/// Job that matches a query by tags.
 #[derive(Debug)]
 pub(crate) struct TaggedJob {
     pub(crate) id: String,
@@ -28,11 +28,11 @@ pub(crate) struct TaggedJob {
     pub(crate) tags: BTreeMap<String, String>,
 }
 
-/// Rows `key, value`, ordered by key and then by value.
+/// Tag keys with their values, ordered by key and then by value.
 type Keys = Vec<(String, Vec<String>)>;
 
 impl JobStore {
-    /// A page of the tag keys of a project's jobs, each with its values.
+    /// Returns a page of the tag keys of a project's jobs, each with its values.
     pub(crate) fn tag_keys(
         &self,
         project: &str,
@@ -61,7 +61,7 @@ impl JobStore {
         })
     }
 
-    /// Number of matching jobs, and a page of them, the oldest first.
+    /// Returns the number of matching jobs, and a page of them, the oldest first.
     pub(crate) fn jobs_with_tags(
         &self,
         project: &str,
@@ -95,7 +95,7 @@ impl JobStore {
 }
 
 impl TagQuery<'_> {
-    /// The condition in SQL, with its parameters.
+    /// Returns the condition in SQL, with its parameters.
     fn condition(&self, project: &str) -> rusqlite::Result<(String, Vec<Value>)> {
         let mut sql = "jobs.project = (SELECT number FROM projects WHERE id = ?)".to_owned();
         let mut values: Vec<Value> = vec![project.to_owned().into()];
@@ -120,7 +120,8 @@ impl TagQuery<'_> {
     }
 }
 
-/// Adds a test of a row of `tags` to a statement: the key, and one of the values, if there are any.
+/// Adds a test of a row of `tags` to an SQL statement: the key, and one of the values if any are
+/// given.
 pub(super) fn push_tag_test(
     sql: &mut String,
     parameters: &mut Vec<Value>,
@@ -136,12 +137,12 @@ pub(super) fn push_tag_test(
     Ok(())
 }
 
-/// A list for `json_each`.
+/// Returns a JSON list for the SQL function `json_each`.
 pub(super) fn json_list(values: &[impl Serialize]) -> rusqlite::Result<Value> {
     Ok(serde_json::to_string(values).map_err(write_error)?.into())
 }
 
-/// The tags of a job.
+/// Returns the tags of a job.
 fn tags(connection: &Connection, number: i64) -> rusqlite::Result<BTreeMap<String, String>> {
     let sql = "SELECT key, value FROM tags WHERE job = ?1";
     let mut select = connection.prepare_cached(sql)?;

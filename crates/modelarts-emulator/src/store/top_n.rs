@@ -2,22 +2,22 @@
 
 use std::collections::BinaryHeap;
 
-/// A job's position in the order: its time of creation, and its row id.
+/// Position of a job in the order of creation: its time of creation, and its row id.
 pub(super) type SortKey = (i64, i64);
 
-/// A collector that keeps the first positions of any number, so that a page of a long list needs
-/// memory only for the pages up to it.
+/// Collector of the first positions out of any number, so that a page of a long list needs memory
+/// only for the pages up to it.
 #[derive(Debug)]
 pub(super) struct TopN {
     ascending: bool,
     limit: u64,
-    /// The last kept position is on top. Descending, all bits are inverted, which inverts the
-    /// order.
+    /// Kept positions, with the last one on top of the heap. For descending order, all bits are
+    /// inverted, which inverts the order.
     kept: BinaryHeap<SortKey>,
 }
 
 impl TopN {
-    /// Keeps at most `limit` positions, the oldest or the newest ones.
+    /// Creates a collector that keeps at most `limit` positions, the oldest or the newest.
     pub(super) fn new(ascending: bool, limit: u64) -> Self {
         Self {
             ascending,
@@ -37,7 +37,7 @@ impl TopN {
         }
     }
 
-    /// The kept positions in order, without the first `skip`.
+    /// Returns the kept positions in order, without the first `skip`.
     pub(super) fn after(self, skip: u64) -> Vec<SortKey> {
         let ascending = self.ascending;
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);
@@ -48,7 +48,8 @@ impl TopN {
     }
 }
 
-/// Sort key: ascending as it is, descending with all bits inverted. Its own inverse.
+/// Returns the sort key of a position: unchanged for ascending order, with all bits inverted for
+/// descending order. The function is its own inverse.
 pub(super) fn sort_key(ascending: bool, key: SortKey) -> SortKey {
     if ascending { key } else { (!key.0, !key.1) }
 }

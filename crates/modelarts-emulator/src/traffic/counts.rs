@@ -1,4 +1,4 @@
-//! Counts of requests by operation.
+//! Numbers of requests by operation.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use serde::Serialize;
 
 use crate::catalog::operations::Operation;
 
-/// The number of requests for one operation since the start, or since the last reset.
+/// Numbers of requests for one operation since the start, or since the last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RequestCount {
-    /// Authenticated requests for the right project.
+    /// Number of authenticated requests for the right project.
     pub received: u64,
-    /// Successfully executed requests, even if their response was lost.
+    /// Number of successfully executed requests, even if their response did not reach the client.
     pub executed: u64,
 }
 
-/// The counts of all operations.
+/// Request counts of all operations.
 #[derive(Debug, Default)]
 pub(crate) struct RequestCounts(Mutex<BTreeMap<&'static str, RequestCount>>);
 
@@ -34,7 +34,7 @@ impl RequestCounts {
         self.0.lock().clear();
     }
 
-    /// Counts of all operations, including those that were never requested.
+    /// Returns the counts of all operations, including those that were never requested.
     pub(crate) fn all(&self) -> BTreeMap<&'static str, RequestCount> {
         let counts = self.0.lock();
         let ids = Operation::ALL.iter().map(|operation| operation.id());

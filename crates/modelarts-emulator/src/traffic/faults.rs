@@ -1,4 +1,4 @@
-//! Injected faults: a queue of rules, filled over HTTP or from Rust.
+//! Injected faults: a queue of rules, which tests fill over HTTP or from Rust.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,69 +16,70 @@ use crate::{
     clock::timestamp::Timestamp,
 };
 
-/// A fault of a response.
+/// Fault of a response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fault", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Fault {
-    /// The operation is not executed; the response has this status.
+    /// A response with this status; the operation is not executed.
     Status {
-        /// 200 to 599.
+        /// Status of the response, 200 to 599.
         status: u16,
-        /// The header `Retry-After`, in seconds.
+        /// Value of the header `Retry-After`, in seconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after: Option<u64>,
-        /// `error_code` of the body. Default: for 429 and 500 those of `openapi/SOURCES.md`, E,
-        /// `APIGW.0201` for 504, `Emulator.0nnn` otherwise.
+        /// `error_code` of the body. The default is the code of `openapi/SOURCES.md`, E, for 429
+        /// and 500, `APIGW.0201` for 504, and `Emulator.0nnn` otherwise.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_code: Option<String>,
         /// `error_msg` of the body.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_msg: Option<String>,
     },
-    /// The operation is not executed; the response has this status and a header `Retry-After` with
-    /// a date.
+    /// A response with this status and a header `Retry-After` with a date; the operation is not
+    /// executed.
     StatusUntil {
-        /// 200 to 599; 429 if not given.
+        /// Status of the response, 200 to 599; default 429.
         #[serde(default = "too_many_requests")]
         status: u16,
-        /// Seconds from the emulator's clock to the date.
+        /// Time from the emulator's clock to the date, in seconds.
         seconds: u32,
     },
-    /// The operation is not executed; the response is an HTML page of a load balancer.
+    /// An HTML page of a load balancer; the operation is not executed.
     Html {
-        /// 200 to 599.
+        /// Status of the response, 200 to 599.
         #[serde(default = "bad_gateway")]
         status: u16,
     },
-    /// The operation is not executed; the connection is reset.
+    /// A reset of the connection; the operation is not executed.
     Reset,
-    /// The operation is executed; the connection is reset before the response.
+    /// A reset of the connection before the response, after the operation was executed.
     LostAnswer,
-    /// The operation is executed; the connection is cut in the middle of the response's body.
+    /// A cut of the connection in the middle of the response's body, after the operation was
+    /// executed.
     ResetMidBody,
-    /// Every `status.phase` and `secondary_phase` of the response has this value.
+    /// A response in which every `status.phase` and `secondary_phase` has this value.
     UnknownPhase {
-        /// The text, for example `Hibernating`.
+        /// Value of the phases, for example `Hibernating`.
         phase: String,
     },
-    /// Every `secondary_phase` of the response has this value; `phase` is unchanged.
+    /// A response in which every `secondary_phase` has this value; `phase` is unchanged.
     UnknownSecondaryPhase {
-        /// The text, for example `Hibernating`.
+        /// Value of the secondary phases, for example `Hibernating`.
         phase: String,
     },
-    /// `total`, `count`, `limit` and `offset` of the response are texts.
+    /// A response with `total`, `count`, `limit` and `offset` as texts.
     TotalsAsText,
-    /// The rows of a page have moved by one while it was read: the first is repeated, the last is
+    /// A page whose rows moved by one while it was read: the first row is repeated, and the last is
     /// missing.
     ShiftedPage,
-    /// Every row of a page is repeated.
+    /// A page in which every row is repeated.
     DuplicateRows,
-    /// Every list of the response is null, at any depth.
+    /// A response in which every list is null, at any depth.
     NullLists,
-    /// The operation is executed, and its response delayed.
+    /// A delayed response; the operation is executed at once.
     Delay {
-        /// The delay in milliseconds, on the emulator's clock.
+        /// Length of the delay in milliseconds, on the emulator's clock.
         ms: u64,
     },
 }
@@ -91,15 +92,15 @@ const fn bad_gateway() -> u16 {
     502
 }
 
-/// A rule: the next `times` responses of `operation` get `fault`.
+/// Rule by which the next `times` responses of `operation` get `fault`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultRule {
-    /// An operationId, or `*` for every operation.
+    /// The operationId to which the rule applies, or `*` for every operation.
     pub operation: String,
-    /// Number of responses; default 1. Counts down.
+    /// Number of responses that still get the fault; default 1.
     #[serde(default = "once")]
     pub times: u32,
-    /// A fault of a response.
+    /// Fault that the responses get.
     #[serde(flatten)]
     pub fault: Fault,
 }
@@ -109,12 +110,12 @@ const fn once() -> u32 {
 }
 
 impl FaultRule {
-    /// A rule for one response of `operation` (an operationId or `*`).
+    /// Creates a rule for one response of `operation` (an operationId or `*`).
     pub fn once(operation: impl Into<String>, fault: Fault) -> Self {
         Self::times(1, operation, fault)
     }
 
-    /// A rule for `times` responses of `operation` (an operationId or `*`).
+    /// Creates a rule for `times` responses of `operation` (an operationId or `*`).
     pub fn times(times: u32, operation: impl Into<String>, fault: Fault) -> Self {
         Self {
             operation: operation.into(),
@@ -161,9 +162,9 @@ impl FaultRule {
     }
 }
 
-/// The queue of an emulator. Clones share it.
+/// Queue of the fault rules of an emulator. Clones share it.
 ///
-/// A response gets the fault of the first rule that matches, and only that one. Requests with
+/// A response gets the fault of the first rule that matches, and of no other rule. Requests with
 /// invalid credentials, and operations that the emulator does not implement, use up no rule.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(Arc<Mutex<Vec<FaultRule>>>);
@@ -172,7 +173,7 @@ impl Faults {
     /// Appends a rule.
     ///
     /// # Errors
-    /// A sentence, if no operation has that id or the status is not valid.
+    /// Returns a sentence if no operation has that id or the status is not valid.
     pub fn add(&self, rule: FaultRule) -> Result<(), String> {
         rule.check()?;
         if rule.times > 0 {
@@ -181,7 +182,7 @@ impl Faults {
         Ok(())
     }
 
-    /// The remaining rules, each with the remaining `times`.
+    /// Returns the remaining rules, each with the remaining `times`.
     #[must_use]
     pub fn list(&self) -> Vec<FaultRule> {
         self.0.lock().clone()
@@ -208,7 +209,7 @@ impl Faults {
 }
 
 impl Fault {
-    /// The response that replaces the operation, for faults that do not execute it.
+    /// Returns the response that replaces the operation, for faults that prevent its execution.
     pub(crate) fn replacement(&self, now: Timestamp) -> Option<ApiResponse> {
         match self {
             Self::StatusUntil { status, seconds } => {
@@ -242,7 +243,7 @@ impl Fault {
         }
     }
 
-    /// Applies a fault that executes the operation to its response.
+    /// Applies the fault to the response of an operation that was executed.
     pub(crate) fn alter(&self, mut answer: ApiResponse) -> ApiResponse {
         match self {
             Self::LostAnswer => return ApiResponse::cut(Cut::BeforeAnswer),
@@ -281,7 +282,7 @@ impl Fault {
     }
 }
 
-/// An error of the service with this status.
+/// Returns an error of the service with this status.
 fn error_response(
     status: u16,
     retry_after: Option<HeaderValue>,
@@ -307,7 +308,7 @@ fn error_response(
     }
 }
 
-/// Changes the rows of a list, under any name of the list.
+/// Changes the rows of a list, whatever the list is called in the body.
 fn change_rows(body: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
     for name in ["items", "events"] {
         if let Some(Value::Array(list)) = body.get_mut(name) {

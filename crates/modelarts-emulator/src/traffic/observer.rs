@@ -2,28 +2,27 @@
 
 use std::sync::Arc;
 
-/// A request for an operation of the service, and its response.
+/// Request for an operation of the service, with its response.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Exchange<'a> {
-    /// The operationId; `None` for operations that the emulator does not implement.
+    /// operationId; `None` for operations that the emulator does not implement.
     pub operation: Option<&'static str>,
-    /// The method, for example `GET`.
+    /// Method of the request, for example `GET`.
     pub method: &'a str,
-    /// The path as it was sent.
+    /// Path of the request, as sent.
     pub path: &'a str,
-    /// The query as it was sent, without the question mark; empty if there was none.
+    /// Query of the request, as sent, without the question mark; empty if the request has none.
     pub query: &'a str,
-    /// The body of the request. Empty if the request was refused for its head, its size or its
-    /// time.
+    /// Body of the request; empty if the request was refused for its head, its size or a timeout.
     pub request: &'a [u8],
-    /// The status of the response.
+    /// Status of the response.
     pub status: u16,
-    /// The body of the response, before a fault cuts it.
+    /// Body of the response, before a fault cuts it.
     pub answer: &'a [u8],
-    /// True if a [`FaultRule`](crate::traffic::faults::FaultRule) changed the response.
+    /// `true` if a [`FaultRule`](crate::traffic::faults::FaultRule) changed the response.
     pub by_fault: bool,
 }
 
-/// The function to call with each exchange, before the response is sent.
+/// Function that the emulator calls with each exchange, before it sends the response.
 pub(crate) type Observer = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;

@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use crate::catalog::operations::Operation;
 
-/// Number of requests that are kept.
+/// Number of requests that the log keeps.
 const MAX_ENTRIES: usize = 256;
-/// Maximum size in bytes of a body that is kept.
+/// Maximum size in bytes of a body that the log keeps.
 const MAX_BODY: usize = 64 << 10;
 
-/// Replaces a value that is not shown.
+/// Text that replaces a secret value.
 const MASK: &str = "***";
-/// Parts of the names, in any case, of members that are credentials.
+/// Parts of names, in upper or lower case, by which members are recognised as credentials.
 const SECRET_NAMES: [&str; 6] = [
     "password",
     "secret",
@@ -26,26 +26,26 @@ const SECRET_NAMES: [&str; 6] = [
     "private_key",
 ];
 
-/// An authenticated request for an operation, and the status of its response. Headers are not
-/// included; values of environment variables and of credentials in its body are `***`, unless
+/// Authenticated request for an operation, with the status of its response. Headers are not
+/// included. Values of environment variables and of credentials in the body are `***`, unless
 /// [`Builder::show_secrets`](crate::Builder::show_secrets) is on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LoggedRequest {
-    /// The operationId.
+    /// operationId of the request.
     pub operation: &'static str,
-    /// The path, as sent.
+    /// Path of the request, as sent.
     pub path: String,
-    /// The query, as sent.
+    /// Query of the request, as sent.
     pub query: String,
-    /// The body, if it is JSON of no more than 64 KiB; else null.
+    /// Body of the request if it is JSON of at most 64 KiB, otherwise null.
     pub body: Value,
-    /// The status of the response, including one that was lost.
+    /// Status of the response, even if the response did not reach the client.
     pub status: u16,
 }
 
 /// Masks environment variables, members with names of credentials, and hyper-parameters marked as
-/// sensitive. With `secret`, masks all values.
+/// sensitive. If `secret` is true, masks all values.
 fn mask(value: &mut Value, secret: bool) {
     match value {
         Value::Null => {}
@@ -66,7 +66,7 @@ fn mask(value: &mut Value, secret: bool) {
     }
 }
 
-/// The last requests, the oldest first.
+/// Log of the last requests, the oldest first.
 #[derive(Debug)]
 pub(crate) struct RequestLog {
     requests: Mutex<VecDeque<LoggedRequest>>,

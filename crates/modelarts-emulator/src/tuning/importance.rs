@@ -1,18 +1,19 @@
 //! Importance of the parameters of a search.
 //!
-//! The service calls its own analysis fANOVA, and shows mean and deviation for each parameter.
-//! Here they are the correlation ratio (η²), the share of the variance of the rewards that lies
-//! between groups of trials with similar values, and its large-sample standard error.
+//! The service calls its own analysis fANOVA, and shows mean and deviation for each parameter. The
+//! emulator shows the correlation ratio (η²) and its large-sample standard error instead. The
+//! correlation ratio is the share of the variance of the rewards that is due to differences between
+//! groups of trials with similar values.
 
 use serde_json::Value;
 
 use crate::tuning::trial::Trial;
 
-/// Number of groups of values, about equally large.
+/// Number of groups of values; the groups have about the same size.
 const GROUPS: usize = 4;
 
-/// The correlation ratio of a parameter and its standard error; `None` before two trials have a
-/// reward.
+/// Returns the correlation ratio of a parameter and its standard error, or `None` before two trials
+/// have a reward.
 pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
     let mut points = points(trials, name);
     if points.len() < 2 {
@@ -21,11 +22,11 @@ pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let count = points.len() as f64;
     let mean = points.iter().map(|(_, reward)| reward).sum::<f64>() / count;
-    // Number of trials and sum of their deviations from the mean.
+    // Each group has its number of trials and the sum of their deviations from the mean.
     let mut groups = [(0.0, 0.0); GROUPS];
     let mut group = 0;
     for (rank, (value, reward)) in points.iter().enumerate() {
-        // Equal values share a group.
+        // Trials with equal values share a group.
         if rank > 0 && points[rank - 1].0 != *value {
             group = rank * GROUPS / points.len();
         }
@@ -43,7 +44,8 @@ pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
     Some((share, 2.0 * share.sqrt() * (1.0 - share) / count.sqrt()))
 }
 
-/// Values with rewards. Texts are numbered in the order of their appearance.
+/// Returns the values of a parameter with the rewards of the trials. Texts are numbered in the
+/// order of their appearance.
 pub(crate) fn points(trials: &[Trial], name: &str) -> Vec<(f64, f64)> {
     let mut texts: Vec<&str> = Vec::new();
     let mut points = Vec::new();

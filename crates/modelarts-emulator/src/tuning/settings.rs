@@ -1,4 +1,4 @@
-//! `algorithm.policies.auto_search`, read.
+//! Settings of a search, read from `algorithm.policies.auto_search`.
 
 use std::ops::RangeInclusive;
 
@@ -11,28 +11,28 @@ use crate::{
     tuning::space::Space,
 };
 
-/// The search of a job.
+/// Hyper-parameter search of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {
     pub(crate) rewards: Vec<Reward>,
     pub(crate) space: Space,
-    /// The number of trials.
+    /// Number of trials.
     pub(crate) samples: usize,
-    /// The number of trials that run at a time.
+    /// Number of trials that run at a time.
     pub(crate) concurrent: usize,
     pub(crate) seed: u64,
 }
 
-/// A metric that is found in the log.
+/// Metric that is found in the log.
 #[derive(Clone, Debug)]
 pub(crate) struct Reward {
     pub(crate) name: String,
-    /// `max`, and not `min`.
+    /// `true` for a metric with `max`, `false` for one with `min`.
     pub(crate) more_is_better: bool,
     pub(crate) regex: Regex,
 }
 
-/// A setting whose value is a number: key, default, type and permitted range.
+/// Setting whose value is a number: key, default, type and permitted range.
 type NumberSetting = (
     &'static str,
     &'static str,
@@ -40,21 +40,22 @@ type NumberSetting = (
     RangeInclusive<f64>,
 );
 
-/// A setting of an algorithm.
+/// Setting of a search algorithm.
 enum Setting {
     Number(NumberSetting),
-    /// Key, default and permitted words.
+    /// Setting whose value is a word: key, default and permitted words.
     Word(&'static str, &'static str, &'static [&'static str]),
 }
 
 const NON_NEGATIVE: RangeInclusive<f64> = 0.0..=f64::MAX;
-/// The maximum is that of the jobs of a project.
+/// Number of trials of a search. The maximum is that of the jobs of a project.
 const SAMPLES: NumberSetting = ("num_samples", "20", "Integer", 1.0..=10_000.0);
 const SEED: NumberSetting = ("seed", "1", "Integer", 0.0..=u32::MAX as f64);
-/// A setting of the emulator only. Trials are processes of this machine.
+/// Number of trials that run at a time. Only the emulator has this setting, because its trials are
+/// processes of this machine.
 const CONCURRENT: NumberSetting = ("max_concurrent", "4", "Integer", 1.0..=64.0);
 
-/// The documented algorithms with their settings, beside those of all, and a description
+/// Documented algorithms, each with its settings beside those of all algorithms, and a description
 /// (SOURCES X).
 const ALGORITHMS: [(&str, &[Setting], &str); 3] = [
     (
@@ -85,7 +86,8 @@ const ALGORITHMS: [(&str, &[Setting], &str); 3] = [
 ];
 
 impl Tuning {
-    /// From the body of a creation that the rules have passed; `None` if nothing is searched.
+    /// Reads the search from the body of a creation that the rules have accepted; returns `None` if
+    /// the job has no search.
     pub(crate) fn read(algorithm: &JsonField<'_>) -> Result<Option<Self>, ApiError> {
         let Some(policies) = algorithm.get("policies")? else {
             return Ok(None);
@@ -111,7 +113,8 @@ impl Tuning {
             let algorithm = format!("the search algorithm {name:?}");
             return Err(ApiError::not_modelled(algorithm));
         };
-        // Settings of the algorithms are checked only: points are random with any of them.
+        // The settings of a single algorithm are only checked, because every algorithm draws its
+        // points at random.
         for setting in *own {
             check_setting(&given, setting)?;
         }
@@ -125,13 +128,13 @@ impl Tuning {
     }
 
     pub(crate) fn leading_reward(&self) -> &Reward {
-        // Not empty, see above.
+        // `read` refuses a search without rewards, so the list is not empty.
         &self.rewards[0]
     }
 }
 
 impl Reward {
-    /// Reads an element of `reward_attrs`. All members are required here.
+    /// Reads an element of `reward_attrs`, in which the emulator requires all members.
     fn read(metric: &JsonField<'_>) -> Result<Self, ApiError> {
         let member = |name| match metric.get(name)? {
             Some(field) if !field.text()?.is_empty() => Ok(field),
@@ -147,7 +150,7 @@ impl Reward {
     }
 }
 
-/// The text of a setting in `algo_configs[].params`, whose values are texts.
+/// Returns the text of a setting in `algo_configs[].params`, where all values are texts.
 fn setting_text<'a>(
     given: &[JsonField<'a>],
     key: &str,
@@ -190,7 +193,8 @@ fn invalid_setting(key: &str, rule: &str) -> ApiError {
     ApiError::invalid_parameter(format!("algo_configs.params.{key} must be {rule}"))
 }
 
-/// The algorithms with their settings and defaults, as ShowSearchAlgorithms lists them.
+/// Returns the algorithms with their settings and defaults, as in the response of
+/// ShowSearchAlgorithms.
 pub(crate) fn documented_algorithms() -> Vec<Value> {
     let param =
         |key: &str, value: &str, kind: &str| json!({"key": key, "value": value, "type": kind});

@@ -1,4 +1,4 @@
-//! The parameters that a search varies.
+//! Parameters that a search varies.
 
 use serde_json::{Map, Value};
 
@@ -7,14 +7,14 @@ use crate::{
     validation::names::is_name,
 };
 
-/// The names and values of all parameters of a search.
+/// Names and values of all parameters of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Space(Vec<(String, Values)>);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Values {
-    /// A range: all of it, or a number of points with both ends. Points are not stored: there may
-    /// be a million, and each list of jobs reads this again.
+    /// A continuous range, or a number of points that includes both ends. The points are not
+    /// stored, because there may be a million of them and each list of jobs reads the range again.
     Range {
         low: f64,
         high: f64,
@@ -27,15 +27,15 @@ enum Values {
 const MAX_POINTS: u32 = 1_000_000;
 
 impl Space {
-    /// Reads `search_params`, which have passed the rules, without those in `skip_search_params`.
+    /// Reads `search_params` that the rules have accepted, except those in `skip_search_params`.
     pub(crate) fn read(search: &JsonField<'_>) -> Result<Self, ApiError> {
         let skipped = search.text_of("skip_search_params")?.unwrap_or_default();
         let skipped: Vec<&str> = skipped.split([',', ';', ' ']).collect();
         let mut parameters: Vec<(String, Values)> = Vec::new();
         for item in search.items_of("search_params")? {
             let name = item.required("name")?.text()?;
-            // Stored algorithms have not been checked against the table of fields, and charts are
-            // files of this name.
+            // The names are checked here, because the table of fields does not apply to stored
+            // algorithms and charts are files of this name.
             if !is_name(name) || parameters.iter().any(|(known, _)| known == name) {
                 return Err(ApiError::of(2826, &[]));
             }
@@ -53,8 +53,8 @@ impl Space {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Values by the names of the parameters. `coordinate` returns a number from 0 to 1 for each
-    /// parameter, its share of the range or list of values.
+    /// Returns the values by the names of the parameters. `coordinate` returns a number from 0 to 1
+    /// for each parameter, which is its relative position in the range or list of values.
     pub(crate) fn values(&self, mut coordinate: impl FnMut() -> f64) -> Map<String, Value> {
         let parameters = self.0.iter();
         parameters
@@ -100,12 +100,12 @@ impl Values {
     }
 }
 
-/// The index of the one of `count` equal shares that contains a number.
+/// Returns the index of that one of `count` equal shares that contains a number from 0 to 1.
 fn share(at: f64, count: usize) -> usize {
     ((at * count as f64) as usize).min(count - 1)
 }
 
-/// `32` is a number in the tables, `adam` a text.
+/// Returns the value of a text in the tables: `32` is a number, `adam` a text.
 fn number(text: &str) -> Value {
     serde_json::from_str(text)
         .ok()

@@ -1,27 +1,27 @@
-//! One run of the code with values of its own.
+//! Trial of a search: one run of the code with values of its own.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{clock::timestamp::Timestamp, tuning::settings::Reward};
 
-/// The state of a trial. Stored in a row of its own: a job has up to 10,000.
+/// State of a trial. Each trial is stored in a row of its own, because a job has up to 10,000.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Trial {
-    /// Eight hexadecimal digits.
+    /// Id of eight hexadecimal digits.
     pub(crate) id: String,
     pub(crate) index: usize,
     pub(crate) pid: Option<u32>,
-    /// Values by the names of the parameters.
+    /// Values of the parameters, by name.
     pub(crate) values: Map<String, Value>,
     pub(crate) status: TrialStatus,
     pub(crate) started: Timestamp,
     pub(crate) ended: Option<Timestamp>,
     /// The first [`MAX_REPORTS`] reports and the last one.
     pub(crate) reports: Vec<Report>,
-    /// A request to stop this trial, but not the job.
+    /// `true` after a request to stop this trial, but not the job.
     pub(crate) stop: bool,
-    /// Changed since it was last stored.
+    /// `true` if the trial has changed since it was last stored.
     #[serde(skip)]
     pub(crate) changed: bool,
 }
@@ -32,25 +32,25 @@ const MAX_REPORTS: usize = 1000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TrialStatus {
     Running,
-    /// Ended with 0, or was ended.
+    /// The code ended with 0, or was ended on request.
     Terminated,
-    /// Ended with another exit code.
+    /// The code ended with another exit code.
     Error,
 }
 
-/// The metrics when the leading one was found, as they stood in the log.
+/// Values of the metrics at a match of the leading one, as they stood in the log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) at: Timestamp,
     pub(crate) iteration: u32,
-    /// In the order of `reward_attrs`; empty if not found yet.
+    /// Texts in the order of `reward_attrs`; empty for metrics that were not found yet.
     pub(crate) texts: Vec<String>,
-    /// The best number of the leading one up to here.
+    /// Best number of the leading metric so far.
     pub(crate) best: Option<f64>,
 }
 
 impl Trial {
-    /// A trial that has just been started.
+    /// Creates a trial that has just been started.
     pub(crate) fn new(
         id: String,
         index: usize,
@@ -90,7 +90,7 @@ impl Trial {
         });
     }
 
-    /// The leading reward that was found last, if it is a number.
+    /// Returns the last value of the leading reward, if it is a number.
     pub(crate) fn reward(&self) -> Option<f64> {
         self.reports.last().and_then(|report| number(&report.texts))
     }
@@ -101,17 +101,17 @@ fn number(texts: &[String]) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Finds rewards in a log that grows.
+/// Scanner that finds rewards in a growing log.
 pub(crate) struct RewardScraper<'a> {
     rewards: &'a [Reward],
     /// Number of bytes of the log that have been read.
     pub(crate) position: u64,
-    /// An incomplete last line.
+    /// Incomplete last line of the bytes read so far.
     rest: Vec<u8>,
     latest: Vec<String>,
 }
 
-/// Maximum length of a line with a reward.
+/// Maximum length in bytes of a line with a reward.
 const MAX_LINE: usize = 64 << 10;
 
 impl<'a> RewardScraper<'a> {
@@ -125,7 +125,7 @@ impl<'a> RewardScraper<'a> {
     }
 
     /// Reads the next bytes of the log, and returns all metrics for each match of the leading one.
-    /// With `last`, the log has ended, and an incomplete line is read as well.
+    /// If `last` is true, the log has ended, and an incomplete line is read as well.
     pub(crate) fn feed(&mut self, new: &[u8], last: bool) -> Vec<Vec<String>> {
         self.rest.extend_from_slice(new);
         let end = match self.rest.iter().rposition(|byte| *byte == b'\n') {
@@ -144,11 +144,11 @@ impl<'a> RewardScraper<'a> {
         found
     }
 
-    /// Returns `true` if the line has the leading reward.
+    /// Finds the rewards in a line; returns `true` if the line has the leading one.
     fn scan_line(&mut self, line: &str) -> bool {
         let mut leads = false;
         for (index, reward) in self.rewards.iter().enumerate() {
-            // An expression that backtracks too often is an error, and finds nothing.
+            // An expression that backtracks too often returns an error and counts as no match.
             let Ok(Some(captures)) = reward.regex.captures(line) else {
                 continue;
             };

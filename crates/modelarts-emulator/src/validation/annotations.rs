@@ -2,15 +2,15 @@
 
 use crate::validation::rule::{Rule, advice, broken, broken_if, must};
 
-/// Names of annotations with an effect.
+/// Names of the annotations that have an effect in the emulator.
 pub(crate) struct Annotations;
 
 impl Annotations {
-    /// Maximum number of restarts of a failed job.
+    /// Annotation for the maximum number of restarts of a failed job.
     pub(crate) const RETRIES: &'static str = "fault-tolerance/job-retry-num";
-    /// Any failure restarts the job.
+    /// Annotation that makes any failure restart the job.
     pub(crate) const UNCONDITIONAL: &'static str = "fault-tolerance/job-unconditional-retry";
-    /// A job that hangs is restarted in place.
+    /// Annotation by which a job that hangs is restarted in place.
     pub(crate) const HANG_RETRY: &'static str = "fault-tolerance/hang-retry";
 }
 

@@ -1,4 +1,4 @@
-//! Checks of a body against the table of fields.
+//! Checks of a request body against the table of fields.
 
 use std::fmt::Display;
 
@@ -22,22 +22,22 @@ pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
     check_against(&CREATION, body)
 }
 
-/// Checks every field of a body of this type.
+/// Checks every field of a body against this type.
 pub(crate) fn check_against(kind: &Type, body: &Value) -> Result<(), ApiError> {
     let root = JsonField::root(body);
     root.object()?;
     visit_below(kind, &[root], check_field)
 }
 
-/// Refuses, with 501, features and values of fields without which the job could not run.
+/// Refuses with 501 the features and values of fields whose effect the job needs in order to run.
 pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     visit_below(&CREATION, &[JsonField::root(body)], refuse_field)
 }
 
 type Visit = fn(&JsonField<'_>, &FieldSpec) -> Result<(), ApiError>;
 
-/// Visits the members and the elements of fields of one line. The errors of a line come before those
-/// of later lines, in all elements of a list.
+/// Visits the members and the elements of fields of one line. Errors of a line precede those of
+/// later lines, in all elements of a list.
 fn visit_below(kind: &Type, fields: &[JsonField<'_>], visit: Visit) -> Result<(), ApiError> {
     for line in kind.members() {
         let (names, need, _, kind) = line;
@@ -84,8 +84,8 @@ fn refuse_field(field: &JsonField<'_>, line: &FieldSpec) -> Result<(), ApiError>
     Err(ApiError::not_modelled(refused))
 }
 
-/// Refuses fine-tuning with 501: such a job names a model instead of code. A job with code of its
-/// own runs it.
+/// Refuses fine-tuning with 501, because such a job names a model instead of code. A job that also
+/// has code of its own runs that code.
 pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
     let code = [
         "id",
@@ -110,7 +110,8 @@ fn check_field(field: &JsonField<'_>, line: &FieldSpec) -> Result<(), ApiError> 
     limit.map_or(Ok(()), |limit| Err(field.must(limit)))
 }
 
-/// The limit that a field breaks. A required text is not empty; elements of lists may be.
+/// Returns the limit that a field breaks. A required text must not be empty, but elements of lists
+/// may be.
 fn broken_limit(field: &JsonField<'_>, line: &FieldSpec) -> Result<Option<String>, ApiError> {
     let (_, need, _, kind) = line;
     let is_absent = |text: &str| text.is_empty() && *need == Need::Optional;
@@ -199,7 +200,7 @@ fn number(field: &JsonField<'_>) -> Result<f64, ApiError> {
     number.ok_or_else(|| field.must("be a number"))
 }
 
-/// `a`, `a or b`, `a, b or c`.
+/// Returns values as a phrase: `a`, `a or b`, or `a, b or c`.
 fn either(values: &[&str]) -> String {
     match values {
         [most @ .., last] if !most.is_empty() => format!("{} or {last}", most.join(", ")),

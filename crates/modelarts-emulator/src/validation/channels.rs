@@ -16,11 +16,11 @@ use crate::{
 
 const INPUTS: &str = "/algorithm/inputs";
 const OUTPUTS: &str = "/algorithm/outputs";
-/// Members of `attributes`.
+/// Permitted members of `attributes`.
 const ATTRIBUTES: [&str; 3] = ["data_format", "data_segmentation", "dataset_type"];
 
 pub(super) const RULES: &[Rule] = &[
-    // Does not apply to fine-tuning jobs.
+    // This rule does not apply to fine-tuning jobs.
     must("input-named", |job| {
         let mut inputs = job.list(INPUTS).iter();
         let at = inputs.position(|input| text_of(input, "/name").is_none())?;
@@ -105,7 +105,7 @@ pub(super) const RULES: &[Rule] = &[
             "tasks[{at}].algorithm.inputs must come from OBS"
         ))
     }),
-    // Does not apply to data sets of the asset service.
+    // This rule does not apply to data sets of the asset service.
     advice("dataset-version", |job| {
         let at = job.list(INPUTS).iter().position(|input| {
             text_of(input, "/remote/dataset/service_type") != Some("V3")
@@ -129,7 +129,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// Each channel, with its path for messages.
+/// Returns each channel with its path for messages.
 fn channels<'a>(job: &Creation<'a>) -> impl Iterator<Item = (String, &'a Value)> + use<'a> {
     let job = *job;
     ["inputs", "outputs"].into_iter().flat_map(move |list| {
@@ -138,8 +138,8 @@ fn channels<'a>(job: &Creation<'a>) -> impl Iterator<Item = (String, &'a Value)>
     })
 }
 
-/// The rule that `attributes` break. They are an object, an object as text, or the name of one
-/// (SOURCES D-17).
+/// Returns the limit that `attributes` break. The value is an object, an object as text, or the
+/// name of a member (SOURCES D-17).
 fn wrong_attributes(attributes: &Value) -> Option<String> {
     let parsed;
     let attributes = match attributes.as_str() {
@@ -165,7 +165,7 @@ fn wrong_attributes(attributes: &Value) -> Option<String> {
     Some(format!("not have {unknown}"))
 }
 
-/// The id and the version of each data set.
+/// Returns the id and the version of each data set.
 fn datasets<'a>(job: &Creation<'a>) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + use<'a> {
     job.list(INPUTS).iter().filter_map(|input| {
         let id = text_of(input, "/remote/dataset/id")?;

@@ -1,4 +1,4 @@
-//! A creation to be checked, with the state of the service.
+//! Creation request to be checked, with the state of the service.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -10,37 +10,38 @@ use crate::{
     validation::fields::ignored::is_empty,
 };
 
-/// The offer of the service, with its permissions.
+/// Offer of the service to its users, with their permissions.
 #[derive(Debug)]
 pub(crate) struct Offer {
     pub(crate) cloud: Cloud,
     pub(crate) pools: Vec<Pool>,
     /// Encrypted buckets, which jobs cannot use.
     pub(crate) encrypted: BTreeSet<String>,
-    /// Organizations of the image registry that the user may save images to; any if empty.
+    /// Organizations of the image registry to which the user may save images; an empty set permits
+    /// any.
     pub(crate) organizations: BTreeSet<String>,
-    /// Directory of data sets, `<id>/<version id>`.
+    /// Directory of data sets; each version has the subdirectory `<id>/<version id>`.
     pub(crate) datasets: Option<PathBuf>,
     pub(crate) obs: ConfinedDir,
-    /// Refuses documented fields without an effect here.
+    /// If true, documented fields without an effect in the emulator are refused.
     pub(crate) strict: bool,
 }
 
-/// The body of a creation, with the offer that it is checked against. Members are named by JSON
+/// Body of a creation, with the offer against which it is checked. Members are named by JSON
 /// pointers; null and empty text count as absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Creation<'a> {
     pub(crate) body: &'a Value,
     pub(crate) offer: &'a Offer,
-    /// The algorithm with the id `algorithm.id`, if it exists.
+    /// Stored algorithm with the id `algorithm.id`, if it exists.
     pub(crate) stored: Option<&'a Value>,
-    /// True for an algorithm to be stored, which is checked in the form of a job.
+    /// `true` for an algorithm to be stored, which is checked in the form of a job.
     pub(crate) is_algorithm: bool,
-    /// The user may request priority 3.
+    /// `true` if the user may request priority 3.
     pub(crate) may_prioritise: bool,
 }
 
-/// The field with which a job names a model of the platform for fine-tuning.
+/// Returns the field by which a job names a model of the platform for fine-tuning.
 pub(crate) fn fine_tuned_field(body: &Value) -> Option<&'static str> {
     let fields = [
         "/train_type",
@@ -73,22 +74,22 @@ impl<'a> Creation<'a> {
         self.at("/metadata/annotations")?.get(key)?.as_str()
     }
 
-    /// True for a fine-tuning job, whose code is that of the platform.
+    /// Returns `true` for a fine-tuning job, whose code belongs to the platform.
     pub(super) fn is_fine_tuning(&self) -> bool {
         fine_tuned_field(self.body).is_some()
     }
 
-    /// True for a heterogeneous job: code, data and resources are in its tasks.
+    /// Returns `true` for a heterogeneous job, whose code, data and resources are in its tasks.
     pub(super) fn has_tasks(&self) -> bool {
         !self.list("/tasks").is_empty()
     }
 
-    /// True for a job that names a stored algorithm.
+    /// Returns `true` for a job that names a stored algorithm.
     pub(super) fn names_stored(&self) -> bool {
         self.has("/algorithm/id") || self.has("/algorithm/subscription_id")
     }
 
-    /// The preset engine, if the request names one that exists.
+    /// Returns the preset engine if the request names one that exists.
     pub(super) fn engine(&self) -> Option<&'static Engine> {
         match self.text("/algorithm/engine/engine_id") {
             Some(id) => Engine::by_id(id),
@@ -104,7 +105,7 @@ impl<'a> Creation<'a> {
         self.offer.pools.iter().find(|pool| pool.id == id)
     }
 
-    /// True for a job in a dedicated pool, or in a federation of pools.
+    /// Returns `true` for a job in a dedicated pool, or in a federation of pools.
     pub(super) fn has_pool(&self) -> bool {
         self.has("/spec/resource/pool_id") || self.has("/spec/resource/pool_group_id")
     }
@@ -114,18 +115,18 @@ impl<'a> Creation<'a> {
     }
 }
 
-/// A part of a value; null counts as absent.
+/// Returns the part of a value at a JSON pointer; null counts as absent.
 pub(super) fn given<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
     value.pointer(pointer).filter(|value| !value.is_null())
 }
 
-/// A text in a value; empty text counts as absent.
+/// Returns the text at a JSON pointer in a value; empty text counts as absent.
 pub(crate) fn text_of<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     let text = value.pointer(pointer)?.as_str();
     text.filter(|text| !text.is_empty())
 }
 
-/// A list in a value; empty if absent.
+/// Returns the list at a JSON pointer in a value; empty if absent.
 pub(super) fn list_of<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     let list = value.pointer(pointer).and_then(Value::as_array);
     list.map_or(&[], Vec::as_slice)

@@ -1,9 +1,10 @@
-//! The rules on a creation.
+//! Rules on a creation.
 //!
 //! First the table of fields is checked ([`fields`], with [`body_shape`]), then the rules between
 //! fields, in the order of [`rules`]. The first broken rule determines the response, with the
-//! service's own status and code; advice is only logged. Each rule takes a [`creation`], the body
-//! with the service's offer. [`roles`] converts the roles of a heterogeneous job to ordinary jobs.
+//! service's own status and code; broken advice is only logged. Each rule takes a [`creation`], the
+//! body with the service's offer. [`roles`] converts the roles of a heterogeneous job to ordinary
+//! jobs.
 //!
 //! `openapi/SOURCES.md` has a row for each rule with its evidence.
 
@@ -35,7 +36,7 @@ use crate::{
     },
 };
 
-/// All rules, in the order in which they are checked.
+/// Returns all rules, in the order in which they are checked.
 fn rules() -> impl Iterator<Item = &'static Rule> {
     let subjects = [
         annotations::RULES,
@@ -52,8 +53,8 @@ fn rules() -> impl Iterator<Item = &'static Rule> {
 }
 
 /// Returns the error of the first broken rule. Features that the emulator lacks are checked last,
-/// so that a request that the service would refuse is refused with its error. Fine-tuning is
-/// checked before the rules, because those on code and data do not apply to it.
+/// so that a request that the service would refuse gets the service's error. Fine-tuning is checked
+/// before the rules, because those on code and data do not apply to it.
 pub(crate) fn check(creation: &Creation<'_>) -> Result<(), ApiError> {
     body_shape::check(creation.body)?;
     for rule in rules() {

@@ -20,7 +20,7 @@ const SEARCH_PARAMETERS: &str = "/algorithm/policies/auto_search/search_params";
 const SEARCH_ALGORITHMS: &str = "/algorithm/policies/auto_search/algo_configs";
 
 const TYPES: [&str; 4] = ["String", "Integer", "Float", "Boolean"];
-/// The search algorithms, in the order of the example (SOURCES X).
+/// Search algorithms, in the order of the example (SOURCES X).
 const ALGORITHMS: [&str; 3] = ["bayes_opt_search", "tpe_search", "anneal_search"];
 const ENGINES: [&str; 2] = ["pytorch_1.8.0", "tensorflow_2.1.0"];
 
@@ -51,7 +51,8 @@ pub(super) const RULES: &[Rule] = &[
     refusal("parameter-ranges", |job| {
         refused_if(!job.list(PARAMETERS).iter().all(has_sound_range), 2770)
     }),
-    // Does not apply to an algorithm that is being stored: its jobs set the value.
+    // This rule does not apply to an algorithm that is being stored, because its jobs set the
+    // value.
     refusal("parameter-required", |job| {
         let lacks = |one: &Value| {
             given(one, "/constraint/required") == Some(&true.into()) && value(one).is_empty()
@@ -74,7 +75,7 @@ pub(super) const RULES: &[Rule] = &[
     refusal("parameter-in-range", |job| {
         refused_if(job.list(PARAMETERS).iter().any(is_out_of_range), 2769)
     }),
-    // ---- hyper-parameter search ----
+    // Rules on the hyper-parameter search:
     advice("search-rewards", |job| {
         let searches = !job.at(SEARCH)?.as_object()?.is_empty();
         broken_if(
@@ -134,7 +135,7 @@ fn name(parameter: &Value) -> &str {
     text_of(parameter, "/name").unwrap_or_default()
 }
 
-/// The value of a parameter, which is a text for all types; empty if absent.
+/// Returns the value of a parameter, which is a text for all types; empty if absent.
 fn value(parameter: &Value) -> &str {
     text_of(parameter, "/value").unwrap_or_default()
 }

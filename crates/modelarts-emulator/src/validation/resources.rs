@@ -39,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
         let pool = job.pool()?;
         (!pool.trains).then(|| ApiError::of(2886, &[&pool.id]))
     }),
-    // GPU pools take flavors of pools only, CPU pools none.
+    // GPU pools accept only flavors of pools; CPU pools accept no flavor.
     refusal("flavor-of-pool", |job| {
         let flavor = job.flavor()?;
         let fits = match job.pool()?.kind {
@@ -91,7 +91,7 @@ pub(super) const RULES: &[Rule] = &[
         let refused = job.at(PRIORITY) == Some(&3.into()) && !job.may_prioritise;
         refused.then(|| ApiError::no_permission("modelarts:trainJob:setHighPriority"))
     }),
-    // On a pool of supernodes the service sets the size to 1 by default.
+    // For a pool of supernodes, the service sets the size to 1 by default.
     must("affinity-group-size", |job| {
         let kind = job.text(&format!("{AFFINITY}/affinity_type"))?;
         let grouped = ["hyperinstance", "networkTopology"].contains(&kind);
@@ -131,7 +131,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// The flavor meets `resource_requirements` of a stored algorithm.
+/// Checks that the flavor meets `resource_requirements` of a stored algorithm.
 fn flavor_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     let (stored, flavor) = (job.stored?, job.flavor()?);
     let nodes = job.at(NODES).and_then(Value::as_i64).unwrap_or(1);
@@ -161,8 +161,8 @@ fn flavor_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     )
 }
 
-/// The user id, or the error if it is not a number. Requests have no documented field for it
-/// (SOURCES O, S, F3); responses have this one.
+/// Returns the user id, or an error if it is not a number. No document has a field for it in
+/// requests (SOURCES O, S, F3); responses have this one.
 fn user_id(job: &Creation<'_>) -> Option<Result<u64, ParseIntError>> {
     match job.at("/algorithm/engine/run_user")? {
         Value::String(text) if text.is_empty() => None,
@@ -177,7 +177,7 @@ fn priority_above(job: &Creation<'_>, highest: i64) -> Option<ApiError> {
     more.then(|| ApiError::of(2816, &values))
 }
 
-/// The required and the preferred conditions on nodes.
+/// Returns the required and the preferred conditions on nodes.
 fn conditions<'a>(job: &Creation<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
     let required = job
         .list(&format!("{AFFINITY}/node_affinity/nodeSelectorTerms"))

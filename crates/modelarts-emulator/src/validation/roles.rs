@@ -1,11 +1,11 @@
-//! The roles of a heterogeneous job, converted to ordinary jobs.
+//! Roles of a heterogeneous job, converted to ordinary jobs.
 
 use serde_json::{Map, Value, json};
 
 use crate::{api::error::ApiError, validation::fields::visible::known_part};
 
-/// The roles of a body, each in two forms: as given, with known fields only, and as the body of an
-/// ordinary job.
+/// Returns the roles of a body, each in two forms: as given, with known fields only, and as the
+/// body of an ordinary job.
 pub(crate) fn role_bodies(given: &Value) -> Vec<(Value, Value)> {
     let mut known_part = known_part(given);
     let tasks = match known_part["tasks"].take() {
@@ -14,7 +14,8 @@ pub(crate) fn role_bodies(given: &Value) -> Vec<(Value, Value)> {
     };
     let roles = tasks.into_iter().map(|task| {
         let mut algorithm = Map::new();
-        // Parameters, channels and the engine may be in two places.
+        // Parameters, channels and the engine may be in `job_config` or in `algorithm`, which takes
+        // precedence.
         for place in ["/algorithm/job_config", "/algorithm"] {
             let members = task.pointer(place).and_then(Value::as_object);
             let members = members.into_iter().flatten();

@@ -1,26 +1,27 @@
-//! The form of a rule, and the errors of broken ones.
+//! Form of a rule, and errors of broken rules.
 
 use std::fmt::Display;
 
 use crate::{api::error::ApiError, validation::creation::Creation};
 
-/// The evidence for a rule, as given in `openapi/SOURCES.md`.
+/// Evidence for a rule, as given in `openapi/SOURCES.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
-    /// The service refuses such jobs, as observed or by its list of codes.
+    /// The service refuses jobs that break the rule, as observed or by its list of codes.
     Refusal,
-    /// A document requires it.
+    /// A document requires the rule.
     Must,
-    /// A document advises it, or it seems to follow from one: such jobs are accepted.
+    /// A document advises the rule, or the rule seems to follow from one; jobs that break it are
+    /// accepted.
     Advice,
 }
 
-/// A rule between fields, or between a field and the offer of the service.
+/// Rule between fields, or between a field and the offer of the service.
 pub(super) struct Rule {
-    /// Its name in `openapi/SOURCES.md` and in the client.
+    /// Name of the rule in `openapi/SOURCES.md` and in the client.
     pub(super) name: &'static str,
     pub(super) basis: Basis,
-    /// Returns the error of a creation that breaks the rule.
+    /// Function that returns the error of a creation that breaks the rule.
     pub(super) check: Check,
 }
 
@@ -41,7 +42,7 @@ pub(super) const fn advice(name: &'static str, check: Check) -> Rule {
     Rule { name, basis, check }
 }
 
-/// An error that names the field and the rule.
+/// Returns an error that names the field and the rule.
 pub(super) fn broken(sentence: impl Display) -> Option<ApiError> {
     Some(ApiError::invalid_parameter(sentence))
 }
@@ -50,7 +51,7 @@ pub(super) fn broken_if(broken: bool, sentence: impl Display) -> Option<ApiError
     broken.then(|| ApiError::invalid_parameter(sentence))
 }
 
-/// An error of the service's table whose message has no values.
+/// Returns an error of the service's table whose message has no values, if the rule is broken.
 pub(super) fn refused_if(broken: bool, number: u16) -> Option<ApiError> {
     broken.then(|| ApiError::of(number, &[]))
 }

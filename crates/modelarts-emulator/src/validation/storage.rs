@@ -59,7 +59,7 @@ pub(super) const RULES: &[Rule] = &[
         let file = find(job, job.text("/algorithm/boot_file")?)?;
         refused_if(!file.is_ok_and(|path| path.is_file()), 2758)
     }),
-    // An input is an existing directory, not a file.
+    // An input must be an existing directory, not a file.
     refusal("input-exists", |job| {
         let mut paths = obs_urls(job, "inputs").filter_map(|text| ObsPath::parse(text).ok());
         let path = paths.find(|path| {
@@ -70,14 +70,15 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// The OBS paths of inputs or outputs. Empty ones count: a channel without a location is an error.
+/// Returns the OBS paths of inputs or outputs. Empty paths are included, because a channel without
+/// a location is an error.
 fn obs_urls<'a>(job: &Creation<'a>, list: &str) -> impl Iterator<Item = &'a str> + use<'a> {
     let channels = job.list(&format!("/algorithm/{list}")).iter();
     channels.filter_map(|channel| channel.pointer("/remote/obs/obs_url")?.as_str())
 }
 
-/// Every OBS path of the request. Those of a search by files are not checked: the service accepts
-/// `/config/search.yaml` without such a bucket.
+/// Returns every OBS path of the request except those of a search by files. These are not checked,
+/// because the service accepts `/config/search.yaml` without such a bucket.
 fn all_paths<'a>(job: &Creation<'a>) -> Vec<&'a str> {
     let fields = [
         CODE_DIR,
@@ -93,20 +94,20 @@ fn all_paths<'a>(job: &Creation<'a>) -> Vec<&'a str> {
     paths.filter(|path| !path.starts_with("file://")).collect()
 }
 
-/// The error of the first OBS path that is not one, or leads out of the OBS root.
+/// Returns the error of the first OBS path that is not valid or leads out of the OBS root.
 pub(super) fn invalid_path(job: &Creation<'_>) -> Option<ApiError> {
     all_paths(job).into_iter().find_map(|text| {
         let path = match ObsPath::parse(text) {
             Ok(path) => path,
             Err(reason) => return Some(ApiError::obs_path(text, reason)),
         };
-        // An output need not exist yet: its path is checked again before writing.
+        // An output need not exist yet. Its path is checked again before writing.
         let error = job.offer.obs.resolve(&path.relative()).err()?;
         (error.kind() == io::ErrorKind::Other).then(|| ApiError::obs_path(&path.to_string(), error))
     })
 }
 
-/// The location of an OBS path of the request.
+/// Returns the location of an OBS path of the request on this machine.
 fn find(job: &Creation<'_>, path: &str) -> Option<io::Result<PathBuf>> {
     let path = ObsPath::parse(path).ok()?;
     Some(job.offer.obs.resolve(&path.relative()))

@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
     advice("stored-algorithm-engine", |job| {
         beside_stored(job, ["command", "engine"])
     }),
-    // Subscriptions come from a gallery, which the emulator does not have, so that only a job with
+    // Subscriptions come from a gallery that the emulator does not have. Therefore only a job with
     // code of its own, which runs, can name one.
     refusal("algorithm-exists", |job| {
         let own = job.has("/algorithm/boot_file") || job.has("/algorithm/command");
@@ -63,7 +63,7 @@ fn named<'a>(list: &'a [Value], other: &Value) -> Option<&'a Value> {
     list.iter().find(|one| name(one) == name(other))
 }
 
-/// Parameters, inputs and outputs of a job match its algorithm: further parameters need
+/// Checks that parameters, inputs and outputs of a job match its algorithm. Further parameters need
 /// `parameters_customization`, and parameters that are not editable keep their value.
 fn job_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     let stored = job.stored?;
@@ -88,7 +88,8 @@ fn job_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     Some(ApiError::of(2814, &[name(mismatch)]))
 }
 
-/// Inputs have a kind of data that the algorithm accepts; no kinds accept any.
+/// Checks that inputs have a kind of data that the algorithm accepts. An input for which the
+/// algorithm lists no kinds accepts any.
 fn data_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     let inputs = list_of(job.stored?, "/job_config/inputs");
     let refused = job.list("/algorithm/inputs").iter().find_map(|input| {

@@ -12,17 +12,17 @@ use crate::{
 };
 
 const VOLUMES: &str = "/spec/volumes";
-/// The kinds of volumes, each with its member for the path to mount.
+/// Kinds of volumes, each with its member for the path to mount.
 const KINDS: [(&str, &str); 3] = [
     ("nfs", "nfs_server_path"),
     ("pfs", "pfs_path"),
     ("obs", "obs_path"),
 ];
-/// Maximum number of volumes of a job: the user guide calls them disks (SOURCES F3).
+/// Maximum number of volumes of a job, which the user guide calls disks (SOURCES F3).
 const MAX_VOLUMES: usize = 8;
-/// The default mounts that the user guide names (SOURCES F3).
+/// Default mount points that the user guide names (SOURCES F3).
 const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", container_path::MA_MOUNT_PATH];
-/// The parents of the default mounts, and the directories of code, inputs, outputs and logs.
+/// Parents of the default mount points, and the directories of code, inputs, outputs and logs.
 const PLATFORM: [&str; 6] = [
     "/home",
     container_path::MA_HOME,
@@ -42,7 +42,7 @@ pub(super) const RULES: &[Rule] = &[
             "spec.volumes[{at}] must have one of nfs, pfs and obs"
         ))
     }),
-    // Does not apply to NFS volumes (SOURCES D-130).
+    // This rule does not apply to NFS volumes (SOURCES D-130).
     must("volume-path", |job| {
         let Mount { kind, .. } = mounts(job).find(|mount| {
             mount.kind != "nfs" && mount.source.is_none() && mount.local_path.is_none()
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
             format_args!("spec.volumes must have at most {MAX_VOLUMES} elements"),
         )
     }),
-    // A file system is mounted once. Does not apply to buckets.
+    // A file system may be mounted only once. The rule does not apply to buckets.
     must("volume-once", |job| {
         let mut earlier = BTreeSet::new();
         let mut sources = mounts(job).filter_map(|mount| Some((mount.kind, mount.source?)));
@@ -98,12 +98,12 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// A mount of a volume.
+/// Mount of a volume.
 struct Mount<'a> {
     kind: &'static str,
-    /// The path to mount, if given.
+    /// Path to mount, if given.
     source: Option<&'a str>,
-    /// The mount point, without trailing slashes.
+    /// Mount point, without trailing slashes.
     local_path: Option<&'a str>,
 }
 
@@ -128,13 +128,13 @@ fn local_paths<'a>(job: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a
     mounts(job).filter_map(|mount| mount.local_path)
 }
 
-/// The OBS paths of volumes.
+/// Returns the OBS paths of volumes.
 pub(super) fn obs_sources<'a>(job: &Creation<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
     let mounts = mounts(job).filter(|mount| mount.kind != "nfs");
     mounts.filter_map(|mount| mount.source)
 }
 
-/// True for a mount point that would hide directories of the platform.
+/// Returns `true` for a mount point that would hide directories of the platform.
 pub(crate) fn hides_platform(local_path: &str) -> bool {
     PLATFORM.contains(&local_path.trim_end_matches('/'))
 }

@@ -20,7 +20,8 @@ use serde_json::{Value, json};
 
 use crate::support::Site;
 
-/// A point, the file of its test in this directory, or `src/…`, and the test.
+/// Acceptance points: the point, the file of its test in this directory or in `src/…`, and the name
+/// of the test.
 #[rustfmt::skip]
 const POINTS: [(&str, &str, &str); 24] = [
     ("1. 204 before the first log", "handlers/api", "the_log_is_a_204_before_its_first_byte"),
@@ -108,8 +109,8 @@ async fn volumes_are_limited_in_number_and_place() {
     }
 }
 
-/// A pool of two nodes, of which one is in use: a job with two nodes waits, and so does a job with
-/// one node behind it.
+/// A pool has two nodes, of which one is in use: a job with two nodes waits, and so does a job with
+/// one node that is queued behind it.
 #[tokio::test]
 async fn the_head_of_the_queue_blocks_smaller_jobs() {
     let script = Script::from_json(r#"{"default": [{"seconds": 60}]}"#).unwrap();
@@ -127,7 +128,7 @@ async fn the_head_of_the_queue_blocks_smaller_jobs() {
         job["spec"]["resource"] = json!({"pool_id": "two", "node_count": nodes});
         ids.push(site.create(&job).await);
     }
-    // The third job would fit from the beginning.
+    // The third job would fit from the start.
     for (seconds, expected) in [
         (30, ["Running", "Pending", "Pending"]),
         (60, ["Completed", "Running", "Pending"]),
@@ -164,7 +165,7 @@ async fn the_clouds_differ() {
         let reply = site.client.post("/training-jobs", &job).await;
         assert_eq!(reply.error(), (expected.0, expected.1.to_owned()), "{job}");
     }
-    // A login names the project by the region.
+    // The region is the project name in a login.
     let otc = Site::with(|builder| builder.password("p").cloud(Cloud::Otc)).await;
     let huawei = Site::with(|builder| builder.password("p")).await;
     for (site, project, status) in [
@@ -190,7 +191,8 @@ async fn the_clouds_differ() {
     }
 }
 
-/// Nulls, empty objects and responses without a body, as in examples (SOURCES D-06, D-31, D-32).
+/// Responses contain nulls, empty objects or no body in the same cases as the examples (SOURCES
+/// D-06, D-31, D-32).
 #[tokio::test]
 async fn absent_values_have_the_documented_form() {
     let site = Site::start().await;

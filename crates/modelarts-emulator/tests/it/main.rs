@@ -1,4 +1,5 @@
-//! Tests of the emulator over HTTP, in one program, which is linked once.
+//! Tests of the emulator over HTTP. They form a single test program, so that it is linked only
+//! once.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +15,7 @@ mod catalog;
 mod cli;
 mod execution;
 mod handlers;
-/// The module of `cargo xtask spec`.
+/// Module shared with `cargo xtask spec`.
 #[path = "../../../../xtask/src/spec/json_schema.rs"]
 mod json_schema;
 mod runner;

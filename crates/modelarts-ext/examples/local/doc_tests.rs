@@ -23,7 +23,7 @@ async fn start() -> Result<(Emulator, Client)> {
     Ok((emulator, client))
 }
 
-/// A job that prints a line. Its script is in the OBS of the emulator.
+/// Creates a job that prints a line. Its script is in the OBS of the emulator.
 fn hello(emulator: &Emulator, client: &Client, name: &str) -> Result<CreateJob> {
     let code = emulator.obs_root().join("bucket/code");
     std::fs::create_dir_all(&code)?;

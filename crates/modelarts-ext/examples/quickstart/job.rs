@@ -13,7 +13,7 @@ pub struct Place {
     pub flavor: String,
 }
 
-/// The job, not submitted yet.
+/// Creates the job, without submitting it.
 pub fn job(client: &Client, place: &Place) -> CreateJob {
     let Place { obs, flavor } = place;
     client

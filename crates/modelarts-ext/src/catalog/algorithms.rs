@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The algorithms of a project, newest first. A page has 1 to 50 algorithms, by default 50.
+/// List of the algorithms of a project, newest first. A page has 1 to 50 algorithms, by default 50.
 ///
 /// ```no_run
 /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -27,7 +27,7 @@ use crate::{
 /// ```
 pub type ListAlgorithms = List<Algorithm, AlgorithmQuery>;
 
-/// The conditions of a list of algorithms. Set by the methods of [`ListAlgorithms`].
+/// Conditions of a list of algorithms, set by the methods of [`ListAlgorithms`].
 #[derive(Clone, Debug)]
 pub struct AlgorithmQuery {
     client: Client,
@@ -39,7 +39,7 @@ pub struct AlgorithmQuery {
 
 impl Client {
     /// Lists the algorithms of the project, newest first. Offsets count pages, as the developers of
-    /// Huawei Cloud's service confirmed; references describe records.
+    /// Huawei Cloud's service confirmed, although the API references describe them as records.
     pub fn algorithms(&self) -> ListAlgorithms {
         List::new(Box::new(AlgorithmQuery {
             client: self.clone(),
@@ -57,8 +57,8 @@ impl ListAlgorithms {
         self.search("name", text)
     }
 
-    /// Lists only algorithms that match this condition, by any key; only `name` is documented. The
-    /// service supports one condition, so the last one applies.
+    /// Lists only algorithms whose field `key` matches `text`. Only the key `name` is documented.
+    /// The service supports one condition, so the last one applies.
     pub fn search(mut self, key: impl Into<String>, text: impl Into<String>) -> Self {
         self.query.search = Some((key.into(), text.into()));
         self
@@ -77,7 +77,7 @@ impl ListAlgorithms {
         self
     }
 
-    /// Sorts in ascending order: oldest or first name first.
+    /// Sorts in ascending order: from the oldest algorithm, or from the first name.
     pub fn ascending(mut self) -> Self {
         self.query.order = SortOrder::Asc;
         self

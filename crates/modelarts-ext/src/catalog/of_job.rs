@@ -72,7 +72,7 @@ impl JobHandle {
                 Box::pin(call.offset(offset).limit(limit).send())
             },
             |answer| {
-                // The count is that of the page.
+                // The `count` of the response covers only the rows of the page.
                 let counts = Counts::new(answer.total, None, answer.limit);
                 (trials(answer.items.unwrap_or_default()), counts)
             },
@@ -92,7 +92,7 @@ impl JobHandle {
                 let call = call.training_job_id(id.clone());
                 Box::pin(call.offset(offset).limit(limit).send())
             },
-            // The total is that of the page.
+            // The `total` of the response covers only the rows of the page.
             |answer: ListFtArtifactsResponse| (answer.artifact_info, Counts::default()),
         );
         let rows = rows.id(|artifact| artifact.artifact_id.as_deref());

@@ -13,14 +13,14 @@ use crate::{
     },
 };
 
-/// A call in progress of an operation that returns `R`.
+/// Pending call of an operation that returns `R`.
 type Call<'a, R> = BoxFuture<'a, Result<modelarts_api::Response<R>, modelarts_api::Error>>;
 
-/// Calls an operation with the project, an offset and a limit.
+/// Function that calls an operation with a project, an offset and a limit.
 type Fetch<R> =
     dyn for<'a> Fn(&'a modelarts_api::Client, ProjectId, i64, i64) -> Call<'a, R> + Send + Sync;
 
-/// The source of the rows of type `T` of an operation that returns `R`.
+/// Source of rows of type `T`, read from the responses `R` of an operation.
 pub(super) struct RowSource<R, T> {
     client: Client,
     operation: &'static str,
@@ -56,19 +56,21 @@ impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> RowSource<R, T> {
         }
     }
 
-    /// Sets the id of rows, which is unique. Rows without one are compared by their whole content.
+    /// Sets the function that reads the unique id of a row. Rows without an id are compared by
+    /// their whole content.
     pub(super) fn id(mut self, id: fn(&T) -> Option<&str>) -> Self {
         self.id = id;
         self
     }
 
-    /// Sets the slot for the unit of offsets, which sources disagree about.
+    /// Sets the cell that keeps the detected unit of offsets. Used for operations whose sources
+    /// disagree about the unit.
     pub(super) fn detected_offset(mut self, detected: &DetectedOffset) -> Self {
         self.detected_offset = Some(detected.clone());
         self
     }
 
-    /// Sets the error of a condition that is invalid.
+    /// Sets the error message for an invalid condition.
     pub(super) fn problem(mut self, problem: Option<String>) -> Self {
         self.problem = problem;
         self
@@ -109,7 +111,7 @@ impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> Source for RowSour
     }
 }
 
-/// The key of a row: its id, or its whole content.
+/// Returns the key of a row: its id, else its whole content as JSON.
 pub(super) fn row_key(id: Option<&str>, row: &impl Serialize) -> String {
     let id = id.filter(|id| !id.is_empty()).map(str::to_owned);
     id.unwrap_or_else(|| serde_json::to_string(row).unwrap_or_default())

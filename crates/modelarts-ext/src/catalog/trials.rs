@@ -6,7 +6,8 @@ use modelarts_api::types::ResultTable;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A row of the table of trials. Columns differ between searches.
+/// Trial of a hyper-parameter search: a row of the table of trials. Columns differ between
+/// searches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
     #[serde(skip)]
@@ -15,8 +16,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The value of a column, such as `trial_id`, `status`, `config`, or a metric. The service
-    /// returns numbers and Booleans as text.
+    /// Returns the value of a column, such as `trial_id`, `status`, `config`, or a metric. The
+    /// service returns numbers and Booleans as text.
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
@@ -31,19 +32,19 @@ impl Trial {
         self.cells.get(at)
     }
 
-    /// The names of the columns. The first one is empty if it numbers the rows.
+    /// Returns the names of the columns. The first name is empty if its column numbers the rows.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// The number of the row, if rows are numbered.
+    /// Returns the number of the row, if rows are numbered.
     pub(crate) fn number(&self) -> Option<&str> {
         self.get("")?.as_str()
     }
 }
 
-/// The rows of a table.
+/// Converts a table of the service into trials.
 pub(crate) fn trials(table: ResultTable) -> Vec<Trial> {
     let columns: Arc<[String]> = table.header.into();
     let row = |cells| Trial {

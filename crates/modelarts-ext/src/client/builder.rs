@@ -12,10 +12,10 @@ use crate::{
     transport::{connector::HttpConnector, retry::RetryPolicy},
 };
 
-/// The settings of a [`Client`](crate::client::Client), and its builder.
+/// Builder of a [`Client`](crate::client::Client), with its settings.
 ///
-/// Required are an endpoint or a region, credentials, and a project, whose id
-/// [`connect`](Self::connect) can look up. Settings made here take precedence over the
+/// A client requires an endpoint or a region, credentials, and a project, whose id
+/// [`connect`](Self::connect) can look up. Settings of the builder take precedence over the
 /// [environment](Self::from_env).
 #[derive(Clone)]
 #[must_use]
@@ -66,7 +66,7 @@ impl Default for ClientBuilder {
 }
 
 impl ClientBuilder {
-    /// Takes settings that are not made here from the environment of the process:
+    /// Creates a builder that takes missing settings from the environment of the process:
     ///
     /// | setting | variables, the first that is set wins |
     /// |---|---|
@@ -104,10 +104,10 @@ impl ClientBuilder {
     /// 7. the metadata service, if enabled by [`metadata`](Self::metadata)
     ///
     /// `clouds.yaml` is the file that `OS_CLIENT_CONFIG_FILE` names, else the first of
-    /// `./clouds.yaml`, `~/.config/openstack/clouds.yaml` and
-    /// `/etc/openstack/clouds.yaml`; `secure.yaml` (or `OS_CLIENT_SECURE_FILE`) from the
-    /// same places is laid over it. A cloud has `region_name` and in `auth` either `ak`,
-    /// `sk` and `security_token`, or `username`, `password`, `user_domain_name` and
+    /// `./clouds.yaml`, `~/.config/openstack/clouds.yaml` and `/etc/openstack/clouds.yaml`. The
+    /// settings of `secure.yaml` from the same directories (or of the file that
+    /// `OS_CLIENT_SECURE_FILE` names) take precedence. A cloud has `region_name` and in `auth`
+    /// either `ak`, `sk` and `security_token`, or `username`, `password`, `user_domain_name` and
     /// `auth_url`, or `token`; and `project_id` or `project_name`.
     ///
     /// Files with secrets that other users can read cause a warning through `tracing`.
@@ -115,12 +115,14 @@ impl ClientBuilder {
         Self::default().environment(Environment::of_process())
     }
 
-    /// Like [`from_env`](Self::from_env), with these variables and without reading files.
+    /// Creates a builder like [`from_env`](Self::from_env), with these variables. It reads only
+    /// files that variables name.
     pub fn from_vars(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self::default().environment(Environment::new(variable))
     }
 
-    /// Like [`from_env`](Self::from_env), with an environment other than that of the process.
+    /// Sets the environment from which missing settings are taken, as by
+    /// [`from_env`](Self::from_env).
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
@@ -166,7 +168,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Enables the metadata service, for when no other credentials are found.
+    /// Enables the metadata service as the last source of credentials.
     pub fn metadata(mut self, metadata: Metadata) -> Self {
         self.metadata = Some(metadata);
         self
@@ -178,7 +180,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Trusts an additional root certificate (PEM), beside those of the platform.
+    /// Adds a trusted root certificate (PEM) to those of the platform.
     pub fn root_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots.push(pem.into());
         self
@@ -215,11 +217,11 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the time limit of a method that makes several calls, such as
-    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit), which looks up the algorithm
-    /// and searches for a job whose create was lost. Default 5 minutes. A response that has arrived
-    /// by then is decoded within the [time limit of its call](Self::timeout). Waits and streams
-    /// have limits of their own.
+    /// Sets the time limit of a method that makes several calls. An example is
+    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit), which looks up the algorithm,
+    /// and searches for the job if the response to its creation was lost. Default 5 minutes. A
+    /// response that has arrived by then is decoded within the [time limit of its
+    /// call](Self::timeout). Waits and streams have limits of their own.
     pub fn overall_timeout(mut self, timeout: Duration) -> Self {
         self.overall_timeout = timeout;
         self
@@ -230,8 +232,8 @@ impl ClientBuilder {
     /// followed](crate::jobs::logs::Logs::follow) by its operations. Default: the one that
     /// `MODELARTS_CLOUD` names in the [environment](Self::from_env), else that of the endpoint; if
     /// the endpoint is in neither cloud's domain, such as an emulator on this machine, that of the
-    /// region or of the address of IAM; else Huawei Cloud. A variable that contradicts the endpoint
-    /// is logged as a warning.
+    /// region or of the address of IAM; else Huawei Cloud. The builder logs a warning if the
+    /// variable contradicts the endpoint.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = Some(cloud);
         self

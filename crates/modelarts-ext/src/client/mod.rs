@@ -1,8 +1,8 @@
 //! [`Client`], the connection to one project, with its builder and the result of a call.
 //!
-//! Region, project and credentials come from different places on a workstation, in a pipeline and
-//! in a pod, and calls need signatures, retries and time limits. A client holds all of these; it is
-//! cheap to clone, and clones share connections, credentials and the retry budget.
+//! Region, project and credentials come from different sources on a workstation, in a pipeline and
+//! in a pod, and calls need signatures, retries and time limits. A client manages all of these. It
+//! is cheap to clone, and clones share connections, credentials and the retry budget.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -57,8 +57,8 @@
 //!
 //! # TLS beside reqwest
 //!
-//! A program that uses reqwest itself keeps the TLS backend that it selected for it, such as that
-//! of reqwest's default features. A program that selected none must select one, or start with
+//! A program that uses reqwest directly keeps the TLS backend that it selected for reqwest, such as
+//! that of reqwest's default features. A program that selected none must select one, or start with
 //! `rustls::crypto::ring::default_provider().install_default()`: Cargo unifies the features of all
 //! users of a crate, reqwest has no feature for rustls with ring, and with `rustls-no-provider`
 //! alone `reqwest::Client::new()` panics.
@@ -115,38 +115,38 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// The id of the project.
+    /// Returns the id of the project.
     #[must_use]
     pub fn project_id(&self) -> &str {
         &self.0.project_id
     }
 
-    /// The id of the project as a checked type.
+    /// Returns the id of the project as a checked type.
     pub(crate) fn project(&self) -> &types::ProjectId {
         &self.0.project_id
     }
 
-    /// The address of the service.
+    /// Returns the address of the service.
     #[must_use]
     pub fn endpoint(&self) -> &str {
         self.0.transport.endpoint.as_str()
     }
 
-    /// The generated client, with every operation of the description. Its calls are signed and
-    /// retried, too; the extensions of their responses have the [`CallInfo`].
+    /// Returns the generated client, with every operation of the description. Its calls are signed
+    /// and retried, too; the extensions of their responses have the [`CallInfo`].
     #[must_use]
     pub fn api(&self) -> &modelarts_api::Client {
         &self.0.api
     }
 
-    /// Returns the client with another time limit for each call.
+    /// Returns a copy of the client with another time limit for each call.
     #[must_use]
     pub fn with_timeout(&self, timeout: Duration) -> Self {
         self.with_transport(|transport| transport.timeout = timeout)
     }
 
-    /// Returns the client with a slot for the facts about a call in progress, which stay there if
-    /// the call is dropped.
+    /// Returns a copy of the client that writes the facts about a call in progress to `progress`,
+    /// where they remain if the call is dropped.
     pub(crate) fn with_progress(&self, progress: Arc<Mutex<CallSummary>>) -> Self {
         self.with_transport(|transport| transport.progress = Some(progress))
     }
@@ -181,7 +181,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// Every kind of [`Error`].
+    /// Returns errors of every kind; see [`Error`].
     pub async fn call<'a, T, F>(
         &'a self,
         operation: impl FnOnce(&'a modelarts_api::Client) -> F,
@@ -202,13 +202,13 @@ impl Client {
         self.0.transport.deadline()
     }
 
-    /// The cloud whose rules apply to jobs and logs: the one set in the builder or
+    /// Returns the cloud whose rules apply to jobs and logs: the one set in the builder or
     /// `MODELARTS_CLOUD`, else that of the endpoint.
     pub fn cloud(&self) -> Cloud {
         self.0.cloud
     }
 
-    /// The offset units that were detected.
+    /// Returns the detected units of offsets.
     pub(crate) fn offsets(&self) -> &DetectedOffsets {
         &self.0.offsets
     }
@@ -238,9 +238,9 @@ impl Client {
 }
 
 impl<T> Response<T> {
-    /// Rejects a response that belongs to another request, mixed up by a faulty proxy: one whose
-    /// `field` differs from the requested value `asked`. The idle connections are closed then.
-    /// `found` reads the field; a response without it is accepted.
+    /// Rejects a response whose `field` differs from the requested value `asked`: a faulty proxy
+    /// has mixed it up with that of another request. Closes the idle connections in this case.
+    /// `found` reads the field; a response without the field is accepted.
     pub(crate) fn require_match(
         self,
         client: &Client,
@@ -249,7 +249,8 @@ impl<T> Response<T> {
         found: impl FnOnce(&T) -> Option<&str>,
     ) -> Result<Self, Error> {
         let other = match found(&self.value) {
-            // Case is ignored: not every part of the service distinguishes it in ids and names.
+            // Case is ignored, because some parts of the service do not distinguish it in ids and
+            // names.
             Some(other) if !other.eq_ignore_ascii_case(asked) => other,
             _ => return Ok(self),
         };

@@ -26,8 +26,8 @@ use crate::{
     transport::{HttpTransport, Shared, connector::ReqwestConnector},
 };
 
-/// The variables of each setting; the first one that is not empty applies. The names are those of
-/// the official SDKs and of the `OpenStack` tools.
+/// Variables of each setting; the first one that is not empty applies. The names are those of the
+/// official SDKs and of the `OpenStack` tools.
 const ENDPOINT: &[&str] = &["MODELARTS_ENDPOINT"];
 const REGION: &[&str] = &[
     "MODELARTS_REGION",
@@ -40,7 +40,7 @@ const IAM: &[&str] = &["HUAWEICLOUD_SDK_IAM_ENDPOINT"];
 const IAM_OF_OPENSTACK: &[&str] = &["OS_AUTH_URL"];
 
 impl Client {
-    /// Creates a builder.
+    /// Creates a builder of a client, without settings.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
@@ -48,17 +48,17 @@ impl Client {
     /// Creates a client with the settings of the environment; see [`ClientBuilder::from_env`].
     ///
     /// # Errors
-    /// A setting that is missing or invalid, with the names of its variables.
+    /// Returns an error for a missing or invalid setting, with the names of its variables.
     pub fn from_env() -> Result<Self, Error> {
         ClientBuilder::from_env().build()
     }
 
-    /// Like [`from_env`](Self::from_env), and looks up the id of the project if the environment
-    /// does not have it; see [`ClientBuilder::connect`].
+    /// Creates a client like [`from_env`](Self::from_env), and looks up the id of the project if
+    /// the environment does not have it; see [`ClientBuilder::connect`].
     ///
     /// # Errors
-    /// A setting that is missing or invalid, with the names of its variables; a failed look-up in
-    /// IAM.
+    /// Returns an error for a missing or invalid setting, with the names of its variables, and for
+    /// a failed look-up in IAM.
     pub async fn connect_from_env() -> Result<Self, Error> {
         ClientBuilder::from_env().connect().await
     }
@@ -68,7 +68,7 @@ impl ClientBuilder {
     /// Creates the client. Nothing is sent, so the id of the project must be known.
     ///
     /// # Errors
-    /// A setting that is missing or invalid.
+    /// Returns an error for a missing or invalid setting.
     pub fn build(self) -> Result<Client, Error> {
         let config = self.resolve()?;
         let Some(id) = config.project.id.clone() else {
@@ -82,11 +82,12 @@ impl ClientBuilder {
     }
 
     /// Creates the client, and looks up the id of the project if no setting has it. A token belongs
-    /// to one project; for keys, IAM is searched for the project of the name that is set, else for
-    /// that of the region, else for the only project.
+    /// to one project. For keys, the client searches IAM for the project of the configured name,
+    /// else for that of the region, else for the only project.
     ///
     /// # Errors
-    /// A setting that is missing or invalid; missing credentials; a project that does not exist.
+    /// Returns an error for a missing or invalid setting, for missing credentials, and for a
+    /// project that does not exist.
     pub async fn connect(self) -> Result<Client, Error> {
         let config = self.resolve()?;
         let id = match &config.project.id {
@@ -154,7 +155,7 @@ impl ClientBuilder {
             let iam = hints.iam.as_deref().or(given.as_deref());
             Cloud::detect(endpoint.as_str(), region.as_deref(), iam)
         });
-        // Only a look-up needs IAM here, and reports a missing address.
+        // Only the look-up of a project needs IAM, and reports a missing address.
         let iam = match project.id {
             Some(_) => None,
             None => hints.iam(&environment, given, region.as_deref())?,
@@ -287,7 +288,7 @@ impl ResolvedConfig {
         deadline.limit(&*self.transport.clock, doing, found).await
     }
 
-    /// Looks up the project, with the attempts and the time of the retry policy.
+    /// Looks up the project, within the number of attempts and the time of the retry policy.
     async fn find_project(&self) -> Result<String, Error> {
         let (clock, policy) = (&*self.transport.clock, &self.transport.retry);
         let started = clock.now();

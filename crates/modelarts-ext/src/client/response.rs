@@ -13,7 +13,7 @@ use crate::{
 
 /// The response of an operation, and the facts about the call.
 pub struct Response<T> {
-    // Boxed: a job takes some kilobytes, which would be moved.
+    // The value is boxed, because a job takes some kilobytes, which each move would copy.
     pub(super) value: Box<T>,
     pub(super) call: Arc<CallInfo>,
 }
@@ -28,23 +28,23 @@ impl<T> Response<T> {
         })
     }
 
-    /// The decoded body.
+    /// Returns the decoded body.
     pub fn into_inner(self) -> T {
         *self.value
     }
 
-    /// The decoded body without unboxing, and the facts about the call.
+    /// Returns the decoded body in its box, and the facts about the call.
     pub(crate) fn into_parts(self) -> (Box<T>, Arc<CallInfo>) {
         (self.value, self.call)
     }
 
-    /// The facts about the call: request id, attempts, duration.
+    /// Returns the facts about the call: request id, attempts, duration.
     #[must_use]
     pub fn call(&self) -> &CallInfo {
         &self.call
     }
 
-    /// Converts it into a page of a list.
+    /// Converts the response into a page of a list.
     pub(crate) fn into_page<R>(self, rows: impl FnOnce(T) -> (Vec<R>, Counts)) -> RawPage<R> {
         let (items, counts) = rows(*self.value);
         RawPage {
@@ -55,19 +55,19 @@ impl<T> Response<T> {
         }
     }
 
-    /// The HTTP status.
+    /// Returns the HTTP status.
     #[must_use]
     pub fn status(&self) -> u16 {
         self.call.status.unwrap_or_default()
     }
 
-    /// The body as received; empty if the response has none.
+    /// Returns the body as received; empty if the response has none.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         &self.call.body
     }
 
-    /// The items of lists that could not be decoded and were left out.
+    /// Returns the list items that could not be decoded, which the decoded body omits.
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
         &self.call.skipped
@@ -88,10 +88,10 @@ impl<T: fmt::Debug> fmt::Debug for Response<T> {
     }
 }
 
-/// The facts about a call with this response.
+/// Returns the facts about a call with this response.
 fn completed_call(mut response: RawResponse, skipped: Skipped) -> Result<CallInfo, Error> {
     let mut call = CallInfo::take_from(&mut response);
-    // 204 is the response only if there is nothing to decode.
+    // A response with 204 is a result only if the operation defines no body.
     if response.status.as_u16() == 204 && !response.body.is_empty() {
         return Err(Error::new(ErrorKind::NotReady, "not ready yet")
             .with_status(204)
@@ -100,7 +100,7 @@ fn completed_call(mut response: RawResponse, skipped: Skipped) -> Result<CallInf
     call.status = Some(response.status.as_u16());
     call.body = response.body;
     call.skipped = skipped;
-    // Needed only by errors.
+    // Only errors need the canonical request.
     call.canonical_request = None;
     Ok(call)
 }

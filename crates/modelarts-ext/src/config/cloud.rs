@@ -1,4 +1,4 @@
-//! Clouds: the two that serve this API, and the rules in which they differ.
+//! The two clouds that serve this API, and the rules in which they differ.
 
 use crate::{
     config::{endpoints::Service, environment::Environment},
@@ -16,12 +16,12 @@ pub enum Cloud {
     Huawei,
 }
 
-/// The variable that names the cloud.
+/// Environment variable that names the cloud.
 const VARIABLE: &str = "MODELARTS_CLOUD";
 
 impl Cloud {
-    /// The cloud that the environment names. Logs a warning if the endpoint belongs to the other
-    /// one.
+    /// Returns the cloud that the environment names. Logs a warning if the endpoint belongs to the
+    /// other cloud.
     pub(crate) fn from_environment(
         environment: &Environment,
         endpoint: &str,
@@ -47,7 +47,7 @@ impl Cloud {
         Ok(Some(cloud))
     }
 
-    /// The name of the cloud in the variable.
+    /// Returns the name of the cloud in the variable.
     fn name(self) -> &'static str {
         match self {
             Self::Otc => "otc",
@@ -55,7 +55,7 @@ impl Cloud {
         }
     }
 
-    /// The cloud whose domain an address is in.
+    /// Returns the cloud whose domain an address is in.
     fn from_address(address: &str) -> Option<Self> {
         match address {
             _ if address.contains(".myhuaweicloud.") => Some(Self::Huawei),
@@ -64,8 +64,8 @@ impl Cloud {
         }
     }
 
-    /// The cloud of an endpoint; for an endpoint in neither cloud's domain that of the region, else
-    /// that of the address of IAM, else the default.
+    /// Returns the cloud of an endpoint by its domain, else by the region, else by the address of
+    /// IAM, else the default.
     pub(crate) fn detect(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
         Self::from_address(endpoint)
             .or_else(|| Self::from_address(&Service::Iam.default_endpoint(region?)?))
@@ -78,7 +78,7 @@ impl Cloud {
         self == Self::Huawei
     }
 
-    /// The kinds of jobs that can be created.
+    /// Returns the kinds of jobs that can be created in this cloud.
     pub(crate) fn job_kinds(self) -> &'static [&'static str] {
         match self {
             Self::Otc => &["job", "visualization_job"],
@@ -86,7 +86,7 @@ impl Cloud {
         }
     }
 
-    /// The maximum number of retries of an automatic restart.
+    /// Returns the maximum number of retries of an automatic restart in this cloud.
     pub(crate) fn max_retries(self) -> i64 {
         match self {
             Self::Otc => 3,
@@ -115,7 +115,7 @@ mod tests {
             (other, Some("cn-north-4"), iam, Cloud::Huawei),
             (other, Some("elsewhere"), iam, Cloud::Otc),
             (other, None, iam, Cloud::Otc),
-            // An emulator, which is Huawei Cloud by default.
+            // An emulator counts as Huawei Cloud by default.
             ("http://127.0.0.1:9/", None, None, Cloud::Huawei),
             (
                 other,

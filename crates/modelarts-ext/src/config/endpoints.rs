@@ -65,7 +65,7 @@ pub(crate) enum Service {
 }
 
 impl Service {
-    /// The name of the service in variables and in the regions file.
+    /// Returns the name of the service in variables and in the regions file.
     fn name(self) -> &'static str {
         match self {
             Self::ModelArts => "MODELARTS",
@@ -74,7 +74,7 @@ impl Service {
         }
     }
 
-    /// The endpoint in a region, by the tables.
+    /// Returns the endpoint in a region according to the tables of this module.
     pub(super) fn default_endpoint(self, region: &str) -> Option<String> {
         let is_in = |table: &[&str]| table.contains(&region);
         let host = match (self, region) {
@@ -99,9 +99,9 @@ impl Service {
     }
 }
 
-/// The endpoint of a service in a region: from the variable
+/// Returns the endpoint of a service in a region: from the variable
 /// `HUAWEICLOUD_SDK_REGION_<SERVICE>_<REGION>`, else from the regions file, else from the tables.
-/// `None` for an unknown region.
+/// Returns `None` for an unknown region.
 pub(crate) fn endpoint(
     service: Service,
     region: &str,
@@ -113,7 +113,8 @@ pub(crate) fn endpoint(
         region.to_ascii_uppercase().replace('-', "_")
     );
     if let Some(list) = environment.variable(&variable) {
-        // The official SDK takes a list here, and fails over when a name cannot be resolved.
+        // The official SDK accepts a list of addresses and fails over when a name cannot be
+        // resolved. This crate uses only the first address.
         let first = list.split(',').map(str::trim).find(|text| !text.is_empty());
         return match first {
             Some(endpoint) => Ok(Some(endpoint.to_owned())),
@@ -133,7 +134,7 @@ struct Region {
     endpoints: Vec<String>,
 }
 
-/// The variable that names the regions file.
+/// Environment variable that names the regions file.
 const FILE: &str = "HUAWEICLOUD_SDK_REGIONS_FILE";
 
 fn from_file(
@@ -167,7 +168,7 @@ fn from_file(
     }
 }
 
-/// The regions with ModelArts, for error messages.
+/// Returns the regions with ModelArts, for error messages.
 pub(crate) fn known_regions() -> String {
     [OTC, HUAWEI].concat().join(", ")
 }

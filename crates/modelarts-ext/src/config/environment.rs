@@ -6,8 +6,8 @@ type Variable = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 /// The environment of a program: its variables and the directories of configuration files.
 ///
-/// [`Environment::of_process`] is that of the process. Others can be composed for tests, or for a
-/// program that serves several users.
+/// [`Environment::of_process`] returns the environment of the process. Tests, and programs that
+/// serve several users, can compose others.
 ///
 /// ```
 /// use modelarts_ext::{Client, config::Environment};
@@ -29,11 +29,11 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The environment of the process: its variables, home directory, current directory, and
-    /// `/etc`.
+    /// Returns the environment of the process: its variables, home directory, current directory,
+    /// and `/etc`.
     pub fn of_process() -> Self {
         let variable = |name: &str| {
-            // A value that is not text counts as set, and is rejected later.
+            // A value that is not valid Unicode counts as set, and is rejected later.
             std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
         };
         Self {
@@ -55,39 +55,40 @@ impl Environment {
         }
     }
 
-    /// Sets the home directory, which may have `.huaweicloud/credentials`,
+    /// Sets the home directory, in which the client searches for `.huaweicloud/credentials`,
     /// `.huaweicloud/regions.yaml` and `.config/openstack/clouds.yaml`.
     pub fn home(mut self, path: impl Into<PathBuf>) -> Self {
         self.home = Some(path.into());
         self
     }
 
-    /// Sets the current directory, which may have `clouds.yaml`.
+    /// Sets the current directory, in which the client searches for `clouds.yaml`.
     pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.directory = Some(path.into());
         self
     }
 
-    /// Sets the directory that replaces `/etc`, which may have `openstack/clouds.yaml`.
+    /// Sets the directory that replaces `/etc`, in which the client searches for
+    /// `openstack/clouds.yaml`.
     pub fn system(mut self, path: impl Into<PathBuf>) -> Self {
         self.system = Some(path.into());
         self
     }
 
-    /// The value of a variable, if it is set and not empty.
+    /// Returns the value of a variable, if it is set and not empty.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<String> {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
 
-    /// The first of these variables that is set: name and value.
+    /// Returns the name and the value of the first of these variables that is set.
     pub(crate) fn first(&self, names: &[&'static str]) -> Option<(&'static str, String)> {
         names
             .iter()
             .find_map(|name| Some((*name, self.variable(name)?)))
     }
 
-    /// The value of the first of these variables that is set.
+    /// Returns the value of the first of these variables that is set.
     pub(crate) fn value(&self, names: &[&'static str]) -> Option<String> {
         self.first(names).map(|(_, value)| value)
     }

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{config::environment::Environment, error::Error};
 
-/// Reads the file that `variable` names, which must exist, else the first of the usual ones that
+/// Reads the file that `variable` names, which must exist, else the first of the usual files that
 /// exists. Returns its path and its text.
 pub(crate) fn find(
     environment: &Environment,
@@ -30,7 +30,7 @@ pub(crate) fn find(
     Ok(None)
 }
 
-/// The text of a file; `None` if there is no such file.
+/// Returns the text of a file, or `None` if the file does not exist.
 pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Error> {
     let place = path.display();
     match fs::read_to_string(path) {
@@ -61,7 +61,7 @@ pub(crate) fn warn_if_open(path: &Path) {
     }
 }
 
-/// Does nothing: only permissions of Unix are checked.
+/// Does nothing, because only Unix permissions are checked.
 #[cfg(not(unix))]
 pub(crate) fn warn_if_open(_: &Path) {}
 
@@ -75,11 +75,11 @@ pub(crate) fn parse_yaml<T: serde::de::DeserializeOwned>(
             format!(", line {}, column {}", place.line(), place.column())
         });
         let message = error.without_snippet().to_string();
-        // The message repeats the location.
+        // The message of the parser repeats the location.
         let message = message.split(" at line ").next().unwrap_or_default();
         let end = message.find(", set DuplicateKeyPolicy");
         let message = &message[..end.unwrap_or(message.len())];
-        // Values are in quotes, if the message shows them.
+        // The parser quotes the values that its message shows.
         let message = if message.contains(['"', '`', '\'']) {
             "a value of another kind is expected"
         } else {

@@ -22,8 +22,8 @@ use crate::{
 
 /// The time limit of a request to IAM or STS.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
-/// The length at which a response is truncated. Those of IAM have some kilobytes, or some hundred
-/// with the service catalogue.
+/// Length in bytes at which a response is truncated. Responses of IAM have some kilobytes, or some
+/// hundred with the service catalogue.
 const BODY_CAP: usize = 4 << 20;
 /// The number of characters of an error page that messages show.
 const EXCERPT_CHARS: usize = 300;
@@ -41,7 +41,7 @@ pub(super) struct AuthReply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
-    /// The `Retry-After` of the response.
+    /// Delay that the response requests with `Retry-After`.
     retry_after: Option<Duration>,
     /// The mask for the secrets of the request.
     pub(super) mask: Mask,
@@ -63,7 +63,7 @@ impl AuthServer {
         require_encryption(&url, &format!("{url} of {}", self.name)).map(drop)
     }
 
-    /// The URL of a path of the service.
+    /// Returns the URL of a path of the service.
     pub(super) fn url(&self, path: &str) -> Result<Url, Error> {
         let url = Url::parse(&with_scheme(&self.address)).ok();
         let url = url.filter(|url| is_base(url) && matches!(url.scheme(), "http" | "https"));
@@ -104,8 +104,8 @@ impl AuthServer {
         }
     }
 
-    /// Sends a request once, and reads the response within the time limit. Masks the secrets of the
-    /// headers and these.
+    /// Sends a request once, and reads the response within the time limit. Masks `secrets` and the
+    /// secrets in the headers of the request.
     pub(super) async fn send(
         &self,
         context: &ProviderContext,
@@ -125,8 +125,8 @@ impl AuthServer {
             let status = response.status();
             let mut body = body::read(&mut response, BODY_CAP).await?.bytes;
             let mut headers = std::mem::take(response.headers_mut());
-            // Successes are not shown, and masking could damage an id that contains a short
-            // password.
+            // Successful responses are not shown, and masking could damage an id that contains a
+            // short password.
             if !status.is_success() {
                 mask.mask_body(&mut body);
                 mask.mask_headers(&mut headers);
@@ -165,11 +165,11 @@ impl AuthServer {
         Error::new(kind, message).with_source(error)
     }
 
-    /// The error for a response without credentials. `what` names the failed action.
+    /// Returns the error for a response without credentials. `what` names the failed action.
     pub(super) fn response_error(&self, reply: &AuthReply, what: &str) -> Error {
         let status = reply.status.as_u16();
         let mut body = reply.body.clone();
-        // The body of a success is not masked yet.
+        // The body of a successful response is not masked yet.
         reply.mask.mask_body(&mut body);
         let (code, reason) = error_body::find(&body).unwrap_or_else(|| {
             let text = String::from_utf8_lossy(&body);
@@ -202,7 +202,7 @@ impl AuthServer {
         })
     }
 
-    /// The error for a successful response that is not as documented.
+    /// Returns the error for a successful response that differs from its documentation.
     pub(super) fn unexpected(&self, what: &str) -> Error {
         Error::new(
             ErrorKind::Credentials,

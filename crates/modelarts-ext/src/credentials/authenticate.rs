@@ -21,13 +21,13 @@ static AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 /// The number of headers that are added to most requests, by this module and by reqwest.
 const ADDED_HEADERS: usize = 5;
 
-/// Returns `true` if the client alone sets this header, with any kind of credentials.
+/// Returns `true` for headers that only the client sets, with any kind of credentials.
 fn is_reserved(name: &HeaderName) -> bool {
     *name == AUTHORIZATION || [&DATE, &PROJECT_ID, &SECURITY_TOKEN, &AUTH_TOKEN].contains(&name)
 }
 
-/// Returns a copy without the headers that the client alone sets. `Request::try_clone` does not
-/// reserve room for more headers.
+/// Returns a copy of the request without the headers that only the client sets. In contrast to
+/// `Request::try_clone`, the copy has room for more headers.
 pub(crate) fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     let mut copy = Request::new(request.method().clone(), request.url().clone());
     *copy.timeout_mut() = request.timeout().copied();

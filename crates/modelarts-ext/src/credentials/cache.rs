@@ -1,4 +1,4 @@
-//! Cache of credentials that expire; renews them in time.
+//! Cache of credentials, which renews them before they expire.
 
 use std::{
     fmt,
@@ -19,9 +19,8 @@ use crate::{
 
 /// The pause after a failed renewal while the old credentials are valid.
 const RETRY_PAUSE: Duration = Duration::from_secs(60);
-/// The time for which a rejection is returned without sending a request: five wrong passwords
-/// within 15 minutes lock a user of IAM. Longer values of `Retry-After` are reduced to this
-/// time.
+/// Time for which a rejection is returned without sending a request, because five wrong passwords
+/// within 15 minutes lock a user of IAM. Longer values of `Retry-After` are reduced to this time.
 const REJECTION_PAUSE: Duration = Duration::from_secs(5 * 60);
 /// The maximum time that a call waits for a renewal while the old credentials are valid.
 const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -61,19 +60,19 @@ impl Fetched {
     }
 }
 
-/// A source that issues credentials on request. [`CachedProvider`] makes a provider of it, which
-/// caches the credentials and renews them in time.
+/// Source that issues credentials on request. [`CachedProvider`] converts it into a provider, which
+/// caches the credentials and renews them before they expire.
 pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     /// Requests new credentials.
     ///
     /// # Errors
-    /// The reason why there are none. For a transient one, [`Error::is_retryable`] must be true. An
-    /// error with the HTTP status of a rejection is returned for five minutes, in which no request
-    /// is sent.
+    /// Returns the reason for missing credentials. [`Error::is_retryable`] must be true for a
+    /// transient error. An error with the HTTP status of a rejection is returned to all calls of
+    /// the next five minutes without another request.
     fn fetch<'a>(&'a self, context: &'a ProviderContext) -> BoxFuture<'a, Result<Fetched, Error>>;
 
-    /// The time before expiry at which credentials are renewed. For lifetimes shorter than four
-    /// times this value, it is a quarter of the lifetime.
+    /// Returns the time before expiry at which credentials are renewed. For lifetimes shorter than
+    /// four times this value, it is a quarter of the lifetime.
     fn margin(&self) -> Duration {
         Duration::from_secs(5 * 60)
     }
@@ -81,7 +80,7 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     /// Checks the settings, as far as possible without sending a request.
     ///
     /// # Errors
-    /// The first invalid setting.
+    /// Returns an error for the first invalid setting.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -124,22 +123,22 @@ type Renewal = BoxFuture<'static, Result<Credentials, Error>>;
 struct State {
     cached: Option<CachedCredentials>,
     project_id: Option<String>,
-    /// The renewal in progress. It lives as long as a call waits for it.
+    /// Renewal in progress, which exists as long as a call waits for it.
     renewal: Option<WeakShared<Renewal>>,
-    /// An error that is returned without a request, and the end of that time.
+    /// Error that is returned without a request, and the time until which it is returned.
     rejection: Option<(Error, SystemTime)>,
 }
 
 struct CachedCredentials {
     credentials: Credentials,
-    /// The time of expiry; `None`: valid until rejected.
+    /// Time of expiry; `None` for credentials that are valid until the service rejects them.
     ends: Option<SystemTime>,
     /// The time of the next renewal, which failures postpone.
     renew_at: Option<SystemTime>,
 }
 
 impl State {
-    /// The cached credentials, if they are valid.
+    /// Returns the cached credentials if they are still valid.
     fn valid(&mut self, now: SystemTime) -> Option<&mut CachedCredentials> {
         let is_valid = |cached: &&mut CachedCredentials| cached.ends.is_none_or(|ends| now < ends);
         self.cached.as_mut().filter(is_valid)
@@ -156,7 +155,7 @@ impl CachedCredentials {
 }
 
 impl CachedProvider {
-    /// Creates a provider of the credentials of `source`.
+    /// Creates a provider that caches the credentials of `source`.
     pub fn new(source: impl FetchCredentials) -> Self {
         Self(Arc::new(Inner {
             source: Box::new(source),
@@ -175,7 +174,7 @@ impl CachedProvider {
                 if pending.is_some() || cached.renew_at.is_none_or(|at| now < at) {
                     return Ok(cached.credentials.clone());
                 }
-                // If the renewing call is dropped, other calls keep using the old ones.
+                // If the renewing call is dropped, other calls keep using the old credentials.
                 cached.postpone(now, Duration::ZERO);
                 is_early = true;
             } else if let Some((error, until)) = &state.rejection
@@ -208,7 +207,8 @@ impl CachedProvider {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Changes are made as a whole; a panic elsewhere leaves a valid state.
+        // Each change is made as a whole, so the state is valid even after a panic of another
+        // thread.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

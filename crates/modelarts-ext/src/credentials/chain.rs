@@ -54,7 +54,7 @@ pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<Lookup, E
     )))
 }
 
-/// The error for a variable that requires another one.
+/// Returns the error for a variable that requires another one, which is missing.
 fn missing_variable(set: &str, missing: &str) -> Error {
     Error::config(format!("{set} is set but {missing} is not"))
 }
@@ -148,7 +148,7 @@ fn find_keys(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     Ok(found.map_or_else(|| Lookup::NotFound(reason.to_owned()), Lookup::Found))
 }
 
-/// The names that tools for Open Telekom Cloud use.
+/// Pairs of variables for keys that tools for Open Telekom Cloud read.
 const OPENSTACK_KEYS: [(&str, &str); 3] = [
     ("OS_ACCESS_KEY", "OS_SECRET_KEY"),
     ("OS_AK", "OS_SK"),
@@ -214,7 +214,7 @@ fn find_metadata(_: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     }
 }
 
-/// Reports pod identities, which are not supported.
+/// Reports the identity of a pod as not supported.
 fn find_pod_identity(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     const VARIABLE: &str = "HC_CONTAINER_CREDENTIALS_FULL_URI";
 

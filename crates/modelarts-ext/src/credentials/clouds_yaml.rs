@@ -18,9 +18,9 @@ use crate::{
     error::Error,
 };
 
-/// The variable that names the cloud to use.
+/// Environment variable that names the cloud to use.
 const CLOUD: &str = "OS_CLOUD";
-/// The variables that name files in place of the usual ones.
+/// Variables that name files to read instead of the usual ones.
 const FILE: &str = "OS_CLIENT_CONFIG_FILE";
 const SECURE_FILE: &str = "OS_CLIENT_SECURE_FILE";
 
@@ -31,7 +31,8 @@ struct CloudsFile {
     clouds: Option<Clouds>,
 }
 
-/// The settings of a cloud. All are text: a password of digits must not be parsed as a number.
+/// Settings of a cloud. All fields are text, so that a password of digits is not parsed as a
+/// number.
 #[derive(Default, Deserialize)]
 struct Cloud {
     auth: Option<Auth>,
@@ -62,7 +63,7 @@ struct Auth {
 }
 
 impl Auth {
-    /// Completes these settings from the other ones.
+    /// Returns these settings, completed with those of `other`.
     fn or(self, other: Self) -> Self {
         Self {
             auth_url: self.auth_url.or(other.auth_url),
@@ -219,7 +220,8 @@ fn read_clouds(
     Ok(Some((path, clouds)))
 }
 
-/// The usual paths of a file: in the current directory, the user's and the system's.
+/// Returns the usual paths of a file: in the current directory, in the configuration directory of
+/// the user, and in that of the system.
 fn usual_paths(environment: &Environment, stem: &str) -> Vec<PathBuf> {
     let user = environment.variable("XDG_CONFIG_HOME").map(PathBuf::from);
     let user = user.or_else(|| Some(environment.home.as_ref()?.join(".config")));

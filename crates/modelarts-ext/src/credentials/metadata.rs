@@ -17,7 +17,8 @@ use crate::{
 
 /// The address of the metadata service on every cloud server.
 const ADDRESS: &str = "http://169.254.169.254";
-/// The time limit of a request: the service is on the same machine, or does not exist.
+/// Time limit of a request. It is short, because the service is on the same machine or does not
+/// exist.
 const TIMEOUT: Duration = Duration::from_secs(3);
 /// The lifetime of a session, as in the official SDK.
 const SESSION_SECONDS: &str = "21600";
@@ -25,8 +26,8 @@ const SESSION_SECONDS: &str = "21600";
 /// Requests the temporary keys of the agency of a cloud server (ECS) from its metadata service.
 /// They are renewed five minutes before they expire.
 ///
-/// It must be enabled by the program, because on other machines its address is unreachable or
-/// belongs to another service.
+/// A program must enable the metadata service, because on other machines its address is unreachable
+/// or belongs to another service.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Metadata}};
@@ -63,8 +64,8 @@ impl Metadata {
         self.0.send(context, request, TIMEOUT, &[]).await
     }
 
-    /// Begins a session, and requests the keys. Older versions of the service have no sessions and
-    /// work without, unless one is `required`.
+    /// Starts a session, and requests the keys. Older versions of the service have no sessions; the
+    /// keys are then requested without one, unless it is `required`.
     async fn request_keys(
         &self,
         context: &ProviderContext,
@@ -135,7 +136,7 @@ impl FetchCredentials for Metadata {
     }
 }
 
-/// Returns `true` if the server has no agency, which another request does not change.
+/// Returns `true` if the cloud server has no agency; repeating the request is useless then.
 fn has_no_agency(reply: &AuthReply) -> bool {
     let text = String::from_utf8_lossy(&reply.body);
     text.contains("configure Cloud Service Agency")

@@ -37,11 +37,11 @@
 //! | another source of credentials that expire | [`FetchCredentials`]; the crate caches them |
 //! | any other source | [`ProvideCredentials`] |
 
-// `cache` makes a provider of a source that issues credentials on request: `password` (IAM), `oidc`
-// (STS) and `metadata`, which send their requests with `auth_server`. `chain` searches the
+// `cache` converts a source that issues credentials on request into a provider: `password` (IAM),
+// `oidc` (STS) and `metadata`, which send their requests with `auth_server`. `chain` searches the
 // environment and files (`profile_file`, `clouds_yaml`) for credentials; `source` has its types.
-// `authenticate` adds credentials to a request, `rejection` decides from a response if newer ones
-// can help, and `secrets` lists the texts to mask.
+// `authenticate` adds credentials to a request, `rejection` decides from a response if newer
+// credentials can help, and `secrets` lists the texts to mask.
 
 mod auth_server;
 pub(crate) mod authenticate;
@@ -106,7 +106,7 @@ impl Credentials {
         Self::with_security_token(access_key, secret_key, Some(security_token.into()))
     }
 
-    /// Creates credentials from an access key, with the security token of a temporary one.
+    /// Creates credentials from an access key; a temporary one has a security token.
     fn with_security_token(
         access_key: impl Into<String>,
         secret_key: impl Into<String>,
@@ -125,7 +125,7 @@ impl Credentials {
         Self(Arc::new(CredentialKind::Token(Secret::new(token))))
     }
 
-    /// Checks that the credentials can be sent.
+    /// Checks that the credentials can be sent in headers.
     fn check(&self) -> Result<(), Error> {
         let parts = match &*self.0 {
             CredentialKind::Keys(keys) => [
@@ -142,7 +142,7 @@ impl Credentials {
             let problem = if value.trim().is_empty() {
                 "is empty"
             } else if !value.is_ascii() {
-                // A variable that is not text has U+FFFD here.
+                // A variable that is not valid Unicode contains U+FFFD.
                 "contains characters that are not ASCII; check how it was copied"
             } else if value.contains(|c: char| c.is_whitespace() || c.is_control()) {
                 // A newline at the end of a file would cause an obscure header error.
@@ -155,7 +155,7 @@ impl Credentials {
         Ok(())
     }
 
-    /// The parts that must be masked. An access key may be shown.
+    /// Returns the parts that must be masked. An access key may be shown.
     fn secrets(&self) -> [Option<&str>; 2] {
         let (secret, token) = match &*self.0 {
             CredentialKind::Keys(keys) => (&keys.secret_key, keys.security_token.as_ref()),
@@ -165,7 +165,7 @@ impl Credentials {
     }
 }
 
-/// The HTTP client and the clock for a provider.
+/// HTTP client and clock that a provider uses.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProviderContext {
@@ -177,21 +177,22 @@ pub struct ProviderContext {
 }
 
 impl ProviderContext {
-    /// Creates a context without a client, for testing a provider or using it elsewhere.
+    /// Creates a context that does not belong to a client, for testing a provider or using it
+    /// alone.
     ///
     /// # Errors
-    /// A failed setup of TLS.
+    /// Returns an error if TLS cannot be set up.
     pub fn new(clock: impl Clock) -> Result<Self, Error> {
         let http = |secure| connection::client(secure, false, CONNECT_TIMEOUT, &[], AGENT);
         Ok(Self {
-            // As in a client, a machine without certificates can reach itself.
+            // As in a client, addresses on this machine are reachable even without certificates.
             http: http(true).or_else(|_| http(false))?,
             clock: Arc::new(clock),
         })
     }
 
-    /// The HTTP client for an address. Unencrypted requests, which are admitted only on this
-    /// machine, never use a proxy.
+    /// Returns the HTTP client for an address. Unencrypted requests, which are admitted only on
+    /// this machine, never use a proxy.
     fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
         match url.scheme() {
             "https" => Ok(self.http.clone()),
@@ -200,34 +201,34 @@ impl ProviderContext {
     }
 }
 
-/// A provider of credentials. It is called before every attempt, so it should cache them.
+/// Provider of credentials. The client calls it before every attempt, so it should cache them.
 pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
     /// Returns credentials that are valid now.
     ///
     /// # Errors
-    /// The reason why there are none. For a transient one, such as an unreachable IAM,
-    /// [`Error::is_retryable`] must be true.
+    /// Returns the reason for missing credentials. [`Error::is_retryable`] must be true for a
+    /// transient error, such as an unreachable IAM.
     fn credentials<'a>(
         &'a self,
         context: &'a ProviderContext,
     ) -> BoxFuture<'a, Result<Credentials, Error>>;
 
-    /// The cached credentials, if they are still valid. Called before
-    /// [`credentials`](Self::credentials), on every attempt. Must not block, and must not return
+    /// Returns the cached credentials if they are still valid. The client calls this method before
+    /// [`credentials`](Self::credentials), on every attempt. It must neither block nor return
     /// credentials that were passed to [`renew`](Self::renew).
     fn cached(&self) -> Option<Credentials> {
         None
     }
 
     /// Drops credentials that the service rejected as expired, if they are still the current ones.
-    /// Returns `true` if there can be newer ones.
+    /// Returns `true` if the provider may have newer ones.
     fn renew(&self, rejected: &Credentials) -> bool {
         let _ = rejected;
         false
     }
 
-    /// The project of the credentials, if it is known. Called after
-    /// [`credentials`](Self::credentials) returned some.
+    /// Returns the project of the credentials, if it is known. The client calls this method after
+    /// [`credentials`](Self::credentials) has succeeded.
     fn project_id(&self) -> Option<String> {
         None
     }
@@ -235,7 +236,7 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
     /// Checks the settings, as far as possible without sending a request.
     ///
     /// # Errors
-    /// The first invalid setting.
+    /// Returns an error for the first invalid setting.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! STS: temporary keys for the identity token of another provider (`OpenID Connect`).
+//! Temporary keys of STS, issued for the identity token of another provider (`OpenID Connect`).
 
 use std::{path::PathBuf, time::Duration};
 
@@ -46,7 +46,8 @@ pub struct Oidc {
 #[derive(Clone, Debug)]
 enum Token {
     Text(Secret),
-    /// The file is read at each renewal, because its owner replaces the token before it expires.
+    /// File with the token. It is read at each renewal, because its owner replaces the token before
+    /// it expires.
     File(PathBuf),
 }
 
@@ -64,8 +65,8 @@ struct KeyRequest {
 }
 
 impl Oidc {
-    /// Uses an identity token in a file, which is read at each renewal. `sts` is the address of
-    /// STS; `provider` and `agency` are URNs of IAM.
+    /// Creates a source for the identity token in a file, which is read at each renewal. `sts` is
+    /// the address of STS; `provider` and `agency` are URNs of IAM.
     pub fn from_file(
         sts: impl Into<String>,
         provider: impl Into<String>,
@@ -77,7 +78,8 @@ impl Oidc {
         keys
     }
 
-    /// Uses an identity token as text. The keys cannot be renewed after it has expired.
+    /// Creates a source for an identity token as text. The keys cannot be renewed after the token
+    /// has expired.
     pub fn from_token(
         sts: impl Into<String>,
         provider: impl Into<String>,
@@ -122,7 +124,7 @@ impl Oidc {
         self
     }
 
-    /// The identity token.
+    /// Returns the identity token, read from its file if it has one.
     fn token(&self) -> Result<String, Error> {
         let failed = |problem: &str| {
             let message = format!("the OIDC identity token {problem}");

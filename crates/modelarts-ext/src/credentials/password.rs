@@ -50,7 +50,7 @@ pub(super) enum Named {
 }
 
 impl Named {
-    /// The id, or the name if there is no id.
+    /// Returns the id, or the name if the id is missing.
     pub(super) fn choose(id: Option<String>, name: Option<String>) -> Option<Self> {
         id.map(Self::Id).or(name.map(Self::Name))
     }
@@ -63,8 +63,8 @@ impl Named {
 }
 
 impl Password {
-    /// Creates a login for a user name. The address is that of IAM, such as
-    /// `https://iam.eu-de.otc.t-systems.com`; `http` is admitted only for this machine.
+    /// Creates a login for a user name at the address of IAM, such as
+    /// `https://iam.eu-de.otc.t-systems.com`. `http` is admitted only for this machine.
     /// [`domain`](Self::domain) and [`project`](Self::project) are required as well.
     pub fn new(
         iam: impl Into<String>,
@@ -80,7 +80,7 @@ impl Password {
         }
     }
 
-    /// Sets the id of the user, in place of the name. No domain is required then.
+    /// Sets the id of the user, instead of the name. An id requires no domain.
     pub fn user_id(mut self, id: impl Into<String>) -> Self {
         self.user = Named::Id(id.into());
         self
@@ -110,7 +110,7 @@ impl Password {
         self
     }
 
-    /// The body of a login.
+    /// Returns the body of the login request.
     fn body(&self) -> Value {
         let mut user = json!(self.user);
         user["password"] = json!(self.password);
@@ -164,7 +164,8 @@ impl FetchCredentials for Password {
                 .map_err(|_| iam.unexpected("that does not describe the token"))?;
             let time = |text: Option<String>| text?.parse::<jiff::Timestamp>().ok();
             fetched = match (time(token.expires_at), time(token.issued_at)) {
-                // The lifetime is exact even if the clock of this machine is wrong.
+                // The lifetime by the times of IAM is exact even if the clock of this machine is
+                // wrong.
                 (Some(end), Some(start)) if end > start => {
                     let life = Duration::try_from(end.duration_since(start)).unwrap_or_default();
                     fetched.expires_at(sent_at.checked_add(life).unwrap_or(sent_at))
@@ -179,7 +180,7 @@ impl FetchCredentials for Password {
         })
     }
 
-    /// Half an hour.
+    /// Returns half an hour.
     fn margin(&self) -> Duration {
         Duration::from_secs(30 * 60)
     }

@@ -11,7 +11,7 @@ use crate::{
     error::Error,
 };
 
-/// The variable that names a file in place of the usual one.
+/// Variable that names a file to read instead of the usual one.
 const FILE: &str = "HUAWEICLOUD_SDK_CREDENTIALS_FILE";
 /// The section for services with projects, such as `ModelArts`.
 const SECTION: &str = "basic";
@@ -64,11 +64,11 @@ pub(super) fn find(environment: &Environment, _: &Hints) -> Result<Lookup, Error
     }))
 }
 
-/// The number of the line of a section, and its values by their keys in lower case.
+/// Line number of a section, and its values by their keys in lower case.
 type Section = (usize, BTreeMap<String, String>);
 
-/// Parses an INI file and returns the section. A value is the whole text after `=` or `:`, so that
-/// secrets can contain `%` and `#`.
+/// Parses an INI file and returns its section `[basic]`. A value is the whole text after `=` or
+/// `:`, so that secrets can contain `%` and `#`.
 fn parse(text: &str) -> Result<Option<Section>, String> {
     let mut found: Option<Section> = None;
     let mut is_inside = false;

@@ -26,7 +26,7 @@ struct Project {
     name: String,
 }
 
-/// Looks up the id of a project in IAM: the project of this name, or the only one.
+/// Looks up the id of a project in IAM: that of the project with this name, or of the only project.
 pub(crate) async fn find_project(
     iam: &str,
     context: &ProviderContext,
@@ -67,7 +67,7 @@ pub(crate) async fn find_project(
     }))
 }
 
-/// The names and ids of projects, masked.
+/// Returns the masked names and ids of projects, for messages.
 fn describe(projects: &[Project], mask: &Mask) -> String {
     let mut texts: Vec<_> = projects
         .iter()
@@ -97,7 +97,7 @@ async fn list_projects(
             .await
     };
     let mut reply = send(context.clock.now()).await?;
-    // As for calls, one more attempt with the time of the gateway.
+    // As in calls, a rejected time is corrected once to that of the gateway.
     if let Some(Rejection::Clock { server }) = rejection::parse(reply.status, &reply.body) {
         reply = send(server).await?;
     }

@@ -108,7 +108,7 @@ mod tests {
             None
         );
         assert_eq!(parse(StatusCode::UNAUTHORIZED, b"<html>"), None);
-        // A text may come from any gateway; only JSON is an answer of the service.
+        // Plain text may come from any gateway; the service itself responds with JSON.
         for body in [
             "token expires",
             "<html><title>token expires</title></html>",
@@ -121,7 +121,7 @@ mod tests {
                 "{body}"
             );
         }
-        // IAM nests the error; a code needs no message.
+        // IAM nests the error; a code counts even without a message.
         for body in [
             r#"{"error":{"code":"APIGW.0307","message":"The token must be updated"}}"#,
             r#"{"error_code":"APIGW.0307"}"#,

@@ -13,7 +13,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// The secrets as plain texts.
+    /// Returns the secrets as plain texts.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         let [secret, token] = self.credentials.secrets();
         let signature = self.authorization.as_ref().and_then(signature);
@@ -24,16 +24,17 @@ impl Secrets {
         Mask::new(self.texts())
     }
 
-    /// The request id, masked.
+    /// Returns the masked request id.
     pub(crate) fn mask_id(&self, id: &str) -> String {
-        // Most secrets are longer than an id, and no encoding of a secret is shorter.
+        // An id that is shorter than all secrets contains none, because no encoding shortens a
+        // secret.
         let room = self.texts().any(|secret| secret.len() <= id.len());
         let masked = room.then(|| self.mask().text(id)).flatten();
         masked.unwrap_or_else(|| id.to_owned())
     }
 }
 
-/// The signature in the header `Authorization`.
+/// Returns the signature in the header `Authorization`.
 pub(super) fn signature(authorization: &HeaderValue) -> Option<&str> {
     let (_, signature) = authorization.to_str().ok()?.split_once("Signature=")?;
     Some(signature)

@@ -22,8 +22,8 @@ pub(crate) struct Hints {
 }
 
 impl Hints {
-    /// The address of IAM: that of these hints, else that of the source (`given`), else that of
-    /// the region.
+    /// Returns the address of IAM: that of these hints, else that of the source (`given`), else
+    /// that of the region.
     pub(crate) fn iam(
         &self,
         environment: &Environment,
@@ -40,7 +40,7 @@ impl Hints {
 /// The result of searching one source, or all of them.
 pub(crate) enum Lookup {
     Found(FoundCredentials),
-    /// There are none, for this reason.
+    /// No credentials were found, for this reason.
     NotFound(String),
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct FoundCredentials {
 }
 
 impl FoundCredentials {
-    /// Checks the credentials; an error begins with `place`.
+    /// Checks the credentials. The message of an error begins with `place`.
     pub(super) fn new(place: &str, credentials: impl ProvideCredentials) -> Result<Self, Error> {
         let failed = |error| Error::config(format!("{place} {error}"));
         credentials.check().map_err(failed)?;
@@ -74,8 +74,9 @@ impl FoundCredentials {
     }
 }
 
-/// The values of two settings that require each other; `None` if neither is set. `missing` makes
-/// the error for a name that is set and another one that is not.
+/// Returns the values of two settings that require each other, or `None` if neither is set.
+/// `missing` creates the error from the name of the setting that is set and that of the missing
+/// one.
 pub(super) fn pair(
     (one, first): (&str, Option<String>),
     (other, second): (&str, Option<String>),

@@ -1,35 +1,37 @@
-//! Classification of errors, by which programs decide: retryable, not found, uncertain and others.
+//! Classification of errors as retryable, not found, uncertain and others, for decisions of
+//! programs.
 
 use modelarts_api::{Effect, Retry};
 
 use crate::error::{Error, ErrorKind};
 
-/// Service codes that mean "there is no such thing", whatever the HTTP status is.
+/// Service codes of objects that do not exist, regardless of the HTTP status.
 const NOT_FOUND: [&str; 3] = ["ModelArts.2775", "ModelArts.2890", "ModelArts.2881"];
-/// Codes of algorithms and, on one page, of other wrong values (SOURCES D-39); and of experiments.
+/// Service codes of missing algorithms and experiments, which count only with HTTP 400. That of
+/// algorithms also reports another wrong value (SOURCES D-39).
 const OTHER_NOT_FOUND: [&str; 2] = ["ModelArts.2755", "ModelArts.2842"];
-/// The gateway's code for a path that leads nowhere.
+/// Code of the gateway for a path without an API.
 const NO_SUCH_API: &str = "APIG.0101";
-/// Statuses after which the same call may succeed, whatever the code is.
+/// HTTP statuses after which the same call may succeed, regardless of the code.
 const TRANSIENT: [u16; 5] = [408, 500, 502, 503, 504];
 
 impl Error {
-    /// Returns `true` if the service may have executed the call nevertheless: the response was
-    /// lost, did not come in time, or is neither a decodable success nor a rejection of the
-    /// service.
+    /// Returns `true` if the service may have executed the call despite the error: the response was
+    /// lost or late, or is neither a success that can be decoded nor a rejection by the service.
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
         let answered = match self.status() {
-            // A success that cannot be decoded. A response of IAM came before the call was sent.
+            // A successful response that cannot be decoded. A response of IAM arrived before the
+            // call was sent.
             Some(200..=299) => !matches!(self.0.kind, ErrorKind::Service | ErrorKind::Credentials),
             // A throttled call was not executed.
             Some(429) => false,
-            // A rejection of the service has a code. Other responses may come from a gateway in
-            // between, after the service executed the call.
+            // A rejection by the service has a code. Other responses may come from an intermediate
+            // gateway, after the service executed the call.
             Some(400..=499) => {
                 matches!(self.0.kind, ErrorKind::Service | ErrorKind::Decode)
                     && self.0.code.is_none()
-                    // A response of IAM before the call was sent is not about the call.
+                    // A response of IAM before the call was sent does not concern the call.
                     && self.0.call.attempts > 0
                     || self.is_late_code()
             }
@@ -38,8 +40,8 @@ impl Error {
         self.0.call.uncertain || answered
     }
 
-    /// True for a code of a refusal after which the service may have acted, as when OBS failed: the
-    /// table admits the same call again, but no second creation.
+    /// Returns `true` for a code of a rejection after which the service may have acted, such as a
+    /// failure of OBS. The table admits a repetition of the same call, but no second creation.
     fn is_late_code(&self) -> bool {
         self.known_code().is_some_and(|row| {
             row.retry(Effect::Read) == Retry::Backoff && row.retry(Effect::Create) == Retry::Never
@@ -54,21 +56,23 @@ impl Error {
             && match self.code() {
                 Some(code) if NOT_FOUND.contains(&code) => true,
                 Some(code) if OTHER_NOT_FOUND.contains(&code) => self.status() == Some(400),
-                // A wrong project or path is 404 too, but not a missing thing.
+                // A wrong project or path is reported with 404 as well, but is not a missing
+                // object.
                 Some("ModelArts.2786") => false,
                 _ if self.known_code().is_some_and(|row| row.code == NO_SUCH_API) => false,
                 _ => self.status() == Some(404),
             }
     }
 
-    /// Like `is_not_found`, for a response of the service itself: a 404 may come from a load
-    /// balancer in front of it, too. Algorithms and experiments do not count.
+    /// Returns `true` if the service itself reports a missing object, except for algorithms and
+    /// experiments. In contrast to `is_not_found`, a 404 that may come from a load balancer does
+    /// not count.
     pub(crate) fn is_gone(&self) -> bool {
         let is_other = |code| OTHER_NOT_FOUND.contains(&code);
         self.is_not_found() && self.is_of_service() && !self.code().is_some_and(is_other)
     }
 
-    /// True for the outcome `gone` of the waiter `TrainingJobEnded` of the description.
+    /// Returns `true` for the outcome `gone` of the waiter `TrainingJobEnded` of the description.
     pub(crate) fn is_job_gone(&self) -> bool {
         self.0.kind == ErrorKind::Service && self.code() == Some("ModelArts.2775")
     }
@@ -84,13 +88,13 @@ impl Error {
         matches!(self.status(), Some(405 | 501)) || is_404 && !self.is_of_service()
     }
 
-    /// True for a code of the service itself, not of a gateway.
+    /// Returns `true` for a code of the service itself, not of a gateway.
     fn is_of_service(&self) -> bool {
         self.code()
             .is_some_and(|code| code.starts_with("ModelArts."))
     }
 
-    /// Returns `true` if the service asks the client to slow down.
+    /// Returns `true` if the service throttles the client, which sent too many requests.
     #[must_use]
     pub fn is_throttled(&self) -> bool {
         self.status() == Some(429) || self.known_code().is_some_and(|row| row.status == 429)
@@ -128,7 +132,7 @@ impl Error {
             return retryable;
         }
         match self.0.kind {
-            // The list may not change during the next attempt.
+            // The next attempt succeeds if the list does not change meanwhile.
             _ if self.0.position.is_some() => true,
             ErrorKind::Connection | ErrorKind::Timeout | ErrorKind::NotReady => true,
             ErrorKind::Service | ErrorKind::Unexpected => {
@@ -141,10 +145,10 @@ impl Error {
         }
     }
 
-    /// True for a code that passes although its status does not say so, such as a state that
-    /// changed during the call.
+    /// Returns `true` for a code of a transient error whose status is not transient, such as a
+    /// state that changed during the call.
     ///
-    /// Of a code with several causes, the message says which one it is.
+    /// If a code has several causes, the message identifies the transient one.
     fn is_transient_code(&self) -> bool {
         let message = self.message().unwrap_or_default();
         self.known_code().is_some_and(|row| {
@@ -156,8 +160,8 @@ impl Error {
         })
     }
 
-    /// The retry of the code for a call that changes nothing. Those of other calls differ only where
-    /// the first call may have been executed.
+    /// Returns the retry of the code for a call that changes nothing. The retries of other calls
+    /// differ only where the first call may have been executed.
     fn retry_of_code(&self) -> Option<Retry> {
         Some(self.known_code()?.retry(Effect::Read))
     }

@@ -1,4 +1,4 @@
-//! Tests of the table of error codes, compared with the errors that callers get.
+//! Tests of the table of error codes, which must agree with the errors that callers get.
 
 use modelarts_api::{ERROR_CODES, Effect, ErrorCode, Retry, types::ApiError};
 use reqwest::StatusCode;
@@ -9,10 +9,10 @@ use crate::{
     error::{Error, ErrorKind},
 };
 
-/// The error that a caller gets.
+/// Returns the error that a caller gets for a row of the table.
 fn error(row: &ErrorCode) -> Error {
     if row.status == 204 {
-        // Without a body; the code is only in the documents.
+        // The response has no body; only the documents have the code.
         return Error::new(ErrorKind::NotReady, "").with_status(row.status);
     }
     let mut body = ApiError::default();
@@ -27,8 +27,8 @@ fn is_expired_token(row: &ErrorCode) -> bool {
     rejection::parse(status, body.as_bytes()) == Some(Rejection::Expired)
 }
 
-/// After these codes, a create may have been executed. The call is not repeated, as the description
-/// states, although the same call may succeed later.
+/// Returns `true` for codes after which a creation may have been executed. The call is not
+/// repeated, as the description states, although the same call may succeed later.
 fn may_have_been_made(row: &ErrorCode, effect: Effect) -> bool {
     let is_late = matches!(row.status, 408 | 500 | 504) || row.code == "ModelArts.1002";
     effect == Effect::Create && is_late
@@ -47,7 +47,7 @@ fn only_a_missing_directory_is_transient() {
     assert!(!retryable("must start with obs:// or /"));
 }
 
-/// The codes of the table with this retry whose status does not imply it.
+/// Returns the codes of the table with this retry whose status does not imply it.
 fn codes(retry: Retry) -> Vec<&'static str> {
     let rows = ERROR_CODES.iter();
     let rows = rows.filter(|row| row.retry(Effect::Read) == retry && row.status < 500);

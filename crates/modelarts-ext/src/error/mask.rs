@@ -1,4 +1,4 @@
-//! Mask for secrets in texts from outside: servers may echo request headers.
+//! Mask for secrets in received texts, because servers may echo request headers.
 
 use std::cmp::Reverse;
 
@@ -10,9 +10,10 @@ use serde_json::Value;
 
 /// The text that replaces a secret.
 const REPLACEMENT: &str = "***";
-/// The length of the shortest secret that is masked. Shorter texts occur in too many texts.
+/// Minimum length of a masked secret, in bytes. Shorter secrets would match too many unrelated
+/// texts.
 const MIN_SECRET: usize = 4;
-/// The size up to which JSON is masked string by string; longer JSON is masked as text.
+/// Maximum size of JSON that is masked string by string, in bytes. Longer JSON is masked as text.
 const MAX_JSON: usize = 64 << 10;
 /// All characters but those that are never encoded in an address (RFC 3986, 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -21,7 +22,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// The encoded forms of secrets, which it replaces in texts.
+/// Encoded forms of secrets, which the mask replaces in texts.
 pub(crate) struct Mask(Vec<String>);
 
 impl Mask {
@@ -49,12 +50,12 @@ impl Mask {
         Self(forms)
     }
 
-    /// The length of the longest form of a secret, in bytes.
+    /// Returns the length of the longest form of a secret, in bytes.
     pub(crate) fn longest_form(&self) -> usize {
         self.0.first().map_or(0, String::len)
     }
 
-    /// Returns the masked text; `None` if it has no secret.
+    /// Returns the masked text, or `None` if the text contains no secret.
     pub(crate) fn text(&self, text: &str) -> Option<String> {
         let mut masked: Option<String> = None;
         for form in &self.0 {
@@ -66,7 +67,8 @@ impl Mask {
         masked
     }
 
-    /// Like [`text`](Self::text), for a text that may be JSON, in which characters can be escaped.
+    /// Masks a text that may be JSON, in which characters can be escaped. Returns `None` if the
+    /// text contains no secret.
     pub(crate) fn document(&self, text: &str) -> Option<String> {
         if text.len() <= MAX_JSON
             && let Ok(mut value) = serde_json::from_str(text)
@@ -76,7 +78,7 @@ impl Mask {
         self.text(text)
     }
 
-    /// Masks the secrets in a value. Returns `true` if there were any.
+    /// Masks the secrets in a JSON value. Returns `true` if the value contained any.
     fn mask_value(&self, value: &mut Value) -> bool {
         let masked = match value {
             Value::String(text) => self.text(text),
@@ -118,7 +120,7 @@ impl Mask {
         for value in headers.values_mut() {
             let masked = self.text(&String::from_utf8_lossy(value.as_bytes()));
             if let Some(masked) = masked {
-                // A value that is not text after masking is removed.
+                // A value that is no valid header after masking is replaced as a whole.
                 *value = HeaderValue::from_str(&masked)
                     .unwrap_or_else(|_| HeaderValue::from_static(REPLACEMENT));
             }

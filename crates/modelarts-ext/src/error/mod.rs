@@ -1,8 +1,8 @@
 //! [`Error`], the error type of the crate.
 //!
-//! The service reports errors in several shapes, with codes of which many share one HTTP status,
-//! and some failures never reach it. An [`Error`] combines the available facts into answers for
-//! programs: does the job exist, may the call be repeated, was it executed, what is the advice.
+//! The service reports errors in several shapes, many of its codes share one HTTP status, and some
+//! failures never reach it. An [`Error`] combines the available facts for programs: whether the job
+//! exists, whether the call may be repeated, whether it was executed, and the advice.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -73,15 +73,16 @@ struct Inner {
     service_message: Option<String>,
     solution: Option<String>,
     body: Option<String>,
-    /// Overrides the decision of kind and status on retries.
+    /// Overrides the decision on retries, which depends on kind and status.
     retryable: Option<bool>,
-    /// Shared, because all calls that waited for the same credentials get the error.
+    /// Cause of the error. It is shared, because all calls that waited for the same credentials get
+    /// the error.
     source: Option<Arc<dyn StdError + Send + Sync>>,
     violations: Vec<Violation>,
     position: Option<Position>,
 }
 
-/// The kinds of errors.
+/// Kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -89,7 +90,7 @@ pub enum ErrorKind {
     Config,
     /// The call is invalid. Nothing was sent.
     Invalid,
-    /// There are no usable credentials. Nothing was sent.
+    /// The client has no usable credentials. Nothing was sent.
     Credentials,
     /// The service could not be reached, or the connection broke.
     Connection,
@@ -101,7 +102,7 @@ pub enum ErrorKind {
     NotReady,
     /// The response could not be decoded.
     Decode,
-    /// The response is not one of the description, such as a redirect.
+    /// The response is not part of the description, such as a redirect.
     Unexpected,
 }
 
@@ -131,7 +132,7 @@ impl Error {
         Self::new(ErrorKind::Invalid, message)
     }
 
-    /// The rules that `what` breaks, all of them; nothing was sent.
+    /// Creates the error for a request that was not sent, because `what` breaks these rules.
     pub(crate) fn broken_rules(what: &str, violations: Vec<Violation>) -> Self {
         let rules = match violations.len() {
             1 => "a rule".to_owned(),
@@ -147,7 +148,7 @@ impl Error {
         error
     }
 
-    /// An error response of the service.
+    /// Creates the error for an error response of the service.
     pub(crate) fn service(status: u16, body: &ApiError) -> Self {
         let mut error = Self::new(ErrorKind::Service, "");
         let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
@@ -233,8 +234,8 @@ impl Error {
         self
     }
 
-    /// This error after an earlier, uncertain one: it takes over the call of that one and is
-    /// uncertain, too.
+    /// Returns this error as the result of an operation whose earlier error was uncertain: it takes
+    /// over the call of the earlier one and is uncertain, too.
     pub(crate) fn after_uncertain(mut self, other: Self) -> Self {
         self.0.call = other.0.call.clone();
         self.with_uncertainty().with_source(other)
@@ -246,109 +247,109 @@ impl Error {
         self
     }
 
-    /// Adds the details of the transport. A request id of the response is kept unless the transport
-    /// has one.
+    /// Adds the details of the call from the transport. A request id from the body of the response
+    /// is kept unless the transport has one.
     pub(crate) fn with_call(mut self, call: CallSummary) -> Self {
         let request_id = call.request_id.or(self.0.call.request_id.take());
         self.0.call = CallSummary { request_id, ..call };
         self
     }
 
-    /// The kind of error.
+    /// Returns the kind of error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The HTTP status of the response.
+    /// Returns the HTTP status of the response.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// The service's own code, such as `ModelArts.2775`.
+    /// Returns the code of the service, such as `ModelArts.2775`.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.0.code.as_deref()
     }
 
-    /// The name of the code in the service's error table, such as
-    /// `TrainingJobNotFound`, if it is known.
+    /// Returns the name of the code in the table of error codes, such as `TrainingJobNotFound`, if
+    /// the table has the code.
     #[must_use]
     pub fn code_name(&self) -> Option<&'static str> {
         Some(self.known_code()?.name)
     }
 
-    /// The row of the code in the table of error codes: its meaning, advice and retry.
+    /// Returns the row of the code in the table of error codes: its meaning, advice and retry.
     #[must_use]
     pub fn known_code(&self) -> Option<&'static ErrorCode> {
         ErrorCode::find(self.code()?, self.status()?)
     }
 
-    /// The advice: that of the service, else that of the error table.
+    /// Returns the advice of the service, else that of the table of error codes.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
         self.solution().or_else(|| Some(self.known_code()?.advice))
     }
 
-    /// The message of the service.
+    /// Returns the message of the service.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.0.service_message.as_deref()
     }
 
-    /// The service's advice.
+    /// Returns the advice of the service.
     #[must_use]
     pub fn solution(&self) -> Option<&str> {
         self.0.solution.as_deref()
     }
 
-    /// The id of the request, for the support of the service.
+    /// Returns the id of the request, for the support of the service.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.0.call.request_id.as_deref()
     }
 
-    /// The number of attempts of the request. A lost create may consist of several requests; this
-    /// is the number of the last one.
+    /// Returns the number of attempts of the request. A creation whose response was lost may
+    /// consist of several requests; the number is that of the last one.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.0.call.attempts
     }
 
-    /// The `Retry-After` of the last response.
+    /// Returns the delay that the last response requested with `Retry-After`.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.call.retry_after
     }
 
-    /// The duration of the call, including all attempts. For a creation whose response was lost, the
-    /// duration of the last request.
+    /// Returns the duration of the call, including all attempts. For a creation whose response was
+    /// lost, the duration of the last request.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.call.elapsed
     }
 
-    /// The operation, such as `ShowTrainingJobDetails`.
+    /// Returns the operation, such as `ShowTrainingJobDetails`.
     #[must_use]
     pub fn operation(&self) -> Option<&'static str> {
         self.0.call.operation
     }
 
-    /// The rules that a job or a document breaks, if that is the reason why nothing was sent.
+    /// Returns the rules that a job or a document breaks, if it was not sent because of them.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
     }
 
-    /// The position from which `resume` continues a list that ended with an error of its own: it
-    /// changed too much, or rows are missing at its end.
+    /// Returns the position from which `resume` continues a list that ended with an error because
+    /// it changed too much or rows are missing at its end.
     #[must_use]
     pub fn position(&self) -> Option<&Position> {
         self.0.position.as_ref()
     }
 
-    /// The body of a response that could not be decoded.
+    /// Returns the body of a response that could not be decoded.
     #[must_use]
     pub fn body(&self) -> Option<&str> {
         self.0.body.as_deref()
@@ -364,7 +365,7 @@ impl fmt::Display for Error {
         match inner.kind {
             ErrorKind::Service => {
                 let message = self.message().unwrap_or("the service gave no reason");
-                // The advice says how the gateway read the request.
+                // The canonical request of the gateway is omitted, because the advice explains it.
                 let reason = message.split(", canonicalRequest:").next();
                 f.write_str(reason.unwrap_or_default().trim().trim_end_matches('.'))?;
             }
@@ -381,7 +382,7 @@ impl fmt::Display for Error {
             write!(f, " ({})", details.join(", "))?;
         }
         match self.advice() {
-            // That of the service may begin with a name.
+            // Advice of the service may begin with a name, so its first letter is kept.
             Some(own) if self.solution().is_some() => {
                 write!(f, "; {}", own.trim().trim_end_matches('.'))
             }
@@ -410,15 +411,15 @@ impl StdError for Error {
     }
 }
 
-/// Converts a sentence for the middle of another one: the common word at the beginning of advice
-/// loses its capital.
+/// Converts a sentence into a clause for the middle of another one: its first letter becomes lower
+/// case, and the final full stop is removed.
 fn clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     first.into_iter().chain(letters).collect()
 }
 
-/// The messages of an error and its sources, each part once.
+/// Returns the messages of an error and its sources, each part once.
 pub(crate) fn chain_message(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     for error in iter::successors(error.source(), |error| (*error).source()) {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A rule that a job breaks.
 ///
-/// `Display` shows all of it in one line.
+/// `Display` shows all its parts in one line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
     field: String,
@@ -21,9 +21,9 @@ pub struct Violation {
 pub(crate) enum Actual {
     Missing,
     Value(Value),
-    /// A value that may be a secret and is not stored.
+    /// Placeholder for a value that may be a secret; the value itself is not kept.
     Hidden,
-    /// The field itself, with any value.
+    /// Content that does not matter: the rule concerns the field with any value.
     Field,
 }
 
@@ -44,13 +44,14 @@ impl Violation {
         }
     }
 
-    /// The field, such as `spec.volumes[2].nfs.local_path`.
+    /// Returns the field, such as `spec.volumes[2].nfs.local_path`.
     #[must_use]
     pub fn field(&self) -> &str {
         &self.field
     }
 
-    /// The value of the field; `None` if there is none or it may be a secret.
+    /// Returns the value of the field; `None` if it is missing, may be a secret, or does not
+    /// matter.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match &self.actual {
@@ -59,19 +60,19 @@ impl Violation {
         }
     }
 
-    /// The rule, such as `must end in .py`.
+    /// Returns the rule, such as `must end in .py`.
     #[must_use]
     pub fn rule(&self) -> &str {
         &self.rule
     }
 
-    /// The code with which the service rejects it, such as `ModelArts.2788`.
+    /// Returns the code with which the service rejects the job, such as `ModelArts.2788`.
     #[must_use]
     pub fn code(&self) -> Option<&'static str> {
         self.code
     }
 
-    /// The way to fix it.
+    /// Returns advice on fixing the field.
     #[must_use]
     pub fn advice(&self) -> &str {
         &self.advice
@@ -88,7 +89,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The length at which messages truncate values.
+/// Length at which messages truncate values, in characters.
 const SHOWN: usize = 80;
 
 impl fmt::Display for Actual {

@@ -10,7 +10,7 @@ pub(crate) struct Body {
     pub(crate) is_cut: bool,
 }
 
-/// Reads the body of a response up to a cap. A body of a single chunk is not copied.
+/// Reads the body of a response, up to `cap` bytes. A body of a single chunk is not copied.
 pub(crate) async fn read(response: &mut Response, cap: usize) -> Result<Body, reqwest::Error> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();

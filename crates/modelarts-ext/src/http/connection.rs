@@ -1,4 +1,4 @@
-//! HTTP clients, and their TLS.
+//! HTTP clients and their TLS configuration.
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ pub(crate) fn client(
     let mut http = reqwest::Client::builder()
         // Following a redirect would forward the credentials to another host.
         .redirect(reqwest::redirect::Policy::none())
-        // This crate decides about retries, counts them and charges the budget. Without retries
-        // of its own, reqwest does not copy the requests either.
+        // Retries of reqwest are disabled, because this crate decides about them, counts them and
+        // charges the budget. This also saves the copies of requests that reqwest makes for them.
         .retry(reqwest::retry::never().max_retries_per_request(0))
         .connect_timeout(connect_timeout)
         .user_agent(agent);
@@ -34,7 +34,7 @@ pub(crate) fn client(
         .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
 }
 
-/// Adds TLS by rustls. No process-wide default is installed.
+/// Adds TLS by rustls, without installing a process-wide default provider.
 #[cfg(feature = "rustls")]
 fn configure_tls(
     http: reqwest::ClientBuilder,
@@ -59,7 +59,7 @@ fn configure_tls(
         let mut extra = Vec::new();
         for pem in roots {
             let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-            // The error shows only bytes, so it is replaced by its meaning.
+            // The error of the parser shows only bytes, so a readable one replaces it.
             let certificates = certificates.map_err(|error| {
                 Error::config("the root certificate is cut off or is no valid PEM")
                     .with_source(error)
@@ -82,7 +82,7 @@ fn configure_tls(
     Ok(http.tls_backend_preconfigured(config.with_no_client_auth()))
 }
 
-/// Adds TLS of the platform's library.
+/// Adds TLS by the library of the platform.
 #[cfg(all(feature = "native-tls", not(feature = "rustls")))]
 fn configure_tls(
     mut http: reqwest::ClientBuilder,
@@ -98,7 +98,7 @@ fn configure_tls(
     Ok(http)
 }
 
-/// Without TLS, only http on loopback can be reached.
+/// Adds no TLS, so only http on loopback addresses can be reached.
 #[cfg(not(any(feature = "rustls", feature = "native-tls")))]
 fn configure_tls(
     http: reqwest::ClientBuilder,

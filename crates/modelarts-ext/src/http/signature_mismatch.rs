@@ -1,4 +1,4 @@
-//! Explanation of rejected signatures.
+//! Explanation of a rejected signature.
 //!
 //! The rejection shows the canonical request of the gateway, with `|` for each line end. A
 //! difference from the local one shows that the request was changed on its way.

@@ -152,7 +152,7 @@ pub(crate) fn sign(
     let hash: Cow<'_, str> = match header(CONTENT_SHA256) {
         _ if request.body.is_empty() => EMPTY_SHA256.into(),
         "" => hex(&Sha256::digest(request.body)).into(),
-        // The official signer reads that header only if there is a body.
+        // The official signer reads this header only if the request has a body.
         value => value.into(),
     };
     let mut canonical_request = String::with_capacity(512);
@@ -214,8 +214,8 @@ pub(crate) fn sign(
     }
 }
 
-/// Formats the time of the signature, such as `20260115T083045Z`. Every call uses it, and jiff's
-/// general formatter is much larger.
+/// Formats the time of the signature, such as `20260115T083045Z`. It replaces the general formatter
+/// of jiff, which is much larger, because every call formats a time.
 pub(crate) fn date(time: SystemTime) -> String {
     let time = Offset::UTC.to_datetime(Timestamp::try_from(time).unwrap_or_default());
     let (year, month, day) = (time.year(), time.month(), time.day());
@@ -227,7 +227,7 @@ pub(crate) fn date(time: SystemTime) -> String {
 }
 
 fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
-    // Keys of every length are admitted, so this cannot fail.
+    // HMAC admits keys of every length, so this cannot fail.
     Hmac::<Sha256>::new_from_slice(key).map_or([0; 32], |mac| {
         mac.chain_update(message).finalize().into_bytes().into()
     })
@@ -249,7 +249,7 @@ fn hex(bytes: &[u8]) -> String {
 fn push_path(canonical: &mut String, path: &str) {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
     if path.bytes().all(is_plain) {
-        // True for all paths of this service, because their identifiers are checked.
+        // All paths of this service are plain, because their identifiers are checked.
         canonical.push_str(path);
     } else {
         let decoded = percent_decode_str(path).decode_utf8_lossy();
@@ -260,8 +260,8 @@ fn push_path(canonical: &mut String, path: &str) {
     }
 }
 
-/// The canonical query: sorted by name, then value, before it is encoded. In the scoped dialect it
-/// is sorted afterwards, ignoring the case of names.
+/// Returns the canonical query, sorted by name, then value, before it is encoded. In the scoped
+/// dialect it is sorted after encoding, ignoring the case of names.
 pub(crate) fn canonical_query(query: &[(String, String)], scoped: bool) -> String {
     let mut query: Vec<_> = query.iter().collect();
     query.sort();
@@ -306,7 +306,7 @@ mod tests {
         serde_json::from_value(file["cases"].take()).unwrap()
     }
 
-    /// Signs the request of a case, and compares the canonical request and the header.
+    /// Signs the request of a test vector, and compares the canonical request and the header.
     fn check(case: &Value, scheme: &SigningScheme) {
         let text = |key: &str| case[key].as_str().unwrap();
         let mut headers = BTreeMap::new();

@@ -39,8 +39,8 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Returns `true` for https, and `false` for http on this machine. Other addresses are an error,
-/// in which `place` is the name of the endpoint.
+/// Returns `true` for https, and `false` for http on this machine. Rejects other addresses with an
+/// error in which `place` is the name of the endpoint.
 pub(crate) fn require_encryption(url: &Url, place: &str) -> Result<bool, Error> {
     let is_https = url.scheme() == "https";
     if is_https || is_loopback(url) {

@@ -8,7 +8,7 @@ use modelarts_api::types::{JobTask, RunningRecord};
 use crate::{clock::from_epoch_millis, jobs::job::Job};
 
 impl Job {
-    /// The time at which the job started running; `None` before that.
+    /// Returns the time at which the job started running; `None` before that.
     #[must_use]
     pub fn started_at(&self) -> Option<SystemTime> {
         // The service returns 0 for a job that never ran.
@@ -16,7 +16,7 @@ impl Job {
         Some(from_epoch_millis(start))
     }
 
-    /// The time from the creation of the job to its first start; `None` before that.
+    /// Returns the time from the creation of the job to its first start; `None` before that.
     #[must_use]
     pub fn time_queued(&self) -> Option<Duration> {
         // The start is truncated to whole seconds, so it may precede the creation.
@@ -24,7 +24,7 @@ impl Job {
         Some(waited.unwrap_or_default())
     }
 
-    /// The time that the job has been running, or ran; `None` before its start.
+    /// Returns the time for which the job has been running, or ran; `None` before its start.
     #[must_use]
     pub fn time_run(&self) -> Option<Duration> {
         self.started_at()?;
@@ -32,21 +32,21 @@ impl Job {
         Some(Duration::from_millis(millis))
     }
 
-    /// The runs of the job, one for each start, with the reason of their end. Returned by newer
-    /// releases of the service. Times are in seconds, and an end may precede its start.
+    /// Returns the runs of the job, one for each start, with the reason of their end. Only newer
+    /// releases of the service return them. Times are in seconds, and an end may precede its start.
     #[must_use]
     pub fn runs(&self) -> &[RunningRecord] {
         self.status().map_or(&[], |status| &status.running_records)
     }
 
-    /// The number of restarts; `None` if the service does not return runs.
+    /// Returns the number of restarts; `None` if the service does not return runs.
     #[must_use]
     pub fn restarts(&self) -> Option<usize> {
         self.runs().len().checked_sub(1)
     }
 
-    /// The exit codes of tasks, with their names. The service lists only the first task that failed
-    /// (`openapi/SOURCES.md`, T). Empty until a task has ended.
+    /// Returns the exit codes of tasks, with the names of the tasks. Empty until a task has ended.
+    /// The service lists only the first task that failed (`openapi/SOURCES.md`, T).
     pub fn exit_codes(&self) -> impl Iterator<Item = (&str, i64)> {
         let statuses = self
             .status()
@@ -56,8 +56,8 @@ impl Job {
             .filter_map(|status| Some((status.task.as_deref()?, status.exit_code?)))
     }
 
-    /// The OBS directories for logs, if the job has any: the job's own, and those of the tasks of a
-    /// heterogeneous job.
+    /// Returns the OBS directories for logs, if the job has any: the job's own, and those of the
+    /// tasks of a heterogeneous job.
     pub fn log_dirs(&self) -> impl Iterator<Item = &str> {
         let tasks = self.details().tasks.iter().filter_map(task_log_dir);
         self.own_log_dir().into_iter().chain(tasks)
@@ -69,9 +69,9 @@ impl Job {
         dir.filter(|dir| !dir.is_empty())
     }
 
-    /// The path of the log of a task, such as `obs://bucket/logs/modelarts-job-<id>-worker-0.log`,
-    /// if the job writes logs to OBS: in the directory of the role, such as `worker`, or else in
-    /// that of the job.
+    /// Returns the path of the log of a task, such as
+    /// `obs://bucket/logs/modelarts-job-<id>-worker-0.log`, if the job writes logs to OBS. The log
+    /// is in the directory of the role, such as `worker`, or else in that of the job.
     #[must_use]
     pub fn log_object(&self, task: &str) -> Option<String> {
         let role = task.rsplit_once('-').map_or(task, |(role, _)| role);
@@ -83,7 +83,7 @@ impl Job {
     }
 }
 
-/// The log directory of a role of a heterogeneous job.
+/// Returns the log directory of a role of a heterogeneous job.
 fn task_log_dir(tasks: &JobTask) -> Option<&str> {
     let dir = tasks.log_export_path.as_ref()?.obs_url.as_deref();
     dir.filter(|dir| !dir.is_empty())

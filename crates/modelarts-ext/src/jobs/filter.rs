@@ -10,13 +10,13 @@ use modelarts_api::types::{FilterKey, FilterOperator, JobFilter, JobKind, Phase,
 
 use crate::{error::Error, jobs::job::Job};
 
-/// The maximum number of values of a condition. Only the vendor's Terraform provider has such a
-/// limit (SOURCES T).
+/// Maximum number of values of a condition. Only the vendor's Terraform provider states this limit
+/// (SOURCES T).
 pub(super) const MAX_VALUES: usize = 10;
-/// The maximum time range (SOURCES T).
+/// Maximum time range of a condition, 31 days (SOURCES T).
 pub(super) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
 
-/// A condition of a search. A job is found if all conditions hold.
+/// Condition of a search for jobs. A search returns the jobs that meet all its conditions.
 ///
 /// A search can have up to 20 conditions with up to 10 values each, the limits of the vendor's
 /// Terraform provider. Invalid conditions are reported before anything is sent.
@@ -40,86 +40,87 @@ pub struct Filter {
     problem: Option<String>,
 }
 
-/// A key with a set of values of type `T`.
+/// Key of conditions on a set of values of type `T`.
 #[must_use]
 pub struct SetKey<T>(FilterKey, PhantomData<T>);
 
-/// A key whose text is searched for a part.
+/// Key of conditions on a part of a text.
 #[must_use]
 pub struct TextKey(FilterKey);
 
-/// A key with a time range.
+/// Key of conditions on a time range.
 #[must_use]
 pub struct TimeKey(FilterKey);
 
 impl Filter {
-    /// The phase of the job.
+    /// Filters by the phase of the job.
     pub fn phase() -> SetKey<Phase> {
         SetKey(FilterKey::Phase, PhantomData)
     }
 
-    /// The kind of the job.
+    /// Filters by the kind of the job.
     pub fn kind() -> SetKey<JobKind> {
         SetKey(FilterKey::Kind, PhantomData)
     }
 
-    /// The id of the job.
+    /// Filters by the id of the job.
     pub fn id() -> SetKey<String> {
         SetKey(FilterKey::Id, PhantomData)
     }
 
-    /// The IAM id of the user who created the job.
+    /// Filters by the IAM id of the user who created the job.
     pub fn user_id() -> SetKey<String> {
         SetKey(FilterKey::UserId, PhantomData)
     }
 
-    /// The name of the user who created the job. Used by only one client of the service; where it
-    /// is not supported, the service rejects the search.
+    /// Filters by the name of the user who created the job. Only one client of the service uses
+    /// this key; a service that does not support it rejects the search.
     pub fn user_name() -> SetKey<String> {
         SetKey(FilterKey::from("user_name"), PhantomData)
     }
 
-    /// The id of the algorithm that the job runs.
+    /// Filters by the id of the algorithm that the job runs.
     pub fn algorithm_id() -> SetKey<String> {
         SetKey(FilterKey::AlgorithmId, PhantomData)
     }
 
-    /// The id of the dedicated pool that the job runs in.
+    /// Filters by the id of the dedicated pool in which the job runs.
     pub fn pool_id() -> SetKey<String> {
         SetKey(FilterKey::PoolId, PhantomData)
     }
 
-    /// The id of the job's experiment.
+    /// Filters by the id of the job's experiment.
     pub fn training_experiment_id() -> SetKey<String> {
         SetKey(FilterKey::TrainingExperimentId, PhantomData)
     }
 
-    /// The runtime type of the job, such as debugging.
+    /// Filters by the runtime type of the job, such as debugging.
     pub fn runtime_type() -> SetKey<RuntimeType> {
         SetKey(FilterKey::RuntimeType, PhantomData)
     }
 
-    /// The priority of the job in its pool, 1 to 3.
+    /// Filters by the priority of the job in its pool, 1 to 3.
     pub fn priority() -> SetKey<u8> {
         SetKey(FilterKey::Priority, PhantomData)
     }
 
-    /// The name of the job.
+    /// Filters by the name of the job.
     pub fn name() -> TextKey {
         TextKey(FilterKey::Name)
     }
 
-    /// The name of the algorithm that the job runs.
+    /// Filters by the name of the algorithm that the job runs.
     pub fn algorithm_name() -> TextKey {
         TextKey(FilterKey::AlgorithmName)
     }
 
-    /// The creation time of the job.
+    /// Filters by the creation time of the job.
     pub fn create_time() -> TimeKey {
         TimeKey(FilterKey::CreateTime)
     }
 
-    /// Creates a condition that this crate does not know. Only blank values are rejected.
+    /// Creates a condition with any key, operator and values, such as a key that this crate does
+    /// not support. Only empty and blank values are rejected.
     #[must_use]
     pub fn raw(
         key: impl Into<FilterKey>,
@@ -134,7 +135,7 @@ impl Filter {
         }
     }
 
-    /// Creates a condition on a known key.
+    /// Creates a condition on a key of this crate, and checks its values.
     fn with_known_key(key: FilterKey, operator: FilterOperator, values: Vec<String>) -> Self {
         let problem = if values.len() > MAX_VALUES {
             let count = values.len();
@@ -170,7 +171,7 @@ impl Filter {
         }
     }
 
-    /// The condition as the service reads it, if it is valid.
+    /// Returns the condition as it is sent, if it is valid.
     pub(super) fn body(&self) -> Result<JobFilter, Error> {
         self.check()?;
         JobFilter::builder()
@@ -183,28 +184,28 @@ impl Filter {
 }
 
 impl<T: Display> SetKey<T> {
-    /// Matches any of these values.
+    /// Matches jobs with any of these values.
     #[must_use]
     pub fn is_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
         let values = values.into_iter().map(|value| value.into().to_string());
         Filter::with_known_key(self.0, FilterOperator::In, values.collect())
     }
 
-    /// Matches this value.
+    /// Matches jobs with this value.
     #[must_use]
     pub fn is(self, value: impl Into<T>) -> Filter {
         self.is_in([value])
     }
 
-    /// Matches none of these values. The service supports an operator `not` without documenting it;
-    /// this is the usual meaning.
+    /// Matches jobs with none of these values. The service supports the operator `not` but does not
+    /// document it; this is the usual meaning.
     #[must_use]
     pub fn is_not_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
         let values = values.into_iter().map(|value| value.into().to_string());
         Filter::with_known_key(self.0, FilterOperator::Not, values.collect())
     }
 
-    /// Does not match this value; see [`is_not_in`](Self::is_not_in).
+    /// Matches jobs with another value; see [`is_not_in`](Self::is_not_in).
     #[must_use]
     pub fn is_not(self, value: impl Into<T>) -> Filter {
         self.is_not_in([value])
@@ -212,13 +213,13 @@ impl<T: Display> SetKey<T> {
 }
 
 impl TextKey {
-    /// Contains this text.
+    /// Matches jobs whose value contains this text.
     #[must_use]
     pub fn like(self, text: impl Into<String>) -> Filter {
         Filter::with_known_key(self.0, FilterOperator::Like, vec![text.into()])
     }
 
-    /// Matches none of these texts; see [`SetKey::is_not_in`].
+    /// Matches jobs with none of these texts; see [`SetKey::is_not_in`].
     #[must_use]
     pub fn is_not_in(self, texts: impl IntoIterator<Item = impl Into<String>>) -> Filter {
         let texts = texts.into_iter().map(Into::into);
@@ -227,7 +228,7 @@ impl TextKey {
 }
 
 impl TimeKey {
-    /// Lies between two times, both included, at most 31 days apart.
+    /// Matches times between `start` and `end`, both included, at most 31 days apart.
     #[must_use]
     pub fn between(self, start: SystemTime, end: SystemTime) -> Filter {
         let text = |time| Some(jiff::Timestamp::try_from(time).ok()?.to_string());
@@ -249,10 +250,11 @@ impl TimeKey {
     }
 }
 
-/// Evaluation of conditions for a job that was read.
+/// Local evaluation of conditions for a job that was read.
 impl Filter {
-    /// Evaluates the condition for this job, as it was last read. `None` where the details of a job
-    /// have no such field, as for the id of its user, and for keys that this crate does not know.
+    /// Evaluates the condition for this job, as it was last read. Returns `None` if the details of
+    /// jobs have no such field, such as the id of the user, and for keys that this crate does not
+    /// support.
     ///
     /// * `like`: the text contains the value, case-sensitively.
     /// * `in`: equals one of the values; `not`: equals none of them. Phases and kinds are compared
@@ -289,7 +291,8 @@ impl Filter {
         Some((at(start)?..=at(end)?).contains(&time))
     }
 
-    /// The value of the key in a job; an empty text if the job is in no pool, or in no experiment.
+    /// Returns the value of the key in a job; an empty text if the job is in no pool, or in no
+    /// experiment.
     fn value_in(&self, job: &Job) -> Option<String> {
         let details = job.details();
         let metadata = details.metadata.as_ref();

@@ -16,7 +16,7 @@ use crate::{
     transport::call::CallInfo,
 };
 
-/// The codes with which the service rejects the stop of a job whose phase does not admit it, or
+/// Error codes with which the service rejects the stop of a job whose phase does not permit it, or
 /// just changed.
 const WRONG_PHASE_CODES: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
 
@@ -51,7 +51,7 @@ pub struct Job {
     read: Details,
 }
 
-/// The details of a job in one response.
+/// Details of a job from one response.
 #[derive(Clone)]
 struct Details {
     job: Arc<TrainingJob>,
@@ -63,7 +63,7 @@ struct Details {
 struct Snapshot {
     /// `None` for a handle that was made from an id.
     details: Option<Details>,
-    /// The response in which a watch that started from this handle found the end of the job.
+    /// Snapshot of the job's end, recorded by a watch that started from this handle.
     end: OnceLock<Arc<Snapshot>>,
 }
 
@@ -86,7 +86,7 @@ impl JobHandle {
         }
     }
 
-    /// The id of the job.
+    /// Returns the id of the job.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -109,7 +109,7 @@ impl JobHandle {
         self.job_from_response(response)
     }
 
-    /// Creates the job from a response; an error if the response is about another job.
+    /// Creates the job from a response. A response about another job is an error.
     fn job_from_response(&self, response: Response<TrainingJob>) -> Result<Job, Error> {
         let response = response.require_match(&self.client, "metadata.id", &self.id, |job| {
             job.metadata.as_ref()?.id.as_deref()
@@ -134,13 +134,13 @@ impl JobHandle {
         }
     }
 
-    /// The job as it was last read through this handle; `None` if it was not.
+    /// Returns the job as it was last read; `None` if the handle was made from an id.
     pub(super) fn last_read(&self) -> Option<Job> {
         let details = self.newest_snapshot().details.clone()?;
         Some(self.with_details(details))
     }
 
-    /// The job without details: those of a handle that has never read it.
+    /// Returns the job without details, for handles that were never read.
     pub(super) fn without_details(&self) -> Job {
         self.with_details(Details {
             job: Arc::default(),
@@ -148,7 +148,7 @@ impl JobHandle {
         })
     }
 
-    /// The newest details. Each end that was recorded adds one link, and a job has another end only
+    /// Returns the newest details. Each recorded end adds one link, and a job has another end only
     /// after a restart.
     fn newest_snapshot(&self) -> &Snapshot {
         let mut newest = &self.snapshot;
@@ -166,8 +166,8 @@ impl JobHandle {
             .as_ref()
             .is_some_and(|known| known.job.as_ref() == end.details());
         if !is_known && end.is_final() {
-            // A copy, so that a later end recorded here does not change `end` for its owner.
-            // If another watch was first, the end is recorded already.
+            // The snapshot is new, so that a later end recorded here does not change `end` for its
+            // owner. An error means that another watch has recorded the end already.
             let _ = newest.end.set(Snapshot::new(end.newest_details().clone()));
         }
     }
@@ -247,7 +247,7 @@ impl JobHandle {
 }
 
 impl Job {
-    /// Creates a job from a response; `None` if the response has no usable id.
+    /// Creates a job from a response; returns `None` if the response has no usable id.
     pub(super) fn from_details(
         client: Client,
         details: Box<TrainingJob>,
@@ -261,7 +261,7 @@ impl Job {
         Some(JobHandle::new(client, id).with_details(read))
     }
 
-    /// The details of the last end that was recorded, or those that the job was read with.
+    /// Returns the details of the last recorded end, or those that the job was read with.
     fn newest_details(&self) -> &Details {
         let newest = self.handle.newest_snapshot();
         newest.details.as_ref().unwrap_or(&self.read)
@@ -271,13 +271,13 @@ impl Job {
         self.details().metadata.as_deref()
     }
 
-    /// The status part of the details.
+    /// Returns the status part of the details.
     #[must_use]
     pub fn status(&self) -> Option<&JobStatus> {
         self.details().status.as_deref()
     }
 
-    /// The name of the job.
+    /// Returns the name of the job.
     #[must_use]
     pub fn name(&self) -> &str {
         self.metadata()
@@ -285,20 +285,20 @@ impl Job {
             .unwrap_or_default()
     }
 
-    /// The workspace of the job, if the service returns it.
+    /// Returns the workspace of the job, if the service states it.
     pub(super) fn workspace(&self) -> Option<&str> {
         let id = self.metadata()?.workspace_id.as_deref()?;
         Some(id).filter(|id| !id.is_empty())
     }
 
-    /// The phase. A job without one counts as being created.
+    /// Returns the phase. A job without a phase counts as being created.
     #[must_use]
     pub fn phase(&self) -> Phase {
         phase(self.details())
     }
 
-    /// The detailed phase. The service adds values to this set, and advises against relying on
-    /// them.
+    /// Returns the detailed phase. The service adds values to this set, and advises against relying
+    /// on them.
     #[must_use]
     pub fn secondary_phase(&self) -> Option<&SecondaryPhase> {
         self.status()?.secondary_phase.as_ref()
@@ -310,39 +310,39 @@ impl Job {
         is_final(&self.phase())
     }
 
-    /// The creation time of the job.
+    /// Returns the creation time of the job.
     #[must_use]
     pub fn created_at(&self) -> Option<SystemTime> {
         Some(from_epoch_millis(self.metadata()?.create_time?))
     }
 
-    /// The names of the tasks, such as `worker-0`. Each task has a log.
+    /// Returns the names of the tasks, such as `worker-0`. Each task has a log.
     #[must_use]
     pub fn tasks(&self) -> &[String] {
         self.status().map_or(&[], |status| &status.tasks)
     }
 
-    /// The complete details of the job.
+    /// Returns the complete details of the job.
     #[must_use]
     pub fn details(&self) -> &TrainingJob {
         &self.newest_details().job
     }
 
-    /// The facts about the call that returned the [`details`](Self::details): request id, attempts,
-    /// duration.
+    /// Returns the facts about the call that returned the [`details`](Self::details): request id,
+    /// attempts, duration.
     #[must_use]
     pub fn call(&self) -> &CallInfo {
         &self.newest_details().call
     }
 
-    /// The body of the response with the [`details`](Self::details). Empty for jobs of a list; use
-    /// [`Page::raw`](crate::pagination::Page::raw) for those.
+    /// Returns the body of the response with the [`details`](Self::details). Empty for jobs of a
+    /// list; use [`Page::raw`](crate::pagination::Page::raw) for those.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         &self.call().body
     }
 
-    /// The output channels: names and OBS paths.
+    /// Returns the output channels as pairs of name and OBS path.
     pub fn outputs(&self) -> impl Iterator<Item = (&str, &str)> {
         let outputs = self.details().algorithm.as_ref().map(|a| &a.outputs);
         outputs.into_iter().flatten().filter_map(|output| {
@@ -354,7 +354,7 @@ impl Job {
     /// Reads the job again, with one call. Clones do not change.
     ///
     /// # Errors
-    /// Those of [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
+    /// Same as [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
     pub async fn refresh(&mut self) -> Result<(), Error> {
         *self = self.handle.get().await?;
         Ok(())
@@ -399,7 +399,7 @@ impl fmt::Debug for Job {
     }
 }
 
-/// The phase in these details.
+/// Returns the phase in these details.
 fn phase(details: &TrainingJob) -> Phase {
     let status = details.status.as_deref();
     status

@@ -15,15 +15,15 @@ use crate::{
     },
 };
 
-/// The maximum number of conditions; see [`Filter`].
+/// Maximum number of conditions of a search; see [`Filter`].
 const MAX_FILTERS: usize = 20;
-/// The maximum number of tags, of values of a tag, and of addresses.
+/// Maximum number of tags, of values of a tag, and of host addresses in a search.
 const MAX_TAGS: usize = 10;
 
-/// A search for jobs, newest first. A page has 1 to 50 jobs, by default 50.
+/// Search for jobs, newest first. A page has 1 to 50 jobs, by default 50.
 pub type ListJobs = List<Job, JobQuery>;
 
-/// The conditions of a search for jobs. Set by the methods of [`ListJobs`].
+/// Conditions of a search for jobs. Set by the methods of [`ListJobs`].
 #[derive(Clone, Debug)]
 pub struct JobQuery {
     client: Client,
@@ -36,7 +36,7 @@ pub struct JobQuery {
 }
 
 impl TrainingJobs {
-    /// Searches jobs; without a filter, lists all of them, newest first. Offsets count pages;
+    /// Searches for jobs; without a filter, lists all of them, newest first. Offsets count pages;
     /// older releases of the service count records (`openapi/SOURCES.md`, D-57).
     pub fn list(&self) -> ListJobs {
         List::new(Box::new(JobQuery {
@@ -52,7 +52,7 @@ impl TrainingJobs {
 }
 
 impl ListJobs {
-    /// Adds a condition. All conditions must hold.
+    /// Adds a condition. A job must meet all conditions.
     pub fn filter(mut self, filter: Filter) -> Self {
         self.query.filters.push(filter);
         self
@@ -67,7 +67,7 @@ impl ListJobs {
     /// Lists only jobs that have this tag with one of these values, or with any value if `values`
     /// is empty. Up to 10 tags with up to 10 values each.
     ///
-    /// With tags, the service searches 31 days: the last 31 days, or the period of
+    /// With tags, the service searches only the last 31 days, or the period of
     /// [`Filter::create_time`].
     pub fn tag(
         mut self,
@@ -94,7 +94,7 @@ impl ListJobs {
         self
     }
 
-    /// Sorts in ascending order: oldest job first.
+    /// Sorts the jobs in ascending order, oldest first.
     pub fn oldest_first(mut self) -> Self {
         self.query.order = types::SortOrder::Asc;
         self
@@ -111,7 +111,7 @@ fn check_count(what: &str, count: usize, max: usize, unit: &str) -> Result<(), E
 }
 
 impl JobQuery {
-    /// The body of the request, without offset and limit.
+    /// Returns the body of the request, without offset and limit.
     fn body(&self) -> Result<types::builder::ListTrainingJobsRequest, Error> {
         check_count("filter", self.filters.len(), MAX_FILTERS, "conditions")?;
         check_count("tag", self.tags.len(), MAX_TAGS, "tags")?;
@@ -187,7 +187,7 @@ impl Source for JobQuery {
                 let counts = Counts::new(answer.total, answer.count, answer.limit);
                 (jobs.collect(), counts)
             });
-            // A job without an id supports no calls.
+            // Jobs without an id are skipped, because they support no calls.
             page.skipped += without_id;
             Ok(page)
         })

@@ -7,10 +7,10 @@ use crate::{
     jobs::job::{Job, JobHandle},
 };
 
-/// The time over which the service averages each value.
+/// Time over which the service averages each value of a metric.
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// A metric of a task, such as `cpuUsage`, in percent.
+/// Time series of a metric of a task, such as `cpuUsage`, in percent.
 ///
 /// The service returns plain numbers, one for each minute since the start, and -1 for missing
 /// values: in the first minutes, and for devices that the machine does not have.
@@ -32,8 +32,8 @@ pub struct MetricSeries {
 }
 
 impl MetricSeries {
-    /// Creates a series from values of the service, the first of them at `start`, the [start of the
-    /// job](crate::jobs::Job::started_at).
+    /// Creates a series from values of the service. The first value is at `start`, the [start of
+    /// the job](crate::jobs::Job::started_at).
     pub fn new(
         metric: impl Into<String>,
         start: SystemTime,
@@ -47,13 +47,13 @@ impl MetricSeries {
         }
     }
 
-    /// The name of the metric, such as `gpuUtil`.
+    /// Returns the name of the metric, such as `gpuUtil`.
     #[must_use]
     pub fn metric(&self) -> &str {
         &self.metric
     }
 
-    /// The values with their times; `None` is a gap.
+    /// Returns the values with their times; `None` is a gap.
     pub fn points(&self) -> impl DoubleEndedIterator<Item = (SystemTime, Option<f64>)> {
         self.values
             .iter()
@@ -61,25 +61,25 @@ impl MetricSeries {
             .filter_map(|(index, value)| Some((self.time_of(index)?, *value)))
     }
 
-    /// The values without gaps, with their times.
+    /// Returns the values with their times. Gaps are omitted.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = (SystemTime, f64)> {
         self.points()
             .filter_map(|(time, value)| Some((time, value?)))
     }
 
-    /// The newest value, with its time.
+    /// Returns the newest value, with its time.
     #[must_use]
     pub fn last(&self) -> Option<(SystemTime, f64)> {
         self.values().next_back()
     }
 
-    /// The largest value.
+    /// Returns the largest value.
     #[must_use]
     pub fn max(&self) -> Option<f64> {
         self.values().map(|(_, value)| value).reduce(f64::max)
     }
 
-    /// The mean of the values without gaps.
+    /// Returns the mean of the values. Gaps are ignored.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let (count, sum) = self
@@ -90,7 +90,7 @@ impl MetricSeries {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// Returns `true` if there are no values, as for a device that the machine does not have.
+    /// Returns `true` if the series has no values, as for a device that the machine does not have.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.values().next().is_none()
@@ -114,8 +114,8 @@ impl JobHandle {
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
     /// # Errors
-    /// [`Error::is_not_ready`] if there are no values yet: the job is not running, or has just
-    /// started.
+    /// [`Error::is_not_ready`] if the service has no values yet: the job is not running, or has
+    /// just started.
     pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<MetricSeries>, Error> {
         let deadline = self.client().deadline();
         let metrics = self.fetch_metrics(task.into());

@@ -16,7 +16,7 @@ impl Client {
     }
 }
 
-/// The training jobs of a project.
+/// Handle of the training jobs of a project.
 #[derive(Clone, Debug)]
 pub struct TrainingJobs {
     client: Client,

@@ -1,4 +1,4 @@
-//! Changes to existing jobs: description, priority, deletion of several.
+//! Changes to existing jobs: description, priority, deletion of several jobs.
 
 use modelarts_api::types;
 use serde_json::json;
@@ -27,7 +27,7 @@ impl JobHandle {
     /// phase.
     ///
     /// # Errors
-    /// A description that is too long (nothing is sent then); a rejection of the service.
+    /// A description that is too long (nothing is sent then); a rejection by the service.
     pub async fn set_description(&self, text: impl Into<String>) -> Result<(), Error> {
         self.send_change(json!({"description": text.into()})).await
     }
@@ -37,7 +37,7 @@ impl JobHandle {
     /// (`openapi/SOURCES.md`, D-68).
     ///
     /// # Errors
-    /// Another priority (nothing is sent then); a rejection of the service.
+    /// Another priority (nothing is sent then); a rejection by the service.
     pub async fn set_priority(&self, priority: u8) -> Result<(), Error> {
         let policy = json!({"schedule_policy": {"priority": priority}});
         self.send_change(json!({"spec": policy})).await
@@ -66,11 +66,11 @@ impl JobHandle {
 }
 
 impl TrainingJobs {
-    /// Deletes jobs of one workspace, a hundred with each call. Huawei Cloud only
+    /// Deletes jobs of one workspace, up to 100 with each call. Huawei Cloud only
     /// (`openapi/SOURCES.md`, S, W): on other clouds, use [`JobHandle::delete`].
     ///
     /// # Errors
-    /// A rejection of the service. Earlier calls have deleted their jobs; for the jobs of the
+    /// A rejection by the service. Earlier calls have deleted their jobs; for the jobs of the
     /// rejected call, the result is unknown.
     pub async fn delete_many(&self, jobs: impl IntoIterator<Item = &Job>) -> Result<(), Error> {
         let jobs: Vec<_> = jobs

@@ -1,4 +1,4 @@
-//! A call of an operation by its name.
+//! Call of an operation by its name.
 
 use std::collections::BTreeMap;
 
@@ -57,37 +57,37 @@ impl OperationCall {
         }
     }
 
-    /// Sets a parameter by its name in the API, in path, query or header alike. Default for the
-    /// project: that of the client.
+    /// Sets a parameter of the path, the query or a header by its name in the API. The project
+    /// defaults to that of the client.
     pub fn parameter(mut self, name: impl Into<String>, value: impl ToString) -> Self {
         self.values.insert(name.into(), value.to_string());
         self
     }
 
-    /// Sets the body.
+    /// Sets the JSON body.
     pub fn body(mut self, body: impl Into<Value>) -> Self {
         self.body = Some(body.into());
         self
     }
 
-    /// The operation, as in the description.
+    /// Returns the operation, as in the description.
     #[must_use]
     pub fn operation(&self) -> &'static Operation {
         self.operation
     }
 
-    /// Sends the call, and repeats it by the retry policy of the client where the effect of the
-    /// operation admits it. The result is null where the service responds without a body.
+    /// Sends the call, and repeats it by the retry policy of the client if the effect of the
+    /// operation admits it. The result is null if the service responds without a body.
     ///
     /// # Errors
-    /// Parameters that the operation does not have, or that are missing or malformed (nothing is
-    /// sent then); otherwise those of [`Client::call`].
+    /// Returns an error before anything is sent if a parameter is unknown to the operation, missing
+    /// or malformed; otherwise the errors of [`Client::call`].
     pub async fn send(self) -> Result<Response<Value>, Error> {
         let request = self.request()?;
         let operation = self.operation;
         let call = async |api: &modelarts_api::Client| {
             let response = modelarts_api::send(api, request, operation).await?;
-            // A read that is answered with 204 is not ready yet, as in `Client::call`.
+            // The result of a read with status 204 is not ready yet, as in `Client::call`.
             let is_ready = response.status.as_u16() != 204 || operation.effect != Effect::Read;
             match response.body.is_empty() && is_ready {
                 true => Ok(modelarts_api::empty_response(response).map(|()| Value::Null)),

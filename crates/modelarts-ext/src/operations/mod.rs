@@ -42,11 +42,12 @@ use crate::{
 };
 
 impl Client {
-    /// Starts a call of the operation of this name, such as `ListTrainingJobEvents`: any operation
-    /// of the description, also those for which this crate has no method.
+    /// Creates a call of the operation with this name, such as `ListTrainingJobEvents`. All
+    /// operations of the description are available, including those for which this crate has no
+    /// method.
     ///
     /// # Errors
-    /// A name that is not in the description.
+    /// Returns an error for a name that is not in the description.
     pub fn operation(&self, name: &str) -> Result<OperationCall, Error> {
         let known = || modelarts_api::OPERATIONS.iter();
         let Some(operation) = known().find(|operation| operation.id == name) else {
@@ -63,12 +64,13 @@ impl Client {
 }
 
 impl OperationCall {
-    /// Returns a list that calls the operation for each page. Rows are recognised by `id` or
-    /// `metadata.id`, otherwise by their whole content, so a row without an id that changes
-    /// meanwhile may come twice.
+    /// Returns a list that calls the operation for each page. Rows are identified by `id` or
+    /// `metadata.id`, otherwise by their whole content, so a row without an id may be returned
+    /// twice if it changes while the list is read.
     ///
     /// # Errors
-    /// The stream fails like [`send`](Self::send), and if the operation has no list with offsets.
+    /// The stream returns the errors of [`send`](Self::send), and an error if the operation has no
+    /// list with offsets.
     pub fn list(self) -> List<Value> {
         List::new(Box::new(OperationRows(self)))
     }

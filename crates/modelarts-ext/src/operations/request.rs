@@ -1,4 +1,4 @@
-//! Request of a call by name: checks the parameters and places them.
+//! Request of a call by name, built from its checked parameters.
 
 use modelarts_api::{ClientInfo, Parameter, ParameterLocation, Shape, path_segment::PathSegment};
 use reqwest::{
@@ -17,7 +17,7 @@ use crate::{
 const PROJECT: &str = "project_id";
 
 impl OperationCall {
-    /// Builds the request, if the parameters are complete and all are known.
+    /// Builds the request if its parameters are complete and the operation has all of them.
     pub(super) fn request(&self) -> Result<Request, Error> {
         self.check_names()?;
         let mut path = self.operation.path.to_owned();
@@ -91,7 +91,7 @@ impl OperationCall {
     }
 
     /// Rejects a value that does not have the type of the description, or would change the path.
-    /// Other limits are left to the service, as in generated calls.
+    /// The service checks other limits, as in generated calls.
     fn check(&self, parameter: &Parameter, value: &str) -> Result<(), Error> {
         let name = parameter.name;
         let fits = match parameter.shape {

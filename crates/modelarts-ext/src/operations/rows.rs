@@ -9,19 +9,19 @@ use crate::{
     pagination::source::{Counts, ListInfo, RawPage, Source, pagination_of},
 };
 
-/// The fields in which the service has the id of a row.
+/// JSON pointers to the fields in which the service returns the id of a row.
 const IDS: [&str; 2] = ["/id", "/metadata/id"];
 
-/// The source of rows that calls an operation for each page.
+/// Source of rows that calls an operation for each page.
 pub(super) struct OperationRows(pub(super) OperationCall);
 
 impl OperationRows {
-    /// The paging of the operation.
+    /// Returns the pagination of the operation.
     pub(super) fn pagination(&self) -> Result<Pagination, Error> {
         pagination_of(self.0.operation.id)
     }
 
-    /// The call for one page.
+    /// Returns the call for one page.
     pub(super) fn page(&self, pagination: Pagination, offset: i64, limit: u32) -> OperationCall {
         let mut call = self.0.clone();
         let (offset_name, limit_name) = (pagination.offset_name, pagination.limit_name);
@@ -42,7 +42,7 @@ impl OperationRows {
     }
 }
 
-/// The rows at this path of a response.
+/// Takes the rows at this dotted path out of a response.
 fn rows_at(path: &str, answer: &mut Value) -> Result<Vec<Value>, Error> {
     match field(answer, path).map(Value::take) {
         None | Some(Value::Null) => Ok(Vec::new()),
@@ -57,7 +57,7 @@ fn rows_at(path: &str, answer: &mut Value) -> Result<Vec<Value>, Error> {
     }
 }
 
-/// The field at this dotted path; the value itself if the path is empty.
+/// Returns the field at this dotted path, or the value itself if the path is empty.
 fn field<'a>(value: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     let mut names = path.split('.').filter(|name| !name.is_empty());
     names.try_fold(value, |value, name| value.get_mut(name))

@@ -20,7 +20,7 @@ fn call(operation: &str) -> Result<OperationCall, Error> {
         .operation(operation)
 }
 
-/// The request line, or the error.
+/// Returns the method and the URL of the request, or the message of its error.
 fn line(call: OperationCall) -> String {
     match call.request() {
         Ok(request) => format!("{} {}", request.method(), request.url()),

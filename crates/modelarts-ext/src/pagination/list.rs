@@ -25,9 +25,9 @@ const LARGEST_LIMIT: u32 = 1000;
 /// A list of the service. Rows are requested as they are read: see [`stream`](Self::stream),
 /// [`pages`](Self::pages), [`collect`](Self::collect).
 ///
-/// `Q` is the query of a list that has conditions, such as
-/// [`JobQuery`](crate::jobs::JobQuery). They are checked before anything is sent; an invalid one
-/// is the error of the stream. Lists without conditions are written `List<T>`.
+/// `Q` is the query of a list that has conditions, such as [`JobQuery`](crate::jobs::JobQuery). The
+/// conditions are checked before the first request, and the stream returns an error for an invalid
+/// one. Lists without conditions are written `List<T>`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct List<T, Q: ?Sized = dyn Source<Item = T>> {
@@ -67,13 +67,14 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         self
     }
 
-    /// Continues behind a page of the same list.
+    /// Continues after the page of the same list that has this position.
     pub fn resume(mut self, position: Position) -> Self {
         self.options.resume = Some(position);
         self
     }
 
-    /// Admits an end before all rows came. For readers that read the list periodically.
+    /// Allows the list to end before it has returned all rows, for readers that read it
+    /// periodically.
     pub(crate) fn allow_early_end(mut self) -> Self {
         self.options.allow_early_end = true;
         self
@@ -85,10 +86,11 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         page::rows(self.pages())
     }
 
-    /// Returns the first `max` rows at most, which bounds the memory that the list takes.
+    /// Returns at most the first `max` rows. The limit bounds the memory that the list takes.
     ///
     /// # Errors
-    /// Those of the stream.
+    ///
+    /// Returns the errors of [`stream`](Self::stream).
     pub async fn collect(self, max: usize) -> Result<Vec<T>, Error> {
         self.stream().take(max).try_collect().await
     }

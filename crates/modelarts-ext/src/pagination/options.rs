@@ -4,8 +4,8 @@ use modelarts_api::Offset;
 
 use crate::{error::Error, pagination::position::Position};
 
-/// The largest number of rows before a position. No list is that long, and offsets computed
-/// from it cannot overflow.
+/// Largest number of rows before a position. No list is that long, and offsets computed from it
+/// cannot overflow.
 const MAX_ROWS: u64 = u32::MAX as u64;
 
 /// Default number of pages that are requested concurrently.
@@ -18,8 +18,8 @@ pub(crate) struct ReadOptions {
     pub(crate) in_flight: usize,
     pub(crate) meaning: Option<Offset>,
     pub(crate) resume: Option<Position>,
-    /// `true` if the list may end before all the rows came that the service counts. For readers
-    /// that read the list periodically.
+    /// `true` if the list may end before it has returned all rows that the service counts. Readers
+    /// that read the list periodically set it.
     pub(crate) allow_early_end: bool,
 }
 

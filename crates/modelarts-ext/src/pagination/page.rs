@@ -6,41 +6,42 @@ use futures::{StreamExt, TryStreamExt, future, stream, stream::BoxStream};
 
 use crate::{error::Error, pagination::position::Position, transport::call::CallInfo};
 
-/// A stream of results. It is `Unpin`, so it needs no pinning before it is polled.
+/// A stream of results. It is `Unpin`, so callers need not pin it before they poll it.
 pub type PageStream<T> = BoxStream<'static, Result<T, Error>>;
 
 /// One page of a list.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Page<T> {
-    /// The rows, without those of earlier pages.
+    /// The rows of the page, except those that an earlier page returned.
     pub items: Vec<T>,
-    /// The number of rows of the whole list, as the service counts. It may include rows that the
+    /// The number of rows of the whole list, as stated by the service. It may include rows that the
     /// filter excludes.
     pub total: Option<u64>,
     /// The number of rows that could not be decoded and were left out. Pages overlap and such rows
-    /// cannot be recognised, so a row may count on two pages.
+    /// cannot be recognised, so one row may be counted on two pages.
     pub skipped: usize,
-    /// The position behind this page, for resuming later.
+    /// The position after this page, from which the list can be resumed later.
     pub position: Position,
     pub(crate) call: Arc<CallInfo>,
 }
 
 impl<T> Page<T> {
-    /// The facts about the call that returned the page: request id, attempts, duration.
+    /// Returns the facts about the call that returned the page: request id, attempts, duration.
     #[must_use]
     pub fn call(&self) -> &CallInfo {
         &self.call
     }
 
-    /// The body of the response as received, including rows of earlier pages and rows left out.
+    /// Returns the body of the response as received, including rows of earlier pages and rows left
+    /// out.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         &self.call.body
     }
 }
 
-/// Returns the rows of pages.
+/// Flattens a stream of pages into a stream of their rows.
 pub(crate) fn rows<T: Send + 'static>(pages: PageStream<Page<T>>) -> PageStream<T> {
     pages
         .map_ok(|page| stream::iter(page.items.into_iter().map(Ok)))

@@ -1,6 +1,7 @@
 //! Position: the point that the reading of a list has reached, and the unit of its offsets.
 //!
-//! A module below [`Error`](crate::error::Error), which carries a position.
+//! [`Error`](crate::error::Error) carries a position, so this module uses no other module of the
+//! crate.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,25 +11,25 @@ use serde::{Deserialize, Serialize};
 /// The point that the reading of a list has reached. It can be stored with serde and passed to
 /// `resume` of the same list with the same conditions, also in another process.
 ///
-/// It holds the last few rows that were read, or their ids, because row numbers change when a list
-/// changes.
+/// The position holds the last few rows that were read, or their ids, because row numbers change
+/// when a list changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// The operation that returns the list.
     pub(crate) list: String,
-    /// The number of rows before it.
+    /// The number of rows before the position.
     pub(crate) read: u64,
-    /// The keys of the last rows before it.
+    /// The keys of the last rows before the position.
     pub(crate) last: Vec<String>,
-    /// `true` if there are earlier rows, whose keys are not stored.
+    /// `true` if earlier rows exist, whose keys are not stored.
     pub(crate) more: bool,
-    /// The unit of offsets, where it was detected.
+    /// The unit of offsets, if it was detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) counts: Option<OffsetUnit>,
 }
 
 impl Position {
-    /// The number of rows before it.
+    /// Returns the number of rows before the position.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.read
@@ -64,8 +65,8 @@ impl OffsetUnit {
 /// The unit of offsets of one list, once it is detected. Clones share it.
 pub(crate) type DetectedOffset = Arc<OnceLock<OffsetUnit>>;
 
-/// The units that a client has detected, of each list about which sources disagree (SOURCES,
-/// "Without a number").
+/// The units of offsets that a client has detected, one for each list about which sources disagree
+/// (SOURCES, "Without a number").
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DetectedOffsets {
     pub(crate) events: DetectedOffset,

@@ -1,4 +1,4 @@
-//! The source of a list: the operation that its rows are requested from.
+//! Source of a list: the operation from which its rows are requested.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct RawPage<T> {
 pub(crate) struct Counts {
     /// The number of rows of the list.
     pub(crate) total: Option<u64>,
-    /// The number of rows that match the conditions, or are on this page (SOURCES D-157).
+    /// The number of rows that match the conditions, or of rows on this page (SOURCES D-157).
     pub(crate) count: Option<u64>,
     /// The limit that the service applied.
     pub(crate) limit: Option<u32>,
@@ -37,7 +37,7 @@ impl Counts {
         }
     }
 
-    /// The numbers of a response that states only the total.
+    /// Returns the counts of a response that states only the total.
     pub(crate) fn of_total(total: Option<i64>) -> Self {
         Self::new(total, None, None)
     }
@@ -50,8 +50,8 @@ pub struct ListInfo {
     pub(crate) operation: &'static str,
     /// `true` if no two rows have the same key.
     pub(crate) unique: bool,
-    /// `true` if the caller set conditions. Where the service states two numbers, the total may
-    /// then include rows that they exclude.
+    /// `true` if the caller set conditions. If the service states two numbers, the total may then
+    /// include rows that the conditions exclude.
     pub(crate) filtered: bool,
     /// The slot in which the client stores the detected unit of offsets.
     pub(crate) detected_offset: Option<DetectedOffset>,
@@ -62,13 +62,14 @@ pub trait Source: Send + Sync + 'static {
     /// The type of a row.
     type Item: Send + 'static;
 
-    /// The properties of the list.
+    /// Returns the properties of the list.
     fn info(&self) -> ListInfo;
 
     /// Checks the conditions of the list before anything is sent.
     ///
     /// # Errors
-    /// The first condition that is invalid.
+    ///
+    /// Returns an error for the first invalid condition.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -76,11 +77,11 @@ pub trait Source: Send + Sync + 'static {
     /// Requests `limit` rows at `offset`, in the unit that the service uses.
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Self::Item>, Error>>;
 
-    /// The key by which a row is compared with others.
+    /// Returns the key by which a row is compared with others.
     fn key(&self, item: &Self::Item) -> String;
 }
 
-/// The pagination of an operation, as the description states it.
+/// Returns the pagination of an operation, as stated in the description.
 pub(crate) fn pagination_of(operation: &str) -> Result<Pagination, Error> {
     let mut operations = modelarts_api::OPERATIONS.iter();
     operations

@@ -1,4 +1,4 @@
-//! Attempt: one request of a call, up to the end of its response or its error.
+//! Attempt of a call: one request, up to the end of its response or its error.
 
 use std::{error::Error as StdError, io, iter};
 
@@ -12,9 +12,9 @@ use crate::{
     transport::{connector::ConnectorError, retry::AttemptResult},
 };
 
-/// The length at which reading a response fails.
+/// Length in bytes at which reading a response fails.
 const BODY_CAP: usize = 64 << 20;
-/// The length at which an error response is truncated. Useful ones are shorter.
+/// Length in bytes at which an error response is truncated. Useful error responses are shorter.
 const ERROR_BODY_CAP: usize = 64 << 10;
 
 /// The reason why an attempt has no response.
@@ -99,12 +99,12 @@ fn connection_error(error: ConnectorError, endpoint: &Url) -> AttemptError {
                 (false, true) => ErrorKind::Invalid,
                 (false, false) => ErrorKind::Connection,
             };
-            // The operation names the URL already.
+            // The URL is removed, because the operation in the message identifies it.
             (result, kind, error.without_url().into())
         }
     };
     let place = endpoint.as_str().trim_end_matches('/');
-    // The outer causes only say "client error".
+    // The outer errors only contain "client error", so the innermost one is shown.
     let cause = causes(&*source).last().map(ToString::to_string);
     let cause = cause.unwrap_or_default();
     let message = match (kind, result) {
@@ -126,15 +126,16 @@ fn connection_error(error: ConnectorError, endpoint: &Url) -> AttemptError {
     }
 }
 
-/// Scheme and host of a redirect; path and query may hold secrets.
+/// Returns scheme and host of a redirect. Path and query are omitted, because they may contain
+/// secrets.
 fn origin(location: &str) -> Option<String> {
     let url = Url::parse(location).ok()?;
     url.host_str()?;
     Some(url.origin().ascii_serialization())
 }
 
-/// An error and its sources. `source` of an I/O error skips the error that it wraps, which is
-/// included here.
+/// Returns an error and its sources, including the error that an I/O error wraps, which its
+/// `source` skips.
 fn causes<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {

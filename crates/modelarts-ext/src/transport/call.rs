@@ -14,7 +14,7 @@ use crate::{
     error::{call_summary::CallSummary, mask::Mask},
 };
 
-/// The minimum time for decoding a response, however late it arrived.
+/// Minimum time for decoding a response, even if it arrived at the end of the time limit.
 const MIN_DECODE_TIME: Duration = Duration::from_secs(1);
 
 /// The facts about a call: its request id, attempts and duration.
@@ -48,25 +48,25 @@ pub struct CallInfo {
 }
 
 impl CallInfo {
-    /// The operation, such as `ShowTrainingJobDetails`.
+    /// Returns the operation, such as `ShowTrainingJobDetails`.
     #[must_use]
     pub fn operation(&self) -> Option<&'static str> {
         self.summary.operation
     }
 
-    /// The id of the request, for the support of the service.
+    /// Returns the id of the request, for the support of the service.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.summary.request_id.as_deref()
     }
 
-    /// The number of attempts.
+    /// Returns the number of attempts.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.summary.attempts
     }
 
-    /// The duration of the call, including all attempts.
+    /// Returns the duration of the call, including all attempts.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.summary.elapsed
@@ -77,7 +77,7 @@ impl CallInfo {
         response.extensions.remove().unwrap_or_default()
     }
 
-    /// The facts for a row of a page, without the body of the whole page.
+    /// Returns the facts for a row of a page, without the body of the whole page.
     pub(crate) fn without_body(&self) -> Self {
         Self {
             body: Bytes::new(),
@@ -85,13 +85,13 @@ impl CallInfo {
         }
     }
 
-    /// The mask for the secrets of the call, for texts from outside.
+    /// Returns the mask for the secrets of the call, which received texts may echo.
     pub(crate) fn mask(&self) -> Mask {
         Mask::new(self.secrets.iter().flat_map(Secrets::texts))
     }
 
     /// Returns `true` if the time limit of the call passed while the response was decoded. A clock
-    /// that was set forward before must not make a complete response late.
+    /// that was set forward before the decoding does not make a complete response late.
     pub(super) fn is_late(&self, clock: &dyn Clock) -> bool {
         let left = self.timeout.saturating_sub(self.elapsed());
         self.answered_at

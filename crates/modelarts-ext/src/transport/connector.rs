@@ -1,8 +1,8 @@
-//! Connectors: the network below a client.
+//! Connectors, which send the requests of a client over the network.
 //!
-//! A client sends through reqwest unless it gets another [`HttpConnector`]. Another connector can
-//! record the traffic, add a header for a proxy, or simulate a network in tests, while signing,
-//! retries, time limits and decoding stay above it.
+//! A client sends its requests with reqwest unless the builder sets another [`HttpConnector`].
+//! Another connector can record the traffic, add a header for a proxy, or simulate a network in
+//! tests, while the client still signs, retries and decodes, and applies its time limits.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -51,13 +51,14 @@ use reqwest::{Request, Response};
 
 use crate::error::Error;
 
-/// Sends the requests of a [`Client`](crate::client::Client), each one once.
+/// Connector that sends the requests of a [`Client`](crate::client::Client), each one once.
 ///
-/// A connector gets signed requests. Signing, retries, time limits, decoding and the limit on the
-/// length of a response are the concern of the client. Set by
-/// [`ClientBuilder::connector`](crate::client::ClientBuilder::connector).
+/// A connector receives signed requests. The client signs, retries and decodes, and applies the
+/// time limits and the limit on the length of a response.
+/// [`ClientBuilder::connector`](crate::client::ClientBuilder::connector) sets the connector of a
+/// client.
 ///
-/// Providers of credentials (IAM, STS, the metadata service) do not use it, but
+/// Providers of credentials (IAM, STS, the metadata service) do not use the connector, but
 /// [`ProviderContext::http`](crate::credentials::ProviderContext::http).
 pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
     /// Sends one request, and returns the response as soon as its head has arrived; the body is
@@ -65,17 +66,17 @@ pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
     /// would forward the credentials. The request must not be sent twice.
     ///
     /// # Errors
-    /// The reason why there is no response. The client uses it to decide whether a create may have
-    /// been executed, so [`ConnectorError::NotSent`] must be certain.
+    /// Returns the reason for a missing response. From it, the client decides if a creation may
+    /// have been executed, so [`ConnectorError::NotSent`] must be certain.
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>>;
 
     /// Closes the idle connections, so that the next request opens a new one. Requests in progress
-    /// are not affected. The client calls it when a response belongs to another request. The
-    /// default does nothing, for connectors that keep none.
+    /// are not affected. The client calls this method when a response belongs to another request.
+    /// The default implementation does nothing, for connectors that keep no idle connections.
     fn reset(&self) {}
 }
 
-/// The reason why a connector has no response.
+/// Error of a connector: the reason for a missing response.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectorError {
@@ -112,7 +113,7 @@ impl From<reqwest::Error> for ConnectorError {
     }
 }
 
-/// Creates an HTTP client with the settings of a builder.
+/// Function that creates an HTTP client with the settings of a builder.
 pub(super) type MakeHttp = dyn Fn() -> Result<reqwest::Client, Error> + Send + Sync;
 
 /// The default connector: reqwest with its connection pool.
@@ -139,14 +140,15 @@ impl fmt::Debug for ReqwestConnector {
 
 impl HttpConnector for ReqwestConnector {
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>> {
-        // A client is replaced as a whole, so a panic elsewhere leaves a valid one.
+        // The HTTP client is replaced as a whole, so it is valid even after a panic of another
+        // thread.
         let http = self.http.read().unwrap_or_else(PoisonError::into_inner);
         let answer = http.execute(request);
         Box::pin(async move { answer.await.map_err(ConnectorError::Http) })
     }
 
     fn reset(&self) {
-        // A pool cannot be emptied, but a new client has a new pool.
+        // A connection pool cannot be emptied, but a new HTTP client has a new pool.
         match (self.make)() {
             Ok(http) => *self.http.write().unwrap_or_else(PoisonError::into_inner) = http,
             Err(error) => tracing::warn!(%error, "cannot replace the connections"),

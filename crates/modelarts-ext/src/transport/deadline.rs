@@ -1,4 +1,4 @@
-//! The deadline of a wait, or of a method that makes several calls.
+//! Deadline of a wait, or of a method that makes several calls.
 
 use std::{
     pin::pin,
@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct Deadline {
     started: SystemTime,
     timeout: Option<Duration>,
-    /// Created on first use: tokio timers require a runtime.
+    /// Timer of the deadline. It is created on first use, because tokio timers require a runtime.
     timer: OnceLock<Shared<BoxFuture<'static, ()>>>,
 }
 
@@ -31,14 +31,14 @@ impl Deadline {
         }
     }
 
-    /// The remaining time; `None` without a limit.
+    /// Returns the remaining time, or `None` if the deadline has no limit.
     pub(crate) fn left(&self, clock: &dyn Clock) -> Option<Duration> {
         let left = |timeout: Duration| timeout.saturating_sub(since(clock, self.started));
         self.timeout.map(left)
     }
 
-    /// Returns the result of `work`, or `None` if the deadline passes first. Work that is ready at
-    /// once always returns its result.
+    /// Returns the result of `work`, or `None` if the deadline passes first. Work that is ready
+    /// immediately always returns its result.
     pub(crate) async fn run<T>(
         &self,
         clock: &dyn Clock,
@@ -54,10 +54,10 @@ impl Deadline {
         }
     }
 
-    /// Like [`run`](Self::run), for a step that can fail.
+    /// Runs a step that can fail, like [`run`](Self::run).
     ///
     /// # Errors
-    /// The error of the step, or a timeout that names `doing`.
+    /// Returns the error of the step, or a timeout error that names the action `doing`.
     pub(crate) async fn limit<T>(
         &self,
         clock: &dyn Clock,
@@ -68,7 +68,7 @@ impl Deadline {
         done.unwrap_or_else(|| Err(self.timeout_error(doing)))
     }
 
-    /// The error for a deadline that passed while `doing`.
+    /// Returns the error for a deadline that passed during the action `doing`.
     pub(crate) fn timeout_error(&self, doing: &str) -> Error {
         let limit = self.timeout.unwrap_or_default();
         Error::new(

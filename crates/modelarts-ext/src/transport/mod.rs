@@ -1,10 +1,10 @@
 //! Transport: authenticates requests, sends them, reads the responses, and retries where that is
 //! safe and useful.
 //!
-//! [`HttpTransport`] has the retry loop. Each attempt goes through a [`connector`] and is read by
-//! `attempt`; `retry` decides about the next one, and `retry_budget` limits them. `call` has the
-//! facts about a call, which the response carries. `deadline` limits several calls that serve one
-//! purpose.
+//! [`HttpTransport`] has the retry loop. A [`connector`] sends the request of each attempt, and
+//! `attempt` reads the response; `retry` decides about the next attempt, and `retry_budget` limits
+//! their number. `call` has the facts about a call, which the response carries. `deadline` limits
+//! several calls that serve one purpose.
 
 mod attempt;
 pub(crate) mod call;
@@ -81,7 +81,7 @@ pub(crate) struct HttpTransport {
 /// The state that the calls of one client share.
 pub(crate) struct Shared {
     budget: RetryBudget,
-    /// The offset in seconds of the gateway's clock from the local one.
+    /// Offset of the gateway's clock from the local one, in seconds.
     skew: AtomicI64,
 }
 
@@ -164,7 +164,8 @@ impl HttpTransport {
     /// Reports the progress of a call.
     fn report(&self, call: &CallInfo) {
         if let Some(progress) = &self.progress {
-            // The facts are replaced as a whole, so a panic elsewhere leaves them consistent.
+            // The facts are replaced as a whole, so they are consistent even after a panic of
+            // another thread.
             *progress.lock().unwrap_or_else(PoisonError::into_inner) = call.summary.clone();
         }
     }
@@ -193,10 +194,11 @@ impl HttpTransport {
                             fetched.await.map_err(not_sent)?
                         }
                     };
-                    // Read once: concurrent calls may change it.
+                    // The skew is read only once, because concurrent calls may change it.
                     let skew = self.shared.skew.load(Ordering::Relaxed);
                     let outgoing = self.authenticate(request, &credentials, skew, call);
-                    // Built here, so that the copy is not kept while the response is pending.
+                    // The copy is built in the attempt, so that it is not kept while the response
+                    // is pending.
                     let outgoing = outgoing.map_err(not_sent)?;
                     let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
                     let response = self.connector.send(outgoing);
@@ -221,7 +223,7 @@ impl HttpTransport {
                 Err(AttemptError {
                     result: match signed_skew {
                         Some(_) => AttemptResult::Lost,
-                        // The limit passed before there were credentials.
+                        // The time limit passed before the provider returned credentials.
                         None => AttemptResult::NotSent,
                     },
                     error: Error::new(ErrorKind::Timeout, message),
@@ -234,7 +236,7 @@ impl HttpTransport {
                     headers::retry_after(&answer.headers, || self.service_time(self.clock.now())),
                     false,
                 ),
-                // IAM may answer with `Retry-After` as well.
+                // A response of IAM may also have `Retry-After`.
                 Err(failed) => (failed.result, failed.error.retry_after(), failed.permanent),
             };
             call.summary.retry_after = wait;
@@ -244,7 +246,7 @@ impl HttpTransport {
                     Some(answer.status.as_u16()),
                     headers::request_id(&answer.headers).map(|id| secrets.mask_id(id)),
                 ),
-                // A redirect, or a response that is too long.
+                // The response is a redirect, or too long.
                 (Err(AttemptError { error, .. }), Some(_)) => {
                     (error.status(), error.request_id().map(str::to_owned))
                 }
@@ -284,8 +286,8 @@ impl HttpTransport {
         }
     }
 
-    /// Returns a copy of the request, signed with these credentials for a gateway whose clock is
-    /// ahead by `skew` seconds.
+    /// Returns a copy of the request, authenticated with these credentials for a gateway whose
+    /// clock is ahead by `skew` seconds.
     fn authenticate(
         &self,
         request: &Request,
@@ -306,7 +308,7 @@ impl HttpTransport {
         Ok(outgoing)
     }
 
-    /// The time of the gateway at this local time.
+    /// Returns the time of the gateway at this local time.
     pub(crate) fn service_time(&self, local: SystemTime) -> SystemTime {
         add_seconds(local, self.shared.skew.load(Ordering::Relaxed))
     }
@@ -316,19 +318,19 @@ impl HttpTransport {
         Deadline::new(&*self.clock, Some(self.overall_timeout))
     }
 
-    /// The remaining time of a call.
+    /// Returns the remaining time of a call.
     fn left(&self, started: SystemTime) -> Duration {
         self.timeout.saturating_sub(since(&*self.clock, started))
     }
 
-    /// Takes one retry from the budget; `false` if it is empty.
+    /// Takes one retry from the budget. Returns `false` if the budget is empty.
     pub(crate) fn take_retry(&self) -> bool {
         self.shared.budget.withdraw(self.clock.now())
     }
 
-    /// Fixes a rejection of the credentials by newer credentials or the time of the gateway;
-    /// `false` if neither is possible. Each fix is tried once in a call, because a gateway that
-    /// rejects five consecutive signatures locks the key for five minutes.
+    /// Fixes a rejection of the credentials by newer credentials or the time of the gateway.
+    /// Returns `false` if neither is possible. Each fix is tried once in a call, because a gateway
+    /// that rejects five consecutive signatures locks the key for five minutes.
     fn fix_rejection(
         &self,
         answer: &RawResponse,
@@ -366,8 +368,8 @@ struct Fixes {
     clock: bool,
 }
 
-/// The error of an attempt that ended before the request was sent. An unreachable IAM counts as an
-/// unreachable service.
+/// Returns the error of an attempt that ended before the request was sent. An unreachable IAM
+/// counts as an unreachable service.
 #[cold]
 fn not_sent(error: Error) -> AttemptError {
     AttemptError {
@@ -389,7 +391,7 @@ fn is_uncertain(result: AttemptResult) -> bool {
             StatusCode::NOT_IMPLEMENTED => false,
             // For a success or a rejection, the body decides; see `Error::is_uncertain`.
             status if status.is_success() || status.is_client_error() => false,
-            // The response may have come too late, or from a gateway in between.
+            // The response may have been late, or may come from an intermediate gateway.
             _ => true,
         },
     }

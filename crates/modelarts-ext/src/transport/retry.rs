@@ -1,11 +1,11 @@
 //! Retries: the policy for sending requests again.
 //!
 //! A request that only reads, or has the same effect when it is sent twice, is repeated after lost
-//! connections and transient errors of the service; one that creates something, only if it cannot
-//! have been executed. ([`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for
-//! the job first if the response to its create was lost.) Pauses are random and grow, the service
-//! may set them (`Retry-After`), and all calls of a client share a budget, so that retries do not
-//! keep an overloaded service overloaded.
+//! connections and transient errors of the service; a request that creates something, only if it
+//! cannot have been executed. ([`CreateJob::submit`](crate::jobs::create::CreateJob::submit)
+//! searches for the job first if the response to its creation was lost.) Pauses are random and
+//! grow, and the service may set them (`Retry-After`). All calls of a client share a budget, so
+//! that retries do not prolong an overload of the service.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -52,11 +52,11 @@ pub struct RetryPolicy {
     pub base: Duration,
     /// The maximum of any pause. Default 20 seconds.
     pub cap: Duration,
-    /// The retries per second that all calls of the client may make together, however few calls
-    /// there are. At most ten seconds' worth accumulates. Default 10.
+    /// Retries per second that all calls of the client may make together, regardless of the number
+    /// of calls. The retries of at most ten seconds accumulate. Default 10.
     pub budget_per_second: u32,
-    /// The additional retries as a share of the calls: 0.2 is one for every five calls, so that an
-    /// overloaded service gets little more than the usual load. At most the share of a hundred
+    /// Additional retries as a share of the calls: 0.2 is one retry for every five calls, so that
+    /// an overloaded service gets little more than the usual load. The share of at most a hundred
     /// calls accumulates. Default 0.2.
     pub budget_share: f32,
 }
@@ -75,7 +75,8 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Sends every request exactly once.
+    /// Returns a policy without retries. A request that is rejected for expired credentials or for
+    /// the clock is still repeated once, with new credentials or the corrected time.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -114,10 +115,10 @@ impl RetryPolicy {
         self
     }
 
-    /// The delay before the next attempt, after this many retries and this time: that of the
-    /// service, else a random one up to the ceiling, so that clients that failed together do not
-    /// retry together. `None`: no attempt is left. A `Retry-After` of 0, or a date in the past, is
-    /// ignored.
+    /// Returns the delay before the next attempt, after this many retries and this elapsed time;
+    /// `None` if no attempt is left. The delay is that of the service, else a random one up to the
+    /// ceiling, so that clients that failed together do not retry together. A `Retry-After` of 0,
+    /// or a date in the past, is ignored.
     pub(crate) fn delay(
         &self,
         retries: usize,
@@ -130,7 +131,7 @@ impl RetryPolicy {
         Some(wait).filter(|wait| elapsed.saturating_add(*wait) < self.max_elapsed)
     }
 
-    /// The maxima of the pauses, one for each retry.
+    /// Returns the maxima of the pauses, one for each retry.
     fn ceilings(&self) -> impl Iterator<Item = Duration> + use<> {
         ExponentialBuilder::new()
             .with_min_delay(self.base)
@@ -141,14 +142,14 @@ impl RetryPolicy {
     }
 }
 
-/// The result of one attempt, as far as retries depend on it.
+/// Result of an attempt, as far as retries depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttemptResult {
     /// A response with this status.
     Response(StatusCode),
-    /// Not sent: no connection was made, so the request was not executed.
+    /// The request was not sent, because no connection was made; it was not executed.
     NotSent,
-    /// Lost: the request may have arrived.
+    /// The response was lost; the request may have arrived.
     Lost,
 }
 

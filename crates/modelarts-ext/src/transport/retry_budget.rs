@@ -10,8 +10,8 @@ const CAPACITY_SECONDS: f64 = 10.0;
 /// The capacity of the bucket, as calls.
 const CAPACITY_CALLS: f64 = 100.0;
 
-/// A token bucket of retries. Calls and time fill it, so that an overloaded service gets little
-/// more than the usual load, however many callers retry.
+/// Token bucket of retries. Calls and time fill it, so that an overloaded service gets little more
+/// than the usual load, regardless of the number of callers that retry.
 #[derive(Debug)]
 pub(super) struct RetryBudget {
     per_second: f64,
@@ -42,12 +42,12 @@ impl RetryBudget {
         }
     }
 
-    /// Adds the share of one call.
+    /// Adds the share of one call to the budget.
     pub(super) fn deposit(&self) {
         self.add(&mut self.lock(), self.per_call);
     }
 
-    /// Takes the token of one retry; `false` if the budget is empty.
+    /// Takes the token of one retry. Returns `false` if the budget is empty.
     pub(super) fn withdraw(&self, now: SystemTime) -> bool {
         let mut state = self.lock();
         // A clock that was set back adds nothing, and does not delay later tokens.
@@ -69,7 +69,8 @@ impl RetryBudget {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is a single number, so a panic elsewhere leaves a valid state.
+        // Each change is a single number, so the state is valid even after a panic of another
+        // thread.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -84,7 +85,7 @@ mod tests {
         START + Duration::from_secs_f64(seconds)
     }
 
-    /// The number of retries that the budget holds at this time.
+    /// Takes all retries that the budget holds at this time, and returns their number.
     fn withdraw_all(budget: &RetryBudget, now: SystemTime) -> usize {
         (0..10_000).take_while(|_| budget.withdraw(now)).count()
     }

@@ -30,7 +30,7 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlgorithmSpec {
     algorithm: Algorithm,
-    /// True if the service does not have the algorithm.
+    /// `true` if the service does not have the algorithm.
     is_missing: bool,
 }
 
@@ -44,16 +44,18 @@ impl From<Algorithm> for AlgorithmSpec {
 }
 
 impl AlgorithmSpec {
-    /// Reads the answer of `ShowAlgorithmByUuid`. List elements that cannot be decoded are left
-    /// out. Without `job_config`, there is no requirement for channels and hyper-parameters; with
-    /// any other value that cannot be decoded, there is none at all.
+    /// Reads the response of `ShowAlgorithmByUuid`.
+    ///
+    /// List elements that cannot be decoded are left out. A response without `job_config` sets no
+    /// requirements for channels and hyper-parameters. If any other value cannot be decoded, the
+    /// spec has no requirements.
     #[must_use]
     pub fn from_json(answer: &Value) -> Self {
         let mut answer = answer.clone();
         let inputs = answer.pointer_mut("/job_config/inputs");
         let inputs = inputs.and_then(Value::as_array_mut).into_iter().flatten();
         for input in inputs.filter_map(Value::as_object_mut) {
-            // The key has either name.
+            // The key has one of two names.
             let [name, other_name] = ["remote_constraints", "remote_constraint"];
             if !input.get(name).is_some_and(has_content)
                 && let Some(constraints) = input.remove(other_name)
@@ -68,7 +70,7 @@ impl AlgorithmSpec {
             .into()
     }
 
-    /// The spec of an algorithm that the service does not have.
+    /// Returns the spec for an algorithm that the service does not have.
     pub(crate) fn missing() -> Self {
         Self {
             is_missing: true,
@@ -80,7 +82,7 @@ impl AlgorithmSpec {
         &self.algorithm.resource_requirements
     }
 
-    /// Adds all contradictions between job and algorithm to the report.
+    /// Adds all contradictions between the job and the algorithm to the report.
     pub(crate) fn check(&self, job: Draft<'_>, report: &mut Report) {
         if !job.has_stored_algorithm() {
             return;
@@ -112,8 +114,8 @@ fn given(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }
 
-/// The name of a channel, and the kinds of data that it admits: `obs` or `modelarts_dataset`.
-/// No kinds means any.
+/// The name of a channel, and the kinds of data that it accepts: `obs` or `modelarts_dataset`. An
+/// empty list accepts any kind.
 type Channel<'a> = (&'a str, Vec<&'a str>);
 
 fn check_channels(known: &[Channel<'_>], list: &Located<'_>, direction: &str, report: &mut Report) {

@@ -43,24 +43,25 @@ impl<'a> Draft<'a> {
         self.at(metadata::ANNOTATIONS).entry(key)
     }
 
-    /// The resources of the job and of its tasks.
+    /// Returns the resources of the job and of its tasks.
     pub(super) fn resources(self) -> Fields<'a> {
         let tasks = self.at(TASKS).items().at(task::TASK_RESOURCE);
         [self.at(RESOURCE)].into_iter().chain(tasks).collect()
     }
 
-    /// True for a job in a dedicated pool, or with a task in one.
+    /// Returns `true` for a job in a dedicated pool, or with a task in one.
     pub(super) fn has_pool(self) -> bool {
         self.resources().iter().any(names_pool)
     }
 
-    /// The algorithm of the job, and those of its tasks.
+    /// Returns the algorithm of the job, and the algorithms of its tasks.
     pub(super) fn programs(self) -> Fields<'a> {
         let tasks = self.at(TASKS).items().at(task::ALGORITHM);
         [self.at(ALGORITHM)].into_iter().chain(tasks).collect()
     }
 
-    /// All lists of this name: each algorithm has one, and another one in `job_config`.
+    /// Returns all lists with this name. Each algorithm has one, and another one in its
+    /// `job_config`.
     pub(super) fn lists(self, name: &str) -> Fields<'a> {
         let programs = self.programs().into_iter();
         let lists = programs.flat_map(|program| {
@@ -70,14 +71,14 @@ impl<'a> Draft<'a> {
         lists.collect()
     }
 
-    /// All inputs and outputs.
+    /// Returns all inputs and outputs.
     pub(super) fn channels(self) -> Fields<'a> {
         let inputs = self.lists(job_algorithm::INPUTS).items().into_iter();
         let outputs = self.lists(job_algorithm::OUTPUTS).items();
         inputs.chain(outputs).collect()
     }
 
-    /// The value of a field, for a message. The value of a hyper-parameter that is marked as
+    /// Returns the value of a field for a message. The value of a hyper-parameter that is marked as
     /// sensitive is hidden.
     pub(super) fn actual(self, field: &Located<'a>) -> Actual {
         let mut parameters = self.lists(job_algorithm::PARAMETERS).items().into_iter();
@@ -91,13 +92,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The id of the stored algorithm.
+    /// Returns the id of the stored algorithm.
     pub(crate) fn algorithm_id(self) -> Option<&'a str> {
         self.at(algorithm::ID).text()
     }
 
-    /// The id of the flavor of the public pool. The service does not list flavors of dedicated
-    /// pools.
+    /// Returns the id of the flavor of the public pool. The service does not list flavors of
+    /// dedicated pools.
     pub(crate) fn flavor_id(self) -> Option<&'a str> {
         match self.at(resource::POOL_ID).text() {
             Some(_) => None,
@@ -105,7 +106,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// True for a job with a stored algorithm.
+    /// Returns `true` for a job with a stored algorithm.
     pub(super) fn has_stored_algorithm(self) -> bool {
         self.at(ALGORITHM).has_any(&[
             job_algorithm::ID,
@@ -114,24 +115,24 @@ impl<'a> Draft<'a> {
         ])
     }
 
-    /// True for a job that must have an algorithm. Exempt are visualisation jobs, jobs with tasks
-    /// and jobs that tune a model of the platform.
+    /// Returns `true` for a job that must have an algorithm. Visualisation jobs, jobs with tasks
+    /// and jobs that tune a model of the platform are exempt.
     pub(super) fn runs_code(self) -> bool {
         !self.at(KIND).is("visualization_job") && !self.has(TASKS) && !self.is_fine_tuning()
     }
 
-    /// True for a job that tunes a model of the platform.
+    /// Returns `true` for a job that tunes a model of the platform.
     pub(super) fn is_fine_tuning(self) -> bool {
         self.root().has_any(&[TRAIN_TYPE, FTJOB_CONFIG])
     }
 
-    /// True for a job whose algorithm must name its own code.
+    /// Returns `true` for a job whose algorithm must name its own code.
     pub(super) fn names_own_code(self) -> bool {
         self.runs_code() && !self.has_stored_algorithm() && self.has(ALGORITHM)
     }
 }
 
-/// True for resources in a dedicated pool or in a federation of pools.
+/// Returns `true` for resources in a dedicated pool or in a federation of pools.
 pub(super) fn names_pool(resource: &Located<'_>) -> bool {
     resource.has_any(&[job_resource::POOL_ID, job_resource::POOL_GROUP_ID])
 }
@@ -144,7 +145,7 @@ mod tests {
         task_resource,
     };
 
-    /// The rules read fields of several schemas by the constants of one of them.
+    /// The rules read fields of several schemas through the constants of one of them.
     #[test]
     fn shared_fields_have_the_same_name_in_all_schemas() {
         for (name, others) in [

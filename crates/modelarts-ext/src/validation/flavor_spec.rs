@@ -49,15 +49,15 @@ impl From<&TrainingFlavor> for FlavorSpec {
 }
 
 impl FlavorSpec {
-    /// Reads one of the `flavors` in the answer of `ShowTrainingJobFlavors`. Missing fields set no
-    /// limit, nor does a flavor that cannot be decoded.
+    /// Reads one element of `flavors` in the response of `ShowTrainingJobFlavors`. Missing fields
+    /// set no limit, and neither does a flavor that cannot be decoded.
     #[must_use]
     pub fn from_json(flavor: &Value) -> Self {
         let decoded = decode::body::<TrainingFlavor>(flavor.to_string().as_bytes());
         decoded.map_or_else(|_| Self::default(), |(flavor, _)| Self::from(&flavor))
     }
 
-    /// Reads the flavor with this id from the whole answer.
+    /// Reads the flavor with this id from the whole response.
     #[must_use]
     pub fn find(answer: &Value, id: &str) -> Option<Self> {
         let flavors = answer.get("flavors")?.as_array()?;
@@ -67,8 +67,9 @@ impl FlavorSpec {
         Some(Self::from_json(flavor))
     }
 
-    /// Reads the flavor with this id from the answer of the service. `None` if the answer does not
-    /// have the flavor and is empty or has only a part of the flavors, and so does not rule it out.
+    /// Reads the flavor with this id from the response of the service. Returns `None` if the
+    /// response does not have the flavor but does not rule it out, because it is empty or has only
+    /// a part of the flavors.
     pub(crate) fn look_up(answer: &ShowTrainingJobFlavorsResponse, id: &str) -> Option<Self> {
         let flavors = answer.flavors.iter();
         let ids = flavors.filter_map(|flavor| Some((flavor.flavor_id.as_deref()?, flavor)));
@@ -87,13 +88,13 @@ impl FlavorSpec {
         })
     }
 
-    /// The size of the disk at `/cache`, in GB.
+    /// Returns the size of the disk at `/cache`, in GB.
     #[must_use]
     pub fn disk_gb(&self) -> Option<u64> {
         self.disk_gb
     }
 
-    /// Adds all contradictions between job, flavor and algorithm to the report.
+    /// Adds all contradictions between the job, the flavor and the algorithm to the report.
     pub(crate) fn check(
         &self,
         job: Draft<'_>,
@@ -102,8 +103,8 @@ impl FlavorSpec {
     ) {
         let flavor = job.at(FLAVOR_ID);
         if let Some(existing) = &self.existing {
-            // The list is that of the public pool. No source lists flavors of dedicated pools in it
-            // (`openapi/SOURCES.md`, D-67).
+            // The response lists the flavors of the public pool. No source lists flavors of
+            // dedicated pools in it (`openapi/SOURCES.md`, D-67).
             let id = flavor.text().unwrap_or_default();
             if !id.starts_with(POOL_FLAVOR_PREFIX) {
                 report.add(
@@ -142,15 +143,15 @@ impl FlavorSpec {
                 ResourceRequirementKey::HostDistributedMode => (&nodes, Some(mode(count > 1))),
                 _ => continue,
             };
-            // Requests have `values`; answers have `value` in the documents (`openapi/SOURCES.md`,
-            // D-16).
+            // Requests have `values`; according to the documents, responses have `value`
+            // (`openapi/SOURCES.md`, D-16).
             let values = requirement.values.iter().chain(&requirement.value);
             let values = values.map(String::as_str).filter(|value| !value.is_empty());
             let values: Vec<_> = values.collect();
             let admits = |actual: &str| {
                 values.is_empty()
                     || values.iter().any(|value| {
-                        // An algorithm for several cards or nodes runs on one, too.
+                        // An algorithm for several cards or nodes also runs on one.
                         value.eq_ignore_ascii_case(actual)
                             || (actual == "singular" && *value == "multiple")
                     })

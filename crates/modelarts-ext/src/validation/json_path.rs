@@ -1,4 +1,4 @@
-//! A JSON value in the body of a request, with its path; and lists of such values.
+//! JSON value in the body of a request, with its path, and lists of such values.
 
 use modelarts_api::request_path::{fine_tuning_config, job_algorithm};
 use serde_json::{Map, Value};
@@ -22,7 +22,7 @@ impl<'a> Located<'a> {
         Self { path, value }
     }
 
-    /// The path, such as `spec.volumes[2].nfs.local_path`.
+    /// Returns the path of the field, such as `spec.volumes[2].nfs.local_path`.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
@@ -31,7 +31,7 @@ impl<'a> Located<'a> {
         self.value
     }
 
-    /// The field at this path, such as `nfs.local_path`.
+    /// Returns the field at this path below the field, such as `nfs.local_path`.
     pub(crate) fn at(&self, path: &str) -> Self {
         let mut names = path.split('.');
         let value = self
@@ -40,7 +40,7 @@ impl<'a> Located<'a> {
         Self::new(join(&self.path, path), value)
     }
 
-    /// The elements of a list.
+    /// Returns the elements of a list.
     pub(crate) fn items(&self) -> Fields<'a> {
         let items = self.value.and_then(Value::as_array);
         let items = items.into_iter().flatten().enumerate();
@@ -49,12 +49,12 @@ impl<'a> Located<'a> {
             .collect()
     }
 
-    /// The field as the only element of a list.
+    /// Returns the field as the only element of a list.
     pub(crate) fn as_only_item(&self) -> Self {
         Self::new(format!("{}[0]", self.path), self.value)
     }
 
-    /// The members of an object, whose names may contain dots.
+    /// Returns the members of an object, whose names may contain dots.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&'a str, Self)> {
         let members = self.value.and_then(Value::as_object);
         members.into_iter().flatten().map(|(name, value)| {
@@ -63,25 +63,25 @@ impl<'a> Located<'a> {
         })
     }
 
-    /// The keys of a map.
+    /// Returns the keys of a map.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let entries = self.value.and_then(Value::as_object);
         entries.into_iter().flat_map(Map::keys).map(String::as_str)
     }
 
-    /// The entries of a map.
+    /// Returns the entries of a map.
     pub(crate) fn entries(&self) -> Fields<'a> {
         self.keys().map(|key| self.entry(key)).collect()
     }
 
-    /// One entry of a map, or a missing element of a list.
+    /// Returns one entry of a map, or a missing element of a list.
     pub(crate) fn entry(&self, key: &str) -> Self {
         let value = self.value.and_then(|value| value.get(key));
         Self::new(format!("{}[{key:?}]", self.path), value)
     }
 
-    /// The text of the field. Empty text counts as absent: the examples of the service send it for
-    /// fields without a value.
+    /// Returns the text of the field. Empty text counts as absent: the examples of the service send
+    /// it for fields without a value.
     pub(crate) fn text(&self) -> Option<&'a str> {
         self.value?.as_str().filter(|text| !text.is_empty())
     }
@@ -102,32 +102,32 @@ impl<'a> Located<'a> {
         self.value.is_some()
     }
 
-    /// True if the field has content, see [`has_content`].
+    /// Returns `true` if the field has content, see [`has_content`].
     pub(super) fn is_given(&self) -> bool {
         self.value.is_some_and(has_content)
     }
 
-    /// True if the field at this path has content.
+    /// Returns `true` if the field at this path has content.
     pub(super) fn has(&self, path: &str) -> bool {
         self.at(path).is_given()
     }
 
-    /// True if the field at one of these paths has content.
+    /// Returns `true` if the field at one of these paths has content.
     pub(super) fn has_any(&self, paths: &[&str]) -> bool {
         paths.iter().any(|path| self.has(path))
     }
 
-    /// The field, if `condition` is true.
+    /// Returns the field if `condition` is true, and no field otherwise.
     pub(crate) fn when(self, condition: bool) -> Fields<'a> {
         condition.then_some(self).into_iter().collect()
     }
 
-    /// The field, if it has a text for which `wrong` is true.
+    /// Returns the field if it has a text for which `wrong` returns `true`.
     pub(super) fn when_text(self, wrong: impl Fn(&str) -> bool) -> Fields<'a> {
         Fields::from(self).texts(wrong)
     }
 
-    /// The missing one of two fields that must be given together.
+    /// Returns the missing field of two fields that must be given together.
     pub(super) fn missing_of(&self, paths: [&str; 2]) -> Fields<'a> {
         let missing = Fields::from_iter(paths.map(|path| self.at(path))).missing();
         match missing.0.len() {
@@ -136,7 +136,7 @@ impl<'a> Located<'a> {
         }
     }
 
-    /// The value, for a message.
+    /// Returns the value of the field for a message.
     pub(crate) fn actual(&self) -> Actual {
         match self.value {
             None => Actual::Missing,
@@ -163,19 +163,19 @@ impl<'a> Fields<'a> {
         self.0.iter()
     }
 
-    /// The field at this path in each of them.
+    /// Returns the field at this path in each of the fields.
     pub(crate) fn at(&self, path: &str) -> Self {
         self.iter().map(|field| field.at(path)).collect()
     }
 
-    /// The fields at these paths in each of them.
+    /// Returns the fields at these paths in each of the fields.
     pub(super) fn at_all(&self, paths: &[&str]) -> Self {
         let fields = self.iter();
         let all = fields.flat_map(|field| paths.iter().map(|path| field.at(path)));
         all.collect()
     }
 
-    /// The elements of each list.
+    /// Returns the elements of each list.
     pub(super) fn items(&self) -> Self {
         self.iter().flat_map(Located::items).collect()
     }
@@ -197,18 +197,18 @@ impl<'a> Fields<'a> {
         self.filter(Located::is_present)
     }
 
-    /// The fields with a text for which `wrong` is true.
+    /// Returns the fields with a text for which `wrong` returns `true`.
     pub(super) fn texts(self, wrong: impl Fn(&str) -> bool) -> Self {
         self.filter(|field| field.text().is_some_and(&wrong))
     }
 
-    /// The fields with the same text as an earlier one.
+    /// Returns the fields with the same text as an earlier field.
     pub(super) fn repeated(self) -> Self {
         self.repeated_by(|text| text)
     }
 
-    /// Like [`repeated`](Self::repeated), without regard to trailing slashes: `/mnt/a` and
-    /// `/mnt/a/` are the same.
+    /// Like [`repeated`](Self::repeated), but ignores trailing slashes: `/mnt/a` and `/mnt/a/` are
+    /// the same.
     pub(super) fn repeated_paths(self) -> Self {
         self.repeated_by(|text| text.trim_end_matches('/'))
     }
@@ -248,7 +248,8 @@ impl<'a> IntoIterator for Fields<'a> {
     }
 }
 
-/// True for a value other than null, empty text, empty lists, and objects without content.
+/// Returns `true` for a value other than null, empty text, empty lists, and objects without
+/// content.
 pub(crate) fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -277,7 +278,7 @@ fn holds_variables(value: &Value) -> bool {
     }
 }
 
-/// The general name of a path, as in the tables: `spec.volumes[].nfs.local_path`,
+/// Returns the general name of a path, as in the tables: `spec.volumes[].nfs.local_path`,
 /// `algorithm.environments{}`.
 pub(crate) fn general_name(path: &str) -> String {
     let mut general = String::new();

@@ -1,4 +1,4 @@
-//! Specs of the algorithm and the flavor of a job, for its check.
+//! Specs of the algorithm and the flavor of a job, for the check of the job.
 
 use crate::validation::{algorithm_spec::AlgorithmSpec, flavor_spec::FlavorSpec};
 
@@ -15,7 +15,7 @@ pub(crate) struct KnownSpecs {
 pub(crate) struct KnownSpec<T>(Option<(Option<String>, T)>);
 
 impl<T> KnownSpec<T> {
-    /// The spec of the algorithm or flavor with this id.
+    /// Returns the spec of the algorithm or flavor with this id.
     pub(crate) fn of(&self, id: Option<&str>) -> Option<&T> {
         let (known, spec) = self.0.as_ref()?;
         let fits = known.is_none() || known.as_deref() == id;

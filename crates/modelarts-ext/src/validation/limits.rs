@@ -23,33 +23,33 @@ use crate::validation::{
     report::{Basis, Report, Warning},
 };
 
-/// The schema of the body.
+/// The name of the schema of the body that creates a job.
 pub(crate) const BODY: &str = create_training_job::SCHEMA;
 
-/// The code of the refusal for most broken limits.
+/// The error code of the service for most broken limits.
 pub(crate) const INVALID: &str = "ModelArts.2788";
 
-/// The fields of a schema.
+/// Returns the fields of a schema.
 pub(crate) fn fields(schema: &str) -> impl Iterator<Item = &'static Field> + use<'_> {
     FIELDS.iter().filter(move |field| field.schema == schema)
 }
 
-/// The field of this name in a schema.
+/// Returns the field of this name in a schema.
 pub(crate) fn field(schema: &str, name: &str) -> Option<&'static Field> {
     fields(schema).find(|field| field.name == name)
 }
 
-/// The fields with a code other than [`INVALID`].
+/// The fields whose error code differs from [`INVALID`].
 const CODES: &[(&str, &str)] = &[
     (algorithm::parameters::constraint::TYPE, "ModelArts.2825"),
     (spec::schedule_policy::PRIORITY, "ModelArts.2816"),
 ];
 
-/// The fields (schema and name) that have rules in place of their limits, with more precise words,
-/// other codes, or as advice.
+/// The fields (schema and name) that rules check in place of their limits, with more precise
+/// wording, other codes, or as advice.
 const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (BODY, create_training_job::KIND),
-    // No source states if `/home` itself is accepted (`openapi/SOURCES.md`, D-120).
+    // No source states whether `/home` itself is accepted (`openapi/SOURCES.md`, D-120).
     (job_algorithm::SCHEMA, job_algorithm::LOCAL_CODE_DIR),
     (task_algorithm::SCHEMA, task_algorithm::LOCAL_CODE_DIR),
     (job_engine::SCHEMA, job_engine::RUN_USER),
@@ -57,16 +57,17 @@ const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (schedule_policy::SCHEMA, schedule_policy::PRIORITY),
 ];
 
-/// A field that the description requires and that some jobs may leave out. A rule checks it.
+/// A field that the description requires but some jobs may leave out. A rule checks it.
 const REQUIRED_BY_RULES: (&str, &str) = (input::SCHEMA, input::NAME);
 
 pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
     CHECKED_BY_RULES.contains(&(schema, name))
 }
 
-/// The enumerations that are complete: the description closes the first three, and a code of the
-/// service names the cause of the last. The service may add values to others; it accepts the
-/// runtime type `production`, though the SDK has only `debug` (`openapi/SOURCES.md`, D-115).
+/// The enumerations that are complete. The description closes the first three, and a code of the
+/// service names the cause of the last. The service may add values to other enumerations; it
+/// accepts the runtime type `production`, though the SDK has only `debug` (`openapi/SOURCES.md`,
+/// D-115).
 const CLOSED_ENUMS: &[(&str, &str)] = &[
     (
         node_selector_requirement::SCHEMA,
@@ -81,7 +82,7 @@ const CLOSED_ENUMS: &[(&str, &str)] = &[
 const CHECK_SPELLING: &str =
     "check the spelling (documents list no other value, but the service may accept more)";
 
-/// Patterns in words.
+/// The patterns with their description in words.
 const PATTERNS_IN_WORDS: &[(&str, &str)] = &[
     ("^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, _ and -"),
     ("^[-a-zA-Z0-9_./]+$", "only letters, digits and -_./"),
@@ -174,8 +175,8 @@ pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<L
     }
 }
 
-/// True for a value of the type of the shape. The builder sets no others; copied jobs may have
-/// them.
+/// Returns `true` if the value has the type of the shape. The builder sets only such values; copied
+/// jobs may have others.
 pub(crate) fn fits(shape: Shape, value: &Value) -> bool {
     match shape {
         Shape::Text | Shape::OneOf(_) => value.is_string(),
@@ -187,7 +188,7 @@ pub(crate) fn fits(shape: Shape, value: &Value) -> bool {
     }
 }
 
-/// The type of a shape, in words.
+/// Returns the type of a shape, in words.
 pub(crate) fn shape_in_words(shape: Shape) -> &'static str {
     match shape {
         Shape::Text | Shape::OneOf(_) => "text",
@@ -199,7 +200,7 @@ pub(crate) fn shape_in_words(shape: Shape) -> &'static str {
     }
 }
 
-/// The limits of a field.
+/// Returns the limits of a field.
 fn rules(schema: &str, name: &str) -> impl Iterator<Item = &'static Rule> {
     let limits = LIMITS.iter();
     limits
@@ -207,14 +208,14 @@ fn rules(schema: &str, name: &str) -> impl Iterator<Item = &'static Rule> {
         .map(|limit| &limit.rule)
 }
 
-/// The limits of a field in words, if the text breaks one of them.
+/// Returns the limits of a field in words, if the text breaks one of them.
 pub(crate) fn broken_limit(schema: &str, name: &str, text: &str) -> Option<String> {
     let value = Value::from(text);
     let broken = rules(schema, name).any(|rule| breaks(&value, rule));
     broken.then(|| in_words(schema, name))
 }
 
-/// True if a value of the right type breaks the limit.
+/// Returns `true` if a value of the right type breaks the limit.
 fn breaks(value: &Value, rule: &Rule) -> bool {
     let count = match value {
         Value::String(text) => text.chars().count(),
@@ -236,18 +237,18 @@ fn breaks(value: &Value, rule: &Rule) -> bool {
             let mut numbered = items.iter().enumerate();
             numbered.any(|(index, item)| items[..index].contains(item))
         }),
-        // The service checks kinds of limits that this crate does not know.
+        // The service checks kinds of limits that this crate does not support.
         _ => false,
     }
 }
 
-/// True if the text matches. A pattern that does not compile counts as matched; a test checks that
-/// all of them compile.
+/// Returns `true` if the text matches the pattern. A pattern that does not compile counts as
+/// matched; a test checks that all patterns compile.
 fn matches(pattern: &str, text: &str) -> bool {
     regress::Regex::new(pattern).map_or(true, |pattern| pattern.find(text).is_some())
 }
 
-/// The values of an enumeration in words: `one of a, b, c`.
+/// Returns the values of an enumeration in words: `one of a, b, c`.
 pub(crate) fn one_of(values: &[&str]) -> String {
     match values {
         [only] => (*only).to_owned(),
@@ -255,20 +256,20 @@ pub(crate) fn one_of(values: &[&str]) -> String {
     }
 }
 
-/// The numbers in hours: schema and field.
+/// The fields (schema and name) whose numbers are in hours.
 const TIMES: &[(&str, &str)] = &[
     (auto_stop::SCHEMA, auto_stop::DURATION),
     (reserved_time::SCHEMA, reserved_time::DURATION),
 ];
 
-/// The limits of a field in words; empty if the field has none.
+/// Returns the limits of a field in words; empty if the field has none.
 pub(crate) fn in_words(schema: &str, name: &str) -> String {
     let rules: Vec<_> = rules(schema, name).collect();
     let is_time = TIMES.contains(&(schema, name));
     describe(&rules) + if is_time { " hours" } else { "" }
 }
 
-/// The limits of a field as a rule: "must have 2 to 128 characters", "must be 1 or more".
+/// Returns the limits of a field as a rule: "must have 2 to 128 characters", "must be 1 or more".
 fn requirement(schema: &str, name: &str) -> String {
     let limits = in_words(schema, name);
     let counted = ["characters", "elements", "entries"];

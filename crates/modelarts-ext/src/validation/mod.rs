@@ -63,7 +63,7 @@ use crate::{
     validation::{draft::Draft, known_specs::KnownSpecs},
 };
 
-/// Checks the body of a creation: against the rules of a cloud, and against the specs of its
+/// Checks the body of a creation against the rules of a cloud, and against the specs of its
 /// algorithm and its flavor if they are known.
 pub(crate) fn check(body: &Value, cloud: Cloud, specs: &KnownSpecs) -> Report {
     let draft = Draft::new(body, cloud);

@@ -10,20 +10,20 @@ use crate::{
 /// The evidence for a rule, as in `openapi/SOURCES.md`. It decides between violation and warning.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Basis {
-    /// A violation: the service is known to refuse such jobs, or its list of codes names this
-    /// cause. With the code.
+    /// A violation, because the service is known to refuse such jobs, or its list of codes names
+    /// this cause. The value is the code.
     Refusal(&'static str),
-    /// A violation: a document requires it. With the code of the refusal.
+    /// A violation, because a document requires it. The value is the code of the refusal.
     Must(&'static str),
-    /// A warning: a document advises it, or seems to imply it. With the reason why it is not a
-    /// violation.
+    /// A warning, because a document advises it or seems to imply it. The value is the reason why
+    /// it is not a violation.
     Advice(&'static str),
 }
 
 /// Advice that a job does not follow.
 ///
-/// The service is not known to refuse the job for it; the advice gives the reason why it is no
-/// [`Violation`].
+/// The service is not known to refuse the job for it. The advice includes the reason why it is not
+/// a [`Violation`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     field: String,
@@ -44,18 +44,18 @@ impl Warning {
         }
     }
 
-    /// Advice on a field, with its value.
+    /// Creates a warning about a field, with its value.
     pub(crate) fn at(field: &Located<'_>, advice: impl Into<Cow<'static, str>>) -> Self {
         Self::new(field.path(), field.actual(), advice)
     }
 
-    /// The field, such as `algorithm.inputs[0].name`.
+    /// Returns the path of the field, such as `algorithm.inputs[0].name`.
     #[must_use]
     pub fn field(&self) -> &str {
         &self.field
     }
 
-    /// The recommendation, and the reason for it.
+    /// Returns the recommendation, and the reason for it.
     #[must_use]
     pub fn advice(&self) -> &str {
         &self.advice
@@ -70,7 +70,7 @@ impl fmt::Display for Warning {
 
 /// The findings of a check.
 ///
-/// Its `Display` is one line for each violation and warning.
+/// `Display` writes one line for each violation and warning.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 #[must_use = "a report is not an error by itself: its violations must be read"]
@@ -118,7 +118,7 @@ impl Report {
         }
     }
 
-    /// True if no rule is broken. The service may still refuse the job for other reasons.
+    /// Returns `true` if no rule is broken. The service may still refuse the job for other reasons.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.violations.is_empty()

@@ -1,17 +1,17 @@
-//! Fields that only answers have: the service sets them, and a creation cannot contain them.
+//! Fields that only responses have: the service sets them, and a creation cannot contain them.
 
 use modelarts_api::{
     Operation,
     request_path::create_training_job::algorithm::{self, inputs},
 };
 
-/// The creation of a job, whose row lists the fields that only its answer has.
+/// The operation that creates a job. Its row lists the fields that only its response has.
 const CREATE: Option<&Operation> = Operation::find("create_training_job");
 
-/// Fields of requests whose values the service derives from others.
+/// The fields of requests whose values the service derives from other fields.
 const DERIVED: [&str; 2] = [algorithm::NAME, inputs::remote::dataset::OBS_URL];
 
-/// True if only the service sets this field, given by its general name.
+/// Returns `true` if only the service sets the field with this general name.
 pub(crate) fn is_response_only(general: &str) -> bool {
     CREATE.is_some_and(|create| create.response_only.contains(&general))
         || DERIVED.contains(&general)

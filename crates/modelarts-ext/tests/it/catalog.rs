@@ -30,7 +30,7 @@ use crate::support::{
 /// The number of rows of every list of the scripted service.
 const ROWS: usize = 130;
 
-/// The row of this number, in the shape of the operation's rows.
+/// Returns the row of this number, in the shape of the operation's rows.
 fn row(operation: &str, number: usize) -> Value {
     let text = number.to_string();
     match operation {
@@ -46,7 +46,8 @@ fn row(operation: &str, number: usize) -> Value {
     }
 }
 
-/// Reads the whole list of an operation; `None` if there is no stream for it.
+/// Returns a stream of the whole list of an operation, or `None` if the client has no stream for
+/// it.
 fn stream(operation: &str, client: &Client, job: &Job) -> Option<PageStream<()>> {
     fn counted<T: 'static>(items: PageStream<T>) -> Option<PageStream<()>> {
         Some(items.map_ok(|_| ()).boxed())
@@ -78,7 +79,7 @@ fn stream(operation: &str, client: &Client, job: &Job) -> Option<PageStream<()>>
     }
 }
 
-/// The response of an operation, as the description defines it.
+/// Returns the response of the scripted service to an operation, as the description defines it.
 fn answer(operation: &Operation, query: &BTreeMap<String, String>, body: &Value) -> Value {
     let how = operation.pagination.unwrap();
     let number = |name: Option<&str>| {

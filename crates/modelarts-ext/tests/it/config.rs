@@ -18,7 +18,7 @@ fn vars(variables: &[(&str, &str)]) -> ClientBuilder {
     })
 }
 
-/// The settings of every client, besides the variables of a test.
+/// The settings that every client needs besides the variables of a test.
 const ENDPOINT: (&str, &str) = ("MODELARTS_ENDPOINT", "https://modelarts.test");
 const PROJECT: (&str, &str) = ("HUAWEICLOUD_SDK_PROJECT_ID", "p1");
 const KEYS: [(&str, &str); 2] = [("HUAWEICLOUD_SDK_AK", "AK1"), ("HUAWEICLOUD_SDK_SK", "SK1")];
@@ -94,7 +94,7 @@ fn the_project_is_taken() {
     assert_eq!(client.unwrap().project_id(), "p3");
 }
 
-/// The headers of requests: access key, security token, token.
+/// Returns three headers of a request: access key, security token, and token.
 async fn sent(variables: &[(&str, &str)]) -> [Option<String>; 3] {
     let server = Server::start([json_answer("200 OK", "", r#"{"items":[]}"#)]).await;
     let all = [
@@ -164,7 +164,7 @@ fn half_a_pair_of_keys_is_told() {
             );
         }
     }
-    // Credentials in the program replace those of the environment.
+    // Credentials set by the program replace those of the environment.
     let half = vars(&[ENDPOINT, PROJECT, ("OS_ACCESS_KEY", "x")]);
     half.credentials(Credentials::token("t")).build().unwrap();
 }

@@ -1,5 +1,5 @@
-//! Tests of the public API of the SDK, against the emulator and scripted servers. Most folders are
-//! those of `src`.
+//! Tests of the public API of the SDK, against the emulator and scripted servers. Most folders
+//! correspond to those of `src`.
 
 #![allow(
     clippy::unwrap_used,

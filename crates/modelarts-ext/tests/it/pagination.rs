@@ -18,7 +18,7 @@ use crate::support::{
     site::Site,
 };
 
-/// A site with this number of jobs that stay pending; `job-0` is the oldest.
+/// Returns a site with this number of jobs that stay pending. `job-0` is the oldest.
 async fn site(jobs: usize) -> Site {
     let mut timing = Timing::instant();
     timing.creating = Duration::from_secs(3600);
@@ -49,7 +49,7 @@ async fn pages_in_flight_come_in_order() {
         assert_eq!(names(&jobs), expected((0..120).rev()));
         assert_eq!(site.count(LIST).0 - before, 12, "{in_flight}");
     }
-    // The largest pages, which overlap: 50, 47, and the rest.
+    // The largest pages overlap: they have 50 rows, 47 new rows, and the rest.
     let before = site.count(LIST).0;
     let jobs = site.client.training_jobs().list().collect(1000).await;
     assert_eq!(jobs.unwrap().len(), 120);
@@ -78,7 +78,7 @@ async fn a_list_is_read_on_after_it_has_changed() {
     let position: Position = serde_json::from_str(&saved).unwrap();
     let rest = jobs.list().page_size(10).resume(position).stream();
     let rest: Vec<Job> = rest.try_collect().await.unwrap();
-    // The new ones are on the first page of the resumed list, and were not returned before.
+    // The new jobs are on the first page of the resumed list, and were not returned before.
     assert_eq!(names(&rest[..2]), ["new-1", "new-0"]);
     assert_eq!(names(&rest[2..]), expected((0..20).rev()));
 
@@ -113,7 +113,7 @@ async fn what_makes_no_sense_is_refused_before_sending() {
     assert_eq!(server.requests(), [""; 0]);
 }
 
-/// A page of events with these numbers.
+/// Returns a page of the events with these numbers.
 fn events(total: usize, numbers: std::ops::Range<usize>) -> Reply {
     let rows: Vec<_> = numbers
         .map(|number| {
@@ -135,7 +135,7 @@ fn details() -> Reply {
     json_answer("200 OK", "", &body.to_string())
 }
 
-/// The queries of the requests for events.
+/// Returns the queries of the requests for events.
 fn queries(server: &Server) -> Vec<String> {
     let requests = server.requests();
     let events = requests.iter().filter_map(|request| {
@@ -151,11 +151,11 @@ async fn the_offset_of_events_is_found_out_and_remembered() {
     let server = Server::start([
         details(),
         events(150, 0..100),
-        // Record 84 is requested, which the service takes for page 84.
+        // The client requests record 84, which the service takes for page 84.
         events(150, 0..0),
-        // The page with the last known rows, and the rest.
+        // This page has the last known rows, and the rest.
         events(150, 84..150),
-        // The first page again.
+        // The second list begins with the first page.
         events(150, 0..100),
         events(150, 84..150),
     ])
@@ -225,16 +225,16 @@ async fn an_error_at_the_end_of_a_list_says_where_to_read_on() {
     let server = Server::start([
         details(),
         events(150, 0..100),
-        // The total is 150, with only 120 rows at first.
+        // The total is 150, but the service has only 120 rows at first.
         events(150, 84..120),
         events(150, 104..120),
         events(150, 112..120),
-        // Reread from the beginning.
+        // The client reads the list again from the beginning.
         events(150, 0..100),
         events(150, 96..120),
         events(150, 116..120),
         events(150, 118..120),
-        // The rest.
+        // The last page has the rest of the rows.
         events(150, 104..150),
     ])
     .await;

@@ -7,8 +7,8 @@ use std::{
 
 use tracing_subscriber::{filter::LevelFilter, fmt::format::FmtSpan};
 
-/// The log of this process. A process can have only one, so tests that use it run in a child:
-/// `tracing` caches for all threads if a call site has a subscriber.
+/// The log of this process. A process can have only one, so tests that use it run in a child
+/// process: `tracing` caches for all threads whether a call site has a subscriber.
 #[derive(Clone, Default)]
 pub(crate) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
@@ -29,7 +29,7 @@ impl CapturedLog {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 
-    /// The messages of the warnings.
+    /// Returns the messages of the warnings.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let text = self.text();
         text.lines()

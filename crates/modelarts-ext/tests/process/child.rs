@@ -9,8 +9,8 @@ pub(crate) fn is_child() -> bool {
     std::env::var_os(MARK).is_some()
 }
 
-/// Runs a test again in a process with these variables, and fails if it fails. The name includes
-/// the modules of the test.
+/// Runs a test again in a child process with these variables, and fails if the test fails. The name
+/// of the test includes its modules.
 pub(crate) fn child(test: &str, variables: &[(&str, &str)]) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture"])

@@ -1,5 +1,5 @@
 //! Warnings in logs: secret files that other users can read, and a cloud that contradicts the
-//! endpoint. Logs have no secrets.
+//! endpoint. Logs contain no secrets.
 
 use modelarts_ext::{
     Client, Credentials,
@@ -98,7 +98,7 @@ fn files_that_others_can_read_are_warned_of() {
     let place = TestEnvironment::new()
         .file("here/clouds.yaml", "clouds: {a: {auth: {ak: AK}}}")
         .file(path, "clouds: {a: {auth: {sk: SK-s3cr3t}}}");
-    // This file is readable by others, but has no secret.
+    // Other users can read this file, but it has no secret.
     set_mode(&place.path("here/clouds.yaml"), 0o644);
     assert_eq!(warnings(&place, path, 0o400), [""; 0]);
     assert_eq!(
@@ -139,7 +139,7 @@ async fn logs_show_no_secret() {
                 "",
                 &format!(r#"{{"endpoints":"{JUPYTER_TOKEN}"}}"#),
             ),
-            // For the wait, which tolerates it and logs it.
+            // The wait receives this response, tolerates it and logs it.
             json_answer("200 OK", "", &format!(r#"{{"spec":"{JUPYTER_TOKEN}"}}"#)),
             job_answer("Completed"),
             json_answer("400 Bad Request", "", "{}"),
@@ -171,7 +171,7 @@ async fn logs_show_no_secret() {
         "sending again",
         "request_id=\"r1\"",
         "transient error, polling continues",
-        // Of the redirect.
+        // The line comes from the redirect.
         "status=302",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");

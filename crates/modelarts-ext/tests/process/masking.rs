@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// The secrets of a request, and the secret key.
+/// Returns the secrets of a request, including the secret key.
 fn secrets_of(request: &reqwest::Request) -> Vec<String> {
     let header = |name: &str| Some(request.headers().get(name)?.to_str().unwrap().to_owned());
     let signature = header("authorization").map(|value| {
@@ -42,10 +42,10 @@ fn in_address(text: &str) -> String {
         .replace('=', "%3D")
 }
 
-/// A response that echoes a secret.
+/// A function that returns a response which echoes a secret.
 type Echo = fn(&str) -> NetworkReply;
 
-/// Each way in which an external text gets into an error or a log.
+/// The ways in which an external text gets into an error or a log.
 const ECHOES: &[(&str, Echo)] = &[
     ("message", |secret| {
         reply(
@@ -147,7 +147,7 @@ async fn secrets_that_a_server_echoes_are_masked() {
         return;
     }
     let log = CapturedLog::start();
-    // Characters with several encodings, and letters of both cases.
+    // The token has characters with several encodings, and letters of both cases.
     let odd = "tk-hidden-3/A+b==";
     for (kind, credentials, count) in [
         ("token", Credentials::token(TOKEN), 1),

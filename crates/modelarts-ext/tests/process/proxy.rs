@@ -1,4 +1,4 @@
-//! Requests to this machine do not use a proxy.
+//! Requests to the local machine, which do not use a proxy.
 
 use std::{
     io::{BufRead, BufReader},
@@ -15,7 +15,8 @@ use crate::{
     support::{clock::TestClock, errors::refused, site::Site},
 };
 
-/// A proxy that closes every connection, with the first lines that it received.
+/// Starts a proxy that closes every connection. Returns its address, and the first line of each
+/// connection.
 fn proxy() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -48,7 +48,8 @@ impl Authority {
         }
     }
 
-    /// A server with a certificate for these names, which returns an empty list for every request.
+    /// Starts a server with a certificate for these names, which returns an empty list for every
+    /// request.
     async fn server(&self, names: &[&str]) -> TlsServer {
         let key = KeyPair::generate().unwrap();
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
@@ -135,7 +136,7 @@ async fn an_added_root_is_trusted() {
         assert_eq!(jobs.len(), 0);
         assert_eq!(server.counts(), (done, done));
     }
-    // Several certificates in one file, among others.
+    // One file has several certificates, and a further certificate is added.
     let bundle = format!("{}{}", Authority::new("another").pem, authority.pem);
     let client = server
         .client("localhost")
@@ -242,7 +243,7 @@ fn an_invalid_root_certificate_is_reported() {
     no_default_provider();
 }
 
-/// The certificates of the platform are needed only for https.
+/// Only https needs the certificates of the platform.
 #[tokio::test]
 async fn http_on_loopback_needs_no_certificates() {
     if is_child() {
@@ -260,7 +261,7 @@ async fn http_on_loopback_needs_no_certificates() {
     );
 }
 
-/// On such a machine, an added root is enough for https.
+/// On a machine without platform certificates, an added root is enough for https.
 #[tokio::test]
 async fn an_added_root_is_enough() {
     if is_child() {

@@ -10,9 +10,9 @@ use std::{
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
-/// Sleeps that are shorter than this are pauses; all others are time limits.
+/// Sleeps shorter than this are pauses; all others are time limits.
 const LIMIT: Duration = Duration::from_secs(60);
-/// The maximum number of pauses, so that a test that never ends fails.
+/// The maximum number of pauses. A test that would never end fails at this number.
 const MOST: usize = 1000;
 
 /// A clock that stands still except for the pauses of the client: a pause ends at once and advances
@@ -39,17 +39,17 @@ impl TestClock {
         }))
     }
 
-    /// Sets an action for the next pause that has none.
+    /// Sets an action for the next pause that has no action.
     pub(crate) fn step(&self, step: impl Future<Output = ()> + Send + 'static) {
         self.0.steps.lock().unwrap().push_back(Box::pin(step));
     }
 
-    /// The number of actions that did not run.
+    /// Returns the number of actions that have not run.
     pub(crate) fn steps_left(&self) -> usize {
         self.0.steps.lock().unwrap().len()
     }
 
-    /// The pauses of the client so far.
+    /// Returns the pauses of the client so far.
     pub(crate) fn slept(&self) -> Vec<Duration> {
         self.0.slept.lock().unwrap().clone()
     }
@@ -118,8 +118,8 @@ impl modelarts_emulator::clock::Clock for TestClock {
 
     fn sleep(&self, duration: Duration) -> modelarts_emulator::clock::Sleep {
         if duration < LIMIT {
-            // With `Timing::instant` that is zero, or the grace period of a process, which is real
-            // time.
+            // With `Timing::instant`, the duration is zero or the grace period of a process, which
+            // is real time.
             modelarts_emulator::clock::Clock::sleep(
                 &modelarts_emulator::clock::SystemClock,
                 duration,

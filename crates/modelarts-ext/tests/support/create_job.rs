@@ -10,14 +10,15 @@ use modelarts_ext::{
 };
 use serde_json::{Value, json};
 
-/// A client without a service. Shared, because creating one is slow, and it sends nothing.
+/// Returns a client without a service. It is shared, because it sends nothing and is slow to
+/// create.
 pub(crate) fn client() -> Client {
     static CLIENT: LazyLock<Client> = LazyLock::new(|| {
         Client::builder()
             .endpoint("http://127.0.0.1:9")
             .project_id("0123456789abcdef0123456789abcdef")
             .credentials(Credentials::keys("AK", "SK"))
-            // Some limits are lower there.
+            // Some limits are lower in this cloud.
             .cloud(Cloud::Otc)
             .build()
             .unwrap()
@@ -32,13 +33,13 @@ pub(crate) fn job(document: &Value) -> CreateJob {
     }
 }
 
-/// The violations of the check, one line each.
+/// Returns the violations of the check, one in each line.
 pub(crate) fn violations(job: &CreateJob) -> Vec<String> {
     let report = job.check();
     report.violations.iter().map(ToString::to_string).collect()
 }
 
-/// The warnings of the check, one line each.
+/// Returns the warnings of the check, one in each line.
 pub(crate) fn warnings(job: &CreateJob) -> Vec<String> {
     let report = job.check();
     report.warnings.iter().map(ToString::to_string).collect()
@@ -48,7 +49,7 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-/// A job that uses each method of the builder once.
+/// Returns a job that uses each method of the builder once.
 pub(crate) fn everything() -> CreateJob {
     client()
         .training_jobs()

@@ -39,7 +39,7 @@ impl TestEnvironment {
         self.root.path().join(path)
     }
 
-    /// The text with the directory of the files removed.
+    /// Returns the text without the directory of the files.
     pub(crate) fn short(&self, text: impl fmt::Display) -> String {
         let root = format!("{}/", self.root.path().display());
         text.to_string().replace(&root, "")

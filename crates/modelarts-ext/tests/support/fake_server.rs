@@ -36,7 +36,7 @@ impl FakeRequest {
     }
 }
 
-/// The reply: status, headers, body.
+/// A reply with its status, headers and body.
 pub(crate) struct FakeReply(u16, Vec<(&'static str, String)>, String);
 
 pub(crate) fn reply(status: u16, body: impl fmt::Display) -> FakeReply {
@@ -50,7 +50,7 @@ impl FakeReply {
     }
 }
 
-/// A local server.
+/// A local server whose replies a function computes.
 #[derive(Clone)]
 pub(crate) struct FakeServer {
     pub(crate) url: String,
@@ -68,7 +68,7 @@ impl FakeServer {
         fake
     }
 
-    /// Creates a server that does not respond before it is [opened](Self::open).
+    /// Creates a server that responds only after it is [opened](Self::open).
     pub(crate) async fn closed(
         answer: impl Fn(&FakeRequest) -> FakeReply + Send + Sync + 'static,
     ) -> Self {
@@ -131,7 +131,7 @@ impl FakeServer {
     }
 }
 
-/// An address without a listener.
+/// Returns an address without a listener.
 pub(crate) fn closed_address() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())

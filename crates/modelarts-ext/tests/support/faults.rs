@@ -8,7 +8,7 @@ pub(crate) const CREATE: &str = "CreateTrainingJob";
 pub(crate) const STOP: &str = "StopTrainingJob";
 pub(crate) const DELETE: &str = "DeleteTrainingJob";
 
-/// A response with this status and without an error code.
+/// Returns a response with this status and without an error code.
 pub(crate) fn status(status: u16, retry_after: Option<u64>) -> Fault {
     Fault::Status {
         status,

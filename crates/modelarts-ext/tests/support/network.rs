@@ -1,4 +1,4 @@
-//! Simulated network.
+//! Simulated network for clients without a server.
 
 use std::{fmt, future::pending};
 
@@ -38,7 +38,7 @@ impl<F: Fn(&Request) -> Option<NetworkReply> + Send + Sync + 'static> HttpConnec
     }
 }
 
-/// A client whose requests all go to this network.
+/// Returns a client whose requests all go to this network.
 pub(crate) fn client_of(
     network: impl Fn(&Request) -> Option<NetworkReply> + Send + Sync + 'static,
 ) -> ClientBuilder {
@@ -49,7 +49,7 @@ pub(crate) fn client_of(
         .connector(Network(network))
 }
 
-/// A response in JSON.
+/// Returns a 200 response with a JSON body.
 pub(crate) fn json(body: impl ToString) -> Option<NetworkReply> {
     Some(Ok(http::Response::new(body.to_string())))
 }

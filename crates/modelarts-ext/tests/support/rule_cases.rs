@@ -9,12 +9,12 @@ pub(crate) struct Case {
     pub(crate) breaks: Value,
     /// The expected line of the report.
     pub(crate) message: String,
-    /// True for advice, which is reported as a warning.
+    /// `true` for advice, which is reported as a warning.
     pub(crate) is_advice: bool,
     pub(crate) keeps: Value,
 }
 
-/// The body of a job that breaks no rule.
+/// Returns the body of a job that breaks no rule.
 pub(crate) fn plain() -> Value {
     file()["plain"].clone()
 }

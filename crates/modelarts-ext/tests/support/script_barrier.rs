@@ -17,7 +17,7 @@ impl ScriptBarrier {
         Self(TcpListener::bind("127.0.0.1:0").await.unwrap())
     }
 
-    /// A script that runs `before`, waits at the barrier, and runs `after`.
+    /// Returns a script that runs `before`, waits at the barrier, and runs `after`.
     pub(crate) fn script(&self, before: &str, after: &str) -> String {
         let port = self.0.local_addr().unwrap().port();
         format!(
@@ -33,7 +33,7 @@ impl ScriptBarrier {
             stream.read_exact(&mut [0]).await.unwrap();
             BlockedScript(stream)
         };
-        // A limit, so that a test fails instead of hanging.
+        // The time limit makes a test fail instead of hanging.
         tokio::time::timeout(Duration::from_secs(60), reached)
             .await
             .expect("the script has not reached the barrier")

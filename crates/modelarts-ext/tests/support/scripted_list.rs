@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The content of the file.
+/// The content of `openapi/vectors/pagination.json`.
 #[derive(Deserialize)]
 pub(crate) struct ScriptedLists {
     lists: BTreeMap<String, ListForm>,
     pub(crate) cases: Vec<ListCase>,
 }
 
-/// The documents of one operation.
+/// The form of the documents of one operation.
 #[derive(Deserialize)]
 struct ListForm {
     /// The field with the rows.
     items: String,
-    /// A row, with `{row}` for its name.
+    /// A row, in which `{row}` stands for its name.
     row: Value,
 }
 
@@ -44,32 +44,32 @@ enum OffsetUnit {
     Record,
 }
 
-/// The state of the list from a request on, counted from 1.
+/// The state of the list from a request on. Requests are counted from 1.
 #[derive(Deserialize)]
 struct ListState {
     from_request: u64,
     rows: Vec<String>,
     /// The stated total, if it differs from the number of rows.
     total: Option<Value>,
-    /// The maximum number of rows of a page, whatever the limit is.
+    /// The maximum number of rows of a page, regardless of the limit.
     most: Option<u64>,
     page: Option<PageFault>,
 }
 
-/// A page other than the requested one.
+/// A page that differs from the requested one.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum PageFault {
     Empty,
     Null,
-    /// The offset is ignored.
+    /// The first page, because the service ignores the offset.
     First,
-    /// Offset and limit are ignored.
+    /// The whole list, because the service ignores offset and limit.
     Whole,
 }
 
 impl ScriptedLists {
-    /// The response to a request, counted from 1.
+    /// Returns the response to a request. Requests are counted from 1.
     pub(crate) fn answer(
         &self,
         case: &ListCase,
@@ -104,7 +104,7 @@ impl ScriptedLists {
     }
 }
 
-/// The template with `{row}` replaced by the name.
+/// Returns the template with `{row}` replaced by the name.
 fn fill(template: &Value, name: &str) -> Value {
     match template {
         Value::String(text) => text.replace("{row}", name).into(),

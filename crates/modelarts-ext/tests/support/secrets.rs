@@ -16,7 +16,7 @@ pub(crate) fn keys() -> Credentials {
     Credentials::temporary_keys("AK", SECRET_KEY, SECURITY_TOKEN)
 }
 
-/// A job with `JupyterLab`.
+/// Returns the response for a job with an endpoint of `JupyterLab`.
 pub(crate) fn job_answer(phase: &str) -> Reply {
     let body = format!(
         r#"{{"kind":"job","metadata":{{"id":"some-job","name":"n"}},"status":{{"phase":"{phase}"}},

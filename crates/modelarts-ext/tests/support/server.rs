@@ -24,7 +24,7 @@ pub(crate) enum Reply {
     Bytes(Vec<u8>),
     /// These bytes, then a reset.
     Reset(Vec<u8>),
-    /// These bytes; then an hour passes on the clock, and nothing more comes.
+    /// These bytes, and then nothing more while an hour passes on the clock.
     HangAnHour(Vec<u8>, TestClock),
 }
 
@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// A client of this server.
+    /// Returns the settings of a client of this server.
     pub(crate) fn client(&self, clock: &TestClock) -> ClientBuilder {
         Client::builder()
             .endpoint(&self.url)
@@ -66,7 +66,7 @@ impl Server {
             .timeout(Duration::from_secs(3600))
     }
 
-    /// The requests so far, as received.
+    /// Returns the requests so far, as received.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
@@ -76,7 +76,7 @@ impl Server {
         self.replies.lock().unwrap().extend(replies);
     }
 
-    /// The number of responses that were not requested.
+    /// Returns the number of responses in the script that were not requested.
     pub(crate) fn left(&self) -> usize {
         self.replies.lock().unwrap().len()
     }
@@ -88,7 +88,7 @@ impl Drop for Server {
     }
 }
 
-/// A complete response in JSON.
+/// Returns a complete response with a JSON body.
 pub(crate) fn json_answer(status: &str, headers: &str, body: &str) -> Reply {
     Reply::Bytes(
         format!(
@@ -100,7 +100,7 @@ pub(crate) fn json_answer(status: &str, headers: &str, body: &str) -> Reply {
     )
 }
 
-/// The message of the operating system for a connection that was reset.
+/// Returns the message of the operating system for a connection that was reset.
 pub(crate) async fn words_for_a_reset() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap())
@@ -134,7 +134,8 @@ async fn answer(
         Reply::Bytes(bytes) => {
             let _ = stream.write_all(&bytes).await;
             let _ = stream.shutdown().await;
-            // Closing before the client would turn the end into a reset.
+            // A server that closed the connection before the client would turn the end into a
+            // reset.
             let _ = stream.read(&mut [0]).await;
         }
         Reply::Reset(bytes) => {

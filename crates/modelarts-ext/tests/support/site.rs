@@ -41,7 +41,7 @@ impl Site {
         }
     }
 
-    /// The settings of another client.
+    /// Returns the settings of another client.
     pub(crate) fn client(&self) -> ClientBuilder {
         client(&self.emulator, &self.clock)
     }
@@ -53,7 +53,7 @@ impl Site {
         fs::write(path, content).unwrap();
     }
 
-    /// A job that runs `script`, not submitted yet.
+    /// Returns a job that runs `script` and is not submitted yet.
     pub(crate) fn script(&self, name: &str, script: &str) -> CreateJob {
         self.put(&format!("bucket/{name}/code/train.py"), script);
         self.client
@@ -65,7 +65,7 @@ impl Site {
             .flavor("modelarts.vm.cpu.8u")
     }
 
-    /// Runs a job until nothing more happens to it.
+    /// Submits a job and returns it when nothing more happens to it.
     pub(crate) async fn run(&self, job: CreateJob) -> Job {
         let mut job = job.submit().await.unwrap();
         self.emulator.wait_until_settled(job.id()).await;
@@ -79,14 +79,15 @@ impl Site {
         self.emulator.faults().add(rule).unwrap();
     }
 
-    /// The number of requests of an operation that were received, and executed successfully.
+    /// Returns the number of requests of an operation that were received, and the number executed
+    /// successfully.
     pub(crate) fn count(&self, operation: &str) -> (u64, u64) {
         let RequestCount {
             received, executed, ..
         } = self.emulator.requests()[operation];
         (received, executed)
     }
-    /// All jobs, as a list returns them.
+    /// Returns all jobs, read as a list.
     pub(crate) async fn list(&self) -> Result<Vec<Job>, Error> {
         let jobs = self.client.training_jobs().list().stream();
         jobs.try_collect().await
@@ -102,6 +103,6 @@ fn client(emulator: &Emulator, clock: &TestClock) -> ClientBuilder {
             emulator.secret_key(),
         ))
         .clock(clock.clone())
-        // The clock jumps; no test reaches this limit otherwise.
+        // The clock jumps, so that no test reaches this limit otherwise.
         .timeout(Duration::from_secs(3600))
 }

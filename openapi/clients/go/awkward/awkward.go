@@ -23,7 +23,7 @@ func events(project string) (*modelarts.ListTrainingJobEventsResponse, *http.Res
 	return jobs.ListTrainingJobEvents(context.Background(), project, "c1b7e5de").Execute()
 }
 
-// ofJob reads something of a job.
+// ofJob applies read to the details of a job.
 func ofJob(read func(*modelarts.TrainingJob) any) func(string) (any, error) {
 	return func(project string) (any, error) {
 		job, _, err := show(project)
@@ -34,7 +34,7 @@ func ofJob(read func(*modelarts.TrainingJob) any) func(string) (any, error) {
 	}
 }
 
-// ofEvents reads something of a page of events.
+// ofEvents applies read to a page of events.
 func ofEvents(read func(*modelarts.ListTrainingJobEventsResponse) any) func(string) (any, error) {
 	return func(project string) (any, error) {
 		page, _, err := events(project)

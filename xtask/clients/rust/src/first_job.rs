@@ -1,4 +1,5 @@
-//! The first training job, with the client that OpenAPI Generator has made of the plain variant.
+//! Runs a first training job with the client that OpenAPI Generator generates from the plain
+//! variant of the description.
 
 use std::{
     env,
@@ -109,7 +110,8 @@ fn request(name: &str, obs: &str) -> CreateTrainingJobRequest {
     }
 }
 
-/// Pages as `x-pagination` of ListTrainingJobEvents says: the offset counts entries.
+/// Returns the numbers of events and pages. The offset counts entries, as `x-pagination` of
+/// ListTrainingJobEvents states.
 async fn count_events(
     client: &Configuration,
     project: &str,

@@ -23,7 +23,7 @@ use crate::{
     transcript::Call,
 };
 
-/// Operations whose answers are the same for every customer.
+/// Operations whose responses are the same for every customer.
 const CATALOGUES: [&str; 6] = [
     "ShowTrainingJobFlavors",
     "ShowTrainingJobEngines",
@@ -32,7 +32,7 @@ const CATALOGUES: [&str; 6] = [
     "ShowAutoSearchYamlTemplatesInfo",
     "ShowAutoSearchYamlTemplateContent",
 ];
-/// Suffixes of the names of fields with sentences of the service.
+/// Suffixes of the names of fields that contain sentences of the service.
 const SENTENCES: [&str; 4] = ["message", "_msg", "reason", "solution"];
 /// Parts of the names of fields whose values the service generates, such as `worker-0`. They are
 /// kept only if they consist of the service's words, because users can name tasks as well.
@@ -49,9 +49,9 @@ const VALUES: [&str; 5] = [
 ];
 /// Lists whose field `value` contains numbers or words of the service.
 const SERVICE_VALUES: [&str; 3] = ["filters", "metrics", "resource_requirements"];
-/// Headers of answers whose values are free of names.
+/// Headers of responses whose values contain no names.
 const HEADERS: [&str; 2] = ["content-type", "retry-after"];
-/// The length of the part of a log that is kept.
+/// Maximum length of the shape of a log, in characters; the rest is left out.
 const LOG: usize = 2000;
 
 /// Returns calls with placeholders for identifying values. `secrets` are identifying values from
@@ -116,7 +116,7 @@ struct Placeholder {
     segment: bool,
 }
 
-/// The context of a text.
+/// The field that contains a text, which determines the redaction of the text.
 #[derive(Clone, Copy)]
 struct Field<'a> {
     key: &'a str,
@@ -146,7 +146,7 @@ impl Redactor<'_> {
             let known = self.description.find(&exchange.method, exchange.url.path());
             let known = known.is_some_and(|(it, _)| CATALOGUES.contains(&it.id.as_str()));
             let answer = exchange.answer.as_ref().ok();
-            // A rejection may contain the name of the user.
+            // The response to a rejected call may contain the name of the user.
             let Some(answer) = answer.filter(|answer| known && answer.status == 200) else {
                 continue;
             };
@@ -182,7 +182,7 @@ impl Redactor<'_> {
             let open = schema.is_some_and(|it| it["x-open-enum"].is_string());
             let closed = schema.is_some_and(|it| !description.facts(it).known.is_empty());
             let text = match text.split_once(':') {
-                // A search: `name:part of a name`.
+                // A search has the form `name:part of a name`.
                 Some((key, text)) if name == "searches" => {
                     format!("{key}:{}", self.text(Field::of(key, false), text))
                 }
@@ -286,7 +286,7 @@ impl Redactor<'_> {
                         Some(Member::OfMap(schema)) => {
                             (Some(schema), false, !SWITCHES.contains(&field.key))
                         }
-                        // The names of new members of the service are kept.
+                        // The names of members that the service has added are kept.
                         Some(Member::Unknown) => (None, true, false),
                         Some(Member::Free) | None => (None, false, false),
                     };
@@ -405,7 +405,7 @@ impl Redactor<'_> {
         (!better).then(|| known.text.clone())
     }
 
-    /// Returns the placeholder of a text, always the same one.
+    /// Returns the placeholder of a text, which is the same at each occurrence.
     fn placeholder(&mut self, prefix: &str, text: &str, segment: bool) -> String {
         if let Some(known) = self.known(text, segment) {
             return known;

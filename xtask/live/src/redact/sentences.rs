@@ -3,7 +3,7 @@
 use super::Redactor;
 use crate::text::{self, Shape, is_word_char};
 
-/// Directories of containers, and schemes of URLs.
+/// Directories of containers and schemes of URLs, which are kept in paths.
 const WELL_KNOWN: [&str; 15] = [
     "v2",
     "home",
@@ -79,7 +79,7 @@ impl Redactor<'_> {
             Shape::Other => {}
             _ => return self.placeholder("id", token, false),
         }
-        // A name within another one, as in the names of pods.
+        // A name may be part of a longer one, as in the names of pods.
         let names = self.placeholders.iter().filter(|(name, _)| {
             name.len() > 2 && self.may_replace(name) && find_word(token, name).is_some()
         });

@@ -1,4 +1,4 @@
-//! Tests the redaction of bodies with names in every place.
+//! Tests the redaction of bodies with names in every position.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -295,7 +295,7 @@ fn a_role_of_the_user_is_replaced() {
 
 #[test]
 fn a_name_of_common_words_stays_in_sentences() {
-    // The last one is a value of an enumeration.
+    // The last text is a value of an enumeration.
     for (name, shown) in [
         ("training", "name_1"),
         ("worker-0", "name_1"),

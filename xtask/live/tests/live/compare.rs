@@ -1,4 +1,4 @@
-//! Comparisons of transcripts, as recorded and with changes.
+//! Tests comparisons of transcripts, as recorded and after changes.
 
 use std::fs;
 
@@ -79,7 +79,7 @@ async fn each_kind_of_difference_is_named() {
 }
 
 impl Session {
-    /// A transcript of calls about a job with two roles.
+    /// Returns a transcript of calls about a job with two roles.
     async fn roles(&self) -> Value {
         self.put("lapwing/kittiwake/puffins.py", "");
         let role = |role: &str, nodes: u32| {

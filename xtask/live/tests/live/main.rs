@@ -109,7 +109,7 @@ async fn a_session_has_no_names_and_compares_without_differences() {
     assert_eq!(job["status"]["phase"], "Completed");
     let log = answer(&transcript, "ShowTrainingJobLogsPreview");
     assert_eq!(log["content"], "xxxx-xxxxxx 00\nxxx xxxxxxxx\n");
-    // The job was deleted, and there is no difference.
+    // The job was deleted, and the comparison found no difference.
     assert_eq!(session.executed("CreateTrainingJob"), 1);
     assert_eq!(session.executed("DeleteTrainingJob"), 1);
     let (code, out) = compare(&session.file());

@@ -1,4 +1,4 @@
-//! A session against an emulator in which every name is known.
+//! A session against an emulator, in which all names of the user are listed.
 
 use std::{
     collections::BTreeSet,
@@ -78,7 +78,7 @@ impl Session {
         fs::write(path, content).unwrap();
     }
 
-    /// Creates jobs with a history, all of whose parts have names.
+    /// Creates jobs with a history, in which all parts have listed names.
     pub async fn jobs(&self) -> Vec<String> {
         self.put("lapwing/kittiwake/puffins.py", "");
         self.put("lapwing/herons/x", "");

@@ -38,7 +38,7 @@ struct Case {
     exact: Option<bool>,
 }
 
-/// The cases of a file.
+/// Returns the cases of a file.
 pub fn cases<T: DeserializeOwned>(file: &str) -> Result<Vec<T>> {
     let mut document: Value = read(file)?;
     serde_json::from_value(document["cases"].take()).with_context(|| file.to_owned())

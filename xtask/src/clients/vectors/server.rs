@@ -1,4 +1,4 @@
-//! A server on this machine that answers requests by a function.
+//! An HTTP server on this machine that computes each response by a function.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// A response.
+/// A response of the server.
 pub struct Reply {
     pub status: u16,
     pub headers: BTreeMap<String, String>,
@@ -27,7 +27,8 @@ impl Reply {
     }
 }
 
-/// Serves by path and query until this program ends. Returns the address.
+/// Starts a server that computes responses from path and query until this program ends. Returns its
+/// address.
 pub fn serve(answer: impl Fn(&str) -> Result<Reply> + Send + 'static) -> Result<String> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let url = format!("http://{}", listener.local_addr()?);
@@ -40,7 +41,7 @@ pub fn serve(answer: impl Fn(&str) -> Result<Reply> + Send + 'static) -> Result<
     Ok(url)
 }
 
-/// One request per connection is sufficient.
+/// Serves one request of a connection, which is sufficient.
 fn handle(mut stream: &TcpStream, answer: &impl Fn(&str) -> Result<Reply>) -> Result<()> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();

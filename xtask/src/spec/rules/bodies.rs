@@ -2,7 +2,7 @@
 
 use super::super::{document::Document, offence::Offence};
 
-/// Each body needs an example. The rule on examples checks that it fits its schema.
+/// Checks that each body has an example. The rule on examples checks that it fits its schema.
 pub fn examples(document: &Document) -> Vec<Offence> {
     document
         .bodies
@@ -20,7 +20,8 @@ pub fn examples(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// progenitor turns other media types into a stream of bytes.
+/// Checks that each body is JSON, because progenitor turns other media types into a stream of
+/// bytes.
 pub fn json(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for body in &document.bodies {

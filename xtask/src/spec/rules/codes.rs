@@ -10,13 +10,13 @@ use super::super::{
     pointer::join,
 };
 
-/// Place of the table in the description.
+/// JSON pointer to the table in the description.
 const TABLE: &str = "/x-error-table";
-/// Place of the schema that has its codes as constants.
+/// JSON pointer to the schema that has its codes as constants.
 const KNOWN: &str = "/components/schemas/KnownErrorCode";
 /// The keys that each row has.
 const KEYS: [&str; 6] = ["code", "status", "name", "retry", "meaning", "advice"];
-/// The key of rows that any operation can answer with.
+/// Key of the rows that apply to any operation.
 const ANY: &str = "any-operation";
 /// The key of the text that the message must contain for a retry.
 const ONLY_WITH: &str = "retry-only-with";
@@ -135,8 +135,8 @@ fn is_code(code: &str) -> bool {
     number.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Checks the codes of operations. Codes of any operation stand only in the table, so that they are
-/// changed in one line.
+/// Checks the codes of operations. Codes that any operation can return are only in the table, so
+/// that a change of them affects one line.
 pub fn of_operations(document: &Document) -> Vec<Offence> {
     let rows = list(document.at(TABLE));
     let mut offences = Vec::new();
@@ -192,7 +192,7 @@ mod tests {
         *,
     };
 
-    /// The offences after a change of the second row.
+    /// Returns the offences after a change of the second row.
     fn row(edit: impl FnOnce(&mut Value)) -> Vec<String> {
         after(table, |description| {
             edit(&mut description["x-error-table"][1])

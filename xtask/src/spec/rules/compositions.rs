@@ -63,7 +63,7 @@ fn of(document: &Document, schema: &Schema) -> Vec<Offence> {
     offences
 }
 
-/// `allOf: [$ref]` with a description; an example may stand beside it.
+/// Returns whether a schema is `allOf: [$ref]` with a description and, optionally, an example.
 fn is_wrapper(schema: &Schema) -> bool {
     let [part] = list(schema.value.get("allOf")) else {
         return false;
@@ -77,7 +77,7 @@ fn is_wrapper(schema: &Schema) -> bool {
             .all(|key| ["allOf", "description", "example", "deprecated"].contains(&key))
 }
 
-/// `anyOf: [$ref to KnownX, {type: string}]` under the name X.
+/// Returns whether a schema is `anyOf: [$ref to KnownX, {type: string}]` under the name X.
 fn is_open_enum(document: &Document, schema: &Schema) -> bool {
     let (Role::Named(name), [known, text]) = (schema.role, list(schema.value.get("anyOf"))) else {
         return false;
@@ -88,8 +88,8 @@ fn is_open_enum(document: &Document, schema: &Schema) -> bool {
         && *text == json!({ "type": "string" })
 }
 
-/// A number that may arrive as text. The integer comes first, because validators and generators
-/// take the first match.
+/// Returns whether a schema is a number that may arrive as text. The integer comes first, because
+/// validators and generators take the first match.
 fn is_integer_or_text(schema: &Schema) -> bool {
     schema.role == Role::Named("IntegerOrText")
         && schema.value.get("anyOf")
@@ -103,7 +103,7 @@ mod tests {
         *,
     };
 
-    /// The offences of a property, without the place of the property.
+    /// Returns the offences of a property, without the JSON pointer to the property.
     fn offences(schema: Value) -> Vec<String> {
         with_property(check, schema)
             .iter()
@@ -169,7 +169,7 @@ mod tests {
         let text = json!({ "type": "string" });
         let message = "/anyOf: anyOf is only for open enumerations: a named schema with \
                        [$ref to KnownX, {type: string}]";
-        // A property has no name.
+        // An unnamed schema of a property is not an open enumeration.
         assert_eq!(offences(json!({ "anyOf": [known, text] })), [message]);
         let phase = "/components/schemas/Phase";
         for parts in [

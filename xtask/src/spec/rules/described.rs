@@ -77,7 +77,7 @@ pub fn check(document: &Document) -> Vec<Offence> {
 /// in every file.
 const LONGEST_INFO: usize = 700;
 
-/// The text about the whole description.
+/// Checks the length of the text about the whole description.
 pub fn info(document: &Document) -> Vec<Offence> {
     let text = document.at("/info/description").and_then(Value::as_str);
     let length = text.unwrap_or_default().chars().count();
@@ -91,7 +91,7 @@ pub fn info(document: &Document) -> Vec<Offence> {
 /// Words that begin a question or a clause instead of naming the thing.
 const QUESTION_WORDS: [&str; 7] = ["What", "Whether", "Who", "Whose", "Where", "When", "How"];
 
-/// The first word of every description and summary.
+/// Checks the first word of every description and summary.
 pub fn first_word(document: &Document) -> Vec<Offence> {
     let question_word = |text: &str| {
         let letters = text.split(|next: char| !next.is_alphabetic());
@@ -110,7 +110,7 @@ pub fn first_word(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// True if the first paragraph is a sentence, or introduces a list.
+/// Returns whether the first paragraph is a sentence, or introduces a list.
 fn is_sentence(text: &str) -> bool {
     let paragraph = text.trim().split("\n\n").next().unwrap_or_default();
     let begins = paragraph

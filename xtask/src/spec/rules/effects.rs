@@ -1,4 +1,4 @@
-//! Extensions of operations: effects, clouds and sources, for which OpenAPI has no word.
+//! Extensions of operations: effects, clouds and sources, for which OpenAPI has no keyword.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn method<'a>(operation: &'a Operation) -> &'a str {
     operation.place.rsplit('/').next().unwrap_or_default()
 }
 
-/// The clouds on which the operation exists.
+/// Checks `x-clouds`, which lists the clouds on which the operation exists.
 pub fn clouds(document: &Document) -> Vec<Offence> {
     let admitted = [json!(["huawei"]), json!(["otc"]), json!(["huawei", "otc"])];
     document
@@ -87,7 +87,7 @@ pub fn clouds_in_words(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// Checks `x-sources`, without which a fact can be neither verified nor updated.
+/// Checks `x-sources`, which readers need to verify and update the facts about an operation.
 pub fn sources(document: &Document) -> Vec<Offence> {
     let known = |tag: &Value| codegen::SOURCES.iter().any(|(known, _)| tag == known);
     document

@@ -1,4 +1,4 @@
-//! Enumerations.
+//! Rules on enumerations.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,8 @@ pub fn closed(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// True if an answer contains a schema otherwise than as the known values of an
-/// open enumeration.
+/// Returns whether a response contains a schema otherwise than as the known values of an open
+/// enumeration.
 fn in_answer(document: &Document, name: &str) -> bool {
     let used = document
         .schemas

@@ -14,9 +14,9 @@ use super::{
 };
 
 const PLACE: &str = "/x-events";
-/// Checks that a pattern has the same meaning in every language: in some of them `\d` matches more
-/// digits and `$` also matches before a final line break; numbered groups would shift those of a
-/// client.
+/// Pattern of the admitted patterns, which have the same meaning in every language. In some
+/// languages `\d` matches more digits and `$` also matches before a final line break; numbered
+/// groups would shift those of a client.
 const PATTERN: &str = r"^([^()^$\\]|\[\^|\(\?:|\)|\\[^A-Za-z0-9])+$";
 
 /// Checks the form of the extension, then its names. A text with an undeclared placeholder can be
@@ -91,7 +91,7 @@ pub fn check(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// The form of the extension, as a JSON Schema.
+/// Returns the form of the extension, as a JSON Schema.
 fn schema(levels: &[Value], sources: &[Value]) -> Value {
     let sentence = json!({ "type": "string", "pattern": "^[A-Z].*\\.$" });
     let texts = json!({
@@ -146,7 +146,7 @@ fn schema(levels: &[Value], sources: &[Value]) -> Value {
     })
 }
 
-/// The names of the placeholders in a text.
+/// Returns the names of the placeholders in a text.
 fn names_in(text: &str) -> impl Iterator<Item = &str> {
     let parts = text.split('{').skip(1);
     parts.filter_map(|part| Some(part.split_once('}')?.0))

@@ -1,4 +1,4 @@
-//! Names of operations.
+//! Rules on the names of operations.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `nullable`, only at places where every generator admits null.
+//! `nullable`, only in positions where every generator admits null.
 
 use serde_json::Value;
 

@@ -20,8 +20,7 @@ const KINDS: [(&str, &[&str]); 4] = [
 ];
 const NEEDED: [&str; 3] = ["offset", "in", "items"];
 const OPTIONAL: [&str; 3] = ["disputed", "max-limit", "total"];
-/// Keys that name fields of the answer; the others that end in `-name` are
-/// parameters.
+/// Keys that name fields of the response; the others that end in `-name` are parameters.
 const FIELDS: [&str; 4] = ["items", "total", "first", "last"];
 
 pub fn check(document: &Document) -> Vec<Offence> {
@@ -75,7 +74,7 @@ fn of<'a>(
             let path = value.as_str().unwrap_or_default();
             match field(document, operation, path) {
                 None => offend(key, format!("the answer has no field {path}")),
-                // D-111: a strict client would lose the page otherwise.
+                // A strict client would otherwise fail to read the page (D-111).
                 Some(rows) if key == "items" && is_list(rows) && !path.is_empty() => {
                     if rows.get("nullable") != Some(&json!(true)) {
                         offend(
@@ -102,7 +101,7 @@ fn of<'a>(
     if limit.is_some_and(|limit| limit.as_u64().is_none_or(|limit| limit == 0)) {
         offend("max-limit", "write a whole number above 0".into());
     }
-    // Where the parameter has no maximum, the sources state the number without a rule.
+    // If the parameter has no maximum, the sources state a number but no rule.
     let taken = text("limit-name")
         .and_then(|name| parameter(document, operation, text("in").unwrap_or_default(), name))
         .and_then(|schema| document.resolve(schema).get("maximum"));
@@ -323,7 +322,7 @@ mod tests {
         assert_eq!(pagination("items", json!("page.jobs")), [""; 0]);
         assert_eq!(pagination("total", json!(null)), [""; 0]);
         assert_eq!(pagination("disputed", json!(true)), [""; 0]);
-        // An offset without a list, such as in a count.
+        // A response without a list, such as a count, has no pages despite its offset.
         let count = after(check, |description| {
             let body = format!("{LIST}/responses/200/content/application~1json");
             description.pointer_mut(&body).unwrap()["schema"] =

@@ -128,7 +128,7 @@ mod tests {
         *,
     };
 
-    /// Offences of the parameter `phase` after a change.
+    /// Returns the offences of the parameter `phase` after a change.
     fn phase(key: &str, value: Value) -> Vec<String> {
         with(check, &format!("{LIST}/parameters/2"), key, value)
     }

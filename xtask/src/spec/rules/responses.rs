@@ -19,7 +19,8 @@ pub fn check(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// progenitor panics on two types of errors, and on `default` beside a success.
+/// Checks the responses of an operation. progenitor panics on two types of errors, and on `default`
+/// beside a success.
 fn of(operation: &Operation) -> Vec<Offence> {
     let place = join(&operation.place, "responses");
     let mut offences = Vec::new();
@@ -57,7 +58,7 @@ fn of(operation: &Operation) -> Vec<Offence> {
             ));
         }
     }
-    // In addition to a response with a body, 204 means that there is nothing yet.
+    // Beside a response with a body, 204 means that the result does not exist yet.
     let one = match bodies.len() {
         0 => empty.len() == 1,
         1 => empty.is_empty() || empty == ["204"],
@@ -165,7 +166,7 @@ mod tests {
     #[test]
     fn one_success_is_silent_with_or_without_a_body() {
         assert_eq!(responses("204", json!(null)), [""; 0]);
-        // Then 204 is the only success.
+        // 204 is then the only success.
         assert_eq!(responses("200", json!(null)), [""; 0]);
     }
 }

@@ -34,7 +34,7 @@ fn wrong(text: &str) -> Option<&'static str> {
     None
 }
 
-/// True if every opening fence names its language.
+/// Returns whether every opening fence names its language.
 fn fenced(text: &str) -> bool {
     text.lines()
         .map(str::trim)
@@ -43,7 +43,7 @@ fn fenced(text: &str) -> bool {
         .all(|(index, line)| (line == "```") != index.is_multiple_of(2))
 }
 
-/// The text without its code, in fences or backticks.
+/// Returns the text without its code, in fences or backticks.
 fn prose(text: &str) -> String {
     let mut inside = false;
     let unfenced: Vec<&str> = text

@@ -14,7 +14,7 @@ use super::super::{
 /// clients, so it has no spaces.
 const DISPLAY_NAME: &str = "x-displayName";
 
-/// Display names of tags.
+/// Checks the display names of tags.
 pub fn display_names(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     let mut names = BTreeSet::new();

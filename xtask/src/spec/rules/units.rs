@@ -71,7 +71,8 @@ pub fn check(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// A number or a text; an object has fields of its own, an enumeration has values.
+/// Returns whether a schema is a number or a text. An object has fields, and an enumeration has
+/// values, so neither is an amount.
 fn is_amount(schema: &Value) -> bool {
     let typed = schema.get("type").and_then(Value::as_str);
     let part = schema.pointer("/allOf/0").and_then(reference);

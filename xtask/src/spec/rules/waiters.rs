@@ -75,7 +75,7 @@ pub fn check(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// The form of the extension, as a JSON Schema.
+/// Returns the form of the extension, as a JSON Schema.
 fn schema() -> Value {
     let text = json!({ "type": "string", "minLength": 1 });
     let outcome = json!({ "enum": ["success", "failure", "terminated", "gone"] });
@@ -181,7 +181,7 @@ mod tests {
                 "{WAITER}/outcomes/0/value: first.phase has no value \"Runs\""
             )]
         );
-        // A field without known values cannot be waited for.
+        // A waiter needs a field with known values.
         assert_eq!(
             with(check, WAITER, "field", json!("first.name")),
             [format!(

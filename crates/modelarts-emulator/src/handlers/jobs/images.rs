@@ -14,15 +14,16 @@ use crate::{
     job::{Job, SavedImage, state::JobState},
 };
 
-/// Maximum number of characters of a name and of a tag.
+/// Maximum number of characters of an image name.
 const MAX_NAME: usize = 512;
+/// Maximum number of characters of an image tag.
 const MAX_TAG: usize = 64;
 
-/// The status while the container is saved, which keeps others from being saved.
+/// Status while the container is being saved. In this state, the container cannot be saved again.
 const CREATING: &str = "CREATING";
 
-/// The status at `now`. The container must live until the image is saved. Running records have
-/// whole seconds.
+/// Returns the status of an image at `now`. Saving fails if the container ends before the image is
+/// saved. The times are compared in whole seconds, because running records have no fractions.
 fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> &'static str {
     let done = image.created.plus(call.state.timing.saving_image);
     let end = job.records.get(image.run).and_then(|run| run.end.as_ref());
@@ -36,7 +37,8 @@ fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> 
 }
 
 fn render(image: &SavedImage, status: &str) -> Value {
-    // The text of `ACTIVE` is that of the service (SOURCES K); the others are not known.
+    // The text of `ACTIVE` is that of the service (SOURCES K). The texts of the other states are
+    // not known.
     let message = match status {
         "ACTIVE" => "BuildImage,True,Commit successfully|PushImage,True,Push successfully",
         _ => "",
@@ -52,10 +54,10 @@ fn render(image: &SavedImage, status: &str) -> Value {
     })
 }
 
-/// The name of a set of letters, and the set.
+/// Set of letters: its name in error messages, and the test for a member.
 type Letters = (&'static str, fn(&u8) -> bool);
 
-/// A member of 1 to `most` characters: `letters`, digits, hyphens, underscores and dots.
+/// Reads a member of 1 to `most` characters: `letters`, digits, hyphens, underscores and dots.
 fn read_word<'a>(
     body: &JsonField<'a>,
     name: &str,
@@ -71,8 +73,8 @@ fn read_word<'a>(
     Ok(text)
 }
 
-/// Saves a running job as an image. `runtime_type` is not required: the service saved a job without
-/// it (SOURCES.md, D-116).
+/// Saves a running job as an image. `runtime_type` is not required, because the service saved a job
+/// without it (openapi/SOURCES.md, D-116).
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     call.read(|_| ())?;
     let body = call.json()?;
@@ -112,7 +114,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::CREATED, shown))
 }
 
-/// The last saved image of the task's container.
+/// Returns the last saved image of the task's container.
 pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
     let shown = call.read(|job| {

@@ -1,4 +1,4 @@
-//! Logs and metrics.
+//! Handlers of the logs and metrics of tasks.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
 /// Retention of a log that is not exported: 30 days.
 const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
-/// The worker that the path names.
+/// Returns the worker that the path names.
 pub(super) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
     let task = call.id("task_id");
     let request = call.read(|job| Arc::clone(&job.request))?;
@@ -28,7 +28,7 @@ pub(super) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
     })
 }
 
-/// Refuses logs that are beyond their retention.
+/// Rejects requests for a log whose retention has ended.
 fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> {
     let exported = matches!(worker.request.log_export, LogExport::To(_));
     match call.read(|job| job.ended)? {
@@ -39,7 +39,7 @@ fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> 
     }
 }
 
-/// The end of the worker's log, within its retention.
+/// Returns the end of the worker's log, at most `limit` bytes, within its retention.
 async fn log_tail(
     call: &ApiCall<'_>,
     worker: Worker,
@@ -54,7 +54,8 @@ fn log_error(error: std::io::Error) -> ApiError {
     ApiError::internal(format!("The log cannot be read: {error}."))
 }
 
-/// ModelArts.2776 and 2777, "not ready": 204, so that neither code nor message is in the response.
+/// Returns a response for ModelArts.2776 and 2777, "not ready". Its status is 204, so it contains
+/// neither code nor message.
 fn not_ready() -> ApiResult {
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
@@ -77,7 +78,7 @@ pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
     }))
 }
 
-/// A link that needs no signature and works for five minutes.
+/// Returns a link to a log that needs no signature and works for five minutes.
 pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
     if log_tail(call, worker.clone(), 0).await?.is_none() {
@@ -89,9 +90,9 @@ pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"obs_url": format!("http://{address}/_emulator/logs/{token}/{name}")}))
 }
 
-/// Lines of a log from a base line on, which is given by its number. The number of bytes has no
-/// documented limit (SOURCES S); the emulator returns at most as many as in a preview, so that
-/// there may be fewer lines than requested.
+/// Returns lines of a log before or after a base line, which is given by its number. No document
+/// limits the number of bytes (SOURCES S). The emulator returns at most as many as in a preview, so
+/// a response may contain fewer lines than requested.
 pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
     let count = call.number("lines", 1..=500, 50)?;

@@ -1,7 +1,7 @@
 //! Handlers of the operations on jobs: creation, lists, changes, stops and deletions.
 //!
-//! `search` and `events` read the queries of lists, `trial_table` renders trials; the other modules
-//! have the operations below one job.
+//! `search` and `events` read the queries of lists, and `trial_table` renders trials. The other
+//! modules handle the operations on the parts of one job.
 
 pub(crate) mod events;
 pub(crate) mod images;
@@ -84,7 +84,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     ok(call.read(|job| view::job(job, UserName::Known(&job.user_name), now))?)
 }
 
-/// The members of a job that can be changed.
+/// Members of a job that can be changed.
 #[rustfmt::skip]
 const CHANGES: Type = Object(&[
     (&["description"], Optional, Acted, UpTo(256)),
@@ -108,8 +108,8 @@ const CHANGES: Type = Object(&[
     ])),
 ]);
 
-/// Changes the description at any time, the priority while the job waits. The other members are
-/// stored and shown only.
+/// Changes the description of a job at any time, and its priority while it waits. The other members
+/// are only stored and returned.
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     body_shape::check_against(&CHANGES, &body)?;
@@ -189,8 +189,8 @@ fn delete_job(call: &ApiCall<'_>, id: &str) {
     }
 }
 
-/// Deletes jobs, all or none: the first job that does not exist, or is in another workspace, causes
-/// the error.
+/// Deletes all of the jobs or none. The first job that does not exist, or is in another workspace,
+/// causes the error.
 pub(crate) fn batch_delete(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let jobs = JsonField::root(&body).required("jobs")?;
@@ -229,7 +229,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
         _ => {
             return Err(match call.state.quirks.unknown_action {
                 UnknownAction::Documented => ApiError::of(2812, &[action]),
-                // The text is that of the service (SOURCES K 15).
+                // This error text is that of the service (SOURCES K 15).
                 UnknownAction::Seen => {
                     ApiError::invalid_parameter("action_type must be one of [terminate restart]")
                 }
@@ -259,7 +259,7 @@ pub(crate) fn events(call: &ApiCall<'_>) -> ApiResult {
     ok(query.response(&events, text))
 }
 
-/// The tasks, as a list without an envelope.
+/// Lists the tasks of a job, as a JSON array without an envelope.
 pub(crate) fn tasks(call: &ApiCall<'_>) -> ApiResult {
     let asked = call.number("schedule_count", 1..=usize::MAX, 0)?;
     let rows: Vec<Value> = call.read(|job| {
@@ -278,9 +278,9 @@ pub(crate) fn list_stages(call: &ApiCall<'_>) -> ApiResult {
     ok(stages::render(id, &call.state.store.events(id)?))
 }
 
-/// The plan of the ranks of the workers in the network. Ranks are planned only in pools of Ascend
-/// 910 nodes, which the emulator does not have: for all other jobs planning has failed, and ranks
-/// are in the default order.
+/// Returns the plan of the ranks of the workers in the network. Ranks are planned only in pools of
+/// Ascend 910 nodes, which the emulator does not have. For all other jobs the planning has failed,
+/// and the ranks are in the default order.
 pub(crate) fn route_plan(call: &ApiCall<'_>) -> ApiResult {
     let ranks: Vec<String> = call.read(|job| {
         let workers = job.tasks().zip(0..);

@@ -13,12 +13,12 @@ use crate::{
 
 /// The only documented kind of report (SOURCES S, P).
 const TRAINING_EVENT: &str = "training-event";
-/// Maximum number of characters of a reported type. Sources have no limit (SOURCES S, P); this one
+/// Maximum number of characters of a reported type. No source has a limit (SOURCES S, P); this one
 /// keeps events small.
 const MAX_TYPE_LENGTH: usize = 256;
 
-/// Adds a reported event to those of the job. Its text, the task and the type, is the emulator's
-/// own, because the guide to events has none (SOURCES F1).
+/// Adds a reported event to those of the job. Its text consists of the task and the type. The text
+/// is the emulator's own, because the guide to events has none (SOURCES F1).
 pub(crate) fn add(call: &ApiCall<'_>) -> ApiResult {
     let kind = call.id("report_type");
     if kind != TRAINING_EVENT {

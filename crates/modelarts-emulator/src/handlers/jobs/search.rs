@@ -21,14 +21,14 @@ use crate::{
     },
 };
 
-/// Page size when the request names no limit; no document has a default (SOURCES O, S, W).
+/// Default page size. No document has a default (SOURCES O, S, W).
 const DEFAULT_LIMIT: i64 = 10;
 const MAX_LIMIT: i64 = 50;
 const MAX_HOSTS: usize = 10;
-/// Longest span of time of a search by tags or hosts: 31 days.
+/// Maximum time span of a search by tags or hosts, in milliseconds: 31 days.
 const MAX_SPAN_MILLIS: i64 = 31 * 24 * 3600 * 1000;
 
-/// A checked search request.
+/// Checked request of ListTrainingJobs.
 #[derive(Debug)]
 pub(super) struct JobSearch {
     selection: Selection,
@@ -42,7 +42,8 @@ pub(super) struct JobSearch {
     count: JobsCount,
 }
 
-/// The filter keys of the reference whose values are texts (SOURCES O).
+/// Returns the filter key of the reference with this name (SOURCES O), or `None` if it is unknown
+/// or its values are not texts.
 fn text_key(text: &str) -> Option<Key> {
     Some(match text {
         "id" => Key::Id,
@@ -57,7 +58,7 @@ fn text_key(text: &str) -> Option<Key> {
 }
 
 impl JobSearch {
-    /// Parses a body.
+    /// Reads a search from the body of a request.
     pub(crate) fn read(body: &Value, quirks: &Quirks, now: Timestamp) -> Result<Self, ApiError> {
         let body = JsonField::root(body);
         refuse_nulls(&body)?;
@@ -118,7 +119,7 @@ impl JobSearch {
         })
     }
 
-    /// The response for the jobs of a project.
+    /// Returns the response for the jobs of a project.
     pub(crate) fn response(
         &self,
         store: &JobStore,
@@ -151,7 +152,7 @@ impl JobSearch {
         }))
     }
 
-    /// The tasks of a job that have one of the requested addresses.
+    /// Returns the tasks of a job that have one of the requested addresses.
     fn matching_tasks(&self, job: &Job) -> Value {
         let requested = |(_, rank): &(String, u32)| {
             let own = address(&job.id, *rank).parse();
@@ -164,8 +165,8 @@ impl JobSearch {
     }
 }
 
-/// Refuses null in each member of a search, and of its tags, because the description does not
-/// declare them nullable. Filters are accepted with less than the description requires.
+/// Rejects null in each member of a search, and of its tags, because the OpenAPI description does
+/// not declare them nullable. Filters may omit members that the description requires.
 fn refuse_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
     let mut members = body.members()?;
     for tag in body.items_of("tags")? {
@@ -177,7 +178,8 @@ fn refuse_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// `tags`: each key at most once. No values, or a single empty one, match any value.
+/// Reads `tags`, which may contain each key at most once. A tag without values, or with a single
+/// empty one, matches any value.
 fn tags(body: &JsonField<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
     let mut read: Vec<(String, Vec<String>)> = Vec::new();
     for (key, values) in tag_filters(body)? {
@@ -193,7 +195,7 @@ fn tags(body: &JsonField<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
     Ok(read)
 }
 
-/// `host_ips`.
+/// Reads `host_ips`.
 fn addresses(body: &JsonField<'_>) -> Result<Vec<IpAddr>, ApiError> {
     let given = body.items_of("host_ips")?;
     if given.len() > MAX_HOSTS {
@@ -208,7 +210,8 @@ fn addresses(body: &JsonField<'_>) -> Result<Vec<IpAddr>, ApiError> {
     given.iter().map(read).collect()
 }
 
-/// Limits searches by tags or hosts to 31 days: those of `create_time`, or the last ones.
+/// Limits a search by tags or hosts to a time span of 31 days: that of the filter `create_time`, or
+/// the last 31 days. Returns an error if the filter is longer.
 fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError> {
     match (selection.from, selection.to) {
         (None, to) => {
@@ -229,7 +232,7 @@ fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError>
     Ok(())
 }
 
-/// Adds a filter, unless all its values are blank, as in an example (SOURCES X).
+/// Adds a filter. A filter whose values are all blank has no effect, as in an example (SOURCES X).
 fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError> {
     let name = filter.required("key")?.text()?;
     if UNDOCUMENTED_KEYS.contains(&name) {
@@ -239,7 +242,7 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
     if key.is_none() && name != "create_time" {
         return Err(ApiError::filter_key(name));
     }
-    // The default of the Swagger file (SOURCES W).
+    // The default is that of the Swagger file (SOURCES W).
     let operator = filter.text_of("operator")?.unwrap_or("in");
     let known = match key {
         Some(Key::Name | Key::AlgorithmName) => matches!(operator, "like" | "not"),
@@ -277,8 +280,8 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
     Ok(())
 }
 
-/// Keys that only the vendor's Terraform provider uses (SOURCES T). Their operators are not known,
-/// so that only blank values are accepted.
+/// Filter keys that only the vendor's Terraform provider uses (SOURCES T). Their operators are not
+/// known, so only blank values are accepted.
 const UNDOCUMENTED_KEYS: [&str; 4] = [
     "algorithm_id",
     "pool_id",
@@ -286,7 +289,7 @@ const UNDOCUMENTED_KEYS: [&str; 4] = [
     "training_experiment_id",
 ];
 
-/// Refuses a filter with such a key, unless its values are blank.
+/// Rejects a filter with an undocumented key, unless its values are blank.
 fn check_undocumented(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError> {
     for value in filter.items_of("value")? {
         if !value.text()?.is_empty() {
@@ -296,7 +299,7 @@ fn check_undocumented(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError>
     Ok(())
 }
 
-/// Narrows the span of time.
+/// Narrows the time span of a search to the values of a filter `create_time`.
 fn narrow_span(values: &[String], selection: &mut Selection) -> Result<(), ApiError> {
     let moment = |text: &String| match text.as_str() {
         "" => Ok(None),

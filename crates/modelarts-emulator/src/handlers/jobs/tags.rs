@@ -1,4 +1,4 @@
-//! Tags of jobs.
+//! Handlers of the tags of jobs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,8 @@ use crate::{
 /// Maximum number of tags of a request, and of values of a tag in a search.
 const MAX_TAGS: usize = 10;
 
-/// Reads `tags` of a body: keys of 1 to 128 characters, with the members that `values` reads.
+/// Reads the `tags` of a body. Keys have 1 to 128 characters; `values` reads the other members of a
+/// tag.
 fn read_tags<'a, T>(
     root: &JsonField<'a>,
     least: usize,
@@ -42,7 +43,7 @@ fn render_tags(tags: &BTreeMap<String, String>) -> Value {
         .collect()
 }
 
-/// Adds tags; an existing key gets the new value. Responds with 204, without a body.
+/// Adds tags to a job. The value of an existing key is replaced. Responds with 204, without a body.
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let given = read_tags(&JsonField::root(&body), 1, |tag| tag.text_of("value"))?;
@@ -77,7 +78,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"tags": call.read(|job| render_tags(&job.tags))?}))
 }
 
-/// All keys with all their values; limit and offset count keys.
+/// Lists all tag keys of a project with all their values. `limit` and `offset` count keys.
 pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
@@ -89,7 +90,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"tags": rows.collect::<Value>()}))
 }
 
-/// Reads `tags` of a search.
+/// Reads the `tags` of a search.
 pub(super) fn tag_filters<'a>(
     root: &JsonField<'a>,
 ) -> Result<Vec<(&'a str, Vec<&'a str>)>, ApiError> {
@@ -102,8 +103,8 @@ pub(super) fn tag_filters<'a>(
     })
 }
 
-/// Finds jobs by tags, and returns them or only their number. Values of a key are alternatives; all
-/// keys have to match; a key without values has to exist.
+/// Finds jobs by tags, and returns the jobs or only their number. A job must have all keys, each
+/// with one of the values given for it. A key without values matches any value.
 pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;

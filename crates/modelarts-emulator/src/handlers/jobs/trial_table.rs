@@ -1,4 +1,4 @@
-//! Trials as tables: all cells but `config` are texts (SOURCES D-10, D-103).
+//! Tables of trials. All cells except `config` are texts (SOURCES D-10, D-103).
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     tuning::trial::{Report, Trial, TrialStatus},
 };
 
-/// The columns of a table before and after those of the metrics.
+/// Names of the columns of a table before and after those of the metrics.
 type Columns = (&'static [&'static str], &'static [&'static str]);
 
 #[rustfmt::skip]
@@ -30,20 +30,21 @@ struct Row<'a> {
     until: Timestamp,
 }
 
-/// The header and the rows of all trials (ShowAutoSearchTrials).
+/// Returns the header and the rows of all trials (ShowAutoSearchTrials).
 pub(crate) fn trials_table(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
     let rows = job.trials.iter().map(|trial| Row {
         trial,
         report: trial.reports.last(),
-        // An emulator may have ended while the trial ran, without running the job again.
+        // A settled job has no running trials, even if an emulator ended during a trial and the job
+        // was not run again.
         done: trial.status != TrialStatus::Running || job.settled,
         until: trial.ended.unwrap_or(now),
     });
     table(job, ALL_TRIALS, rows)
 }
 
-/// The rows of one trial (ShowAutoSearchPerTrial): one for each report and, after its end, the last
-/// one again with `done`, as in the only known example.
+/// Returns the table of one trial (ShowAutoSearchPerTrial). It has one row for each report and,
+/// after the end of the trial, the last row again with `done`, as in the only known example.
 pub(crate) fn trial_rows(job: &Job, trial: &Trial) -> Value {
     let reports = trial.reports.iter().map(|report| (Some(report), false));
     let last = trial.ended.map(|_| (trial.reports.last(), true));
@@ -57,7 +58,7 @@ pub(crate) fn trial_rows(job: &Job, trial: &Trial) -> Value {
     json!({"header": header, "data": rows})
 }
 
-/// The header and the rows of a table.
+/// Returns the header and the rows of a table.
 fn table<'a>(
     job: &Job,
     (before, after): Columns,
@@ -111,7 +112,8 @@ impl Row<'_> {
     }
 }
 
-/// The configuration of a trial: each value twice, and the number of the trial, as in the examples.
+/// Returns the configuration of a trial. As in the examples, it contains each value twice, and the
+/// number of the trial.
 fn config(trial: &Trial) -> Value {
     let mut config: Map<String, Value> = trial.values.clone();
     config.insert("trial_index".to_owned(), trial.index.into());

@@ -1,4 +1,4 @@
-//! Trials of a search, and the analysis of its parameters.
+//! Handlers of the trials of a search and of the analysis of its parameters.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::{
     tuning::{importance::importance, settings::documented_algorithms, trial::TrialStatus},
 };
 
-/// Page size when the request names no limit, as in an example (SOURCES D-58).
+/// Default page size, as in an example (SOURCES D-58).
 const PAGE: usize = 50;
 
 pub(crate) fn algorithms() -> ApiResult {
@@ -20,7 +20,7 @@ pub(crate) fn algorithms() -> ApiResult {
     ok(json!({"search_algo_count": rows.len(), "search_algo_list": rows}))
 }
 
-/// A page of the table; empty for a job without a search.
+/// Returns a page of the table of trials. The table of a job without a search is empty.
 pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let limit = match call.number("limit", 0..=usize::MAX, 0)? {
         0 => PAGE,
@@ -58,7 +58,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     ok(table.ok_or_else(|| unknown_trial(id))?)
 }
 
-/// Requests a trial to stop. It ends shortly afterwards, and the search continues.
+/// Requests the end of a trial. The trial ends shortly afterwards, and the search continues.
 pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("trial_id");
     let asked = call.update(|job| {
@@ -75,7 +75,8 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     }
 }
 
-/// The analysis: one row for each parameter, once two trials have a reward.
+/// Returns the analysis of the parameters, with one row for each as soon as two trials have a
+/// reward.
 pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
     let rows: Vec<_> = call.read(|job| {
         let tuning = job.request.tuning.iter();
@@ -89,7 +90,7 @@ pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"header": ["parameters", "the mean/std of importance"], "data": rows}))
 }
 
-/// The path of a parameter's chart, which is drawn at the end of the search.
+/// Returns the path of a parameter's chart, which is drawn at the end of the search.
 pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
     let name = call.id("parameter_name");
     let (known, drawn, path) = call.read(|job| {

@@ -1,4 +1,4 @@
-//! The environment and the arguments of a worker's process.
+//! Environment variables and arguments of a worker's process.
 
 use std::{
     collections::BTreeMap,
@@ -16,13 +16,13 @@ use crate::{
     runner::process::process_table::RUN_VARIABLE,
 };
 
-/// The complete environment of a worker, which inherits nothing from the emulator.
+/// Returns the complete environment of a worker, which inherits nothing from the emulator.
 ///
-/// Order: presets of the service (SOURCES G), variables that a process on this machine needs (PATH,
-/// HOME, TMPDIR, PYTHONUNBUFFERED), channels passed as variables, and the job's own variables,
-/// which take precedence. `run` comes last, because the emulator recognises the job's processes by
-/// it. Presets of networks, libraries and stores that do not exist here are left out (NCCL_*, S3_*,
-/// LD_LIBRARY_PATH).
+/// Later variables take precedence over earlier ones. The order is: presets of the service (SOURCES
+/// G), variables that a process on this machine needs (PATH, HOME, TMPDIR, PYTHONUNBUFFERED),
+/// channels passed as variables, and the job's own variables. The last one is `run`, by which the
+/// emulator recognises the job's processes. Presets for networks, libraries and stores that the
+/// emulator does not have are left out (NCCL_*, S3_*, LD_LIBRARY_PATH).
 pub(crate) fn variables(
     worker: &Worker,
     directory: &Path,
@@ -72,7 +72,8 @@ pub(crate) fn variables(
     set("HOME", fixed(MA_HOME));
     set("TMPDIR", directory.join("tmp").into_os_string());
     set("PATH", search_path(python));
-    // Not a preset of the service: makes log lines appear while the code runs.
+    // PYTHONUNBUFFERED is not a preset of the service. It makes log lines appear while the code
+    // runs.
     set("PYTHONUNBUFFERED", text("1"));
 
     for channel in request.inputs.iter().chain(&request.outputs) {
@@ -87,8 +88,8 @@ pub(crate) fn variables(
     variables
 }
 
-/// The addresses of all workers of the job, by role. Each worker gets those of all roles, as from
-/// Volcano.
+/// Returns the addresses of all workers of the job, by role. Each worker receives the addresses of
+/// all roles, as with Volcano.
 fn hosts(worker: &Worker) -> BTreeMap<&str, Vec<String>> {
     let mut hosts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let parts = worker.job.role_requests().iter();
@@ -100,7 +101,7 @@ fn hosts(worker: &Worker) -> BTreeMap<&str, Vec<String>> {
     hosts
 }
 
-/// The search path: the directory of python3, then the system's directories.
+/// Returns the search path: the directory of python3, then the directories of the system.
 fn search_path(python: Option<&Path>) -> OsString {
     let mut path = OsString::new();
     if let Some(directory) = python.and_then(Path::parent) {
@@ -111,7 +112,8 @@ fn search_path(python: Option<&Path>) -> OsString {
     path
 }
 
-/// `--name=value` for each hyper-parameter, then `--name=<local dir>` for each channel.
+/// Returns the arguments: `--name=value` for each hyper-parameter, then `--name=<local dir>` for
+/// each channel.
 pub(crate) fn arguments(request: &JobRequest, directory: &Path) -> Vec<OsString> {
     let parameters = request
         .parameters

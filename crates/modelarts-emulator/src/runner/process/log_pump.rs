@@ -1,4 +1,4 @@
-//! Copying of the output of a worker's processes to its log files, up to a size.
+//! Copying of a worker's output to its log files, up to a maximum size.
 
 use std::{
     fs::File,
@@ -21,7 +21,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of bytes in a pipe of an unprivileged process (`pipe-max-size` of Linux).
 const MAX_PIPE_LENGTH: u64 = 1 << 20;
 
-/// The reader of one worker's pipe.
+/// Reader of the pipe that receives the output of one worker.
 #[derive(Clone, Debug)]
 pub(super) struct Pump(Arc<Mutex<PumpState>>);
 
@@ -31,7 +31,7 @@ struct PumpState {
     logs: Logs,
 }
 
-/// The log files, each with `true` once output was discarded.
+/// Log files of a worker, each with `true` once some of its output has been discarded.
 #[derive(Debug)]
 struct Logs {
     files: Vec<(File, bool)>,
@@ -40,7 +40,8 @@ struct Logs {
 }
 
 impl Pump {
-    /// Creates a pump into logs, and the end of the pipe for the processes.
+    /// Creates a pump that writes to `logs`, and returns it with the end of the pipe for the
+    /// processes.
     pub(super) fn new(logs: Vec<File>, cap: u64) -> io::Result<(Self, PipeWriter)> {
         let (pipe, writer) = io::pipe()?;
         let flags = fcntl_getfl(&pipe)?;
@@ -51,24 +52,24 @@ impl Pump {
         Ok((Self(Arc::new(Mutex::new(state))), writer))
     }
 
-    /// Reads all output written so far, so that the log contains it.
+    /// Reads all output written so far, and appends it to the logs.
     pub(super) fn drain(&self) {
         let mut state = self.0.lock();
         let PumpState { pipe, logs } = &mut *state;
         read_available(pipe, |bytes| logs.take(bytes));
     }
 
-    /// Starts to read until all writers have ended.
+    /// Starts a task that reads until all writers have ended.
     pub(super) fn spawn(&self) -> io::Result<JoinHandle<()>> {
         let state = Arc::clone(&self.0);
-        // A second descriptor of the same pipe, which reports when it can be read.
+        // A second descriptor of the same pipe reports when the pipe is readable.
         let signal = OwnedFd::from(state.lock().pipe.try_clone()?);
         let signal = pipe::Receiver::from_owned_fd(signal)?;
         Ok(tokio::spawn(async move {
             let mut bytes = vec![0; 64 << 10];
             while signal.readable().await.is_ok() {
                 let mut state = state.lock();
-                // Read here, so that the runtime notices when the pipe is empty.
+                // A read through the runtime lets it notice that the pipe is empty.
                 match signal.try_read(&mut bytes) {
                     Ok(count @ 1..) => state.logs.take(&bytes[..count]),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -78,7 +79,7 @@ impl Pump {
         }))
     }
 
-    /// Waits for the rest of the output. May be dropped and called again.
+    /// Waits for the rest of the output. The future may be dropped, and the method called again.
     pub(super) async fn finish(&self, pumping: &mut JoinHandle<()>) {
         if tokio::time::timeout(DRAIN_TIMEOUT, &mut *pumping)
             .await
@@ -101,8 +102,8 @@ impl Logs {
     }
 }
 
-/// Reads the bytes that are in a pipe, and no bytes written meanwhile: a process that never stops
-/// writing would keep the reader busy for ever.
+/// Reads the bytes that are in a pipe at the time of the call. Bytes written meanwhile are not
+/// read, because a process that never stops writing would keep the reader busy for ever.
 fn read_available(pipe: impl Read, mut take: impl FnMut(&[u8])) {
     let mut pipe = pipe.take(MAX_PIPE_LENGTH);
     let mut bytes = vec![0; 64 << 10];

@@ -1,10 +1,10 @@
-//! Runs each worker as a process group on this machine.
+//! Runner that starts each worker as a process group on this machine.
 //!
 //! [`environment`] builds the variables and arguments of the code, [`python`] finds the interpreter
 //! and installs packages, and [`start_gate`] delays the code until its group is recorded by
-//! [`orphans`]. A [`run`] waits for the end; [`log_pump`] copies its output. [`process_table`]
-//! finds and ends all processes of a run, and the [`watchdog`] those of an emulator that was
-//! killed.
+//! [`orphans`]. [`run`] waits for the end of a run, and [`log_pump`] copies its output.
+//! [`process_table`] finds and ends all processes of a run, and the [`watchdog`] ends those of an
+//! emulator that was killed.
 
 pub(crate) mod environment;
 mod log_pump;
@@ -49,7 +49,7 @@ use crate::{
     },
 };
 
-/// The runner of all jobs' workers.
+/// Runner that executes the workers of all jobs as processes.
 #[derive(Debug)]
 pub(crate) struct ProcessRunner {
     pub(super) files: WorkerFiles,
@@ -58,23 +58,23 @@ pub(crate) struct ProcessRunner {
     meter: Arc<Meter>,
 }
 
-/// The command of a fine-tuning job, whose code and model are the platform's.
+/// Command of a fine-tuning job, whose code and model belong to the platform.
 const NO_FINE_TUNING: &str = "echo 'modelarts-emulator: this job tunes a model of the platform; \
     the emulator has none, so the job fails. Jobs of --runner simulated follow a script.' >&2; exit 1";
 
-/// Settings of the runner.
+/// Settings of the process runner.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// Directory of file systems, `<server>/<path>`.
+    /// Directory of NFS file systems, each in a subdirectory `<server>/<path>`.
     pub(crate) nfs: PathBuf,
-    /// URL of the emulator: `MA_APIGW_ENDPOINT`.
+    /// URL of the emulator, passed to jobs as `MA_APIGW_ENDPOINT`.
     pub(crate) url: String,
     /// Maximum size in bytes of a log.
     pub(crate) log_cap: u64,
-    /// Free bytes that the pre-check requires.
+    /// Minimum free disk space that the pre-check requires, in bytes.
     pub(crate) least_disk: u64,
     pub(crate) install_packages: bool,
-    /// Directory to remove when the process of the emulator has ended.
+    /// Temporary directory to remove when the process of the emulator has ended.
     pub(crate) temporary: Option<PathBuf>,
 }
 
@@ -120,7 +120,8 @@ impl ProcessRunner {
         names.into_iter().map(str::to_owned).collect()
     }
 
-    /// Installs packages, and writes the output of pip or the error to the log.
+    /// Installs packages for a worker, and writes the output of pip or the error to the worker's
+    /// log.
     pub(super) async fn install(
         &self,
         worker: &Worker,
@@ -177,7 +178,8 @@ impl ProcessRunner {
         Box::new(FailedStart)
     }
 
-    /// Creates the directories and starts the process group; stdout and stderr share the log.
+    /// Creates the directories of a worker and starts its process group. Standard output and
+    /// standard error share the log.
     fn spawn(&self, worker: &Worker, python: Option<&Path>) -> io::Result<ProcessRun> {
         let request = &worker.request;
         let directory = self.files.directory(worker)?;
@@ -198,7 +200,7 @@ impl ProcessRunner {
         let python = installed.as_deref().or(python);
 
         let bash = |command: &str| {
-            // Arguments after the command are its $0 and its "$@".
+            // Bash assigns the arguments after the command to $0 and "$@".
             let arguments = ["-c", command, "bash"].map(OsString::from);
             (OsString::from("bash"), arguments.to_vec())
         };
@@ -215,7 +217,8 @@ impl ProcessRunner {
         };
         arguments.extend(environment::arguments(request, root));
         let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
-        // Started before the process, so that no step can fail after its start.
+        // The pump starts before the process, so that no step can fail after the start of the
+        // process.
         let pumping = pump.spawn()?;
         let (go, mut starter) = io::pipe()?;
         let trial = worker.trial.as_deref();
@@ -227,12 +230,12 @@ impl ProcessRunner {
             .stdin(Stdio::from(go))
             .stderr(Stdio::from(output.try_clone()?))
             .stdout(Stdio::from(output))
-            // Signals to the group reach all of its processes, and not the emulator.
+            // A signal to the group reaches all of its processes, but not the emulator.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
         let run = ActiveRuns::begin(&self.runs, child, worker.log_name(), run, (pump, pumping));
-        // A failure means that the process was killed; its end is noticed.
+        // A failed write means that the process was killed; the run then reports its end.
         let _ = starter.write_all(start_gate::GO);
         Ok(run)
     }
@@ -251,7 +254,7 @@ impl ProcessRunner {
         let (parent, name) = place.rsplit_once('/').unwrap_or(("", place));
         let link = directory.directory(Path::new(parent))?.join(name);
         match symlink(&real, &link) {
-            // The code is restarted in place, or runs as another trial.
+            // The link exists if the code is restarted in place or runs as another trial.
             Err(_) if fs::read_link(&link).is_ok_and(|led| led == real) => Ok(()),
             Err(error) => Err(io::Error::new(
                 error.kind(),
@@ -269,5 +272,6 @@ impl ProcessRunner {
     }
 }
 
-/// The suffix of an installation of packages; trials have their name there.
+/// Last part of a run's name for an installation of packages. For a trial, this part is the name of
+/// the trial.
 const INSTALLATION_PART: &str = "packages";

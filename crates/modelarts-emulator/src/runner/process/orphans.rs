@@ -1,10 +1,10 @@
-//! The record of process groups, from which the next start ends those that this emulator leaves
-//! running.
+//! Record of process groups, from which the next emulator on the same directory ends the groups
+//! that this one leaves running.
 //!
-//! Each process group is a file in `running`, named by its number, with the start time of its
-//! leader as reported by the kernel, because numbers are reused. It is written before the code
-//! starts. Processes without a record, which have left their group or only install packages, are
-//! found by [`ProcessTable`].
+//! Each process group is a file in `running`. Its name is the number of the group. Its content is
+//! the start time of the group leader as reported by the kernel, because numbers are reused. The
+//! file is written before the code starts. [`ProcessTable`] finds processes without a record, which
+//! have left their group or only install packages.
 
 use std::{
     fs, io,
@@ -18,7 +18,7 @@ use crate::{
     runner::process::process_table::{ProcessTable, Stat},
 };
 
-/// The directory of the records.
+/// Directory of the records of process groups.
 #[derive(Debug)]
 pub(super) struct OrphanRecord(PathBuf);
 
@@ -45,7 +45,7 @@ impl OrphanRecord {
         Ok(Self(directory))
     }
 
-    /// Records a group.
+    /// Records a process group.
     pub(super) fn add(&self, group: Pid) {
         let start_time = started(group).unwrap_or_default();
         if let Err(error) = fs::write(self.path(group), start_time) {
@@ -55,7 +55,7 @@ impl OrphanRecord {
 
     /// Removes the record of a group that has ended.
     pub(super) fn remove(&self, group: Pid) {
-        // A reset may have removed the directory.
+        // A reset of the emulator may have removed the directory.
         let _ = fs::remove_file(self.path(group));
     }
 
@@ -64,17 +64,17 @@ impl OrphanRecord {
     }
 }
 
-/// The start time of a process in a stable format; `None` if it has ended.
+/// Returns the start time of a process in a stable format, or `None` if the process has ended.
 fn started(process: Pid) -> Option<String> {
     start_time_from_proc(process).or_else(|| start_time_from_system(process))
 }
 
-/// Ticks since the machine started.
+/// Returns the start time of a process, in clock ticks since the start of the machine.
 fn start_time_from_proc(process: Pid) -> Option<String> {
     Some(Stat::of(process)?.started.to_string())
 }
 
-/// Calendar time in seconds, for systems without `/proc`.
+/// Returns the start time of a process as calendar time in seconds, for systems without `/proc`.
 fn start_time_from_system(process: Pid) -> Option<String> {
     let number = sysinfo::Pid::from_u32(process.as_raw_nonzero().get().try_into().ok()?);
     let mut system = sysinfo::System::new();
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::runner::process::process_table::RUN_VARIABLE;
 
-    /// Starts a process of an earlier emulator on this directory.
+    /// Starts a process with the environment of a job of an earlier emulator on `data_dir`.
     fn sleeping(data_dir: &Path) -> Child {
         let worker = data_dir.join("jobs/id/worker-0");
         let run = ProcessTable::new(data_dir).run_value(&worker, None);

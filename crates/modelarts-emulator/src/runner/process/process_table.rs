@@ -1,9 +1,9 @@
-//! The processes of this machine, and the runs of jobs that they belong to.
+//! Processes of this machine, and the runs of jobs to which they belong.
 //!
 //! A process that has left the process group of its run, by `setsid` or as a daemon, is recognised
-//! by a variable that the emulator sets in the environment of each run and that children inherit.
-//! Both are read from `/proc`. Without it, as on macOS, only process groups are known. A process
-//! that has also replaced its environment is not found.
+//! by a variable that the emulator sets in the environment of each run and that child processes
+//! inherit. Groups and variables are read from `/proc`. On systems without it, such as macOS, only
+//! process groups are known. A process that has also replaced its environment is not found.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -20,33 +20,35 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use tokio::{sync::Mutex, task::spawn_blocking};
 
-/// The name of the variable. Its value is the emulator's own name, a colon, and the directory of
-/// the worker; for a trial its name follows, for an installation `packages`.
+/// Name of the environment variable that identifies a run. Its value is the emulator's own name, a
+/// colon, and the directory of the worker, followed by the name of a trial, or by `packages` for an
+/// installation.
 pub(super) const RUN_VARIABLE: &str = "MODELARTS_EMULATOR_RUN";
 
-/// Least time between two scans for the same run: the end of a process that is no child of the
-/// emulator is not signalled.
+/// Minimum time between two scans for the same run. Scans are necessary because the emulator
+/// receives no signal at the end of a process that is not its child.
 const SCAN_PAUSE: Duration = Duration::from_millis(5);
-/// Time to wait after SIGKILL. A process that survives it hangs in the kernel.
+/// Maximum time to wait for a process after SIGKILL. A process that survives the signal hangs in
+/// the kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of scans for processes that start others while they are being ended.
 const MAX_SCANS: u32 = 100;
 
-/// A live process.
+/// Live process on this machine.
 #[derive(Debug)]
 struct Process {
     id: Pid,
     group: i32,
-    /// The value of [`RUN_VARIABLE`] if the process belongs to a job, or empty.
+    /// Value of [`RUN_VARIABLE`], or empty if the process belongs to no job.
     run: Vec<u8>,
 }
 
-/// The live processes at one moment.
+/// Snapshot of the live processes.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     number: u64,
     took: Duration,
-    /// `None` without `/proc`.
+    /// The live processes; `None` on a system without `/proc`.
     processes: Option<Vec<Process>>,
 }
 
@@ -60,7 +62,7 @@ impl Scan {
         of.map(|process| process.id).collect()
     }
 
-    /// True if processes are `left`, or, without `/proc`, the group exists.
+    /// Returns `true` if `left` is not empty or, on a system without `/proc`, if the group exists.
     fn lives(&self, group: Option<Pid>, left: &[Pid]) -> bool {
         match self.processes {
             Some(_) => !left.is_empty(),
@@ -73,17 +75,17 @@ impl Scan {
     }
 }
 
-/// The reader of processes for all runs of one emulator.
+/// Reader of the process table, shared by all runs of one emulator.
 #[derive(Debug)]
 pub(super) struct ProcessTable {
-    /// The emulator's own name, random at each start, so that the clean-up after a killed emulator
+    /// Name of this emulator, random at each start, so that the clean-up after a killed emulator
     /// does not affect the jobs of the next one on the same directory.
     instance: String,
-    /// The parent of the directories of all jobs.
+    /// Parent directory of the directories of all jobs.
     jobs: PathBuf,
-    /// Start of this emulator, in ticks: processes of its jobs are not older.
+    /// Start of this emulator, in clock ticks. Processes of its jobs are not older.
     since: u64,
-    /// Number of scans that have been started.
+    /// Number of scans started so far.
     begun: AtomicU64,
     latest: Mutex<Arc<Scan>>,
 }
@@ -101,13 +103,14 @@ impl ProcessTable {
         })
     }
 
-    /// A text in the environment of every process of this emulator's jobs, and of no other process.
+    /// Returns a text that is in the environment of every process of this emulator's jobs and of no
+    /// other process.
     pub(super) fn mark(&self) -> String {
         format!("{RUN_VARIABLE}={}:", self.instance)
     }
 
-    /// The value of [`RUN_VARIABLE`] for a run in the directory of a worker; `part` follows the
-    /// directory.
+    /// Returns the value of [`RUN_VARIABLE`] for a run in the directory of a worker, with `part`
+    /// after the directory.
     pub(super) fn run_value(&self, worker: &Path, part: Option<&str>) -> OsString {
         let mut run = OsString::from(format!("{}:", self.instance));
         run.push(worker);
@@ -118,7 +121,7 @@ impl ProcessTable {
         run
     }
 
-    /// A scan that starts after this call. Concurrent callers share one.
+    /// Returns a scan that starts after this call. Concurrent callers share a scan.
     async fn scan(self: &Arc<Self>) -> Arc<Scan> {
         let begun = self.begun.load(Ordering::SeqCst);
         let mut latest = self.latest.lock().await;
@@ -156,7 +159,7 @@ impl ProcessTable {
         let start = Instant::now();
         loop {
             if let Some(group) = group {
-                // ESRCH: the group has already ended.
+                // The error ESRCH means that the group has already ended.
                 let _ = kill_process_group(group, Signal::KILL);
             }
             let scan = self.scan().await;
@@ -196,7 +199,7 @@ fn end_all(processes: Vec<Pid>) {
     }
 }
 
-/// The live processes that are not older than `since`, in ticks.
+/// Returns the live processes that are not older than `since`, in clock ticks.
 fn processes(jobs: &Path, since: u64) -> Option<Vec<Process>> {
     let mut processes = Vec::new();
     let mut has_proc = false;
@@ -207,8 +210,8 @@ fn processes(jobs: &Path, since: u64) -> Option<Vec<Process>> {
         };
         let Some(stat) = Stat::of(id) else { continue };
         has_proc = true;
-        // Zombies do not count: a dead orphan stays a zombie until process 1 collects it, which in
-        // containers may never happen.
+        // Zombies do not count. A dead orphan stays a zombie until process 1 collects it, which may
+        // never happen in a container.
         if matches!(stat.state, b'Z' | b'X') || stat.started < since {
             continue;
         }
@@ -223,7 +226,7 @@ fn processes(jobs: &Path, since: u64) -> Option<Vec<Process>> {
     has_proc.then_some(processes)
 }
 
-/// The value of [`RUN_VARIABLE`] in an environment, if its directory is in `jobs`.
+/// Returns the value of [`RUN_VARIABLE`] in an environment if its directory is in `jobs`.
 fn run_in(environment: &[u8], jobs: &Path) -> Option<Vec<u8>> {
     let mut variables = environment.split(|byte| *byte == 0);
     variables.find_map(|variable| {
@@ -241,21 +244,23 @@ fn run_in(environment: &[u8], jobs: &Path) -> Option<Vec<u8>> {
 pub(super) struct Stat {
     state: u8,
     group: i32,
-    /// Ticks since the machine started.
+    /// Start time of the process, in clock ticks since the start of the machine.
     pub(super) started: u64,
 }
 
 impl Stat {
-    /// Reads the fields; `None` if the process has ended, or there is no `/proc`.
+    /// Reads the fields of a process; returns `None` if the process has ended or the system has no
+    /// `/proc`.
     pub(super) fn of(process: Pid) -> Option<Self> {
         let path = format!("/proc/{}/stat", process.as_raw_nonzero());
         let stat = fs::read_to_string(path).ok()?;
-        // "pid (name) state ppid pgrp ...": the name may hold blanks and parentheses.
+        // The line is "pid (name) state ppid pgrp ...", and the name may contain blanks and
+        // parentheses.
         let mut fields = stat.rsplit(')').next()?.split_whitespace();
         Some(Self {
             state: *fields.next()?.as_bytes().first()?,
             group: fields.nth(1)?.parse().ok()?,
-            // The 22nd field.
+            // Field 22 of the line.
             started: fields.nth(16)?.parse().ok()?,
         })
     }

@@ -1,4 +1,4 @@
-//! The interpreter of boot files, and packages for it.
+//! Python interpreter of boot files, and installation of packages for it.
 
 use std::{
     ffi::OsStr,
@@ -12,10 +12,10 @@ use tokio::process::Command;
 
 use crate::runner::process::{process_table::RUN_VARIABLE, watchdog::Watchdog};
 
-/// The real path of python3, determined once per process.
+/// Returns the real path of python3, determined once per process.
 ///
-/// The `python3` of a version manager is a script that needs its user's HOME. Jobs have another
-/// HOME, so that the path is taken from the interpreter itself.
+/// The `python3` of a version manager is a script that needs the HOME of its user. Jobs have
+/// another HOME; therefore the path is requested from the interpreter itself.
 pub(crate) async fn python3() -> Option<&'static Path> {
     static PYTHON: tokio::sync::OnceCell<Option<PathBuf>> = tokio::sync::OnceCell::const_new();
     PYTHON
@@ -36,11 +36,12 @@ pub(crate) async fn python3() -> Option<&'static Path> {
 }
 
 /// Installs the packages listed in `file` into the virtual environment in `home`, the directory of
-/// a worker, which also sees the packages of python3. `run_name` is the value of [`RUN_VARIABLE`].
-/// Returns the output of pip. When the future is dropped, or the process of the emulator ends, the
-/// process groups are killed; the caller ends processes that have left them.
+/// a worker, and returns the output of pip. The virtual environment also contains the packages of
+/// python3. `run_name` is the value of [`RUN_VARIABLE`].
 ///
-/// There is one attempt without retries, so that a machine without a network fails soon.
+/// When the future is dropped, or the process of the emulator ends, the process groups are killed.
+/// The caller ends processes that have left them. Pip makes one attempt and does not retry, so that
+/// a machine without a network fails soon.
 pub(crate) async fn install(
     python: &Path,
     home: &Path,
@@ -63,38 +64,39 @@ pub(crate) async fn install(
     run(&mut command, watchdog).await
 }
 
-/// The virtual environment in the directory of a worker.
+/// Subdirectory of the virtual environment in the directory of a worker.
 const VENV: &str = "venv";
-/// The interpreter in a virtual environment.
+/// Path of the interpreter in a virtual environment.
 const INTERPRETER: &str = "bin/python3";
 
-/// The interpreter of the virtual environment in the directory of a worker, if it has one.
+/// Returns the interpreter of the virtual environment in the directory of a worker, if it exists.
 pub(super) fn installed(home: &Path) -> Option<PathBuf> {
     let interpreter = home.join(VENV).join(INTERPRETER);
     interpreter.exists().then_some(interpreter)
 }
 
-/// A command without the emulator's environment. It runs in the directory of the file, so that the
-/// file can name local wheels.
+/// Returns a command that does not inherit the emulator's environment. It runs in the directory of
+/// the file, so that the file can name local wheels.
 fn isolated_command(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -> Command {
     let mut command = Command::new(python);
     command
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", home)
-        // Identifies the process if this emulator is killed.
+        // The variable identifies the process if this emulator is killed.
         .env(RUN_VARIABLE, run_name)
         .current_dir(file.parent().unwrap_or(home))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // Build processes that it starts end with it.
+        // Build processes that pip starts end with its process group.
         .process_group(0)
         .kill_on_drop(true);
     command
 }
 
-/// A process group that is known to the watchdog. Killed if dropped before its leader has ended.
+/// Process group that is recorded in the watchdog. It is killed if this value is dropped before the
+/// leader of the group has ended.
 struct Group<'a> {
     watchdog: &'a Watchdog,
     id: Option<Pid>,
@@ -112,7 +114,8 @@ impl Drop for Group<'_> {
     }
 }
 
-/// Runs a command. When dropped, the command is killed with all processes that it has started.
+/// Runs a command and returns its output. If the future is dropped, the command is killed with all
+/// processes that it has started.
 async fn run(command: &mut Command, watchdog: &Watchdog) -> io::Result<String> {
     let child = command.spawn()?;
     let id = child.id().and_then(|id| i32::try_from(id).ok());
@@ -131,7 +134,7 @@ async fn run(command: &mut Command, watchdog: &Watchdog) -> io::Result<String> {
     if output.status.success() {
         return Ok(out + &error);
     }
-    // The last line of pip has the cause.
+    // The last line of pip's output states the cause.
     let message = error
         .lines()
         .rev()

@@ -1,4 +1,4 @@
-//! A run of a worker as processes: its end, whether by itself or requested, and the clean-up.
+//! Run of a worker as processes: its end, by itself or on request, and the clean-up.
 
 use std::{
     collections::HashMap,
@@ -24,25 +24,25 @@ use crate::{
     },
 };
 
-/// The active runs of an emulator, and the records by which their processes are found and ended.
+/// Active runs of an emulator, and the records by which their processes are found and ended.
 #[derive(Debug)]
 pub(crate) struct ActiveRuns {
     pub(super) processes: Arc<ProcessTable>,
     pub(crate) watchdog: Watchdog,
     orphans: OrphanRecord,
-    /// By [`Worker::log_name`].
+    /// Active runs by [`Worker::log_name`].
     runs: Mutex<HashMap<String, ActiveRun>>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct ActiveRun {
     pump: Pump,
-    /// The leader of the group whose output the pump reads.
+    /// Leader of the process group whose output the pump reads.
     pub(super) leader: Option<Pid>,
 }
 
 impl ActiveRuns {
-    /// Ends the processes of earlier emulators on the directory.
+    /// Creates the record of runs, and ends the processes of earlier emulators on the directory.
     pub(super) fn new(data_dir: &Path, temporary: Option<PathBuf>) -> io::Result<Arc<Self>> {
         let processes = ProcessTable::new(data_dir);
         Ok(Arc::new(Self {
@@ -53,8 +53,8 @@ impl ActiveRuns {
         }))
     }
 
-    /// The run of a worker. Its pump must not be used under the lock, because writing may take
-    /// long.
+    /// Returns the active run of a worker. Its pump must not be used under the lock, because
+    /// writing may take long.
     pub(super) fn find(&self, worker: &Worker) -> Option<ActiveRun> {
         self.runs.lock().get(&worker.log_name()).cloned()
     }
@@ -66,7 +66,7 @@ impl ActiveRuns {
         }
     }
 
-    /// Records a run. `name` is that of its log, `variable` the value of
+    /// Records a run. `name` is the name of its log. `variable` is the value of
     /// [`RUN_VARIABLE`](crate::runner::process::process_table::RUN_VARIABLE) in the environment of
     /// its processes.
     pub(super) fn begin(
@@ -88,8 +88,8 @@ impl ActiveRuns {
         };
         runs.runs.lock().insert(name.clone(), run);
         let records = Arc::clone(runs);
-        // Kills the processes left by the leader, waits until they have ended, and reads the rest
-        // of their output.
+        // The clean-up kills the processes left by the leader, waits until they have ended, and
+        // reads the rest of their output.
         let clean_up = async move {
             records.processes.end(group, &variable).await;
             if let Some(group) = group {
@@ -109,18 +109,19 @@ impl ActiveRuns {
     }
 }
 
-/// A run whose leader has been started.
+/// Run whose group leader has been started.
 pub(super) struct ProcessRun {
     child: Child,
     group: Option<Pid>,
     processes: Arc<ProcessTable>,
     clean_up: Option<BoxFuture<'static, ()>>,
-    /// A task, because callers may drop a wait for the run and start another one.
+    /// Task of the clean-up. It is separate because a caller may drop a wait for the run and start
+    /// another one.
     cleaning: Option<JoinHandle<()>>,
 }
 
 impl ProcessRun {
-    /// Waits for the exit code of the leader of the group.
+    /// Waits for the leader of the group to end, and returns its exit code.
     async fn leader(&mut self) -> i32 {
         use std::os::unix::process::ExitStatusExt;
         match self.child.wait().await {
@@ -136,7 +137,7 @@ impl ProcessRun {
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
-            // ESRCH: the group has already ended.
+            // The error ESRCH means that the group has already ended.
             let _ = kill_process_group(group, signal);
         }
     }
@@ -146,14 +147,14 @@ impl ProcessRun {
             self.cleaning = Some(tokio::spawn(clean_up));
         }
         if let Some(cleaning) = &mut self.cleaning {
-            // An error is a panic, which has been reported.
+            // An error means that the task panicked, which has been reported.
             let _ = cleaning.await;
             self.cleaning = None;
         }
     }
 }
 
-/// Exit code if the operating system does not report one.
+/// Exit code of a run for which the operating system reports none.
 const EXIT_CODE_LOST: i32 = 255;
 /// Exit code of a shell for a command that it cannot find.
 const COMMAND_NOT_FOUND: i32 = 127;
@@ -197,7 +198,7 @@ impl Run for ProcessRun {
     }
 }
 
-/// A run that failed to start.
+/// Run that failed to start.
 pub(super) struct FailedStart;
 
 impl Run for FailedStart {

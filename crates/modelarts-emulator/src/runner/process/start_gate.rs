@@ -1,19 +1,21 @@
-//! Delayed start of the code, until its process group is recorded: a shell waits for a line, and
-//! then replaces itself with the code. If the emulator is killed before, the pipe ends, and so does
-//! the shell.
+//! Delayed start of the code, until its process group is recorded.
+//!
+//! A shell waits for a line and then replaces itself with the code. If the emulator is killed
+//! before it sends the line, the pipe ends and the shell exits.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
 use tokio::process::Command;
 
-/// The line that the shell waits for.
+/// Line that makes the shell start the code.
 pub(super) const GO: &[u8] = b"go\n";
 
-/// Variables that the shell sets itself, and the one that it reads the line into.
+/// Variables that the shell sets itself, and `go`, into which it reads the line.
 const SHELL_VARIABLES: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];
 
-/// A command that replaces itself with `program`, with just these variables, once it has read the
-/// line. The shell's own variables are removed, and set again if they are in `variables`.
+/// Returns a command that reads the line and then replaces itself with `program`, with exactly
+/// these variables. The shell's own variables are removed, and set again if they are in
+/// `variables`.
 pub(crate) fn command(
     program: impl Into<OsString>,
     arguments: impl IntoIterator<Item = OsString>,
@@ -49,7 +51,8 @@ mod tests {
 
     use super::*;
 
-    /// The output of `program`, after the shell has read `word` and the pipe has been closed.
+    /// Returns the output of `program` after the shell has read `word` and the pipe has been
+    /// closed.
     async fn output_of(
         word: &[u8],
         program: &[&str],

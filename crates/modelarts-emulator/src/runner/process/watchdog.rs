@@ -1,11 +1,11 @@
-//! The watchdog: a process that ends the jobs when the process of the emulator has ended, by a
-//! signal, `exit` or `abort`.
+//! Watchdog: a process that ends the jobs after the process of the emulator has ended, by a signal,
+//! `exit` or `abort`.
 //!
-//! It reads a socket whose other end only the emulator holds; jobs do not inherit it. When the
-//! socket closes, it kills the recorded process groups and all other processes of the emulator's
-//! jobs, and removes the temporary directory. It is in a process group of its own, so that Ctrl-C
-//! does not reach it. It is started with the emulator if there is a temporary directory, otherwise
-//! with the first process group.
+//! The watchdog reads a socket whose other end only the emulator holds; jobs do not inherit it.
+//! When the socket closes, the watchdog kills the recorded process groups and all other processes
+//! of the emulator's jobs, and removes the temporary directory. It has a process group of its own,
+//! so that Ctrl-C does not reach it. It is started with the emulator if the emulator has a
+//! temporary directory, otherwise with the first process group.
 
 use std::{
     collections::HashSet,
@@ -21,14 +21,15 @@ use tokio::process::Command;
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
-/// The process groups of an emulator, and the process that ends them. Dropping it makes that
-/// process end them.
+/// Process groups of an emulator, and the watchdog process that ends them when this value is
+/// dropped.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
-    /// See [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty
-    /// if jobs are simulated.
+    /// Text in the environment of the jobs' processes, from
+    /// [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty if
+    /// jobs are simulated.
     mark: String,
-    /// Directory to remove when the emulator has ended.
+    /// Temporary directory to remove when the emulator has ended.
     temporary: Option<PathBuf>,
     groups: Mutex<Groups>,
 }
@@ -36,13 +37,14 @@ pub(crate) struct Watchdog {
 #[derive(Debug, Default)]
 struct Groups {
     live: HashSet<Pid>,
-    /// The socket that the process reads; `None` while there is no process. Not a pipe, because
-    /// writing to a closed pipe would end a program that does not ignore SIGPIPE.
+    /// Socket that the watchdog process reads; `None` while the process is not running. A pipe is
+    /// not suitable, because writing to a closed pipe would end a program that does not ignore
+    /// SIGPIPE.
     line: Option<UnixStream>,
 }
 
 impl Watchdog {
-    /// Creates the watchdog. Must be called on the runtime.
+    /// Creates the watchdog. Must be called within the runtime.
     pub(crate) fn new(mark: String, temporary: Option<PathBuf>) -> Self {
         let watchdog = Self {
             mark,
@@ -55,7 +57,7 @@ impl Watchdog {
         watchdog
     }
 
-    /// Records a group. Must be called on the runtime.
+    /// Records a process group. Must be called within the runtime.
     pub(super) fn add_group(&self, group: Pid) {
         let mut groups = self.groups.lock();
         groups.live.insert(group);
@@ -65,7 +67,8 @@ impl Watchdog {
         }
     }
 
-    /// Starts the process with all recorded groups. If that fails, the emulator works without it.
+    /// Starts the watchdog process with all recorded groups. If the start fails, the emulator works
+    /// without it.
     fn start(&self, live: &HashSet<Pid>) -> Option<UnixStream> {
         let start = || -> io::Result<UnixStream> {
             let (mut line, end) = UnixStream::pair()?;
@@ -93,18 +96,19 @@ impl Watchdog {
             .ok()
     }
 
-    /// Removes a group that has ended: its number may be reused.
+    /// Removes the record of a process group that has ended, because its number may be reused.
     pub(super) fn remove_group(&self, group: Pid) {
         let mut groups = self.groups.lock();
         if groups.live.remove(&group)
             && let Some(line) = &mut groups.line
         {
-            // If the process was killed, the next group starts another one.
+            // If the watchdog process was killed, the next group starts another one.
             let _ = send(line, '-', group);
         }
     }
 
-    /// Kills all groups, and makes the process end those that have left them.
+    /// Kills all groups, and makes the watchdog process end those processes that have left their
+    /// groups.
     pub(crate) fn end_all(&self) {
         let mut groups = self.groups.lock();
         for group in groups.live.drain() {
@@ -116,10 +120,11 @@ impl Watchdog {
 }
 
 impl Groups {
-    /// Announces the orderly end of the emulator to the process, which does the rest.
+    /// Announces the orderly end of the emulator to the watchdog process, which then ends the
+    /// remaining processes.
     fn release(&mut self) {
         if let Some(mut line) = self.line.take() {
-            // If the process was killed, there is nothing left to do.
+            // If the watchdog process was killed, the announcement has no reader and is not needed.
             let _ = line.write_all(b"=\n");
         }
     }
@@ -144,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    /// After an orderly end, another emulator may already use the directory.
+    /// After the orderly end of an emulator, another one may already use the directory.
     #[test]
     fn the_directory_is_removed_unless_the_emulator_does_so_itself() {
         for (lines, is_left) in [("", false), ("=\n", true)] {
@@ -173,7 +178,7 @@ mod tests {
     #[test]
     fn an_empty_mark_ends_the_groups_and_nothing_else() {
         let place = tempfile::tempdir().unwrap();
-        // Replaces the command that finds the processes with the mark.
+        // This file replaces the command that finds the processes with the mark.
         let grep = place.path().join("grep");
         std::fs::write(&grep, "#!/bin/sh\n: > \"$0.called\"\n").unwrap();
         std::fs::set_permissions(&grep, PermissionsExt::from_mode(0o700)).unwrap();

@@ -23,8 +23,8 @@ done
 for group in $groups; do
     kill -s KILL -- "-$group"
 done
-# Processes that have left their groups, if there was a group; an empty $1 would match all
-# processes. They may start others meanwhile, so that the number of scans is limited.
+# Ends processes that have left their groups, if a group was reported. An empty $1 would match all
+# processes. They may start others meanwhile, so the number of scans is limited.
 while [ -n "$1" ] && [ "$scans" -lt 100 ]; do
     scans=$((scans + 1))
     strays=$(grep -lsF -- "$1" /proc/[0-9]*/environ)
@@ -34,7 +34,7 @@ while [ -n "$1" ] && [ "$scans" -lt 100 ]; do
         kill -s KILL "${stray%/environ}"
     done
 done
-# Processes that are ending may still create files there.
+# Processes that are ending may still create files in the temporary directory.
 removals=0
 while [ -n "$2" ] && [ "$removals" -lt 100 ] && ! rm -rf -- "$2"; do
     removals=$((removals + 1))

@@ -1,8 +1,9 @@
 //! Simulation of workers: jobs follow a [`Script`], on the emulator's clock.
 //!
 //! A run is one sleep on the clock, whatever its duration. Its log and its metrics are computed
-//! from its [`plan`] when a request needs them, and the log is written then. Nothing here waits for
-//! another thread, so that a clock that is moved step by step finds all work done at each step.
+//! from its [`plan`] when a request needs them, and the log is written then. The simulation never
+//! waits for another thread, so that a clock that is moved step by step finds all work done at each
+//! step.
 
 mod plan;
 pub(crate) mod script;
@@ -34,7 +35,7 @@ use crate::{
     },
 };
 
-/// The runner of simulated workers.
+/// Runner that simulates the workers of all jobs.
 #[derive(Debug)]
 pub(crate) struct SimulatedRunner {
     pub(super) files: WorkerFiles,
@@ -45,7 +46,8 @@ pub(crate) struct SimulatedRunner {
     log_cap: u64,
     /// Running workers, by the name of their log.
     running: Mutex<HashMap<String, Arc<RunState>>>,
-    /// Removes the temporary directory. There are no processes to end.
+    /// Removes the temporary directory when the emulator has ended. Simulated jobs have no
+    /// processes to end.
     watchdog: Watchdog,
 }
 
@@ -56,16 +58,17 @@ struct RunState {
     written: Mutex<LogProgress>,
 }
 
-/// The part of a run's log that has been written to its files.
+/// Part of a run's log that has been written to its files.
 #[derive(Debug, Default)]
 struct LogProgress {
     bytes: usize,
-    /// The log of the run itself, and for a trial that of its worker.
+    /// `true` for each full log: the log of the run itself and, for a trial, that of its worker.
     full: [bool; 2],
 }
 
 impl SimulatedRunner {
-    /// `temporary` is the directory to remove when the process of the emulator has ended.
+    /// Creates the runner. `temporary` is the directory to remove when the process of the emulator
+    /// has ended.
     pub(crate) fn new(
         data_dir: &Path,
         obs: ConfinedDir,
@@ -86,7 +89,7 @@ impl SimulatedRunner {
         })
     }
 
-    /// The behaviour of a worker in its run.
+    /// Returns the behaviour of a worker in its current run.
     pub(super) fn behaviour(&self, worker: &Worker) -> ScriptedRun {
         self.script.of(worker)
     }
@@ -95,7 +98,7 @@ impl SimulatedRunner {
         Timestamp::now(self.clock.as_ref())
     }
 
-    /// Writes the lines of a run that are due and not in its files yet. Only written lines are
+    /// Writes the lines of a run that are due and not yet in its files. Only written lines are
     /// shown, so that a line stays visible even if the emulator is killed.
     fn write(&self, worker: &Worker, running: &RunState) -> io::Result<()> {
         let text = running.behaviour.log_text(self.now().since(running.start));
@@ -114,7 +117,7 @@ impl SimulatedRunner {
         Ok(())
     }
 
-    /// Writes the lines of a worker that are due, if it runs.
+    /// Writes the lines of a worker that are due, if the worker is running.
     pub(super) fn write_due_lines(&self, worker: &Worker) -> io::Result<()> {
         match self.running.lock().get(&worker.log_name()) {
             Some(running) => self.write(worker, running),
@@ -151,14 +154,14 @@ impl SimulatedRunner {
     }
 
     pub(super) fn next_poll(&self, worker: &Worker) -> Sleep {
-        // Only hang detection needs checks.
+        // Only the detection of hangs, which applies to GPU flavors, needs checks.
         match flavors::gpus(worker.request.flavor()) {
             0 => Box::pin(std::future::pending()),
             _ => self.clock.sleep(worker.request.hang_time()),
         }
     }
 
-    /// The usage of a running worker, which is fully busy while there is activity.
+    /// Returns the usage of a running worker, which is fully busy as long as it is active.
     pub(super) fn usage(&self, worker: &Worker) -> Option<Usage> {
         let all = self.running.lock();
         let running = all.get(&worker.log_name())?;
@@ -180,12 +183,12 @@ struct SimulatedRun {
     runner: Arc<SimulatedRunner>,
     worker: Worker,
     running: Arc<RunState>,
-    /// Completes at the end of the run.
+    /// Sleep that completes at the end of the run.
     sleep: Sleep,
 }
 
 impl SimulatedRun {
-    /// Removes the run; its log is an ordinary file afterwards.
+    /// Ends the run: writes the rest of its log and removes it from the running workers.
     fn end(&self) {
         let (runner, worker) = (&self.runner, &self.worker);
         let now = runner.now();
@@ -193,7 +196,8 @@ impl SimulatedRun {
         if running.remove(&worker.log_name()).is_none() {
             return;
         }
-        // Under the lock, so that the log is not read before its last lines are written.
+        // The write happens under the lock, so that the log is not read before its last lines are
+        // written.
         if let Err(error) = runner.write(worker, &self.running) {
             tracing::warn!(job = worker.job_id, %error, "a log cannot be written");
         }
@@ -202,8 +206,9 @@ impl SimulatedRun {
     }
 }
 
-/// Exit codes after SIGTERM and after SIGKILL.
+/// Exit code of a run that SIGTERM ended.
 const TERMINATED: i32 = 128 + 15;
+/// Exit code of a run that SIGKILL ended.
 const KILLED: i32 = 128 + 9;
 
 impl Run for SimulatedRun {
@@ -224,7 +229,7 @@ impl Run for SimulatedRun {
             let behaviour = &self.running.behaviour;
             let hangs = behaviour.fault_in_run().is_some();
             let code = if behaviour.ignores_sigterm == Some(true) {
-                // The run may end by itself first.
+                // The run may end by itself before the grace period ends.
                 tokio::select! {
                     biased;
                     () = self.sleep.as_mut(), if !hangs => behaviour.exit_code(),

@@ -1,4 +1,4 @@
-//! The behaviour of one worker in one run, computed from the script.
+//! Behaviour of one worker in one run, computed from the script.
 
 use std::{collections::BTreeMap, fmt::Write, time::Duration};
 
@@ -9,7 +9,8 @@ use crate::{
 };
 
 impl Script {
-    /// The behaviour of a worker in its run. All placeholders of the log but `{n}` are filled in.
+    /// Returns the behaviour of a worker in its current run. All placeholders of the log except
+    /// `{n}` are filled in.
     pub(super) fn of(&self, worker: &Worker) -> ScriptedRun {
         let mut run = self.run(&worker.request, &worker.task(), worker.run);
         for line in run.log.iter_mut().flatten() {
@@ -20,7 +21,7 @@ impl Script {
 }
 
 impl ScriptedRun {
-    /// Duration of the run, unless it is ended early.
+    /// Returns the duration of the run if it is not ended early.
     fn duration(&self) -> Duration {
         to_duration(self.seconds)
     }
@@ -41,7 +42,7 @@ impl ScriptedRun {
         })
     }
 
-    /// Time from the start of the run to its end or its fault, whichever is earlier.
+    /// Returns the time from the start of the run to its end or its fault, whichever is earlier.
     pub(super) fn alive_for(&self) -> Duration {
         match self.fault {
             Some(fault) => to_duration(Some(fault.seconds())).min(self.duration()),
@@ -49,12 +50,12 @@ impl ScriptedRun {
         }
     }
 
-    /// The fault, if the run lasts until then.
+    /// Returns the fault if the run lasts until its time.
     pub(super) fn fault_in_run(&self) -> Option<RunFault> {
         self.fault.filter(|_| self.alive_for() < self.duration())
     }
 
-    /// The log at a time after the start.
+    /// Returns the content of the log at a time after the start.
     pub(super) fn log_text(&self, elapsed: Duration) -> String {
         let until = elapsed.min(self.alive_for()).as_secs_f64();
         let mut lines = Vec::new();
@@ -72,7 +73,7 @@ impl ScriptedRun {
                 n += 1;
             }
         }
-        // A stable sort: lines of the same moment stay in the order of the script.
+        // The sort is stable: lines of the same moment stay in the order of the script.
         lines.sort_by(|(one, ..), (other, ..)| one.total_cmp(other));
         let mut text = String::new();
         for (_, line, n) in lines {
@@ -88,7 +89,7 @@ fn to_duration(seconds: Option<f64>) -> Duration {
     Duration::try_from_secs_f64(seconds.unwrap_or_default()).unwrap_or_default()
 }
 
-/// The value of a placeholder that is constant in the run.
+/// Returns the value of a placeholder that is constant during the run.
 fn value(mark: &str, worker: &Worker) -> Option<String> {
     let request = &worker.request;
     match mark {
@@ -105,7 +106,7 @@ fn value(mark: &str, worker: &Worker) -> Option<String> {
     }
 }
 
-/// Replaces `{placeholders}` by their values. Those without a value stay.
+/// Replaces `{placeholders}` by their values; those without a value are left as they are.
 fn fill_in(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! The script of simulated jobs: the part that a job follows, and the behaviour of each run of its
+//! Script of simulated jobs: the part that a job follows, and the behaviour of each run of its
 //! code.
 
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use crate::{
     metrics::series::{SERIES, Values},
 };
 
-/// The behaviour of simulated jobs; read from JSON by [`Script::from_json`]. With the default,
-/// every job ends at once with exit code 0.
+/// Script of simulated jobs, which defines their behaviour. [`Script::from_json`] reads it from
+/// JSON. With the default script, every job ends at once with exit code 0.
 ///
 /// ```json
 /// {
@@ -25,16 +25,17 @@ use crate::{
 /// ```
 ///
 /// A job follows the first element of `jobs` whose `name`, `annotations` and `environments` all
-/// match, otherwise `default`. In these, `*` stands for any text. The first run of a job's code
-/// follows the first element of the list, and so on; the last one repeats. Members of a run:
+/// match, otherwise `default`. In these values, `*` stands for any text. The first run of a job's
+/// code follows the first element of the list, and so on; the last element repeats. Members of a
+/// run:
 ///
 /// | member | if left out | |
 /// |---|---|---|
 /// | `seconds` | 0 | duration of the run, up to a year |
 /// | `exit_code` | 0 | 0 to 255 |
-/// | `log` | nothing | lines: a text, at the start, or `{"at": 1, "every": 10, "line": "…"}`, in seconds from the start; `every` repeats the line until the end |
-/// | `metrics` | `{"cpuUsage": 25, "memUsage": 10}` | by series: a number, or a list of one for each minute, the last repeats |
-/// | `fault` | none | `{"node_fault": 20}`: the node dies after 20 s; `{"hang": 20}`: after 20 s there is no activity, and the run does not end |
+/// | `log` | nothing | lines: a text for a line at the start, or `{"at": 1, "every": 10, "line": "…"}`, in seconds from the start; `every` repeats the line until the end |
+/// | `metrics` | `{"cpuUsage": 25, "memUsage": 10}` | by series: a number, or a list with a number for each minute, of which the last repeats |
+/// | `fault` | none | `{"node_fault": 20}`: the node fails after 20 s; `{"hang": 20}`: activity stops after 20 s, and the run does not end |
 /// | `ignores_sigterm` | false | a stop ends it only after the grace period, with 137 instead of 143 |
 /// | `download_seconds` | 0 | download time of the code directory |
 /// | `download_error` | none | the cause of a failed download of the code |
@@ -52,7 +53,7 @@ pub struct Script {
     jobs: Vec<ScriptedJob>,
 }
 
-/// A pattern of jobs, and their behaviour.
+/// Pattern of jobs, and the behaviour of the jobs that match it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptedJob {
@@ -64,7 +65,7 @@ struct ScriptedJob {
     runs: Vec<ScriptedRun>,
 }
 
-/// One run of the code, or its differences in one task.
+/// Behaviour of one run of the code, or the members that differ in one task.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ScriptedRun {
@@ -82,7 +83,7 @@ pub(crate) struct ScriptedRun {
     tasks: BTreeMap<String, ScriptedRun>,
 }
 
-/// A line of the log, in seconds from the start of the code.
+/// Line of the log, with its times in seconds from the start of the code.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) struct LogLine {
@@ -91,31 +92,31 @@ pub(super) struct LogLine {
     pub(super) line: String,
 }
 
-/// A fault of a run, with the seconds from its start.
+/// Fault of a run, with its time in seconds from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RunFault {
-    /// The node dies.
+    /// Failure of the node.
     NodeFault(f64),
-    /// There is no activity any more.
+    /// Hang of the code, which has no more activity and does not end.
     Hang(f64),
 }
 
-/// Reason why a script is invalid.
+/// Error in a script of simulated jobs.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ScriptError(String);
 
-/// Longest time in a script, in seconds: a year.
+/// Maximum of a time in a script, in seconds: one year.
 const MAX_SECONDS: f64 = 31_536_000.0;
-/// Maximum number of repetitions of a line in a run.
+/// Maximum number of repetitions of a log line in a run.
 const MAX_LINES: f64 = 1_000_000.0;
 
 impl Script {
     /// Reads and checks a script.
     ///
     /// # Errors
-    /// A sentence that names the member and the rule it breaks.
+    /// Returns a sentence that names the member and the rule that it breaks.
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
         let script: Self =
             serde_json::from_str(text).map_err(|error| ScriptError(error.to_string()))?;
@@ -138,7 +139,7 @@ impl Script {
         Ok(())
     }
 
-    /// The behaviour of a task in a run of its job; `run` counts from 0.
+    /// Returns the behaviour of a task in a run of its job; `run` counts from 0.
     pub(super) fn run(&self, request: &JobRequest, task: &str, run: usize) -> ScriptedRun {
         let job = self.jobs.iter().find(|job| job.fits(request));
         let runs = job.map_or(&self.default, |job| &job.runs);
@@ -167,7 +168,7 @@ impl ScriptedJob {
     }
 }
 
-/// True if a text matches the pattern, in which `*` stands for any text.
+/// Returns `true` if a text matches the pattern, in which `*` stands for any text.
 fn matches_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -187,7 +188,7 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
 }
 
 impl ScriptedRun {
-    /// Fills absent members from `other`.
+    /// Returns the run with its absent members taken from `other`.
     fn with_defaults_from(self, other: &Self) -> Self {
         Self {
             seconds: self.seconds.or(other.seconds),
@@ -207,8 +208,8 @@ impl ScriptedRun {
         }
     }
 
-    /// Checks a run. `path` names it in messages; `of_all` is the run of all tasks, if this one is
-    /// of a single task.
+    /// Checks a run. `path` names it in messages. `of_all` is the run of all tasks if this run
+    /// belongs to a single task.
     fn check(&self, path: &str, of_all: Option<&Self>) -> Result<(), String> {
         let time = |name: &str, seconds: Option<f64>| match seconds {
             Some(seconds) if !(0.0..=MAX_SECONDS).contains(&seconds) => Err(format!(

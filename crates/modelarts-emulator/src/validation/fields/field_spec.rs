@@ -1,6 +1,6 @@
-//! The description of a field: its type, its need, and its handling.
+//! Description of a field: its type, its need, and its handling.
 
-/// The type of a field, with its limits.
+/// Type of a field, with its limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Type {
     /// Any text.
@@ -15,16 +15,16 @@ pub(crate) enum Type {
     Name,
     /// One of these texts.
     OneOf(&'static [&'static str]),
-    /// Any text; only these have an effect here.
+    /// Any text, of which only these values have an effect in the emulator.
     Open(&'static [&'static str]),
-    /// Any text; others than these are refused with 501, because the job could not run without
-    /// their effect.
+    /// Any text. Values other than these are refused with 501, because the job could not run
+    /// without their effect.
     Known(&'static [&'static str]),
     /// A whole number in this range.
     Number(i64, i64),
     /// A number in this range.
     Decimal(f64, f64),
-    /// A number above this one.
+    /// A number greater than this one.
     Above(f64),
     Bool,
     /// An object with these members.
@@ -35,52 +35,54 @@ pub(crate) enum Type {
     AtMost(usize, &'static Type),
     /// A list of exactly this many elements.
     Exactly(usize, &'static Type),
-    /// An object of texts: the most members, the most characters of names and of values, and the
-    /// members that are in the table.
+    /// An object of texts: the maximum number of members, the maximum number of characters of names
+    /// and of values, and the members that are in the table.
     Texts(usize, usize, usize, &'static [FieldSpec]),
-    /// Any JSON.
+    /// Any JSON value.
     Any,
 }
 
-/// The need for a field if its parent is present.
+/// Need for a field, if its parent is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     Required,
     Optional,
 }
 
-/// The handling of a field by the emulator.
+/// Handling of a field by the emulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handling {
-    /// The field has its effect.
+    /// The field has its effect in the emulator.
     Acted,
-    /// A record: stored and returned, as by the service.
+    /// The field is a record, stored and returned as by the service.
     Echoed,
-    /// Stored and returned, without the effect that it has on the service.
+    /// The field is stored and returned, but does not have the effect that it has on the service.
     Stored,
-    /// Stored without the effect that it has on the service, and not returned: no response of the
-    /// service is known to have it.
+    /// The field is stored, but does not have the effect that it has on the service. It is not
+    /// returned, because no response of the service is known to have it.
     Unshown,
-    /// A record that is stored and not returned: no response of the service is known to have it.
+    /// The field is a record that is stored. It is not returned, because no response of the service
+    /// is known to have it.
     Silent,
-    /// Written by the service only: ignored in requests.
+    /// The field is written by the service only, and ignored in requests.
     ReadOnly,
-    /// Refused with 501 unless empty: the job could not run without its effect.
+    /// The field is refused with 501 unless it is empty, because the job could not run without its
+    /// effect.
     Refused,
 }
 
 impl Handling {
-    /// True if responses have such fields.
+    /// Returns `true` if responses have fields with this handling.
     pub(super) const fn is_shown(self) -> bool {
         matches!(self, Self::Acted | Self::Echoed | Self::Stored)
     }
 }
 
-/// A line of the table: the names of one or more members, their need, handling and type.
+/// Line of the table: the names of one or more members, their need, handling and type.
 pub(crate) type FieldSpec = (&'static [&'static str], Need, Handling, Type);
 
 impl Type {
-    /// The members in the table.
+    /// Returns the members that are in the table.
     pub(crate) const fn members(&self) -> &'static [FieldSpec] {
         match self {
             Self::Object(members) | Self::Texts(_, _, _, members) => members,
@@ -88,13 +90,13 @@ impl Type {
         }
     }
 
-    /// The handling and the type of a member.
+    /// Returns the handling and the type of a member.
     pub(super) fn member(&self, name: &str) -> Option<(Handling, &'static Self)> {
         let line = self.members().iter().find(|line| line.0.contains(&name))?;
         Some((line.2, &line.3))
     }
 
-    /// The type of the elements of a list.
+    /// Returns the type of the elements of a list.
     pub(crate) const fn element(&self) -> Option<&'static Self> {
         match self {
             Self::List(element) | Self::AtMost(_, element) | Self::Exactly(_, element) => {
@@ -104,7 +106,7 @@ impl Type {
         }
     }
 
-    /// True if members that are not in the table are part of the value.
+    /// Returns `true` if members that are not in the table are part of the value.
     pub(super) const fn is_free(&self) -> bool {
         matches!(self, Self::Any | Self::Texts(..))
     }

@@ -15,30 +15,31 @@ use crate::{
     },
 };
 
-/// The header with the paths, in the response to a creation.
+/// Name of the response header with the ignored paths of a creation.
 pub(crate) const HEADER: &str = "x-emulator-ignored";
-/// Maximum size in bytes of the header: servers and clients limit the size of all headers.
+/// Maximum size of the header in bytes, because servers and clients limit the size of all headers.
 const MAX_HEADER_LENGTH: usize = 2048;
-/// Replaces the paths beyond the limit.
+/// Text that replaces the paths beyond the limit.
 const ELLIPSIS: &str = "...";
-/// Bytes of a path that are encoded in the header's list.
+/// Bytes of a path that are percent-encoded in the header's list.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%');
 
-/// The paths of fields whose values would have an effect on the service and have none here, each
-/// with `true` if it is documented. Undocumented ones are those that no document has in a request.
+/// Paths of fields whose values would have an effect on the service and have none in the emulator,
+/// each with `true` if the field is documented. Undocumented fields are those that no document has
+/// in a request.
 type IgnoredPaths = BTreeMap<String, bool>;
 
-/// The ignored paths of a creation.
+/// Returns the ignored paths of a creation.
 pub(crate) fn ignored_paths(body: &Value) -> BTreeSet<String> {
     paths_of_creation(body).into_keys().collect()
 }
 
-/// The header with the ignored paths of a creation.
+/// Returns the header with the ignored paths of a creation.
 pub(crate) fn ignored_header(body: &Value) -> Option<HeaderValue> {
     header(&ignored_paths(body))
 }
 
-/// The header for another body. A strict emulator refuses documented fields.
+/// Returns the header for a body of this type. A strict emulator refuses documented fields.
 pub(crate) fn ignored_header_of(
     kind: &Type,
     body: &Value,
@@ -52,7 +53,8 @@ pub(crate) fn ignored_header_of(
     Ok(header(&paths.into_keys().collect()))
 }
 
-/// Fields of `spec` without an effect beside `tasks`, whose elements have their own.
+/// Fields of `spec` without an effect in a request with `tasks`, whose elements have such fields of
+/// their own.
 const REPLACED_BY_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log_export_path"];
 
 fn paths_of_creation(body: &Value) -> IgnoredPaths {
@@ -71,8 +73,8 @@ fn paths_of_creation(body: &Value) -> IgnoredPaths {
     paths
 }
 
-/// The one of `boot_file` and `command` that does not run, in a job with both: a custom image runs
-/// its command, an engine of the platform the boot file.
+/// Returns the one of `boot_file` and `command` that does not run in a job with both. A custom
+/// image runs its command, and an engine of the platform runs the boot file.
 pub(crate) fn unused_entry(body: &Value) -> Option<&'static str> {
     let has = |name: &str| {
         let value = body.pointer(&format!("/algorithm/{name}"));
@@ -82,7 +84,7 @@ pub(crate) fn unused_entry(body: &Value) -> Option<&'static str> {
     (has("boot_file") && has("command")).then_some(if custom { "boot_file" } else { "command" })
 }
 
-/// Refuses documented fields without an effect, with 501.
+/// Refuses, with 501, documented fields without an effect.
 pub(crate) fn refuse_ignored(body: &Value) -> Result<(), ApiError> {
     refuse_documented(&paths_of_creation(body))
 }
@@ -99,7 +101,7 @@ fn refuse_documented(paths: &IgnoredPaths) -> Result<(), ApiError> {
     )))
 }
 
-/// Adds the ignored paths of a value of this type, which is at `path`.
+/// Adds the ignored paths of a value of this type, which is at `path` in the body.
 fn add_ignored(kind: &Type, value: &Value, path: &str, paths: &mut IgnoredPaths) {
     match value {
         Value::Object(members) => {
@@ -139,7 +141,7 @@ fn add_ignored(kind: &Type, value: &Value, path: &str, paths: &mut IgnoredPaths)
     }
 }
 
-/// True unless the value has its effect, or is the documented default, which needs none.
+/// Returns `true` unless the value has its effect, or is the documented default, which needs none.
 fn is_ignored(handling: Handling, kind: &Type, path: &str, value: &Value) -> bool {
     match (handling, kind) {
         (_, Type::Open(known)) if !known.iter().any(|known| value == known) => true,
@@ -153,7 +155,7 @@ fn is_ignored(handling: Handling, kind: &Type, path: &str, value: &Value) -> boo
     }
 }
 
-/// True for a value that requests no effect.
+/// Returns `true` for a value that requests no effect.
 pub(crate) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -164,7 +166,8 @@ pub(crate) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The paths for the header, separated by commas. If they are too long, the last is `...`.
+/// Returns the header with the paths, separated by commas. If they are too long, the last one is
+/// `...`.
 pub(super) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
     let mut list = String::new();
     for path in paths {

@@ -1,10 +1,11 @@
-//! Table of the fields of CreateTrainingJob, with types, limits and handling. The form of a line is
-//! in [`field_spec`], [`ignored`] names the fields without an effect, and [`visible`] those that
+//! Table of the fields of CreateTrainingJob, with types, limits and handling. [`field_spec`] has
+//! the form of a line, [`ignored`] names the fields without an effect, and [`visible`] those that
 //! responses return.
 //!
 //! A field that breaks its line is refused with `ModelArts.2788` and its name. A test compares the
-//! table with the description: it has all fields, and refuses no value that the description allows,
-//! except in the lines named in that test. FIELDS.md is generated from the third column.
+//! table with the OpenAPI description: the table has all fields, and refuses no value that the
+//! description allows, except in the lines named in that test. FIELDS.md is generated from the
+//! third column.
 
 pub(crate) mod field_spec;
 pub(crate) mod ignored;
@@ -22,13 +23,13 @@ use crate::validation::fields::field_spec::{
 };
 
 const MANY: usize = usize::MAX;
-/// Any 32-bit number, the type in the description.
+/// Any 32-bit integer, as in the OpenAPI description.
 const INTEGER: Type = Number(i32::MIN as i64, i32::MAX as i64);
 const PARAMETER_TYPES: &[&str] = &["String", "Integer", "Float", "Boolean"];
 const OBS_URL: Type = Object(&[(&["obs_url"], Required, Acted, Text)]);
 
 const OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
-/// A condition on nodes, with a list of comparisons in each member.
+/// Condition on nodes, with a list of comparisons in each member.
 #[rustfmt::skip]
 const TERM: Type = Object(&[
     (&["matchExpressions", "matchFields"], Optional, Stored, List(&Object(&[
@@ -51,7 +52,7 @@ const TASK_ENGINE: Type = Object(&[
     (&["run_user"], Optional, Stored, Text),
 ]);
 
-/// The body of a creation.
+/// Type of the body of a creation.
 #[rustfmt::skip]
 pub(crate) static CREATION: Type = Object(&[
     (&["kind"], Required, Acted, Text),

@@ -1,4 +1,4 @@
-//! The table of fields compared with the description, and FIELDS.md with both.
+//! Tests of the table of fields against the OpenAPI description, and of FIELDS.md against both.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,11 +15,11 @@ use crate::validation::fields::{
     ignored, visible,
 };
 
-/// A line of the table for one field: path, type, need, handling. `[]` stands for each element of a
-/// list.
+/// Line of the table for one field: path, type, need, handling. In a path, `[]` stands for each
+/// element of a list.
 type Line = (String, Type, Need, Handling);
 
-/// All lines of the table, for each field alone.
+/// Returns all lines of the table, one for each field.
 pub(in crate::validation) fn field_specs() -> impl Iterator<Item = &'static Line> {
     static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
         let mut lines = Vec::new();
@@ -45,7 +45,7 @@ fn add_lines(kind: &Type, path: &str, handling: Handling, lines: &mut Vec<Line>)
     }
 }
 
-/// Lines that are stricter than the description, each with its reason.
+/// Lines that are stricter than the OpenAPI description, each with its reason.
 #[rustfmt::skip]
 const STRICTER: &[(&str, &str)] = &[
     ("algorithm.environments", "documented in words: names have at most 8,192 characters"),
@@ -58,14 +58,14 @@ const STRICTER: &[(&str, &str)] = &[
     ("tasks[].role", "it is a part of the names of tasks"),
 ];
 
-/// A field in the description.
+/// Field in the OpenAPI description.
 #[derive(Default)]
 struct Described {
     required: bool,
     types: BTreeSet<String>,
-    /// `minimum`, `maxLength` and so on.
+    /// Limits of the field, such as `minimum` and `maxLength`.
     limits: BTreeMap<String, Value>,
-    /// Its documented values, if listed.
+    /// Documented values of the field, if they are listed.
     values: Vec<String>,
     properties: Vec<(String, Value)>,
     required_below: BTreeSet<String>,
@@ -74,7 +74,7 @@ struct Described {
 }
 
 impl Described {
-    /// A schema, merged with those that it is composed of.
+    /// Returns the field of a schema, merged with the schemas of which it is composed.
     fn of(root: &Value, schema: &Value) -> Self {
         let mut described = Self::default();
         described.add(root, schema);
@@ -136,7 +136,7 @@ impl Described {
         self.limit(name).is_some_and(|limit| limit <= most)
     }
 
-    /// True if a line accepts everything that the description allows.
+    /// Returns `true` if a line accepts everything that the description allows.
     fn is_admitted_by(&self, (_, kind, need, _): &Line) -> bool {
         let is = |name: &str| self.types.contains(name);
         let pattern = |text: &str| self.limits.get("pattern") == Some(&json!(text));
@@ -207,7 +207,7 @@ fn walk(root: &Value, path: &str, described: Described, found: &mut Vec<(String,
     found.append(&mut below);
 }
 
-/// All fields of a schema of the description.
+/// Returns all fields of a schema of the description.
 fn fields_of(schema: &str) -> Vec<(String, Described)> {
     let root: Value =
         serde_saphyr::from_str(include_str!("../../../../../openapi/modelarts.yaml")).unwrap();
@@ -225,7 +225,7 @@ fn the_table_has_all_fields_and_refuses_no_more_than_the_description() {
     for (path, described) in &described {
         let line = field_specs().find(|line| line.0 == *path);
         let line = line.unwrap_or_else(|| panic!("validation/fields/ has no line for {path}"));
-        // A job with one of these fields is refused in any case.
+        // Refused fields are left out, because a job with one of them is refused in any case.
         if line.3 != Handling::Refused && !described.is_admitted_by(line) {
             stricter.insert(path.as_str());
         }
@@ -249,7 +249,7 @@ fn only_fields_of_answers_are_given_back() {
     }
 }
 
-/// The expected content of FIELDS.md.
+/// Returns the expected content of FIELDS.md.
 fn page() -> String {
     let mut page = "\
 # The fields of a creation

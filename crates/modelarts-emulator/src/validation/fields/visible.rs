@@ -1,4 +1,4 @@
-//! The fields of a request that responses return.
+//! Fields of a request that responses return.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::validation::fields::{
     field_spec::{Handling, Type},
 };
 
-/// Adds to a rendered job the fields of its creation that are returned unchanged.
+/// Adds to the representation of a job the fields of its creation that are returned unchanged.
 pub(crate) fn give_back(shown: &mut Value, given: &Value) {
     merge(&CREATION, shown, given);
 }
@@ -39,22 +39,22 @@ fn merge(kind: &Type, shown: &mut Value, given: &Value) {
     }
 }
 
-/// The body of a creation without the members that no response has.
+/// Returns the body of a creation without the members that no response has.
 pub(crate) fn visible_part(body: &Value) -> Value {
     visible_part_of(&CREATION, body)
 }
 
-/// A body of this type without the members that no response has.
+/// Returns a body of this type without the members that no response has.
 pub(crate) fn visible_part_of(kind: &Type, body: &Value) -> Value {
     filtered(kind, body, Handling::is_shown)
 }
 
-/// The body of a creation without the members that are not in the table.
+/// Returns the body of a creation without the members that are not in the table.
 pub(crate) fn known_part(body: &Value) -> Value {
     filtered(&CREATION, body, |_| true)
 }
 
-/// A value without the members that are not in the table, or that `keep` rejects.
+/// Returns a value without the members that are not in the table, or that `keep` rejects.
 fn filtered(kind: &Type, given: &Value, keep: fn(Handling) -> bool) -> Value {
     match (given, kind.element()) {
         (Value::Object(members), _) if !kind.is_free() => members

@@ -1,8 +1,8 @@
-//! Bodies that break one rule each, and bodies at the limit that are valid.
+//! Request bodies that break one rule each, and valid bodies at the limit.
 
 use serde_json::{Value, json};
 
-/// A valid body.
+/// Returns a valid body.
 pub(crate) fn sound() -> Value {
     json!({
         "kind": "job",
@@ -16,7 +16,7 @@ pub(crate) fn sound() -> Value {
     })
 }
 
-/// A valid body with a custom image in a pool.
+/// Returns a valid body with a custom image in a pool.
 pub(crate) fn image() -> Value {
     json!({
         "kind": "job",
@@ -26,7 +26,7 @@ pub(crate) fn image() -> Value {
     })
 }
 
-/// A valid body with a stored algorithm.
+/// Returns a valid body with a stored algorithm.
 pub(crate) fn stored() -> Value {
     json!({
         "kind": "job",
@@ -39,7 +39,7 @@ pub(crate) fn stored() -> Value {
     })
 }
 
-/// A valid role of a heterogeneous job.
+/// Returns a valid role of a heterogeneous job.
 fn role() -> Value {
     json!({
         "role": "learner",
@@ -48,7 +48,7 @@ fn role() -> Value {
     })
 }
 
-/// `body` with members set, by pointer; null removes a member.
+/// Returns `body` with members set by pointer; null removes a member.
 pub(crate) fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
     for (pointer, value) in changes {
         let mut here = &mut body;
@@ -66,10 +66,10 @@ pub(crate) fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
     body
 }
 
-/// The status, the code and a part of the message of the expected error.
+/// Status, code and a part of the message of an expected error.
 pub(super) type ExpectedError = (u16, u16, &'static str);
 
-/// Rule, body, and the expected error, if any.
+/// Returns the cases: a rule, a body, and the expected error, if any.
 #[rustfmt::skip]
 pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
     let s = |changes: &[(&str, Value)]| with(sound(), changes);

@@ -1,5 +1,5 @@
-//! Tests of each rule and each line of the table of fields: bodies that break just one, and valid
-//! bodies at the limit.
+//! Tests of each rule and each line of the table of fields, with bodies that break just one of them
+//! and valid bodies at the limit.
 
 mod cases;
 
@@ -57,14 +57,14 @@ fn fixture(cloud: Cloud) -> Fixture {
         let directory = obs.join("bucket").join(name);
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("train.py"), "").unwrap();
-        // A sparse file: it has this length and uses no disk space.
+        // A sparse file has this length but uses no disk space.
         let file = fs::File::create(directory.join("model")).unwrap();
         file.set_len(bytes).unwrap();
     }
     for input in ["a", "a-b", "b", "data"] {
         fs::create_dir_all(obs.join("bucket").join(input)).unwrap();
     }
-    // Directories are not counted.
+    // Directories are not counted among the files of the code directory.
     fs::create_dir_all(obs.join("bucket/full/empty")).unwrap();
     std::os::unix::fs::symlink("/etc", obs.join("bucket/door")).unwrap();
     let datasets = temp.path().join("datasets");
@@ -114,8 +114,8 @@ fn creation<'a>(fixture: &'a Fixture, body: &'a Value) -> Creation<'a> {
     }
 }
 
-/// The names and errors of the rules that a body breaks. An error in its shape takes precedence
-/// over all of them.
+/// Returns the names and errors of the rules that a body breaks. An error in the shape of the body
+/// takes precedence over all rules.
 fn broken(fixture: &Fixture, body: &Value) -> Vec<(&'static str, ApiError)> {
     if let Err(error) = body_shape::check(body) {
         return vec![("the table of fields", error)];
@@ -162,7 +162,7 @@ fn every_rule_is_broken_by_one_body_alone_and_kept_at_its_limit() {
     assert_eq!(passing, all);
 }
 
-/// Rules that can only be broken where the table of fields allows it.
+/// Rules that are tested apart from the table of fields, which determines if a body can break them.
 const BEHIND_FIELDS: [&str; 6] = [
     "volume-path",
     "input-named",
@@ -274,8 +274,8 @@ fn a_body_that_breaks_only_advice_is_accepted() {
     }
 }
 
-/// The values of an algorithm's hyper-parameters may come with its jobs, and an invalid code
-/// directory has a code of its own.
+/// Jobs may set the values of an algorithm's hyper-parameters, and an invalid code directory has an
+/// error code of its own.
 #[test]
 fn an_algorithm_that_is_stored_has_rules_of_its_own() {
     let fixture = fixture(Cloud::Otc);
@@ -307,7 +307,7 @@ fn every_rule_is_in_sources_with_its_basis() {
     let section = section.split("\n## ").next().unwrap();
     let rows = section.lines().filter_map(|row| row.strip_prefix("| `"));
     let cells = rows.map(|row| row.trim_end_matches(" |").split(" | ").collect::<Vec<_>>());
-    // | `name` | basis | evidence | client | emulator |
+    // The columns are | `name` | basis | evidence | client | emulator |.
     let documented: BTreeSet<_> = cells
         .filter(|cells| cells[4] == "yes")
         .map(|cells| (cells[0].trim_end_matches('`'), cells[1].to_owned()))
@@ -347,7 +347,7 @@ fn the_other_cloud_has_other_limits() {
     }
 }
 
-/// Values of a type: one at its limit, and one that breaks it.
+/// Returns two values of a type: one at its limit, and one that breaks it, if any does.
 fn examples(kind: &Type) -> (Value, Option<Value>) {
     match kind {
         Type::Any => (json!(7), None),
@@ -385,7 +385,7 @@ fn examples(kind: &Type) -> (Value, Option<Value>) {
     }
 }
 
-/// The type of a body with this field and its parents alone.
+/// Returns the type of a body that has only this field and its parents.
 fn alone(path: &str, kind: Type, mut need: Need) -> Type {
     let mut kind = match kind {
         Type::Object(_) => Type::Object(&[]),
@@ -428,7 +428,7 @@ fn every_line_of_the_table_is_checked() {
     for (path, kind, need, _) in field_specs() {
         let steps: Vec<&str> = path.split('.').collect();
         let (good, bad) = examples(kind);
-        // The field alone, in a body with nothing but its parents.
+        // The body contains the field and its parents, and nothing else.
         let nest = |value: Option<Value>| {
             let (last, parents) = steps.split_last().unwrap();
             let mut body = match (last.strip_suffix("[]"), value) {

@@ -1,4 +1,4 @@
-//! Permissions: logins, temporary keys, locked keys, and separate projects.
+//! Users: logins, temporary keys, locked keys, permissions, and separate projects.
 
 use std::{
     sync::Arc,
@@ -114,7 +114,7 @@ async fn a_wrong_login_is_refused_as_iam_does_it() {
         assert_eq!(reply.json()["error"]["message"], message);
         assert!(reply.headers.contains_key("x-iam-trace-id"));
     }
-    // Without a password, logins are refused.
+    // Logins are refused for a user that has no password.
     let site = Site::start().await;
     assert_eq!(
         log_in(&site, &login("emulator", "", project()))
@@ -191,7 +191,7 @@ async fn five_wrong_signatures_lock_a_key_for_five_minutes() {
     for _ in 0..4 {
         assert_eq!(ask(&wrong).await.status, 401);
     }
-    // A valid signature in between: the failures are not consecutive.
+    // A valid signature in between resets the count of consecutive failures.
     assert_eq!(ask(&site.client).await.status, 200);
     for _ in 0..5 {
         assert!(
@@ -251,12 +251,12 @@ async fn a_project_does_not_see_anothers_jobs() {
         .await
         .json();
     assert_eq!((&list["total"], &list["items"]), (&json!(0), &json!([])));
-    // The same name is available in another project.
+    // Another project may use the same job name.
     let created = theirs
         .post("/training-jobs", &site.script("mine", ""))
         .await;
     assert_eq!(created.status, StatusCode::CREATED);
-    // A signature for one project is not valid for the other either.
+    // A user cannot sign requests for another project.
     let other = Client {
         project_id: "p1".into(),
         ..theirs
@@ -283,7 +283,7 @@ async fn a_project_does_not_see_anothers_jobs() {
     let higher = json!({"spec": {"schedule_policy": {"priority": 3}}}).to_string();
     let reply = theirs.send(Method::PUT, &path, higher.into_bytes()).await;
     assert_eq!(reply.error(), (403, "ModelArts.0108".to_owned()));
-    // The users file grants the permission.
+    // The users file grants this user the permission for priority 3.
     urgent["metadata"]["name"] = "granted".into();
     urgent["spec"]["schedule_policy"]["priority"] = 3.into();
     let created = site.client.post("/training-jobs", &urgent).await;
@@ -319,7 +319,7 @@ fn mac(key: &[u8], text: &str) -> Vec<u8> {
     mac.chain_update(text).finalize().into_bytes().to_vec()
 }
 
-/// The dialect of Open Telekom Cloud's Go SDK.
+/// The `Credential=` dialect is that of the Go SDK of Open Telekom Cloud.
 #[tokio::test]
 async fn scoped_signatures_are_accepted() {
     let site = Site::start().await;
@@ -352,7 +352,7 @@ async fn scoped_signatures_are_accepted() {
             .http
             .get(format!("{}{path}", site.client.url))
             .header("x-sdk-date", &date)
-            // Added after signing, as by that SDK.
+            // That SDK adds the header after signing.
             .header("x-project-id", site.emulator.project_id())
             .header(
                 "authorization",

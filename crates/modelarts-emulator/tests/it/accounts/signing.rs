@@ -1,4 +1,4 @@
-//! The verifier, tested with the vectors of the official signer and over HTTP.
+//! Tests of the signature verifier, with the vectors of the official signer and over HTTP.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::support::{Reply, Site};
 
-/// A request and its signature.
+/// Test vector: a request and its signature.
 #[derive(Deserialize)]
 struct Vector {
     name: String,
@@ -49,7 +49,7 @@ fn vectors() -> Vec<Vector> {
     vectors.cases
 }
 
-/// A request that can be modified.
+/// Request that a test can modify.
 #[derive(Clone)]
 struct Sent {
     method: String,
@@ -60,7 +60,7 @@ struct Sent {
 }
 
 impl Vector {
-    /// The request as sent over HTTP.
+    /// Returns the request as sent over HTTP.
     fn sent(&self) -> Sent {
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
         let mut headers: Vec<(String, Vec<u8>)> = self
@@ -180,7 +180,7 @@ fn another_algorithm_is_refused_by_its_name() {
 
 #[test]
 fn the_query_given_by_the_signing_vectors_is_on_the_wire() {
-    // Guards against a test above that checks nothing.
+    // Guards against vectors with which the tests above would check nothing.
     for vector in vectors() {
         let pairs = vector.query.len();
         let wire = vector
@@ -191,8 +191,8 @@ fn the_query_given_by_the_signing_vectors_is_on_the_wire() {
     }
 }
 
-/// Another byte with another meaning: not the other case of a hex digit, not a blank that is
-/// trimmed.
+/// Returns another byte that changes the meaning: not the other case of a hexadecimal digit, and
+/// not a blank that is trimmed.
 fn changed(byte: u8) -> u8 {
     if byte == b'0' { b'1' } else { b'0' }
 }
@@ -300,7 +300,7 @@ fn the_error_of_a_wrong_signature_has_the_canonical_request() {
             }) if !vector.name.contains("int-list") => {
                 assert_eq!(received, canonical_request, "{}", vector.name);
             }
-            // The signer sorted numbers as numbers; the verifier sees them as text.
+            // The signer sorted these values as numbers; the verifier sorts them as text.
             Err(SignatureError::Mismatch { .. }) => {}
             other => panic!("{}: {other:?}", vector.name),
         }

@@ -1,4 +1,5 @@
-//! The two clouds: their operations, and the gateway's response to those that a cloud lacks.
+//! The two clouds: their operations, and the gateway's response to operations that a cloud does not
+//! offer.
 
 use modelarts_emulator::Cloud;
 use reqwest::Method;
@@ -6,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Reply, Site, traffic::DESCRIPTION};
 
-/// Method and path, with `x` for ids, of each operation in the description.
+/// Returns each operation of the description: its method, its path with `x` for ids, and true if
+/// Open Telekom Cloud offers it.
 fn operations() -> Vec<(Method, String, bool)> {
     let mut found = Vec::new();
     for (path, item) in DESCRIPTION.root()["paths"].as_object().unwrap() {
@@ -55,7 +57,7 @@ async fn open_telekom_cloud_lacks_what_only_huawei_cloud_documents() {
             }
         }
     }
-    // Not counted, because the gateway refused it.
+    // The gateway refused the request, so that it is not counted.
     assert_eq!(otc.emulator.requests()["ShowTrainingQuotas"].received, 0);
     assert_eq!(huawei.emulator.requests()["ShowTrainingQuotas"].received, 1);
 }
@@ -88,7 +90,8 @@ async fn a_gateway_refuses_before_it_looks_at_credentials() {
         let status = if there { 405 } else { 404 };
         assert_eq!(reply.status, status, "{path}");
     }
-    // Other parts of ModelArts are not in the description, so that the cloud may have them.
+    // The description does not cover other parts of ModelArts, so that the cloud may have this
+    // path.
     let reply = site.client.get("/pools").await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
 }

@@ -1,4 +1,4 @@
-//! The offer of the service: clouds and switches.
+//! Resources that the service offers, and switches for undocumented behaviour.
 
 mod clouds;
 mod quirks;

@@ -1,4 +1,4 @@
-//! The flags of the program that other tests do not use, each with a visible effect.
+//! Flags of the program that other tests do not use, each with a visible effect.
 
 use std::path::Path;
 
@@ -59,7 +59,7 @@ async fn flags_of_simulated_jobs() {
     let config = file(place.path(), "config.json", &flags);
     let program = serve_with(place.path(), &["--config", &config]).await;
     let client = &program.client;
-    // --users
+    // --users: the ready line has the project and the access key of the first user in the file.
     assert_eq!(
         (client.project_id.as_str(), client.access_key.as_str()),
         ("p-ann", "A")
@@ -70,21 +70,21 @@ async fn flags_of_simulated_jobs() {
         let moved = client.http.post(url).body(body).send().await.unwrap();
         assert_eq!(moved.status(), 200);
     };
-    // --cloud: at most three retries, and no quotas.
+    // --cloud: Open Telekom Cloud allows at most three retries, and has no quotas.
     let mut fails = job("fails");
     fails["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "4"});
     let reply = client.post("/training-jobs", &fails).await;
     assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()));
     let reply = client.get("/training-quotas").await;
     assert_eq!(reply.error(), (404, "APIGW.0101".to_owned()));
-    // --strict
+    // --strict: a field that is only stored is refused.
     let mut stored = job("stored");
     stored["spec"]["runtime_type"] = "debug".into();
     let reply = client.post("/training-jobs", &stored).await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
     fails["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "3"});
     let id = create(&program, &fails).await;
-    // --speed: Creating takes 2.4 seconds on the service, here a quarter.
+    // --speed: Creating takes 2.4 seconds on the service, and here a quarter of that.
     pass(0.5).await;
     assert_eq!(status(&program, &id).await["phase"], "Creating");
     pass(0.2).await;
@@ -92,15 +92,15 @@ async fn flags_of_simulated_jobs() {
     pass(60.0).await;
     let ended = status(&program, &id).await;
     assert_eq!(ended["phase"], "Failed");
-    // --restart-on: the code failed, not the machine.
+    // --restart-on: the job does not run again, because its code failed and not the machine.
     assert_eq!(ended["running_records"].as_array().unwrap().len(), 1);
-    // --log-cap
+    // --log-cap: the log has ten bytes, followed by a message.
     let log = log(&program, &id).await;
     assert!(
         log.starts_with("more than \nmodelarts-pope: log length overflow(max:10;"),
         "{log}"
     );
-    // --wording
+    // --wording: the event has the text of the events guide.
     let events = client
         .get(&format!("/training-jobs/{id}/events?limit=100"))
         .await;
@@ -109,13 +109,13 @@ async fn flags_of_simulated_jobs() {
         "{}",
         events.text
     );
-    // --public-nodes
+    // --public-nodes: a job with two nodes waits, because only one exists.
     let mut large = job("large");
     large["spec"]["resource"]["node_count"] = 2.into();
     let id = create(&program, &large).await;
     pass(60.0).await;
     assert_eq!(status(&program, &id).await["phase"], "Pending");
-    // --encrypted-bucket
+    // --encrypted-bucket: jobs cannot use the bucket.
     let mut locked = job("locked");
     locked["spec"]["log_export_path"] = json!({"obs_url": "/locked/logs/"});
     let reply = client.post("/training-jobs", &locked).await;
@@ -144,7 +144,8 @@ async fn flags_of_jobs_that_run() {
         "show-secrets": true, "organization": ["team"],
     });
     let config = file(place.path(), "config.json", &flags);
-    // Requests are repeated so often that messages would fill a pipe without a reader.
+    // The repeated requests write so many messages that a pipe would fill if the test did not read
+    // them.
     let program = kills::start(place.path(), &["--config", &config]).await;
     let mut job = job("runs");
     job["algorithm"] = json!({
@@ -162,13 +163,13 @@ async fn flags_of_jobs_that_run() {
         "volumes": [{"nfs": {"nfs_server_path": "10.0.0.1:/share", "local_path": "/home/ma-user/nfs"}}],
     });
     let id = create(&program, &job).await;
-    // --show-secrets
+    // --show-secrets: the last requests include the values of environment variables.
     let url = format!("{}/_emulator/requests/last", program.client.url);
     let last = program.client.http.get(url).send().await.unwrap();
     let last: Value = serde_json::from_str(&last.text().await.unwrap()).unwrap();
     let created = &last[0]["body"]["algorithm"];
     assert_eq!(created["environments"], json!({"MODE": "fast"}));
-    // No wait operation exists over HTTP: the job is polled until it has ended.
+    // The API has no operation that waits, so that the test polls the job until it has ended.
     while !["Completed", "Failed", "Abnormal"]
         .contains(&status(&program, &id).await["phase"].as_str().unwrap())
     {}
@@ -176,7 +177,7 @@ async fn flags_of_jobs_that_run() {
         log(&program, &id).await,
         "[ModelArts Service Log] requirements.txt: this emulator installs no packages\nredshared"
     );
-    // --organization
+    // --organization: images cannot be saved to another organization.
     let path = format!("/training-jobs/{id}/tasks/worker-0/save-image-job");
     let foreign = json!({"name": "lab", "namespace": "others", "tag": "1"});
     let reply = program.client.post(&path, &foreign).await;

@@ -1,11 +1,11 @@
-//! Durability of the program: it is killed at a hundred random moments under load, and no
-//! acknowledged change is lost.
+//! Durability of the program: the test kills it at a hundred random moments under load, and no
+//! acknowledged change is missing afterwards.
 //!
 //! Three clients create, change, read and delete jobs. The moment of a kill is a random number of
-//! responses; further requests are in flight then. After the next start, each client checks
-//! everything that was acknowledged: jobs, descriptions, deletions, events, log lines. Some jobs
-//! run until the end of the test: each of their processes must have ended when the next start is
-//! ready, and they must run again.
+//! responses; further requests are in flight then. After the next start, each client checks all
+//! acknowledged state: jobs, descriptions, deletions, events, log lines. Some jobs run until the
+//! end of the test: each of their processes must have ended when the next start is ready, and the
+//! jobs must run again.
 
 use std::{
     collections::BTreeMap,
@@ -39,7 +39,7 @@ const ANSWERS: usize = 20;
 /// Maximum number of jobs of a client.
 const JOBS: usize = 5;
 
-/// Pseudo-random numbers that are the same in each run.
+/// Generator of pseudo-random numbers that are the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -52,7 +52,7 @@ impl Random {
     }
 }
 
-/// The acknowledged state of a job.
+/// Acknowledged state of a job.
 #[derive(Debug)]
 struct KnownJob {
     id: String,
@@ -61,7 +61,7 @@ struct KnownJob {
     log: String,
 }
 
-/// A request without a response.
+/// Request that has received no response.
 #[derive(Debug)]
 enum PendingRequest {
     Create { name: String },
@@ -69,22 +69,22 @@ enum PendingRequest {
     Delete { at: usize },
 }
 
-/// A client and its acknowledged state.
+/// Client and its acknowledged state.
 struct LoadClient {
     name: usize,
     random: Random,
     jobs: Vec<KnownJob>,
-    /// Jobs whose deletion was acknowledged.
+    /// Ids of jobs whose deletion was acknowledged.
     deleted: Vec<String>,
     pending: Option<PendingRequest>,
     made: usize,
-    /// Number of jobs interrupted by a kill.
+    /// Number of interruptions by a kill that the checks have found.
     interrupted: usize,
-    /// The port of the gate at which some jobs wait.
+    /// Port of the gate at which some jobs wait.
     gate: u16,
 }
 
-/// A counter of responses that signals when the kill is due.
+/// Counter of responses that signals when the kill is due.
 struct KillCountdown {
     left: AtomicUsize,
     due: Notify,
@@ -238,7 +238,7 @@ impl LoadClient {
         Some(())
     }
 
-    /// Checks that events seen before are still in their places.
+    /// Checks that earlier events are still at the same positions of the list.
     async fn see_events(&mut self, client: &Client, at: usize) -> Option<()> {
         let known = &mut self.jobs[at];
         let mut events = Vec::new();
@@ -342,7 +342,7 @@ impl LoadClient {
             .unwrap()
     }
 
-    /// Waits until deleted jobs are gone and all others have ended.
+    /// Waits until deleted jobs are gone and all others have completed. Returns the completed jobs.
     async fn all_end(&self, client: &Client) -> Vec<Value> {
         for id in &self.deleted {
             while self.show(client, id).await.0 != 400 {}
@@ -364,7 +364,7 @@ impl LoadClient {
     }
 }
 
-/// A listener at which jobs wait. It records the URL of the emulator of each job.
+/// Listener at which jobs wait. It records the URL of the emulator of each job.
 #[derive(Clone, Default)]
 struct Gate {
     waiting: Arc<Mutex<Waiting>>,
@@ -378,7 +378,7 @@ struct Waiting {
 }
 
 impl Gate {
-    /// Starts the gate, which stays closed until it is opened. Returns the port.
+    /// Starts the gate, which stays closed until it is opened. Returns its port.
     async fn start(&self) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -390,7 +390,7 @@ impl Gate {
                 tokio::spawn(async move {
                     let mut stream = BufReader::new(stream);
                     let mut parent = String::new();
-                    // Empty if the process was killed before it wrote the line.
+                    // The line is empty if the process was killed before it wrote it.
                     let read = stream.read_line(&mut parent).await;
                     let mut waiting = gate.waiting.lock();
                     if read.is_ok() && !waiting.open {
@@ -409,7 +409,7 @@ impl Gate {
         waiting.connections.iter().any(|(parent, _)| parent == url)
     }
 
-    /// Waits until a child of `url` waits.
+    /// Waits until a process started by the emulator at `url` waits at the gate.
     async fn reached(&self, url: &str) {
         loop {
             let arrival = self.arrival.notified();
@@ -420,7 +420,7 @@ impl Gate {
         }
     }
 
-    /// Waits until all children of other emulators have ended. Returns their number.
+    /// Waits until the processes started by other emulators have ended. Returns their number.
     async fn only_children_of(&self, url: &str) -> usize {
         let all = std::mem::take(&mut self.waiting.lock().connections);
         let (own, mut others): (Vec<_>, Vec<_>) =
@@ -441,7 +441,8 @@ impl Gate {
     }
 }
 
-/// Simulated jobs write their logs when they are requested: lines shown before must be there again.
+/// Simulated jobs write their logs when a request reads them; lines that were read before must
+/// appear again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kills_lose_nothing_of_simulated_jobs() {
     let place = tempfile::tempdir().unwrap();
@@ -512,7 +513,7 @@ async fn a_hundred_kills_lose_nothing() {
         let child = &mut program.child;
         let kill = async {
             moment.due.notified().await;
-            // In every other round, when jobs have begun to run.
+            // Every other round kills the program only after a job has begun to run.
             if round % 2 == 1 {
                 gate.reached(&client.url).await;
             }
@@ -546,7 +547,7 @@ async fn a_hundred_kills_lose_nothing() {
         "{kept} jobs kept, {deleted} deleted, {interrupted} interruptions seen, {unanswered} requests without an answer, {left} processes left"
     );
     println!("{summary}");
-    // Guards against a load that is too light to show anything.
+    // The assertion fails if the load is too light for the test to be meaningful.
     let load = kept > 0 && deleted > 20 && interrupted > 20 && unanswered > 50 && left > 20;
     assert!(load, "{summary}");
 }

@@ -1,4 +1,4 @@
-//! The program and its flags.
+//! The program `modelarts-emulator` and its flags.
 
 mod flags;
 mod kills;

@@ -1,4 +1,4 @@
-//! Jobs from the queue to their end.
+//! Execution of jobs, from the queue to their end.
 
 mod preparing;
 mod restart;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{Gate, Site, get_at, slow_package};
 
-/// Code, inputs and packages must be there within the limit.
+/// Code, inputs and packages must be available within the time limit.
 #[tokio::test]
 async fn a_preparation_that_takes_too_long_is_ended() {
     let (site, clock) = Site::standing_still().await;
@@ -36,8 +36,8 @@ async fn a_preparation_that_takes_too_long_is_ended() {
     assert!(message.starts_with("Preparations timed out."), "{message}");
 }
 
-/// A job with a failed pre-check moves to another node, as often as it may run again. Other jobs
-/// have no pre-check.
+/// After a failed pre-check, a job moves to another node, as often as it may run again. Jobs that
+/// may not run again have no pre-check.
 #[tokio::test]
 async fn a_failed_pre_check_uses_up_the_retries() {
     let site = Site::with(|builder| builder.least_disk(u64::MAX)).await;

@@ -35,8 +35,8 @@ fn records(details: &Value) -> Vec<(String, String, String)> {
         .collect()
 }
 
-/// A job that fails until a file in its output, which is downloaded before each run, has counted to
-/// `runs`.
+/// Returns a job that fails until a counter file in its output reaches `runs`. The output is
+/// downloaded before each run.
 fn counting(site: &Site, name: &str, runs: u32) -> Value {
     let script = format!(
         r#"
@@ -82,7 +82,7 @@ async fn a_failed_job_runs_again_and_gets_its_old_outputs() {
         String::new(),
     );
     assert_eq!(records(&details), [failed(), failed(), done]);
-    // Not documented in responses (SOURCES O, S).
+    // The member is not documented in responses (SOURCES O, S).
     let output = &details["algorithm"]["outputs"][0];
     assert_eq!(output.get("prefetch_to_local"), None);
 
@@ -143,7 +143,8 @@ async fn a_job_that_is_stopped_does_not_run_again() {
     assert_eq!(records(&details).len(), 1);
 }
 
-/// A site with a manual clock, whose requests use a token, because signatures would have expired.
+/// Starts a site with a manual clock. Its requests use a token, because signatures would have
+/// expired.
 async fn timeless() -> (Site, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
     let site = Site::with(|builder| builder.clock(Arc::clone(&clock) as _).token("t")).await;
@@ -183,8 +184,8 @@ async fn a_job_that_hangs_is_restarted_in_place() {
                     .contains("may be suspended")
         })
     };
-    // The first check records the activity, a later one finds that it has not changed for half an
-    // hour. A check runs between two moves of the clock.
+    // The first check records the activity, and a later one finds it unchanged for half an hour. A
+    // check runs between two moves of the clock.
     'reported: loop {
         clock.advance(Duration::from_secs(30 * 60));
         for _ in 0..200 {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Gate, Site, get_at, put};
 
-/// An element of `tasks` that runs `script`.
+/// Returns an element of `tasks` that runs `script`.
 fn role(site: &Site, job: &str, role: &str, script: &str) -> Value {
     let code = format!("bucket/{job}/{role}/code");
     site.put(&format!("{code}/train.py"), script);
@@ -51,7 +51,7 @@ async fn log(site: &Site, id: &str, task: &str) -> String {
     reply.json()["content"].as_str().unwrap().to_owned()
 }
 
-/// Prints the environment of the container, and writes it to the output.
+/// Script that prints the environment of the container, and writes it to the output.
 const PRINT_ENVIRONMENT: &str = r#"
 import os, sys
 names = ["MA_TASK_NAME", "VC_TASK_INDEX", "MA_NUM_HOSTS", "MA_NUM_GPUS", "VC_LEARNER_NUM", "VC_WORKER_NUM", "MODE"]
@@ -357,7 +357,7 @@ async fn roles_are_checked_by_the_rules_for_jobs() {
     let reply = site.client.post("/training-jobs", &both).await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
 
-    // Elements without a role, or with the same role, share one sequence of tasks.
+    // Elements that have no role, or the same role, share one sequence of tasks.
     let mut nameless = sound();
     nameless.as_object_mut().unwrap().remove("role");
     let tasks = json!([nameless, with("/role", "".into()), sound()]);
@@ -436,7 +436,7 @@ async fn the_whole_job_ends_and_waits_as_its_spec_says() {
     assert_eq!(put(&site, &path, change.clone()).await.status, 200);
     let policy = |details: Value| details["spec"]["schedule_policy"].clone();
     assert_eq!(policy(site.details(&id).await), json!({"priority": 2}));
-    // Without `spec` in the request, the response has one.
+    // The response has `spec` even if the request has none.
     job.as_object_mut().unwrap().remove("spec");
     job["metadata"]["name"] = "bare".into();
     let bare = site.create(&job).await;

@@ -1,4 +1,4 @@
-//! Ends of running jobs: stops, deletions, limits, and left-over processes.
+//! Ends of running jobs: stops, deletions, time limits, and the processes of jobs.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,7 +7,8 @@ use serde_json::json;
 
 use crate::support::{Gate, Site, address, is_alive, pass};
 
-/// A process, its child and its grandchild, each of which prints a line at the end.
+/// Returns a script that runs as a process with a child and a grandchild, prints the ids of the
+/// three processes, and waits at the gate. `name` is a line of Python to insert.
 fn family(gate: &Gate, name: &str) -> String {
     format!(
         r#"{}
@@ -82,7 +83,7 @@ async fn a_job_that_ignores_sigterm_is_killed_after_the_grace_period() {
         .await;
     let waiting = gate.reached().await;
     site.terminate(&id).await;
-    // It ignores SIGTERM, so that it ends only after the grace period.
+    // The process ignores SIGTERM, so that it ends only after the grace period.
     pass(&clock, Timing::instant().grace).await;
     site.emulator.wait_until_settled(&id).await;
     waiting.wait_until_gone().await;
@@ -123,10 +124,10 @@ async fn jobs_can_be_ended_before_they_run() {
     );
 }
 
-/// See `openapi/SOURCES.md`, D-150.
+/// A stopped job keeps its node counts: `openapi/SOURCES.md`, D-150.
 #[tokio::test]
 async fn a_stop_keeps_the_node_counts() {
-    // Requests are signed with the system clock.
+    // The manual clock starts at the time of the system clock, with which requests are signed.
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let second = now.unwrap().as_secs();
     let start = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
@@ -204,7 +205,8 @@ async fn auto_stop_is_honoured() {
     site.emulator.wait_until_settled(&id).await;
     let messages = site.emulator.wait_for(&id, "Terminated").await;
     assert_eq!(messages, Ok(()));
-    // Signed with the system clock, which is three hours behind.
+    // The system clock is three hours behind the emulator's, so that the request is signed with the
+    // latter.
     let target = format!(
         "/v2/{}/training-jobs/{id}/events",
         site.emulator.project_id()

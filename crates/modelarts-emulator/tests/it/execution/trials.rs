@@ -1,4 +1,4 @@
-//! Hyper-parameter search with trials that run.
+//! Hyper-parameter searches, whose trials run or are simulated.
 
 use std::{
     collections::BTreeSet,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};
 
-/// A job whose trials report the distance of `--x` from 3.
+/// Returns a search whose trials report the distance of `--x` from 3.
 fn search(site: &Site, name: &str, algorithm: &str, settings: &[(&str, &str)]) -> Value {
     let script = "import argparse, os
 parser = argparse.ArgumentParser()
@@ -46,7 +46,7 @@ open(os.path.join(given.train_url, 'model'), 'w').write(str(given.x))
     job
 }
 
-/// Returns the trials, each as an object with the names of the columns.
+/// Returns the page of trials, and its rows as objects with the names of the columns.
 async fn trials(site: &Site, id: &str, query: &str) -> (Value, Vec<Value>) {
     let path = format!("/training-jobs/{id}/autosearch-trials{query}");
     let page = site.client.get(&path).await.json();
@@ -73,7 +73,7 @@ fn number(cell: &Value) -> f64 {
 async fn each_algorithm_searches_with_real_trials() {
     let site = Site::start().await;
     for algorithm in ["bayes_opt_search", "tpe_search", "anneal_search"] {
-        // One at a time, so that the result depends on the seed only.
+        // Trials run one at a time, so that the result depends on the seed only.
         let settings = [
             ("num_samples", "12"),
             ("n_initial_points", "4"),
@@ -129,7 +129,7 @@ async fn each_algorithm_searches_with_real_trials() {
             ] {
                 assert_eq!(row[name], expected, "{name}");
             }
-            // The output of the code, in the directory of its trial.
+            // The code writes its output to the directory of its trial.
             let model = format!(
                 "bucket/{algorithm}/out/{}/model",
                 row["trial_id"].as_str().unwrap()
@@ -256,7 +256,7 @@ async fn a_trial_is_stopped_and_the_search_goes_on() {
         .unwrap()
         .pop();
     let id = site.create(&job).await;
-    // At most two at a time.
+    // At most two trials run at a time.
     let (first, second) = (gate.reached().await, gate.reached().await);
     let (page, rows) = trials(&site, &id, "").await;
     assert_eq!(page["total"], 2);
@@ -272,7 +272,8 @@ async fn a_trial_is_stopped_and_the_search_goes_on() {
     let trial = rows[0]["trial_id"].as_str().unwrap();
     let reply = stop(trial).await;
     assert_eq!(reply.json(), json!({"earlystop_trial": trial}));
-    // The third trial starts in its place; the stopped one was at one of the first two gates.
+    // The third trial starts instead of the stopped one, which waited at one of the first two
+    // gates.
     let third = gate.reached().await;
     let (_, rows) = trials(&site, &id, "").await;
     let status = |rows: &[Value]| {
@@ -371,7 +372,7 @@ async fn the_analysis_has_a_table_and_pictures() {
     let picture = std::fs::read(site.emulator.obs_root().join(&file[1..])).unwrap();
     assert_eq!(&picture[..8], b"\x89PNG\r\n\x1a\n");
 
-    // Without an output in OBS there are no charts.
+    // A job that has no output in OBS gets no charts.
     let mut bare = search(&site, "bare", "anneal_search", &[("num_samples", "1")]);
     bare["algorithm"]["outputs"] = json!([]);
     site.put("bucket/bare/code/train.py", "print('loss=1')");
@@ -420,8 +421,8 @@ async fn templates_are_listed_and_shown() {
     }
 }
 
-/// A search is a job like any other: auto stop ends it according to the switch, and its log is
-/// exported while it runs.
+/// Rules for jobs apply to searches as well: auto stop ends a search according to the switch, and
+/// its log is exported while it runs.
 #[tokio::test]
 async fn a_search_is_ended_after_its_time_and_its_log_is_copied_on_the_way() {
     for phase in ["Terminated", "Failed"] {
@@ -457,7 +458,7 @@ async fn a_search_is_ended_after_its_time_and_its_log_is_copied_on_the_way() {
     }
 }
 
-/// Ten simulated trials of 100 s, two at a time.
+/// The search has ten simulated trials of 100 s, of which two run at a time.
 #[tokio::test]
 async fn simulated_trials_report_what_the_script_says() {
     let script = r#"{"default": [{"seconds": 100, "log": [
@@ -488,7 +489,7 @@ async fn simulated_trials_report_what_the_script_says() {
     assert_eq!(site.log(&id).await.matches("loss=").count(), 10);
 }
 
-/// Trials of simulated jobs try the points of their seed.
+/// The seed of a simulated search determines the points that its trials try.
 #[tokio::test]
 async fn searches_with_the_same_seed_try_the_same_points() {
     let site = Site::with(|builder| builder.runner(RunnerKind::Simulated(Script::default()))).await;

@@ -1,4 +1,4 @@
-//! Statuses and bodies of the basic operations, and of undefined ones.
+//! Statuses and bodies of the basic operations, and of requests that no operation defines.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,7 +13,7 @@ use tower::ServiceExt;
 
 use crate::support::{Gate, Reply, Site, pass};
 
-/// Checks and replaces members that differ in each run.
+/// Checks the members that differ in each run, and replaces them with fixed values.
 fn pin(mut job: Value) -> Value {
     let id = job["metadata"]["id"].as_str().unwrap();
     assert_eq!((id.len(), id.matches('-').count()), (36, 4), "{id}");
@@ -203,13 +203,13 @@ async fn unimplemented_operations_are_a_501_with_a_message() {
     let site = Site::start().await;
     let id = site.create(&site.script("model", "")).await;
     for (method, path) in [
-        // Fine-tuning.
+        // Operations of fine-tuning jobs.
         (Method::GET, format!("/training-jobs/{id}/ft-detail")),
         (
             Method::POST,
             format!("/training-jobs/{id}/ft-artifacts/publish"),
         ),
-        // A reserved word in the place of an id.
+        // Paths with a reserved word instead of an id.
         (Method::GET, "/training-jobs/autosearch".to_owned()),
         (Method::GET, "/training-jobs/autosearch/events".to_owned()),
         (Method::GET, "/training-jobs/".to_owned()),
@@ -229,7 +229,7 @@ async fn unimplemented_operations_are_a_501_with_a_message() {
             })
         );
     }
-    // Requests outside of the API get 501 without a signature.
+    // Requests outside of the API get 501, and need no signature.
     let login = site
         .client
         .http
@@ -253,7 +253,7 @@ async fn a_method_that_no_document_has_is_a_405() {
             "GET,HEAD,PUT,DELETE",
         ),
         (Method::TRACE, "/training-job-searches".to_owned(), "POST"),
-        // Reserved words are not taken for ids.
+        // A reserved word is not an id.
         (
             Method::GET,
             "/training-jobs/batch-delete".to_owned(),
@@ -432,8 +432,8 @@ async fn the_log_is_a_204_before_its_first_byte() {
 #[tokio::test]
 async fn a_long_log_is_cut_at_its_beginning() {
     let site = Site::start().await;
-    // Six megabytes of two-byte characters after one odd byte, so that the cut falls within a
-    // character.
+    // The log has six megabytes of two-byte characters after one odd byte, so that the cut falls
+    // within a character.
     let script = "import sys\nsys.stdout.buffer.write(b'x' + 'é'.encode() * 3000000)\n";
     let id = site.run(&site.script("long", script)).await;
     let reply = site
@@ -448,7 +448,7 @@ async fn a_long_log_is_cut_at_its_beginning() {
     assert!(content.chars().all(|c| c == 'é'));
 }
 
-/// An in-process request has the same response as one over the socket.
+/// An in-process request gets the same response as a request over the socket.
 #[tokio::test]
 async fn a_request_in_process_is_answered_as_over_the_socket() {
     let site = Site::start().await;
@@ -467,7 +467,7 @@ async fn a_request_in_process_is_answered_as_over_the_socket() {
         let mut request = axum::http::Request::try_from(signed())
             .unwrap()
             .map(Body::new);
-        // The client adds the header when it sends.
+        // Over the socket, the client adds the header when it sends the request.
         let host = request.uri().authority().unwrap().as_str().parse().unwrap();
         request.headers_mut().insert(HOST, host);
         let response = site.emulator.router().oneshot(request).await.unwrap();
@@ -476,7 +476,7 @@ async fn a_request_in_process_is_answered_as_over_the_socket() {
 
         over_socket.headers.remove(DATE);
         for headers in [&mut over_socket.headers, &mut parts.headers] {
-            // Different for each request.
+            // The request id differs for each request.
             assert!(headers.remove("x-request-id").is_some());
         }
         assert_eq!(parts.status, over_socket.status);

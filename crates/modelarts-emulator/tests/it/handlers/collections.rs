@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Site, put};
 
-/// The body of an algorithm whose code prints its parameters.
+/// Returns the body of an algorithm whose code prints its parameters.
 fn algorithm(site: &Site, name: &str) -> Value {
     site.put(
         &format!("bucket/{name}/code/train.py"),
@@ -117,7 +117,7 @@ async fn algorithms_are_changed_listed_and_deleted() {
             .collect()
     };
     assert_eq!(names("").await, ["gamma", "beta", "alpha"]);
-    // The offset counts pages, not records.
+    // The offset counts pages, and not records.
     assert_eq!(names("?order=asc&offset=1&limit=2").await, ["gamma"]);
     assert_eq!(names("?searches=name:am").await, ["gamma"]);
     assert_eq!(names("?sort_by=name&order=asc&limit=1").await, ["alpha"]);
@@ -126,7 +126,8 @@ async fn algorithms_are_changed_listed_and_deleted() {
         ("?offset=2147483648", 2764),
         ("?searches=alpha", 2764),
         ("?sort_by=size", 2790),
-        // The first wrong parameter, in this order: order, sort_by, searches.
+        // The error is that of the first invalid parameter, in this order: order, sort_by,
+        // searches.
         ("?sort_by=size&order=up", 2764),
         ("?searches=alpha&sort_by=size", 2790),
     ] {
@@ -173,8 +174,8 @@ async fn algorithms_are_changed_listed_and_deleted() {
     }
 }
 
-/// As observed on the service: tags are kept until an empty list is sent, an emptied search is
-/// returned as none, all else is replaced. `metadata` alone is a valid change.
+/// As observed on the service, tags are kept until an empty list is sent, an emptied search is
+/// returned as none, and all other members are replaced. `metadata` alone is a valid change.
 #[tokio::test]
 async fn a_change_of_an_algorithm_replaces_it() {
     let site = Site::start().await;
@@ -194,7 +195,7 @@ async fn a_change_of_an_algorithm_replaces_it() {
         let items = list.as_array().unwrap().iter();
         items.map(|one| one["name"].clone()).collect::<Vec<_>>()
     };
-    // In the order in which they were sent.
+    // The elements are in the order in which they were sent.
     assert_eq!(
         names(&created["job_config"]["parameters"]),
         ["epochs", "lr"]
@@ -294,8 +295,8 @@ async fn experiments_count_their_jobs() {
     );
 }
 
-/// As observed on the service: a name may be used in two workspaces, and a list without
-/// `workspace_id` has both.
+/// As observed on the service, two workspaces may use the same name, and a list for which no
+/// `workspace_id` is given has the experiments of both.
 #[tokio::test]
 async fn names_of_experiments_are_unique_in_their_workspace() {
     let site = Site::start().await;
@@ -323,7 +324,7 @@ async fn names_of_experiments_are_unique_in_their_workspace() {
     assert_eq!(names("").await, [other.clone(), first]);
     assert_eq!(names("&workspace_id=w").await, [other]);
 
-    // It may keep its own name, but not take another one of its workspace.
+    // An experiment may keep its own name, but not take another one of its workspace.
     let id = second.json()["metadata"]["id"].as_str().unwrap().to_owned();
     let path = format!("/training-experiments/{id}");
     let change = |name: &str| json!({"name": name, "description": "d"});

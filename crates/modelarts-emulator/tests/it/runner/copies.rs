@@ -1,4 +1,4 @@
-//! Interruption of long copies, without leaving incomplete files.
+//! Interruption of long copies, which must not leave incomplete files.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ const GB: u64 = 1 << 30;
 /// Time limit of a wait in a test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A large sparse object.
+/// Creates a large sparse object in OBS.
 fn big_file(site: &Site, key: &str, size: u64) {
     site.put(key, "");
     let path = site.emulator.obs_root().join(key);
@@ -33,7 +33,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Waits until a file is being copied in the directory.
+/// Waits until a copy into the directory is in progress.
 async fn copying(directory: &Path) {
     let is_copied = || {
         let names = names(directory);
@@ -48,13 +48,14 @@ async fn copying(directory: &Path) {
     copying.expect("no file is being copied");
 }
 
-/// A job with gigabytes of code, input or checkpoints, and the path that they are copied to.
+/// Returns a job with gigabytes of code, input or checkpoints, and the path to which they are
+/// copied.
 fn with_big(site: &Site, kind: &str) -> (Value, String) {
     let mut job = site.script(kind, "raise SystemExit('it has run')");
     let remote = json!({"obs": {"obs_url": format!("obs://bucket/{kind}/data/")}});
     let place = match kind {
         "code" => {
-            // Larger code is refused.
+            // The size is just below the limit for code.
             big_file(site, "bucket/code/code/big", 5 * GB - 1024);
             return (job, "user-job-dir/code".to_owned());
         }
@@ -117,7 +118,7 @@ async fn a_download_ends_with_the_emulator() {
             site.emulator.shutdown().await;
         } else {
             drop(site.emulator);
-            // Not awaited.
+            // The end of the copy is not awaited when the emulator is dropped.
             let interrupted = async {
                 while !names(&place).is_empty() {
                     assert_ne!(names(&place), ["big"]);
@@ -131,7 +132,7 @@ async fn a_download_ends_with_the_emulator() {
     }
 }
 
-/// A job that writes 8 GB to its output, followed by `rest`.
+/// Returns a job whose script writes 8 GB to its output, and then runs `rest`.
 fn making_big(site: &Site, name: &str, rest: &str) -> Value {
     let script = format!(
         "import os, sys\ndirectory = sys.argv[1].split('=')[1]\nopen(directory + '/a', 'w').write('small')\nopen(directory + '/big', 'w').close()\nos.truncate(directory + '/big', 8 << 30)\n{rest}"
@@ -145,8 +146,8 @@ fn making_big(site: &Site, name: &str, rest: &str) -> Value {
     job
 }
 
-/// A stop ends the code at once, also while outputs are copied. Its results are then copied for as
-/// long as the grace period.
+/// A stop ends the code at once, also during an upload of outputs. The outputs are then uploaded
+/// for at most the grace period.
 #[tokio::test]
 async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
@@ -186,8 +187,8 @@ async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
     }
 }
 
-/// Outputs are uploaded before a job runs again. A request to stop at that moment starts one grace
-/// period, with none in addition for the end of the job.
+/// Outputs are uploaded before a job runs again. A stop at that moment starts a single grace
+/// period, and the end of the job adds no second one.
 #[tokio::test]
 async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
@@ -217,7 +218,7 @@ async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {
     );
 }
 
-/// A job with incomplete outputs has not ended: the next emulator runs it again.
+/// A job whose outputs are incomplete has not ended, and the next emulator runs it again.
 #[tokio::test]
 async fn a_job_whose_upload_is_cut_short_by_the_end_of_the_emulator_runs_again() {
     let (data, obs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

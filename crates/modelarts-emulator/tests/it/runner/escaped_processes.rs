@@ -1,5 +1,5 @@
-//! Processes of a job that have left its process group end with the job, and all processes of a job
-//! end with the program that embeds the emulator.
+//! Processes of a job that have left its process group end with the job. All processes of a job end
+//! with the program that embeds the emulator.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,8 +16,8 @@ use crate::support::program::{cpu_job, serve_in};
 use crate::support::slow_package;
 use crate::support::{Gate, Site, Waiting};
 
-/// A Python script that starts a daemon with a session of its own, which waits at the gate `away`,
-/// and then waits at the gate `home`.
+/// Returns a Python script that starts a daemon and then waits at the gate `home`. The daemon has a
+/// session of its own, and waits at the gate `away`.
 fn script(home: &Gate, away: &Gate) -> String {
     format!(
         r#"{}
@@ -38,7 +38,7 @@ gate()
     )
 }
 
-/// A job whose two processes wait at their gates: its id, the leader, the daemon.
+/// Starts a job whose two processes wait at their gates. Returns its id, the leader and the daemon.
 async fn started(site: &Site, name: &str) -> (String, Waiting, Waiting) {
     let (home, away) = (Gate::new().await, Gate::new().await);
     let job = site.script(name, &script(&home, &away));
@@ -47,7 +47,7 @@ async fn started(site: &Site, name: &str) -> (String, Waiting, Waiting) {
     (id, leader, daemon)
 }
 
-/// Fails if the process still exists after 20 s.
+/// Waits until the process has ended, and fails after 20 s.
 async fn gone(process: Waiting) {
     let gone = tokio::time::timeout(Duration::from_secs(20), process.wait_until_gone());
     gone.await.expect("a process of the job lives on");
@@ -96,7 +96,7 @@ async fn end_with_deletion_and_reset(
     gone(daemon).await;
 }
 
-/// Build programs of packages may start daemons as well.
+/// Build programs of packages may start daemons as well as the code of a job may.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_escaped_process_of_an_installation_ends_with_it() {
@@ -122,7 +122,7 @@ async fn an_escaped_process_of_an_installation_ends_with_it() {
     end_with_deletion_and_reset(&site, started).await;
 }
 
-/// The end of a job does not affect another one that runs.
+/// The end of a job does not affect the processes of another running job.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_escaped_process_of_another_job_keeps_running() {
@@ -132,7 +132,7 @@ async fn an_escaped_process_of_another_job_keeps_running() {
     leader.let_through().await;
     site.emulator.wait_until_settled(&id).await;
     gone(daemon).await;
-    // It still responds to its gate, and ends by itself.
+    // The other daemon still responds to its gate, and ends by itself.
     other_daemon.let_through().await;
     other_leader.let_through().await;
     site.emulator.wait_until_settled(&other).await;
@@ -180,15 +180,17 @@ async fn kill(signal: &str, whom: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Variable with the end of the embedding program: the signal that it waits for, or its own exit.
+/// Environment variable with the end of the embedding program: the signal for which it waits, or
+/// its own exit.
 const END: &str = "TEST_OF_AN_EMBEDDING_PROGRAM";
-/// Variable with the code of its job; without it, jobs are simulated, and there are none.
+/// Environment variable with the code of the job. If it is empty, jobs are simulated, and the
+/// program creates none.
 const SCRIPT: &str = "TEST_OF_AN_EMBEDDING_PROGRAM_SCRIPT";
-/// Variable that makes the code that of a package required by the job.
+/// Environment variable that moves the code into a package required by the job.
 const PACKAGE: &str = "TEST_OF_AN_EMBEDDING_PROGRAM_PACKAGE";
 
-/// A program that embeds the emulator: this test program, started again by the tests below. In
-/// other runs the test does nothing.
+/// Program that embeds the emulator: the tests below start this test program again, for this test
+/// only. In other runs the test does nothing.
 #[tokio::test]
 async fn embedding_program() {
     let Ok(end) = std::env::var(END) else { return };
@@ -208,7 +210,7 @@ async fn embedding_program() {
         site.create(&site.script("embedded", &script)).await;
     }
     println!("temporary {}", site.emulator.data_dir().display());
-    // Waits until the jobs run.
+    // Waits until the test that started the program closes stdin.
     tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()))
         .await
         .unwrap()
@@ -220,7 +222,7 @@ async fn embedding_program() {
     }
 }
 
-/// Starts the embedding program in a process group of its own, as a terminal does; returns it with
+/// Starts the embedding program in a process group of its own, as a terminal does. Returns it with
 /// its temporary directory.
 async fn embedding(end: &str, script: &str, in_package: bool) -> (Child, PathBuf) {
     let mut program = Command::new(std::env::current_exe().unwrap())
@@ -248,7 +250,8 @@ async fn embedding(end: &str, script: &str, in_package: bool) -> (Child, PathBuf
     (program, data.parent().unwrap().to_owned())
 }
 
-/// After any end of the program, its jobs have ended and its temporary directory is removed.
+/// After any end of the program, all processes of its jobs end and its temporary directory is
+/// removed.
 #[tokio::test]
 async fn all_of_a_job_ends_with_the_program_that_embeds_the_emulator() {
     for (end, in_package) in [
@@ -264,7 +267,7 @@ async fn all_of_a_job_ends_with_the_program_that_embeds_the_emulator() {
         let (leader, daemon) = (home.reached().await, away.reached().await);
         assert!(temporary.is_dir());
         if ["INT", "KILL"].contains(&end) {
-            // To the whole group, like Ctrl-C.
+            // The signal goes to the whole group, like that of Ctrl-C.
             kill(end, &format!("-{}", program.id().unwrap())).await;
         } else {
             drop(program.stdin.take());
@@ -279,7 +282,7 @@ async fn all_of_a_job_ends_with_the_program_that_embeds_the_emulator() {
     }
 }
 
-/// The temporary directory is also removed if no job ever ran.
+/// The temporary directory is removed even if no job ran.
 #[tokio::test]
 async fn the_temporary_directory_ends_with_the_program_that_embeds_the_emulator() {
     for end in ["exit", "KILL"] {

@@ -1,4 +1,4 @@
-//! Processes and scripts of jobs, with their files and logs.
+//! Execution of jobs, as processes or from a script, with their files and logs.
 
 mod copies;
 mod endless_log;

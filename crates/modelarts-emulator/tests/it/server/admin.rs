@@ -1,4 +1,4 @@
-//! Control routes: clock, reset, HTML errors, and the remains of an earlier start.
+//! Control routes: clock, reset, HTML errors, and processes left by an earlier start.
 
 use std::{
     sync::Arc,
@@ -76,8 +76,8 @@ async fn a_reset_deletes_everything() {
     site.run(&site.script("done", "")).await;
 }
 
-/// Processes that a reset would wait for on a clock that stands still: a grace period, started or
-/// not, and running code.
+/// A reset ends processes for which it would otherwise wait on a clock that stands still: in a
+/// grace period that has started or not, and during running code.
 #[tokio::test]
 async fn a_reset_does_not_wait_for_the_clock() {
     let reset = async |site: &Site| {
@@ -117,7 +117,7 @@ async fn a_reset_does_not_wait_for_the_clock() {
     }
 }
 
-/// A body up to the limit is accepted; a larger one is refused, as on all routes.
+/// The emulator accepts a body up to the limit, and refuses a larger one, as on all routes.
 #[tokio::test]
 async fn bodies_of_control_routes_may_have_twelve_megabytes() {
     let site = Site::start().await;
@@ -134,7 +134,7 @@ async fn bodies_of_control_routes_may_have_twelve_megabytes() {
     }
 }
 
-/// On Linux, all of 127.0.0.0/8 is this machine.
+/// On Linux, all addresses of 127.0.0.0/8 belong to this machine.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn links_have_the_address_of_the_emulator() {
@@ -184,7 +184,7 @@ async fn pages_shift_and_rows_repeat() {
     assert_eq!(names().await, ["a", "b", "c"]);
 }
 
-/// A process left behind as by a SIGKILL of its emulator: it is recorded, and the emulator has
+/// A process is left running, as by a SIGKILL of its emulator: it is recorded, and the emulator has
 /// ended.
 #[tokio::test]
 async fn the_next_start_ends_what_the_last_one_left_running() {
@@ -209,7 +209,7 @@ async fn the_next_start_ends_what_the_last_one_left_running() {
         rest.split_whitespace().nth(19).unwrap().to_owned()
     };
     std::fs::write(running.join(left.id().to_string()), moment(left.id())).unwrap();
-    // The number of this process belonged to another one when it was recorded.
+    // The process id belonged to another process when it was recorded.
     std::fs::write(running.join(other.id().to_string()), "1").unwrap();
     let builder = Emulator::builder().timing(Timing::instant());
     let emulator = builder.data_dir(data.path()).start().await.unwrap();

@@ -1,4 +1,4 @@
-//! Injected faults.
+//! Responses changed by injected faults.
 
 use modelarts_emulator::{
     faults::{Fault, FaultRule},
@@ -182,7 +182,7 @@ async fn connections_are_reset_before_the_answer() {
         );
         assert_eq!(counts(&site, "CreateTrainingJob").1, executed, "{fault:?}");
     }
-    // The job whose response was lost exists.
+    // The job exists, although the response of its creation was dropped.
     assert_eq!(
         Reply::of(send().await.unwrap()).await.error(),
         (400, "ModelArts.2751".to_owned())
@@ -360,7 +360,7 @@ async fn the_last_requests_are_shown_without_credentials() {
     assert!(last.iter().all(|request| request.path.ends_with("/y")));
 }
 
-/// The last requests show variables and credentials only if enabled.
+/// The last requests include the values of variables and credentials only if this is enabled.
 #[tokio::test]
 async fn secrets_of_requests_are_masked_unless_asked_for() {
     let body = json!({

@@ -1,4 +1,5 @@
-//! Protection from web pages, which must not be able to start a job, and of the file system.
+//! Protection from web pages, which must not be able to start a job, and protection of the file
+//! system.
 
 use std::{
     fs::Permissions,
@@ -78,7 +79,7 @@ async fn the_host_must_be_a_loopback_name() {
     }
 }
 
-/// Sends a raw request that reqwest would not send.
+/// Sends raw bytes, for requests that reqwest would not send. Returns the response.
 async fn raw(site: &Site, request: &str) -> String {
     let address = site.emulator.url().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -105,14 +106,14 @@ async fn no_host_two_hosts_and_foreign_absolute_targets_are_refused() {
     }
 }
 
-/// An emulator that accepts the token `t`.
+/// Starts an emulator that accepts the token `t`.
 async fn with_token() -> Emulator {
     let emulator = Emulator::builder().project_id("p").token("t");
     emulator.timing(Timing::instant()).start().await.unwrap()
 }
 
-/// The response to an incomplete request, until the server closes the connection. `None` if it
-/// stays open for an hour.
+/// Sends the beginning of a request, and returns the response once the server closes the
+/// connection, with the time until then. Returns `None` if the connection stays open for an hour.
 async fn answer_to(emulator: &Emulator, beginning: &str) -> Option<(String, Duration)> {
     let address = emulator.url().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -125,7 +126,8 @@ async fn answer_to(emulator: &Emulator, beginning: &str) -> Option<(String, Dura
     Some((reply, sent.elapsed()))
 }
 
-/// Token, key, lock, path and length of the body are checked before the body is received.
+/// The emulator checks token, access key, lock, path and length of the body before it receives the
+/// body.
 #[tokio::test]
 async fn a_request_is_refused_by_its_head() {
     let emulator = with_token().await;
@@ -143,7 +145,7 @@ async fn a_request_is_refused_by_its_head() {
             "POST {path} HTTP/1.1\r\nHost: localhost\r\n{credentials}\r\nContent-Length: {length}\r\n\r\n"
         )
     };
-    // Five wrong signatures lock a key.
+    // Five wrong signatures lock an access key.
     let own = signed(emulator.access_key());
     let search = "/v2/p/training-job-searches";
     for _ in 0..5 {
@@ -235,7 +237,7 @@ async fn a_request_that_does_not_arrive_ends_after_30_seconds() {
     assert_eq!((reply.as_str(), after.as_secs()), ("", 30));
 }
 
-/// A client that is still sending its body can read the response that refuses it.
+/// A client that is still sending its body can read the response that rejects the request.
 #[tokio::test]
 async fn a_refused_large_body_gets_its_response() {
     let emulator = with_token().await;
@@ -330,7 +332,7 @@ async fn obs_keys_do_not_leave_the_root_by_dots() {
             );
         }
     }
-    // An absolute path is a bucket and a key, not a path of this machine.
+    // An absolute path names a bucket and a key, and not a path of this machine.
     let reply = site
         .client
         .post("/training-jobs", &bad("code_dir", "/etc/"))
@@ -346,7 +348,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
     site.put("bucket/x", "");
     symlink(outside.path(), site.emulator.obs_root().join("bucket/door")).unwrap();
 
-    // Reading and writing, refused at the creation.
+    // The emulator refuses the creation of a job whose path is a link that leads outside.
     for field in ["inputs", "outputs"] {
         let mut job = site.script("links", "");
         job["algorithm"][field] =
@@ -358,7 +360,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
         );
     }
 
-    // Reading, refused while copying: the link is inside the directory.
+    // A link inside the input directory is refused while the input is copied.
     let mut job = site.script("deep-link", "");
     site.put("bucket/data/ok", "");
     symlink(
@@ -379,7 +381,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
         "{messages:?}"
     );
 
-    // Writing: the job itself creates the link, after its creation was accepted.
+    // The job itself creates the link to which it writes, after its creation was accepted.
     let door = site.emulator.obs_root().join("bucket/late");
     let script = format!(
         "import os, sys\nos.symlink({:?}, {:?})\nout = sys.argv[1].split('=')[1]\nopen(out + '/stolen', 'w').write('x')\n",
@@ -393,7 +395,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
     assert_eq!(site.phase(&id).await, "Completed");
     assert!(!outside.path().join("stolen").exists());
 
-    // A link in an output that leads outside is skipped, and the log says so.
+    // A link in an output that leads outside is skipped, and the log reports it.
     let script = format!(
         "import os, sys\nout = sys.argv[1].split('=')[1]\nos.symlink({:?}, out + '/link')\nos.mkfifo(out + '/pipe')\nopen(out + '/model', 'w').write('m')\n",
         outside.path().join("secret"),
@@ -411,7 +413,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
     );
 }
 
-/// A search over a parameter with this name; its charts are in `/bucket/<job>/out/`.
+/// Returns a search over a parameter with this name; its charts are in `/bucket/<job>/out/`.
 fn search(site: &Site, job: &str, parameter: &str) -> Value {
     let mut body = site.script(job, "print('loss=1')");
     body["algorithm"]["outputs"] = json!([{
@@ -447,7 +449,7 @@ async fn charts_of_a_search_do_not_leave_the_root() {
         );
     }
 
-    // A link in the folder is replaced, and its target left alone.
+    // A link in the folder is replaced, and its target is not changed.
     let victim = outside.path().join("victim.png");
     std::fs::write(&victim, "old").unwrap();
     site.put("bucket/link/out/hyperparameter-analysis/fanova/x", "");
@@ -471,7 +473,7 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
     let environment: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(&site.log(&id).await).unwrap();
     let mut names: Vec<&str> = environment.keys().map(String::as_str).collect();
-    // Set by Python itself if there is no locale (PEP 538).
+    // Python itself sets this variable if no locale is set (PEP 538).
     names.retain(|name| *name != "LC_CTYPE");
     names.sort_unstable();
     assert_eq!(

@@ -33,7 +33,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'~');
 
-/// An emulator without delays, and a client with its keys.
+/// Emulator for a test, which adds no delays by default, and a client with its keys.
 pub(crate) struct Site {
     pub(crate) emulator: Emulator,
     pub(crate) client: Client,
@@ -72,7 +72,7 @@ impl Site {
         }
     }
 
-    /// Starts a site on a manual clock, so that durations in event texts are 0.
+    /// Starts a site on a manual clock, so that all durations in event texts are 0.
     pub(crate) async fn standing_still() -> (Self, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::at(SystemTime::now()));
         let site = Self::with(|builder| builder.clock(Arc::clone(&clock) as _)).await;
@@ -90,7 +90,7 @@ impl Site {
         fs::read_to_string(self.emulator.obs_root().join(key)).unwrap()
     }
 
-    /// The request of a job that runs `script` as `/bucket/<name>/code/train.py`.
+    /// Returns a job that runs `script`, stored as `/bucket/<name>/code/train.py`.
     pub(crate) fn script(&self, name: &str, script: &str) -> Value {
         self.put(&format!("bucket/{name}/code/train.py"), script);
         json!({
@@ -112,7 +112,7 @@ impl Site {
         reply.json()["metadata"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// Creates a job and waits until it is settled.
+    /// Creates a job, waits until it is settled, and returns its id.
     pub(crate) async fn run(&self, job: &Value) -> String {
         let id = self.create(job).await;
         self.emulator.wait_until_settled(&id).await;
@@ -163,7 +163,7 @@ impl Site {
             .await
     }
 
-    /// The directory of worker 0.
+    /// Returns the directory of worker 0 of a job.
     pub(crate) fn worker(&self, id: &str) -> std::path::PathBuf {
         self.emulator
             .data_dir()
@@ -173,18 +173,20 @@ impl Site {
     }
 }
 
-/// A client that signs with SDK-HMAC-SHA256, in code that is neither the emulator's nor the SDK's.
+/// Client that signs with SDK-HMAC-SHA256. Its code is neither that of the emulator nor that of the
+/// SDK.
 pub(crate) struct Client {
     pub(crate) http: reqwest::Client,
     pub(crate) url: String,
     pub(crate) project_id: String,
     pub(crate) access_key: String,
     pub(crate) secret_key: String,
-    /// Compares responses with the description in the client: for emulators in another process.
+    /// True if the client compares responses with the OpenAPI description, for emulators in another
+    /// process.
     pub(crate) checks: bool,
 }
 
-/// A response.
+/// Response to a request of the client.
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -204,7 +206,7 @@ impl Reply {
         }
     }
 
-    /// Status and error code.
+    /// Returns the HTTP status and the error code.
     pub(crate) fn error(&self) -> (u16, String) {
         let code = self.json()["error_code"]
             .as_str()
@@ -241,7 +243,8 @@ impl Client {
         reply
     }
 
-    /// A request to `target`, signed at `time`. Values of the query are not encoded yet.
+    /// Returns a request to `target`, signed at `time`. Values of the query must not be encoded
+    /// yet.
     pub(crate) fn signed(
         &self,
         method: Method,
@@ -302,13 +305,13 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A gate for scripts: a script reports that it has reached the gate, and waits until it is let
-/// through.
+/// Gate for scripts. A script reports that it has reached the gate, and waits until the test lets
+/// it through.
 pub(crate) struct Gate {
     listener: TcpListener,
 }
 
-/// A script that waits at a gate. Dropping it lets the script through.
+/// Script that waits at a gate. Dropping the value lets the script through.
 pub(crate) struct Waiting(TcpStream);
 
 impl Gate {
@@ -317,7 +320,7 @@ impl Gate {
         Self { listener }
     }
 
-    /// Python code that defines `gate()`, which reports to the gate and waits.
+    /// Returns Python code that defines `gate()`, which reports to the gate and waits.
     pub(crate) fn python(&self) -> String {
         let port = self.listener.local_addr().unwrap().port();
         format!(
@@ -336,7 +339,7 @@ impl Gate {
 impl Waiting {
     /// Waits until the process at the gate has ended.
     pub(crate) async fn wait_until_gone(mut self) {
-        // The socket closes with the process: an end of file or a reset.
+        // The socket closes with the process; the read ends with an end of file or a reset.
         let _ = self.0.read(&mut [0]).await;
     }
 
@@ -345,7 +348,7 @@ impl Waiting {
     }
 }
 
-/// Advances the clock once it has a sleeper.
+/// Waits for a sleeper on the clock, then advances the clock.
 pub(crate) async fn pass(clock: &ManualClock, duration: Duration) {
     while clock.sleepers() == 0 {
         tokio::task::yield_now().await;
@@ -353,7 +356,7 @@ pub(crate) async fn pass(clock: &ManualClock, duration: Duration) {
     clock.advance(duration);
 }
 
-/// True if a process exists and is not a zombie.
+/// Returns true if a process exists and is not a zombie.
 pub(crate) fn is_alive(pid: &str) -> bool {
     let state = if Path::new("/proc/self/stat").exists() {
         let stat = fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat"))
@@ -372,8 +375,8 @@ pub(crate) fn is_alive(pid: &str) -> bool {
     !state.is_empty() && !state.starts_with('Z')
 }
 
-/// A client for plain http. In a workspace build a feature enables TLS, and a client without a TLS
-/// configuration would panic.
+/// Returns a client for plain HTTP. In a workspace build a feature enables TLS, and a client with
+/// no TLS configuration would panic.
 pub(crate) fn http() -> reqwest::Client {
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -393,7 +396,7 @@ pub(crate) async fn put(site: &Site, path: &str, body: Value) -> Reply {
     site.client.send(Method::PUT, path, body).await
 }
 
-/// Sends a GET, signed at the time of a manual clock.
+/// Sends a GET request, signed at the time of a manual clock.
 pub(crate) async fn get_at(site: &Site, clock: &ManualClock, below: &str) -> Reply {
     let target = format!("/v2/{}{below}", site.emulator.project_id());
     let request = site
@@ -402,7 +405,7 @@ pub(crate) async fn get_at(site: &Site, clock: &ManualClock, below: &str) -> Rep
     Reply::of(request.send().await.unwrap()).await
 }
 
-/// Writes a package that runs `code` before it is built.
+/// Writes a Python package whose build runs `code` first.
 pub(crate) fn slow_package(directory: &Path, code: &str) {
     std::fs::create_dir_all(directory).unwrap();
     let project =
@@ -411,7 +414,7 @@ pub(crate) fn slow_package(directory: &Path, code: &str) {
     std::fs::write(directory.join("backend.py"), code).unwrap();
 }
 
-/// The address of a worker of a job.
+/// Returns the IP address of a worker of a job.
 pub(crate) fn address(id: &str, index: u32) -> String {
     if !cfg!(target_os = "linux") {
         return "127.0.0.1".into();

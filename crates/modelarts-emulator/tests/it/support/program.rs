@@ -16,12 +16,12 @@ pub(crate) struct Program {
     pub(crate) client: Client,
 }
 
-/// Starts the program with all of its directories in `place`.
+/// Starts the program with its data directory and OBS root in `place`.
 pub(crate) async fn serve_in(place: &std::path::Path) -> Program {
     serve_with(place, &[]).await
 }
 
-/// Starts the program with more flags.
+/// Starts the program like [`serve_in`], with additional flags.
 pub(crate) async fn serve_with(place: &std::path::Path, flags: &[&str]) -> Program {
     let mut child = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
         .args(["serve", "--listen", "127.0.0.1:0", "--timing", "instant"])
@@ -63,7 +63,7 @@ pub(crate) async fn serve_with(place: &std::path::Path, flags: &[&str]) -> Progr
     }
 }
 
-/// The request of a job that runs `obs/bucket/code/train.py`.
+/// Returns a job that runs `obs/bucket/code/train.py`.
 pub(crate) fn cpu_job(name: &str) -> Value {
     json!({
         "kind": "job",
@@ -78,7 +78,7 @@ pub(crate) fn cpu_job(name: &str) -> Value {
 }
 
 impl Program {
-    /// Creates a job; returns its id.
+    /// Creates a job, and returns its id.
     pub(crate) async fn create(&self, job: &Value) -> String {
         let created = self.client.post("/training-jobs", job).await;
         assert_eq!(created.status, 201, "{}", created.text);

@@ -1,15 +1,16 @@
 //! Comparison of all traffic of these tests with `openapi/modelarts.yaml`.
 //!
 //! Each [`Site`](crate::support::Site) collects deviations and fails at its end; a client of the
-//! program fails at once. The rules:
+//! program fails at once. The comparison follows these rules:
 //!
 //! - Every response has a status that its operation declares, and a body that matches the schema
-//!   of that status, without further members. This includes responses to invalid requests.
-//! - Every accepted request matches the description: path, query and body. Undeclared parameters
+//!   of that status and has no further members. This includes responses to invalid requests.
+//! - Path, query and body of every accepted request match the description. Undeclared parameters
 //!   and blank values of the query are ignored, because an example of the vendor has one
-//!   (`?limit=1` of a search). [`STRICTER`] lists where the description is stricter on purpose.
+//!   (`?limit=1` of a search). [`STRICTER`] lists the requests for which the description is
+//!   stricter on purpose.
 //! - `""` and `null` stand for an absent body, as on the service.
-//! - Requests outside of the description are refused.
+//! - The emulator refuses requests that are not in the description.
 //! - Responses that a fault has changed are exempt.
 
 use std::{
@@ -26,15 +27,15 @@ use serde_json::{Map, Value, json};
 
 use crate::json_schema;
 
-/// Operation, and the part of its requests that the service accepts with less than the description
-/// requires of clients (openapi/SOURCES.md).
+/// Exceptions for requests that the service accepts although the description demands more of
+/// clients (openapi/SOURCES.md): the operation, and the beginning of the message.
 const STRICTER: [(&str, &str); 3] = [
     ("ListTrainingJobs", "/filters/"),
     ("ChangeAlgorithm", ": \"job_config\" is a required property"),
     ("ChangeTrainingExperiment", "/description: \"\" is shorter"),
 ];
 
-/// The parsed description.
+/// Parsed OpenAPI description.
 pub(crate) struct Description {
     pub(crate) root: Value,
     components: Value,
@@ -46,13 +47,13 @@ struct Operation {
     method: String,
     /// The segments of the path; those in braces match any text.
     path: Vec<String>,
-    /// Its position, as a JSON pointer.
+    /// JSON pointer to the operation in the description.
     place: String,
     /// Parameters of the operation and of its path, with references resolved.
     parameters: Vec<Value>,
 }
 
-/// Read from the file in the workspace.
+/// OpenAPI description, read from the file in the workspace.
 pub(crate) static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi/modelarts.yaml");
     let text = fs::read_to_string(file).unwrap();
@@ -87,12 +88,12 @@ impl Description {
         }
     }
 
-    /// The document itself.
+    /// Returns the whole document.
     pub(crate) fn root(&self) -> &Value {
         &self.root
     }
 
-    /// The deviations of an exchange, as sentences.
+    /// Returns the deviations of an exchange, as sentences.
     pub(crate) fn check(&self, exchange: &Exchange<'_>) -> Vec<String> {
         self.check_parts(
             exchange.method,
@@ -116,7 +117,7 @@ impl Description {
         if by_fault || !path.starts_with("/v2/") {
             return Vec::new();
         }
-        // The use case has two spellings of this path (SOURCES D-71), which are equivalent.
+        // The use case has two equivalent spellings of this path (SOURCES D-71).
         let path = path.replace("/job/training-job-", "/training-job-");
         let segments: Vec<&str> = path.split('/').collect();
         let known = self.operations.iter().find(|operation| {
@@ -280,7 +281,8 @@ impl Description {
     }
 
     fn validator(&self, schema: &Value) -> Validator {
-        // Draft 4 ignores members beside a reference, so that it is nested one level deeper.
+        // Draft 4 ignores members beside a reference, so that the schema is nested one level
+        // deeper.
         let schema = json!({
             "allOf": [json_schema::rewrite(schema)],
             "components": self.components,
@@ -291,7 +293,8 @@ impl Description {
             .unwrap()
     }
 
-    /// Members without a schema: misspellings of the emulator, or gaps of the description.
+    /// Reports members that have no schema: misspellings of the emulator, or gaps of the
+    /// description.
     fn unknown(&self, schema: &Value, value: &Value, at: &str, wrong: &mut Vec<String>) {
         let mut schemas = Vec::new();
         self.parts(schema, &mut schemas);
@@ -328,7 +331,7 @@ impl Description {
         }
     }
 
-    /// Collects a schema and those that it is composed of.
+    /// Collects a schema and those of which it is composed.
     fn parts<'a>(&'a self, schema: &'a Value, parts: &mut Vec<&'a Value>) {
         let schema = resolve(&self.root, schema);
         parts.push(schema);
@@ -352,11 +355,12 @@ pub(crate) fn resolve<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
     value
 }
 
-/// The deviations in the traffic of one site.
+/// Deviations in the traffic of one site.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deviations(Arc<Mutex<Vec<String>>>);
 
-/// Fails a test at its end if there are deviations, unless it has failed already.
+/// Guard that fails a test at its end if its traffic has deviations, unless the test has failed
+/// already.
 #[derive(Debug)]
 pub(crate) struct DeviationCheck(Deviations);
 

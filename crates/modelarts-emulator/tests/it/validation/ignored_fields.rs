@@ -1,4 +1,4 @@
-//! Fields of a creation that the emulator does not act on.
+//! Fields of a creation that have no effect on the emulator.
 
 use modelarts_emulator::{Emulator, Timing};
 use reqwest::Method;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Reply, Site, http, put};
 
-/// A job with every field that is only stored, except those in lists of data.
+/// Returns a job with every field that is only stored, except those in lists of data.
 fn job() -> Value {
     json!({
         "kind": "job",
@@ -204,7 +204,7 @@ async fn a_strict_emulator_refuses_documented_fields_without_an_effect() {
         reply.json()["error_msg"],
         "This emulator does not model the request fields spec.notification, train_type (without --strict it accepts and stores them), so it refuses instead of guessing what the service would do."
     );
-    // The rules of the service are checked first.
+    // The emulator checks the rules of the service first.
     job["metadata"]["name"] = "a b".into();
     let reply = site.client.post("/training-jobs", &job).await;
     assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()));

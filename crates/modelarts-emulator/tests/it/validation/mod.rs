@@ -1,4 +1,4 @@
-//! Creations that are refused, accepted, or have fields without an effect.
+//! Creations that the emulator refuses, accepts, or accepts with fields that have no effect.
 
 mod accepted_jobs;
 mod ignored_fields;

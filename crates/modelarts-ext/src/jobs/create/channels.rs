@@ -1,4 +1,4 @@
-//! Inputs and outputs of a job: `Input`, `Output`, and their setters of `CreateJob`.
+//! Inputs and outputs of a job: `Input`, `Output`, and the setters of `CreateJob` for them.
 
 use modelarts_api::{
     request_path::{
@@ -16,8 +16,8 @@ use crate::jobs::create::{
 };
 
 impl CreateJob {
-    /// Adds an input channel. The script gets `--<name>=<directory>` with a copy of the OBS
-    /// directory.
+    /// Adds an input channel. The script receives `--<name>=<directory>`, where the directory holds
+    /// a copy of the OBS directory.
     pub fn input(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
         self.add_input(Input::obs(name, obs_path))
     }
@@ -27,13 +27,13 @@ impl CreateJob {
         self.push(INPUTS, input.0)
     }
 
-    /// Removes an input, from a job that was copied or read from a document.
+    /// Removes an input by its name, for a job that was copied or read from a document.
     pub fn without_input(self, name: &str) -> Self {
         self.without_item(INPUTS, name)
     }
 
-    /// Adds an output channel. The script gets `--<name>=<directory>`, and the files of that
-    /// directory are copied to OBS.
+    /// Adds an output channel. The script receives `--<name>=<directory>`, and the service copies
+    /// the files of that directory to OBS.
     pub fn output(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
         self.add_output(Output::obs(name, obs_path))
     }
@@ -43,19 +43,19 @@ impl CreateJob {
         self.push(OUTPUTS, output.0)
     }
 
-    /// Removes an output, from a job that was copied or read from a document.
+    /// Removes an output by its name, for a job that was copied or read from a document.
     pub fn without_output(self, name: &str) -> Self {
         self.without_item(OUTPUTS, name)
     }
 }
 
-/// An input channel: external data, copied to a directory of the container.
+/// Input channel of a job: external data that is copied to a directory of the container.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "it does nothing until it is added to a job"]
 pub struct Input(Value);
 
 impl Input {
-    /// Creates an input from OBS.
+    /// Creates an input from a path in OBS.
     pub fn obs(name: impl Into<String>, path: impl Into<String>) -> Self {
         Self(object([
             (input::NAME, text(name)),
@@ -85,7 +85,7 @@ impl Input {
         ]))
     }
 
-    /// Uses this share of the data set, 1 to 100 percent. Fine-tuning only.
+    /// Limits the input to this share of the data set, 1 to 100 percent. Fine-tuning only.
     pub fn proportion(self, percent: u8) -> Self {
         self.set(input::remote::dataset::DATASET_PROPORTION, percent)
     }
@@ -95,7 +95,7 @@ impl Input {
         self.set(input::DESCRIPTION, text.into())
     }
 
-    /// Sets the directory in the container. Default: one that the service chooses.
+    /// Sets the directory in the container. Default: chosen by the service.
     pub fn local_dir(self, path: impl Into<String>) -> Self {
         self.set(input::LOCAL_DIR, path.into())
     }
@@ -106,7 +106,7 @@ impl Input {
         self.set(input::ACCESS_METHOD, "env")
     }
 
-    /// Restricts the kind of data that the input admits.
+    /// Restricts the kind of data that the input accepts.
     pub fn constraint(mut self, constraint: RemoteConstraint) -> Self {
         json_edit::push(&mut self.0, input::REMOTE_CONSTRAINT, constraint);
         self
@@ -118,14 +118,14 @@ impl Input {
     }
 }
 
-/// An output channel: a directory of the container, copied to OBS.
+/// Output channel of a job: a directory of the container that is copied to OBS.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "it does nothing until it is added to a job"]
 pub struct Output(Value);
 
 impl Output {
-    /// Creates an output to this OBS directory, written during and after the run. It should be
-    /// empty.
+    /// Creates an output to an OBS directory, which should be empty. The service writes to it
+    /// during and after the run.
     pub fn obs(name: impl Into<String>, path: impl Into<String>) -> Self {
         Self(object([
             (output::NAME, text(name)),
@@ -138,7 +138,7 @@ impl Output {
         self.set(output::DESCRIPTION, text.into())
     }
 
-    /// Sets the directory in the container. Default: one that the service chooses.
+    /// Sets the directory in the container. Default: chosen by the service.
     pub fn local_dir(self, path: impl Into<String>) -> Self {
         self.set(output::LOCAL_DIR, path.into())
     }
@@ -151,8 +151,8 @@ impl Output {
 
     /// Copies the OBS directory into the container before the start, to continue an earlier run.
     ///
-    /// The console offers this, and no source names its field (`openapi/SOURCES.md`, F3); it is
-    /// sent as `prefetch_to_local`, which a public example of an algorithm uses.
+    /// The console offers this option, but no source names its field (`openapi/SOURCES.md`, F3). It
+    /// is sent as `prefetch_to_local`, the field in a public example of an algorithm.
     pub fn predownload(self) -> Self {
         self.set(output::PREFETCH_TO_LOCAL, true)
     }

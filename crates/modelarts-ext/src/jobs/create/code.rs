@@ -48,16 +48,17 @@ impl CreateJob {
         self.set(engine::IMAGE_REPO_ID, id.into())
     }
 
-    /// Installs the platform's `MoXing` into the image, or not. Requires
+    /// Enables or disables the installation of the platform's `MoXing` in the image. Requires
     /// [`preset_image`](Self::preset_image) and [`custom_image`](Self::custom_image).
     pub fn install_sys_packages(self, install: bool) -> Self {
         self.set(engine::INSTALL_SYS_PACKAGES, install)
     }
 
-    /// Sets the user id of a custom image: 1000 to 65535, in a dedicated pool from 0. Default 1000.
+    /// Sets the user id of a custom image: 1000 to 65535, or 0 to 65535 in a dedicated pool.
+    /// Default 1000.
     ///
-    /// Requests have no documented field for it (`openapi/SOURCES.md`, O, S, F3); it is sent in the
-    /// field that responses have.
+    /// No source documents a field of requests for it (`openapi/SOURCES.md`, O, S, F3), so it is
+    /// sent in the field of responses.
     pub fn run_user(self, id: u32) -> Self {
         self.set(engine::RUN_USER, id.to_string())
     }
@@ -101,8 +102,8 @@ impl CreateJob {
         self.set(algorithm::WORKING_DIR, path.into())
     }
 
-    /// Adds a hyper-parameter: the script gets `--<name>=<value>`. A later value replaces an
-    /// earlier one.
+    /// Adds a hyper-parameter. The script receives it as `--<name>=<value>`. A later value replaces
+    /// an earlier one of the same name.
     pub fn parameter(self, name: impl Into<String>, value: impl fmt::Display) -> Self {
         self.set_parameter(object([
             (parameter::NAME, text(name)),
@@ -110,8 +111,8 @@ impl CreateJob {
         ]))
     }
 
-    /// Adds a hyper-parameter with a description or a constraint. A later one replaces an earlier
-    /// one.
+    /// Adds a hyper-parameter with a description or a constraint. A later parameter replaces an
+    /// earlier one of the same name.
     pub fn add_parameter(self, parameter: types::ParameterRequest) -> Self {
         self.set_parameter(serde_json::to_value(parameter).unwrap_or_default())
     }
@@ -124,14 +125,15 @@ impl CreateJob {
             .flatten()
             .find(|item| item.get(parameter::NAME) == new.get(parameter::NAME));
         match (existing, new) {
-            // Fields of a copied job's parameter other than its value are kept.
+            // Only the fields of the new parameter are replaced; other fields of a copied job's
+            // parameter are kept.
             (Some(Value::Object(members)), Value::Object(new)) => members.extend(new),
             (_, new) => return self.push(PARAMETERS, new),
         }
         self
     }
 
-    /// Removes a hyper-parameter, from a job that was copied or read from a document.
+    /// Removes a hyper-parameter by its name, for a job that was copied or read from a document.
     pub fn without_parameter(self, name: &str) -> Self {
         self.without_item(PARAMETERS, name)
     }
@@ -149,18 +151,20 @@ impl CreateJob {
         self
     }
 
-    /// Sets a hyper-parameter search.
+    /// Sets the hyper-parameter search of the job.
     pub fn search(self, search: HyperparameterSearch) -> Self {
         self.set(AUTO_SEARCH, search.0)
     }
 
-    /// Sets a hyper-parameter search by a YAML file in OBS, with a framework in an OBS directory.
+    /// Sets a hyper-parameter search that is configured by a YAML file in OBS and uses a framework
+    /// in an OBS directory.
     pub fn search_files(self, config: impl Into<String>, framework: impl Into<String>) -> Self {
         self.set(algorithm::AUTOSEARCH_CONFIG_PATH, config.into())
             .set(algorithm::AUTOSEARCH_FRAMEWORK_PATH, framework.into())
     }
 
-    /// Adds a task of a heterogeneous job. Its tasks replace algorithm and resources.
+    /// Adds a task to a heterogeneous job. The tasks replace the algorithm and the resources of the
+    /// job.
     pub fn task(self, task: types::TaskRequest) -> Self {
         self.push(TASKS, task)
     }

@@ -1,4 +1,4 @@
-//! Conversion of documents and of answers into the body of a request.
+//! Conversion of documents and of responses into the body of a request.
 
 use modelarts_api::{Shape, request_path::parameter};
 use serde_json::{Map, Value};
@@ -14,12 +14,12 @@ use crate::{
     },
 };
 
-/// A conversion, with its violations, and warnings about fields that are not sent. Numbers become
-/// text where text is required, and nulls are removed.
+/// Conversion with its violations, and its warnings about fields that are not sent. It turns
+/// numbers into text where text is required, and removes nulls.
 #[derive(Default)]
 pub(super) struct Conversion {
-    /// True for an answer of the service: its undocumented fields are kept, its empty values and
-    /// the fields that only the service sets are left out, and other deviations are tolerated.
+    /// `true` for a response of the service. The conversion keeps its undocumented fields, omits
+    /// its empty values and the fields that only the service sets, and tolerates other deviations.
     is_answer: bool,
     pub(super) violations: Vec<Violation>,
     pub(super) warnings: Vec<Warning>,
@@ -38,12 +38,12 @@ impl Conversion {
         body.unwrap_or_else(|| Value::Object(Map::new()))
     }
 
-    /// Converts a field of this name; `None` if a request cannot have it.
+    /// Converts a field of this name; returns `None` if a request cannot have it.
     fn convert(&mut self, shape: Shape, name: &str, located: &Located<'_>) -> Option<Value> {
         let value = located.value()?;
         let converted = match (shape, value) {
             (Shape::Object(schema), Value::Object(_)) => self.convert_object(schema, located),
-            // The service returns some lists of one element without the list.
+            // The service returns some lists of one element as the bare element.
             (Shape::List(inner), _) if self.is_answer || value.is_array() => {
                 let items = match value {
                     Value::Array(_) => located.items(),
@@ -70,7 +70,7 @@ impl Conversion {
                 let read = read.filter(|read| limits::fits(shape, read));
                 read.unwrap_or_else(|| value.clone())
             }
-            // The check reports the wrong types of an answer.
+            // A wrong type in a response is kept, because the check reports it.
             _ if self.is_answer || limits::fits(shape, value) => value.clone(),
             _ => {
                 self.violations.push(Violation::new(
@@ -116,7 +116,7 @@ fn unknown_field(schema: &str, name: &str, located: &Located<'_>) -> Violation {
         Some(nearest) => format!("did you mean {nearest}?"),
         None => "leave it out".to_owned(),
     };
-    // An unknown field may be a misspelt one with a secret.
+    // The violation has no value, because an unknown field may be the misspelt name of a secret.
     let rule = "there is no such field";
     Violation::new(located.path(), Actual::Field, rule, None, advice)
 }

@@ -1,4 +1,4 @@
-//! Parses job documents (JSON, YAML) to JSON values.
+//! Parser of job documents (JSON, YAML) into JSON values.
 
 use std::fmt;
 
@@ -12,10 +12,10 @@ use serde_saphyr::UserMessageFormatter;
 
 use crate::{error::Error, validation::limits};
 
-/// Parses JSON. A duplicate key is an error, because one of the values would be lost.
+/// Parses JSON. A duplicate key is an error, because one of its values would be ignored.
 ///
-/// The parser of YAML does not replace this one: it accepts keys without quotes and trailing
-/// commas, and refuses more than 64 nested lists and the character U+007F.
+/// The YAML parser cannot replace this one: it accepts keys without quotes and trailing commas, and
+/// rejects more than 64 nested lists and the character U+007F.
 pub(super) fn json(text: &str) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = ShapeSeed(Shape::Any).deserialize(&mut deserializer);
@@ -24,10 +24,10 @@ pub(super) fn json(text: &str) -> Result<Value, Error> {
         .map_err(|error| Error::invalid(format!("not JSON: {error}")))
 }
 
-/// Parses YAML into a shape: where it is text, `007`, `yes` and `1.50` are taken literally.
-/// Elsewhere, YAML has its own types: `007` is a number.
+/// Parses YAML according to a shape. Where the shape is text, `007`, `yes` and `1.50` are taken
+/// literally. Elsewhere, the types of YAML apply: `007` is a number.
 pub(super) fn yaml(shape: Shape, text: &str) -> Result<Value, Error> {
-    // The lines around an error may hold secrets.
+    // Errors omit the surrounding lines, which may hold secrets.
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
         ShapeSeed(shape).deserialize(deserializer)
@@ -38,7 +38,7 @@ pub(super) fn yaml(shape: Shape, text: &str) -> Result<Value, Error> {
     })
 }
 
-/// Deserializes a value of this shape, without duplicate keys.
+/// Seed that deserializes a value of this shape and rejects duplicate keys.
 struct ShapeSeed(Shape);
 
 impl<'de> DeserializeSeed<'de> for ShapeSeed {

@@ -13,35 +13,36 @@ use crate::{
 };
 
 impl TrainingJobs {
-    /// Starts a job from a JSON text: the body of a request, as returned by [`CreateJob::body`], or
-    /// the details of a job. Details are recognized by fields that only responses have, such as
-    /// `status`; they are converted as by [`JobHandle::copy_as`](crate::jobs::JobHandle::copy_as),
-    /// and [`CreateJob::check`] warns about each field that is not sent.
+    /// Returns the builder of a job that is described by JSON: the body of a request, as returned
+    /// by [`CreateJob::body`], or the details of a job. Details are recognized by fields that only
+    /// responses have, such as `status`. They are converted as by
+    /// [`JobHandle::copy_as`](crate::jobs::JobHandle::copy_as), and [`CreateJob::check`] warns
+    /// about each field that is not sent.
     ///
     /// # Errors
-    /// Invalid JSON, or a duplicate key: the error has the line. Fields that neither requests nor
-    /// responses have, or values of wrong types: [`Error::violations`] has all of them, each with
-    /// its path and the most similar name.
+    /// Invalid JSON, or a duplicate key: the error states the line. Fields that neither requests
+    /// nor responses have, or values of wrong types: [`Error::violations`] has all of them, each
+    /// with its path and the most similar name.
     pub fn from_json(&self, text: &str) -> Result<CreateJob, Error> {
         self.from_value(&document::json(text)?)
     }
 
-    /// Starts a job from a YAML text: the body of a request. Where a field is text, such as the
-    /// value of a hyper-parameter, `007`, `1.50` and `yes` are taken literally. Anchors, aliases
-    /// and merges are resolved.
+    /// Returns the builder of a job that is described by YAML, in the form of a request body. Text
+    /// fields, such as the value of a hyper-parameter, take `007`, `1.50` and `yes` literally.
+    /// Anchors, aliases and merges are resolved.
     ///
     /// # Errors
-    /// Those of [`from_json`](Self::from_json).
+    /// Same as [`from_json`](Self::from_json).
     pub fn from_yaml(&self, text: &str) -> Result<CreateJob, Error> {
-        // Untyped parsing finds all violations with their paths; typed parsing keeps `007`.
+        // Untyped parsing finds all violations with their paths; typed parsing keeps `007` as text.
         request_body(&document::yaml(Shape::Any, text)?)?;
         self.from_value(&document::yaml(Shape::Object(BODY), text)?)
     }
 
-    /// Starts a job from a JSON value.
+    /// Returns the builder of a job that is described by a JSON value.
     ///
     /// # Errors
-    /// Those of [`from_json`](Self::from_json).
+    /// Same as [`from_json`](Self::from_json).
     pub fn from_value(&self, document: &Value) -> Result<CreateJob, Error> {
         let (body, warnings) = request_body(document)?;
         let mut job = CreateJob::from_body(self.client().clone(), body);
@@ -70,7 +71,7 @@ fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     if let Value::Object(members) = &mut body {
         members.entry(KIND).or_insert_with(|| "job".into());
     }
-    // These are the details of a job.
+    // Fields that are not sent show that the document is the details of a job.
     if !conversion.warnings.is_empty() {
         body = request_from_details(&body);
     }

@@ -9,18 +9,20 @@ use serde_json::Value;
 
 use crate::jobs::create::json_edit::{self, object, text};
 
-/// The settings of a hyper-parameter search: objectives, parameters and algorithm.
+/// Settings of a hyper-parameter search: objectives, parameters and algorithm.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "it does nothing until it is added to a job"]
 pub struct HyperparameterSearch(pub(super) Value);
 
 impl HyperparameterSearch {
-    /// Creates a search that maximizes a metric. `regex` finds the metric in the log.
+    /// Creates a search that maximizes a metric. The service finds the metric in the log by
+    /// `regex`.
     pub fn maximize(metric: impl Into<String>, regex: impl Into<String>) -> Self {
         Self(Value::Null).add_reward(metric, "max", regex)
     }
 
-    /// Creates a search that minimizes a metric. `regex` finds the metric in the log.
+    /// Creates a search that minimizes a metric. The service finds the metric in the log by
+    /// `regex`.
     pub fn minimize(metric: impl Into<String>, regex: impl Into<String>) -> Self {
         Self(Value::Null).add_reward(metric, "min", regex)
     }
@@ -49,7 +51,7 @@ impl HyperparameterSearch {
         self.push(auto_search::SEARCH_PARAMS, continuous(name, low, high))
     }
 
-    /// Varies a hyper-parameter between two numbers, in this number of steps.
+    /// Varies a hyper-parameter between two numbers, at this number of discrete points.
     pub fn points(self, name: impl Into<String>, low: f64, high: f64, points: u32) -> Self {
         let mut parameter = continuous(name, low, high);
         let points = points.to_string();

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// An object with these values at these paths.
+/// Returns an object with these values at these paths.
 pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     let mut object = Value::Null;
     for (path, value) in fields {
@@ -16,13 +16,13 @@ pub(super) fn text(text: impl Into<String>) -> Value {
     Value::String(text.into())
 }
 
-/// The value at a path.
+/// Returns the value at a path; `None` if the path does not exist.
 pub(super) fn get<'a>(body: &'a Value, path: &str) -> Option<&'a Value> {
     let mut names = path.split('.');
     names.try_fold(body, |value, name| value.get(name))
 }
 
-/// Returns the value at a path, and creates missing objects on the way.
+/// Returns the value at a path. Missing objects along the path are created.
 pub(super) fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
     path.split('.').fold(body, member)
 }
@@ -31,7 +31,7 @@ fn member<'a>(value: &'a mut Value, name: &str) -> &'a mut Value {
     if !value.is_object() {
         *value = Value::Object(Map::new());
     }
-    // Indexing creates missing members.
+    // Indexing creates a missing member.
     &mut value[name]
 }
 
@@ -40,7 +40,7 @@ pub(super) fn set(body: &mut Value, path: &str, value: impl Serialize) {
     *slot(body, path) = serde_json::to_value(value).unwrap_or_default();
 }
 
-/// Appends to a list.
+/// Appends a value to the list at a path.
 pub(super) fn push(body: &mut Value, path: &str, value: impl Serialize) {
     let list = slot(body, path);
     let value = serde_json::to_value(value).unwrap_or_default();
@@ -50,12 +50,12 @@ pub(super) fn push(body: &mut Value, path: &str, value: impl Serialize) {
     }
 }
 
-/// Sets an entry of a map, whose key may have dots.
+/// Sets an entry of the map at a path. The key may contain dots.
 pub(super) fn insert(body: &mut Value, path: &str, key: &str, value: String) {
     *member(slot(body, path), key) = value.into();
 }
 
-/// Removes a field, and keeps its parent.
+/// Removes the field at a path, and keeps its parent.
 pub(super) fn remove(body: &mut Value, path: &str) -> Option<Value> {
     let (parent, name) = match path.rsplit_once('.') {
         Some((parent, name)) => {
@@ -69,7 +69,7 @@ pub(super) fn remove(body: &mut Value, path: &str) -> Option<Value> {
     parent.as_object_mut()?.remove(name)
 }
 
-/// Removes every null.
+/// Removes all nulls from nested objects and lists.
 pub(super) fn prune(value: &mut Value) {
     match value {
         Value::Object(members) => {

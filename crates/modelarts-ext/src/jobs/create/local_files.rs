@@ -25,10 +25,11 @@ use crate::{
 };
 
 pub(super) const MAX_BYTES: u64 = 5 << 30;
-/// The maximum number of files, without directories.
+/// Maximum number of files in a code directory, not counting directories.
 pub(super) const MAX_FILES: u64 = 1000;
 pub(super) const MAX_LEVELS: usize = 32;
-/// The recommended size. Larger directories are admitted, but slow to download in each task.
+/// Recommended maximum size of a code directory, in bytes. The service accepts larger ones, but
+/// each task takes long to download them.
 pub(super) const RECOMMENDED_BYTES: u64 = 50 << 20;
 
 /// A local code directory: its size, and the number and depth of its entries.
@@ -42,7 +43,7 @@ pub struct CodeDir {
 }
 
 impl CodeDir {
-    /// Scans a directory. Links are followed, as in an upload.
+    /// Scans a directory. Symbolic links are followed, as in an upload.
     ///
     /// # Errors
     /// A file or directory that cannot be read, or does not exist.
@@ -77,32 +78,32 @@ impl CodeDir {
         Ok(code)
     }
 
-    /// The size of all files.
+    /// Returns the size of all files, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The number of files.
+    /// Returns the number of files.
     #[must_use]
     pub fn files(&self) -> u64 {
         self.files
     }
 
-    /// The number of directories, without the code directory itself.
+    /// Returns the number of directories, not counting the code directory itself.
     #[must_use]
     pub fn directories(&self) -> u64 {
         self.directories
     }
 
-    /// The depth of nested directories: 0 if there are none.
+    /// Returns the depth of nested directories: 0 if the code directory has none.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.levels
     }
 
-    /// Checks the limits of the service: 5 GB, 1,000 files, 32 levels. `boot_file` is a path in the
-    /// directory, such as `src/train.py`.
+    /// Checks the limits of the service: 5 GB, 1,000 files, 32 levels. `boot_file` is a path
+    /// relative to the directory, such as `src/train.py`.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
         let mut add =
@@ -160,8 +161,8 @@ impl CreateJob {
 }
 
 /// Checks that a local file or directory fits on the disk of a flavor
-/// ([`FlavorSpec::disk_gb`](crate::validation::FlavorSpec::disk_gb)), which inputs are downloaded
-/// to.
+/// ([`FlavorSpec::disk_gb`](crate::validation::FlavorSpec::disk_gb)), to which the service
+/// downloads inputs.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -191,7 +192,7 @@ fn compare_with_disk(bytes: u64, disk_gb: u64) -> Report {
             INPUTS,
             value(),
             "must fit the disk of the flavor",
-            // The service finds out while it downloads, and has no code for it.
+            // The service detects this only during the download, and has no error code for it.
             None,
             "choose a flavor with a larger disk, or mount the data as a volume",
         ));

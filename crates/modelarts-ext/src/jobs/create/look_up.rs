@@ -8,7 +8,7 @@ use crate::{
     validation::{algorithm_spec::AlgorithmSpec, draft::Draft, flavor_spec::FlavorSpec},
 };
 
-/// The name of this step in errors.
+/// Name of the look-up step in errors.
 pub(super) const LOOKING_UP: &str = "algorithm and flavor were being looked up";
 
 impl CreateJob {
@@ -35,13 +35,14 @@ impl CreateJob {
         Ok(self)
     }
 
-    /// Like [`look_up`](Self::look_up), but continues after a failed call.
+    /// Looks up algorithm and flavor like [`look_up`](Self::look_up), but continues after a failed
+    /// call, unless the service rejects the credentials.
     pub(super) async fn look_up_if_possible(&mut self, body: &Value) -> Result<(), Error> {
         ignore_unless_unauthorized(self.look_up_algorithm(body).await)?;
         ignore_unless_unauthorized(self.look_up_flavor(body).await)
     }
 
-    /// Sets the spec of the algorithm if it is not set.
+    /// Reads the spec of the algorithm from the service, unless it is set already.
     async fn look_up_algorithm(&mut self, body: &Value) -> Result<(), Error> {
         let id = Draft::new(body, self.cloud).algorithm_id();
         let Some(id) = id.filter(|id| self.specs.algorithm.of(Some(id)).is_none()) else {
@@ -63,7 +64,8 @@ impl CreateJob {
             });
         let spec = match answer {
             Ok(answer) => AlgorithmSpec::from(answer.into_inner()),
-            // Without a code, the 404 is that of a gateway without this path.
+            // A 404 without an error code is from a gateway that does not have this path, and does
+            // not mean that the algorithm is missing.
             Err(error) if error.is_not_found() && error.code().is_some() => {
                 AlgorithmSpec::missing()
             }
@@ -73,7 +75,7 @@ impl CreateJob {
         Ok(())
     }
 
-    /// Sets the spec of the flavor if it is not set.
+    /// Reads the spec of the flavor from the service, unless it is set already.
     async fn look_up_flavor(&mut self, body: &Value) -> Result<(), Error> {
         let id = Draft::new(body, self.cloud).flavor_id();
         let Some(id) = id.filter(|id| self.specs.flavor.of(Some(id)).is_none()) else {
@@ -94,9 +96,9 @@ impl CreateJob {
     }
 }
 
-/// Continues without the spec if a call fails, because the service checks the job as well. Rejected
-/// credentials are an error: the service would reject them for the create as well, and locks a key
-/// after a few wrong signatures.
+/// Ignores a failed call, because the service checks the job as well. Rejected credentials remain
+/// an error: the service would also reject them for the create, and it locks a key after a few
+/// wrong signatures.
 fn ignore_unless_unauthorized(result: Result<(), Error>) -> Result<(), Error> {
     match result {
         Err(error) if error.kind() == ErrorKind::Credentials || error.status() == Some(401) => {

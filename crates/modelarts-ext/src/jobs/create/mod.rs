@@ -4,7 +4,7 @@
 //! one error at a time. The setters of the builder do not fail: [`CreateJob::check`] reports all
 //! errors at once, and [`CreateJob::submit`] returns them before anything is sent. If the response
 //! to a creation is lost, the job may exist and incur costs. `submit` therefore searches for the
-//! job by its name, and repeats the request only if there is none.
+//! job by its name, and repeats the request only if it finds no job.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -50,10 +50,11 @@
 //! | a copy of a job | [`JobHandle::copy_as`](crate::JobHandle::copy_as) |
 
 // `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add its
-// setters, which write to generated paths (`json_edit`). `from_document` reads it from JSON and
-// YAML (`document`), `copy` from the details of a job; both use `conversion`. `submit` looks up the
-// algorithm and the flavor (`look_up`), checks, and creates the job exactly once. `local_files`
-// checks files before they are uploaded. `creating_page_tests` writes the tables of CREATING.md.
+// setters, which write to generated paths (`json_edit`). `from_document` reads the request from
+// JSON and YAML (`document`), `copy` from the details of a job; both use `conversion`. `submit`
+// looks up the algorithm and the flavor (`look_up`), checks the job, and creates it exactly once.
+// `local_files` checks files before they are uploaded. `creating_page_tests` writes the tables of
+// CREATING.md.
 
 mod channels;
 mod code;
@@ -109,9 +110,9 @@ use crate::{
     },
 };
 
-/// The builder of a job. Nothing is sent, and no setter fails, before [`submit`](Self::submit).
+/// Builder of a job. The setters do not fail, and nothing is sent before [`submit`](Self::submit).
 ///
-/// [`check`](Self::check) reports all errors at once; [`body`](Self::body) is the request.
+/// [`check`](Self::check) reports all errors at once; [`body`](Self::body) returns the request.
 /// `CREATING.md` of this crate describes the steps from a local script to a running job, and lists
 /// all parameters.
 #[derive(Clone)]
@@ -128,12 +129,12 @@ pub struct CreateJob {
 }
 
 impl TrainingJobs {
-    /// Starts a job with a generated unique name, such as `job-0f1e2d3c`.
+    /// Returns the builder of a job with a generated unique name, such as `job-0f1e2d3c`.
     pub fn create_unnamed(&self) -> CreateJob {
         self.create(format!("job-{:08x}", fastrand::u32(..)))
     }
 
-    /// Starts a job with this name: 1 to 64 letters, digits, `-`, `_`.
+    /// Returns the builder of a job with this name: 1 to 64 letters, digits, `-`, `_`.
     pub fn create(&self, name: impl Into<String>) -> CreateJob {
         let body = object([(KIND, text("job")), (metadata::NAME, text(name))]);
         CreateJob::from_body(self.client().clone(), body)
@@ -141,7 +142,7 @@ impl TrainingJobs {
 }
 
 impl CreateJob {
-    /// Starts a job from a body whose fields all have the right types.
+    /// Creates a builder from a body whose fields all have the right types.
     pub(super) fn from_body(client: Client, body: Value) -> Self {
         Self {
             cloud: client.cloud(),
@@ -169,7 +170,7 @@ impl CreateJob {
         self
     }
 
-    /// Removes the item with this name from a list.
+    /// Removes the item with this name from the list at a path.
     pub(super) fn without_item(mut self, list: &str, name: &str) -> Self {
         if let Some(items) = json_edit::slot(&mut self.body, list).as_array_mut() {
             items.retain(|item| item.get(input::NAME).and_then(Value::as_str) != Some(name));
@@ -259,12 +260,12 @@ impl CreateJob {
         self
     }
 
-    /// The JSON of the request, as it is sent.
+    /// Returns the JSON of the request, as it is sent.
     #[must_use]
     pub fn body(&self) -> Value {
         let mut body = self.body.clone();
         json_edit::prune(&mut body);
-        // 1 is the default, but Huawei Cloud requires the field.
+        // The default 1 is sent as well, because Huawei Cloud requires the field.
         if body.get(SPEC).is_some() {
             let nodes = json_edit::slot(&mut body, spec::resource::NODE_COUNT);
             if nodes.is_null() {
@@ -274,24 +275,25 @@ impl CreateJob {
         body
     }
 
-    /// The body as the type of the generated client. It has only the documented fields, so others
-    /// of a copied job are missing.
+    /// Returns the body as the type of the generated client. That type has only the documented
+    /// fields, so it omits all other fields of a copied job.
     ///
     /// # Errors
-    /// A body that does not fit the type, such as one for half a node.
+    /// A body that does not fit the type, such as one with half a node.
     pub fn request(&self) -> Result<types::CreateTrainingJobRequest, Error> {
         serde_path_to_error::deserialize(self.body())
             .map_err(|error| Error::invalid(format!("{}: {}", error.path(), error.inner())))
     }
 
-    /// Checks the job without sending anything, and reports all errors that can be known locally.
+    /// Checks the job without sending anything, and reports all errors that can be detected
+    /// locally.
     ///
     /// A broken rule is a violation if the service is known to reject such jobs or a document
     /// states the rule; it is a warning with its reason if a document only recommends it, or it is
     /// inferred. `openapi/SOURCES.md` has a row for each rule.
     ///
-    /// Some conditions are known only to the service: names in use, objects in OBS, existing pools.
-    /// Algorithm and flavor are checked after a [`look_up`](Self::look_up).
+    /// Only the service can check names in use, objects in OBS and existing pools. Algorithm and
+    /// flavor are checked after a [`look_up`](Self::look_up).
     pub fn check(&self) -> Report {
         self.check_body(&self.body())
     }
@@ -305,7 +307,7 @@ impl CreateJob {
 
 impl fmt::Debug for CreateJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Environment variables and parameters may hold secrets and are not printed.
+        // Environment variables and parameters are not printed, because they may hold secrets.
         f.debug_struct("CreateJob")
             .field("name", &json_edit::get(&self.body, metadata::NAME))
             .finish_non_exhaustive()

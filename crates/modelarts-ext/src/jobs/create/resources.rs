@@ -55,7 +55,7 @@ impl CreateJob {
         self.set(schedule_policy::PRIORITY, priority)
     }
 
-    /// Admits the preemption of the job's nodes by other jobs, or not.
+    /// Allows or forbids other jobs to preempt the nodes of this job.
     pub fn preemptible(self, preemptible: bool) -> Self {
         self.set(schedule_policy::PREEMPTIBLE, preemptible)
     }
@@ -66,7 +66,7 @@ impl CreateJob {
         self.set(REQUIRED_AFFINITY, affinity)
     }
 
-    /// Places groups of this many tasks on one supernode each.
+    /// Schedules each group of this many tasks on one supernode.
     pub fn on_supernodes(self, group_size: u32) -> Self {
         let affinity = object([
             (required_affinity::AFFINITY_TYPE, text("hyperinstance")),
@@ -85,12 +85,12 @@ impl CreateJob {
         self.set(schedule_policy::PREFERRED_AFFINITY, affinity)
     }
 
-    /// Mounts a file system.
+    /// Mounts a file system in the container.
     pub fn volume(self, volume: Volume) -> Self {
         self.push(spec::VOLUMES, volume.0)
     }
 
-    /// Removes all mounts, from a job that was copied or read from a document.
+    /// Removes all mounts of a job that was copied or read from a document.
     pub fn without_volumes(self) -> Self {
         self.without_field(spec::VOLUMES)
     }
@@ -135,7 +135,7 @@ impl CreateJob {
         self.set(log_export_path::OBS_URL, obs_path.into())
     }
 
-    /// Sets the directory of the host for the logs.
+    /// Sets the directory on the host to which the logs are written.
     pub fn log_host_path(self, path: impl Into<String>) -> Self {
         self.set(log_export_path::HOST_PATH, path.into())
     }
@@ -156,7 +156,7 @@ impl CreateJob {
     }
 }
 
-/// A mounted file system.
+/// File system that is mounted in the container.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "it does nothing until it is added to a job"]
 pub struct Volume(Value);
@@ -196,7 +196,7 @@ impl Volume {
     }
 }
 
-/// Converts a time into hours, the unit of the service. A fraction is kept, so that the check
+/// Converts a duration into hours, the unit of the service. A fraction is kept, so that the check
 /// reports it.
 fn hours(time: Duration) -> Value {
     match (time.subsec_nanos(), time.as_secs() % 3600) {

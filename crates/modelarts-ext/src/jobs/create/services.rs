@@ -70,7 +70,8 @@ impl CreateJob {
             .set(summary::log_dir::pfs::PFS_PATH, pfs_path.into())
     }
 
-    /// Sets metrics that the job serves at a path of its own port, in the older form.
+    /// Sets the URL path and the port at which the job serves metrics, in the older form of the
+    /// request.
     pub fn metrics_url(self, url: impl Into<String>, port: u16) -> Self {
         let metrics = object([
             (custom_metrics::METRICS_URL, text(url)),
@@ -79,8 +80,8 @@ impl CreateJob {
         self.push(CUSTOM_METRICS, metrics)
     }
 
-    /// Sets metrics that the job serves by HTTP: a path of 2 to 128 characters, a port from 10001
-    /// to 20000.
+    /// Sets the HTTP path and the port at which the job serves metrics: a path of 2 to 128
+    /// characters, a port from 10001 to 20000.
     pub fn metrics_http(self, path: impl Into<String>, port: u16) -> Self {
         let metrics = object([
             (custom_metrics::http_get::PATH, text(path)),
@@ -89,7 +90,7 @@ impl CreateJob {
         self.push(CUSTOM_METRICS, metrics)
     }
 
-    /// Sets metrics that a command prints: the program and one argument.
+    /// Sets the command that prints the metrics of the job: the program and one argument.
     pub fn metrics_command(self, program: impl Into<String>, argument: impl Into<String>) -> Self {
         let command = Value::Array(vec![text(program), text(argument)]);
         self.push(

@@ -1,8 +1,8 @@
 //! Creation of a job exactly once, even if a response is lost.
 //!
 //! A create is not idempotent, but names of jobs are unique. If the response to a create is lost,
-//! the job is searched by its name, and the create is repeated only if there is none. If both
-//! creates arrive, the service rejects the second one because of its name.
+//! the client searches for the job by its name, and repeats the create only if it finds no job. If
+//! both creates arrive, the service rejects the second one because of its name.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -34,19 +34,20 @@ use crate::{
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
-/// The pauses before the searches for a lost job: new jobs are listed with a short delay.
+/// Pause before each search for the job of a lost create. The service lists new jobs with a short
+/// delay.
 const SEARCH_PAUSES: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_secs(1),
     Duration::from_secs(3),
 ];
-/// The maximum by which the clock of the service can be behind: its gateway rejects signatures with
-/// a greater difference.
+/// Maximum by which the clock of the service can be behind that of the client. The gateway of the
+/// service rejects signatures with a greater difference.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
-/// The code for a name that is in use.
+/// Error code for a job name that is in use.
 const NAME_EXISTS: &str = "ModelArts.2751";
 
-// Resolved at compile time.
+// The operation is resolved at compile time, so the panic cannot occur in a running program.
 #[allow(clippy::panic)]
 const OPERATION: &Operation = match Operation::find("create_training_job") {
     Some(operation) => operation,
@@ -54,8 +55,8 @@ const OPERATION: &Operation = match Operation::find("create_training_job") {
 };
 
 impl CreateJob {
-    /// Creates the job exactly once: if the response is lost, the job is searched by its name
-    /// before the create is repeated.
+    /// Creates the job exactly once: if the response is lost, the client searches for the job by
+    /// its name before it repeats the create.
     ///
     /// Before that, algorithm and flavor are looked up ([`look_up`](Self::look_up)), unless
     /// disabled by [`without_look_up`](Self::without_look_up), and the job is checked. A failed
@@ -64,7 +65,7 @@ impl CreateJob {
     ///
     /// # Errors
     /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]
-    /// (nothing is sent then). A rejection of the service. An error with [`Error::is_uncertain`]
+    /// (nothing is sent then). A rejection by the service. An error with [`Error::is_uncertain`]
     /// means that the job may exist; its solution describes the result of the search.
     pub async fn submit(mut self) -> Result<Job, Error> {
         let (client, body) = (self.client.clone(), self.body());
@@ -87,7 +88,7 @@ impl CreateJob {
     }
 }
 
-/// Sends the create until the job is known to exist or not to exist.
+/// Sends the create, and repeats it after a lost response only if a search finds no job.
 async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Result<Job, Error> {
     let clock = &**client.clock();
     let started = clock.now();
@@ -123,7 +124,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
             Some(Ok(Lookup::Created(job))) => return Ok(job),
             // Another job has the name, so the create was rejected.
             Some(Ok(Lookup::OtherJob)) if exists => return Err(error),
-            // The job of an earlier create may be listed even later.
+            // The search may have missed the job of an earlier create, which may be listed later.
             Some(Ok(_)) if is_refused => return Err(uncertain_error(error, name)),
             Some(Ok(_)) => {}
             Some(Err(search)) if lost_error.is_none() && have_same_rejection(&error, &search) => {
@@ -143,7 +144,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
                 ));
             }
         }
-        // The searches took a part of the requested delay.
+        // The time of the searches counts toward the delay that the service requested.
         let retry_after = error.retry_after().unwrap_or_default();
         let pause = retry_after.saturating_sub(since(clock, refused_at));
         let send_again = !error.is_final()
@@ -169,7 +170,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
     Err(Error::invalid("nothing was sent"))
 }
 
-/// The text at a path of the body; empty if there is none.
+/// Returns the text at a path of the body; empty if it is missing.
 fn text<'a>(body: &'a Value, path: &str) -> &'a str {
     Located::root(body).at(path).text().unwrap_or_default()
 }
@@ -193,7 +194,7 @@ async fn send(
     })
 }
 
-/// Sends the body as it is.
+/// Sends the body unchanged.
 ///
 /// The type of the generated operation has only the documented fields. A job may have others, such
 /// as one copied from a newer service, and [`CreateJob::body`] must equal the request. The request
@@ -219,24 +220,24 @@ fn uncertain_error(error: Error, name: &str) -> Error {
     )))
 }
 
-/// Returns `true` if a create and a search got the same rejection, which suggests a server other
-/// than the service: a proxy, or a wrong endpoint.
+/// Returns `true` if a create and a search failed with the same status, 401 or 404, which suggests
+/// a server other than the service: a proxy, or a wrong endpoint.
 fn have_same_rejection(create: &Error, search: &Error) -> bool {
     matches!(create.status(), Some(401 | 404)) && create.status() == search.status()
 }
 
-/// The result of a search for the job of a lost create.
+/// Result of a search for the job of a lost create.
 enum Lookup {
-    /// The job of the lost create.
+    /// The job of the lost create exists.
     Created(Job),
-    /// Only another job of the same name.
+    /// Only another job of the same name exists.
     OtherJob,
-    /// No job of the name; it may not be listed yet.
+    /// No job has the name. The job may not be listed yet.
     Absent,
 }
 
-/// Searches for the job that a lost create may have created. `exists`: the service reported that
-/// the name is in use, so older jobs are searched as well.
+/// Searches for the job that a lost create may have created. If `exists` is `true`, the service
+/// reported that the name is in use, so the search includes older jobs.
 async fn find_lost_job(
     client: &Client,
     name: &str,
@@ -259,14 +260,15 @@ async fn find_lost_job(
             list = list.workspace(workspace);
         }
         let mut jobs = list.stream();
-        // By the clock of the service, whose skew may be known only now.
+        // The start is converted to the clock of the service, whose skew may be known only after a
+        // response.
         let started = client.transport().service_time(started);
         while let Some(job) = jobs.try_next().await? {
-            // Yields, so that the deadline is checked even if every response is ready at once.
+            // Yields, so that the deadline is checked even if every response is ready immediately.
             tokio::task::yield_now().await;
             let older = |created: SystemTime| created + MAX_CLOCK_SKEW < started;
             let older = job.created_at().is_some_and(older);
-            // Newest first.
+            // The list has the newest jobs first, so all other jobs are older as well.
             if older && (other_exists || !exists) {
                 break;
             }
@@ -285,7 +287,7 @@ async fn find_lost_job(
 }
 
 /// Returns `true` if this body can have created the job. An older job of the same name would have
-/// prevented the creation, and must not be taken for it.
+/// prevented the creation, and must not be mistaken for the new one.
 fn is_made_from(job: &TrainingJob, body: &Value) -> bool {
     let description = job
         .metadata

@@ -1,5 +1,5 @@
-//! Removes events that an earlier window already returned. The service gives events neither ids
-//! nor a cursor.
+//! Deduplication of events that an earlier window already returned. The service gives events
+//! neither ids nor a cursor.
 
 use std::{
     collections::HashMap,
@@ -9,13 +9,13 @@ use std::{
 
 use crate::jobs::events::event::{Event, TIME_RESOLUTION};
 
-/// The hash of an event: 16 bytes instead of some hundreds, for all events of a job.
+/// Hash of an event. All events of a job are stored as hashes of 16 bytes instead of some hundreds.
 type Digest = (u64, u64);
 
-/// The first and the last time of the requested events.
+/// First and last time of the requested events.
 type Range = (SystemTime, SystemTime);
 
-/// All events that were returned, as a multiset, because events may be equal.
+/// Multiset of all events that were returned. It counts occurrences, because events may be equal.
 #[derive(Debug, Default)]
 pub(super) struct Deduplicator {
     lateness: Duration,
@@ -48,7 +48,8 @@ impl Deduplicator {
     ///
     /// The range begins `lateness` before the newest event, so that it includes events that appear
     /// up to `lateness` after their own time. If the newest event is dated ahead of the clock, the
-    /// last complete poll is used in its place, or the current time if the clock was set back.
+    /// range begins `lateness` before the last complete poll, or before the current time if the
+    /// clock was set back.
     pub(super) fn begin_poll(&mut self, now: SystemTime, range: Option<Range>) -> Option<Range> {
         self.poll_counts.clear();
         self.poll_start = Some(now);
@@ -69,7 +70,7 @@ impl Deduplicator {
         }
     }
 
-    /// Adds rows of the poll, and returns those that are new.
+    /// Adds events of the current poll, and returns those that are new.
     pub(super) fn take_new(&mut self, rows: Vec<Event>) -> Vec<Event> {
         let mut new = rows;
         new.retain(|row| {
@@ -107,7 +108,7 @@ mod tests {
 
     const LATENESS: Duration = Duration::from_secs(10);
 
-    /// A time after all events of these tests.
+    /// Returns a time after all events of these tests.
     fn later() -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_secs(2_000_000_000)
     }
@@ -164,10 +165,10 @@ mod tests {
         assert_eq!(window(at(70), None), Some((at(48), at(70) + day)));
         // The clock was set back, to before the newest event.
         assert_eq!(window(at(30), None), Some((at(19), at(59) + day)));
-        // The window must include events that came since the last poll.
+        // The window must include events that appeared since the last poll.
         assert_eq!(window(at(70), None), Some((at(19), at(70) + day)));
         assert_eq!(window(at(71), None), Some((at(48), at(71) + day)));
-        // A requested range is only narrowed.
+        // A range that the caller requests is only narrowed.
         let range = Some((at(10), at(50)));
         assert_eq!(window(at(70), range), Some((at(48), at(50))));
         let range = Some((at(10), at(20)));
@@ -184,7 +185,7 @@ mod tests {
         for row in &rows {
             assert_eq!(poll(&mut dedup, std::slice::from_ref(row)).len(), 1);
         }
-        // Events with unreadable times have no place in the order.
+        // An event with an unreadable time is also returned once.
         let undated = serde_json::json!({"time": "soon", "message": "undated"});
         rows.push(Event::new(serde_json::from_value(undated).unwrap()));
         for new in [1, 0] {
@@ -194,23 +195,24 @@ mod tests {
     }
 
     proptest! {
-        // The same cases each time, so that failures are reproducible.
+        // A fixed seed makes failures reproducible.
         #![proptest_config(ProptestConfig {
             failure_persistence: None,
             rng_seed: RngSeed::Fixed(20_261_121),
             ..ProptestConfig::default()
         })]
 
-        /// A feed with equal rows, late rows and rows dated ahead, polled at random times, page by
-        /// page, with a clock that may be behind, returns each event once.
+        /// A feed with equal events, late events and events dated ahead, polled at random times,
+        /// page by page, with a client whose clock may be behind, returns each event once.
         #[test]
         fn each_event_of_a_random_feed_is_given_once(
-            // Time of the event, delay of its appearance, seconds that it is dated ahead, message.
+            // Each event: its time, the delay of its appearance, the seconds that it is dated
+            // ahead, its message.
             feed in prop::collection::vec(
                 (0_u64..300, 0_u64..=10, prop_oneof![3 => Just(0), 1 => 0_u64..500], 0_u8..3),
                 0..80,
             ),
-            // With the seconds that the clock is behind.
+            // Each poll: its time, and the seconds by which the clock of the client is behind.
             polls in prop::collection::btree_map(
                 0_u64..320, prop_oneof![3 => Just(0), 1 => 0_u64..1000], 0..30,
             ),

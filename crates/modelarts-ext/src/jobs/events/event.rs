@@ -12,11 +12,11 @@ use crate::jobs::events::kind::EventKind;
 /// The resolution of event times: an event appears up to one second older than it is.
 pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
-/// An event of a job.
+/// Event of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     time_text: String,
-    /// The parsed time, cached because following compares it often.
+    /// The parsed time, cached because followed events are compared by it often.
     time: Option<SystemTime>,
     level: EventLevel,
     source: EventSource,
@@ -36,37 +36,37 @@ impl Event {
         }
     }
 
-    /// Time of the event, to the second; `None` if the service's text is not a time.
+    /// Returns the time of the event, to the second; `None` if the service's text is not a time.
     #[must_use]
     pub fn time(&self) -> Option<SystemTime> {
         self.time
     }
 
-    /// Time of the event, as the service writes it (RFC 3339).
+    /// Returns the time of the event, as the service writes it (RFC 3339).
     #[must_use]
     pub fn time_text(&self) -> &str {
         &self.time_text
     }
 
-    /// Severity of the event.
+    /// Returns the severity of the event.
     #[must_use]
     pub fn level(&self) -> &EventLevel {
         &self.level
     }
 
-    /// Source of the event: the job, one of its tasks, or the cluster.
+    /// Returns the source of the event: the job, one of its tasks, or the cluster.
     #[must_use]
     pub fn source(&self) -> &EventSource {
         &self.source
     }
 
-    /// Text of the event, as the service sends it.
+    /// Returns the text of the event, as the service sends it.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Kind of the event, read from its text.
+    /// Returns the kind of the event, parsed from its text.
     #[must_use]
     pub fn kind(&self) -> EventKind {
         EventKind::parse(&self.message)

@@ -1,4 +1,4 @@
-//! Follows the events of a job: polls windows of time until the job is over.
+//! Stream of the events of a job, made of polls of time windows until the job has ended.
 
 use futures::TryStreamExt;
 use modelarts_api::types::SortOrder;
@@ -19,11 +19,11 @@ impl Events {
     /// Returns a stream of the existing and all new events, until the job has ended and been
     /// [`quiet`](Self::quiet).
     ///
-    /// The service has no cursor for events. So each poll requests a time window that begins
-    /// [`lateness`](Self::lateness) before the newest event, and events that came before are
-    /// removed by count, because two events may be equal. An event that appears even later is found
-    /// by the last poll, which requests all events again. Events are returned in the order of their
-    /// times; late ones are returned when they appear. [`resume`](Self::resume) and
+    /// The service has no cursor for events, so each poll requests a time window that begins
+    /// [`lateness`](Self::lateness) before the newest event. Events of earlier polls are removed by
+    /// count, because two events may be equal. An event that appears even later is found by the
+    /// last poll, which requests all events again. Events are returned in the order of their times;
+    /// late ones are returned when they appear. [`resume`](Self::resume) and
     /// [`newest_first`](Self::newest_first) have no effect.
     ///
     /// A job that is restarted after its end is followed further. Transient errors do not end the
@@ -41,7 +41,7 @@ impl Events {
     }
 }
 
-/// The periodic polls of the events of a job.
+/// Periodic polls of the events of a job.
 pub(crate) struct EventFollower {
     events: Events,
     deduplicator: Deduplicator,
@@ -56,7 +56,7 @@ pub(crate) struct EventFollower {
 }
 
 impl EventFollower {
-    /// Creates a follower. Order and position do not apply to following.
+    /// Creates a follower. The order and the start position of `events` are ignored.
     pub(crate) fn new(mut events: Events) -> Self {
         events.query.order = SortOrder::Asc;
         events.options.resume = None;
@@ -70,9 +70,9 @@ impl EventFollower {
         }
     }
 
-    /// The new events of the next page; `None` at the end of the poll. After a failed request, the
-    /// poll continues behind the last page. A list that ended with an error of its own is
-    /// restarted, because the rest of it cannot be complete.
+    /// Returns the new events of the next page; `None` at the end of the poll. After a failed
+    /// request, the poll continues after the last page. A list that ended with an error of its own
+    /// is restarted, because the rest of it cannot be complete.
     async fn next(&mut self, end_watch: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
         let rest = self.rest.take();
         let rest = rest.unwrap_or_else(|| self.begin_poll(end_watch));
@@ -107,8 +107,8 @@ impl EventFollower {
         let now = end_watch.handle.client().clock().now();
         let mut rest = self.events.clone();
         let window = self.deduplicator.begin_poll(now, rest.query.range);
-        // The last poll requests all events, so that none is missing at the end, whatever the times
-        // of events are. A window may miss some.
+        // The last poll requests all events regardless of their times, because a time window may
+        // miss some.
         if !is_last {
             rest.query.range = window;
             rest = rest.allow_early_end();

@@ -1,4 +1,4 @@
-//! `EventKind`: the texts of events in a form for programs.
+//! `EventKind`: the kind of an event with its values, parsed from the text.
 //!
 //! The service reports events as sentences, with different wordings in the user guide and in
 //! responses of the API. Both are parsed; other texts are [`EventKind::Other`] and available as
@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-/// Kind of an event, read from its text: the kinds of `x-events` in the description.
+/// Kind of an event, parsed from its text: the kinds of `x-events` in the OpenAPI description.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(test, derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -15,7 +15,7 @@ pub enum EventKind {
     Created,
     /// The job could not be created.
     CreateFailed {
-        /// The reason, as free text.
+        /// The reason of the failure, as free text.
         cause: String,
     },
     /// The preparation of the job took too long.
@@ -30,7 +30,7 @@ pub enum EventKind {
     Completed,
     /// The job failed.
     Failed,
-    /// Another job took the nodes.
+    /// Another job preempted the nodes of this job.
     Preempted,
     /// The platform suspects that the job hangs.
     MaybeHanging,
@@ -56,14 +56,14 @@ pub enum EventKind {
     PreCheckDone {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text has it.
+        /// The time that the step took, if the text states it.
         took: Option<Duration>,
     },
     /// The check of a task's environment found an error.
     PreCheckFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text has it.
+        /// The time that the step took, if the text states it.
         took: Option<Duration>,
         /// The error, as free text.
         error: String,
@@ -73,20 +73,20 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
     },
-    /// The code is downloaded.
+    /// The code has been downloaded.
     CodeDownloaded {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text has it.
+        /// The time that the step took, if the text states it.
         took: Option<Duration>,
     },
     /// The code could not be downloaded.
     CodeDownloadFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text has it.
+        /// The time that the step took, if the text states it.
         took: Option<Duration>,
-        /// The reason, as free text.
+        /// The reason of the failure, as free text.
         cause: String,
     },
     /// The inputs are being downloaded.
@@ -94,11 +94,11 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
     },
-    /// An input is downloaded.
+    /// An input has been downloaded.
     InputDownloaded {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text has it.
+        /// The time that the step took, if the text states it.
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
@@ -107,11 +107,11 @@ pub enum EventKind {
     InputDownloadFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text has it.
+        /// The time that the step took, if the text states it.
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
-        /// The reason, as free text.
+        /// The reason of the failure, as free text.
         cause: String,
     },
     /// Python packages are being installed.
@@ -121,24 +121,25 @@ pub enum EventKind {
         /// The files that list the packages.
         files: Vec<String>,
     },
-    /// Python packages are installed.
+    /// Python packages have been installed.
     DependenciesInstalled {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text has it.
+        /// The time that the step took, if the text states it.
         took: Option<Duration>,
         /// The files that list the packages.
         files: Vec<String>,
     },
-    /// Python packages could not be installed. No document has the text; it is the emulator's.
+    /// Python packages could not be installed. No document states a text for this event; the parsed
+    /// text is that of the emulator.
     DependenciesFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text has it.
+        /// The time that the step took, if the text states it.
         took: Option<Duration>,
         /// The files that list the packages.
         files: Vec<String>,
-        /// The reason, as free text.
+        /// The reason of the failure, as free text.
         cause: String,
     },
     /// The code of a task is running.
@@ -150,30 +151,30 @@ pub enum EventKind {
     TaskFinished {
         /// The task, such as `worker-0`.
         task: String,
-        /// Its exit code, if the text has it.
+        /// Exit code of the task, if the text states it.
         exit_code: Option<i64>,
     },
     /// An output is being uploaded.
     OutputUploading {
         /// The task, such as `worker-0`.
         task: String,
-        /// The name of the output, if the text has it.
+        /// The name of the output, if the text states it.
         parameter: Option<String>,
     },
-    /// An output is uploaded.
+    /// An output has been uploaded.
     OutputUploaded {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text has it.
+        /// The time that the step took, if the text states it.
         took: Option<Duration>,
         /// The name of the output.
         parameter: String,
     },
-    /// The cluster reported on one of its objects.
+    /// The cluster reported an event of one of its objects.
     Cluster {
         /// The kind of the object, such as `Pod` or `Job`.
         object: String,
-        /// Its name in the cluster.
+        /// Name of the object in the cluster.
         name: String,
         /// The reason of the event, one word such as `Pulled`.
         reason: String,
@@ -185,7 +186,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// The task of the event, such as `worker-0`.
+    /// Returns the task of the event, such as `worker-0`.
     #[must_use]
     pub fn task(&self) -> Option<&str> {
         match self {
@@ -209,7 +210,7 @@ impl EventKind {
         }
     }
 
-    /// Returns `true` if the job does nothing more after this event, except for being billed.
+    /// Returns `true` if only billing follows this event, unless the job is restarted.
     #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! Events of a job, read once or followed.
+//! Events of a job, read once or as a stream that follows the job.
 //!
 //! The service reports events as sentences, with wordings that differ between documents and
 //! responses, with delay, and without ids or a cursor. [`Event::kind`] parses the sentence;
@@ -27,8 +27,8 @@
 //! appeared for half a minute ([`Events::quiet`]). Failed requests do not count as quiet, so a
 //! stream that ends without an error is complete.
 
-// `Events` reads them page by page. `follow` polls windows of time and removes, with `dedup`, the
-// events of earlier windows. `parse` parses the text of an event into its `kind`.
+// `Events` reads the events of a job page by page. `follow` polls windows of time and removes, with
+// `dedup`, the events of earlier windows. `parse` parses the text of an event into its `kind`.
 
 mod dedup;
 pub(crate) mod event;
@@ -59,14 +59,14 @@ use crate::{
     },
 };
 
-/// The longest pattern that the service accepts, in characters.
+/// Maximum length of a pattern that the service accepts, in characters.
 const MAX_PATTERN: usize = 256;
 
-/// The events of a job, oldest first: those that exist, or [followed](Self::follow). A page has 1
+/// List of the events of a job, oldest first, read once or [followed](Self::follow). A page has 1
 /// to 100 events, by default 100.
 pub type Events = List<Event, EventQuery>;
 
-/// The conditions of a list of events, and the settings for following them. Set by the methods of
+/// Conditions of a list of events, and settings for following them. Set by the methods of
 /// [`Events`].
 #[derive(Clone, Debug)]
 pub struct EventQuery {
@@ -82,7 +82,7 @@ pub struct EventQuery {
 }
 
 impl JobHandle {
-    /// Returns the events of the job. Sources disagree about the unit of their offsets
+    /// Returns the list of events of the job. Sources disagree about the unit of its offsets
     /// (`openapi/SOURCES.md`, "Without a number"); the client detects and stores it.
     pub fn events(&self) -> Events {
         List::new(Box::new(EventQuery {
@@ -124,7 +124,8 @@ impl Events {
         self
     }
 
-    /// Sorts in descending order: newest first. Following ignores it.
+    /// Sorts the events in descending order, newest first. [`follow`](Self::follow) ignores the
+    /// order.
     pub fn newest_first(mut self) -> Self {
         self.query.order = SortOrder::Desc;
         self
@@ -136,15 +137,15 @@ impl Events {
         self
     }
 
-    /// Sets the delay with which an event may appear after its own time to be found by
-    /// [`follow`](Self::follow) while the job runs. Default 2 minutes.
+    /// Sets the maximum delay, after its own time, with which an event may appear for
+    /// [`follow`](Self::follow) to find it while the job runs. Default 2 minutes.
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.query.lateness = lateness;
         self
     }
 
-    /// Sets the time without new events after the end of the job at which [`follow`](Self::follow)
-    /// ends. Billing is reported late. Default 30 seconds.
+    /// Sets the time without new events, after the end of the job, after which
+    /// [`follow`](Self::follow) ends. Default 30 seconds, because billing is reported late.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.query.quiet = quiet;
         self

@@ -12,7 +12,7 @@ impl EventKind {
     }
 }
 
-/// Parses the text of an event; `None` for an unknown one.
+/// Parses the text of an event; returns `None` for an unknown text.
 fn parse(message: &str) -> Option<EventKind> {
     let Prefix {
         task,
@@ -27,7 +27,7 @@ fn parse(message: &str) -> Option<EventKind> {
     }
 }
 
-/// The brackets before the text: `[worker-0] [Duration: 3] …`, `[worker-0][time used: 0.296s] …`,
+/// Prefix of a text in brackets: `[worker-0] [Duration: 3] …`, `[worker-0][time used: 0.296s] …`,
 /// `[Pod: name] …`.
 #[derive(Default)]
 struct Prefix<'a> {
@@ -52,7 +52,7 @@ impl<'a> Prefix<'a> {
                 Some((key, value)) if is_duration(key) => prefix.took = duration(value),
                 Some((key, value)) => prefix.object = Some((key.trim(), value.trim())),
                 None if prefix.task.is_none() => prefix.task = Some(inside.trim()),
-                // A second plain bracket is part of the text.
+                // A second bracket without a key is part of the text.
                 None => break,
             }
             prefix.text = rest.trim_start();
@@ -66,8 +66,8 @@ fn is_duration(key: &str) -> bool {
     key.eq_ignore_ascii_case("duration") || key.eq_ignore_ascii_case("time used")
 }
 
-/// Parses `12`, `0.296s`, `7 seconds`, `1.5 hours 30 minutes`, `0:01:05` and `1 day, 0:01:05`. A
-/// number without a unit is in seconds.
+/// Parses a duration in one of the forms `12`, `0.296s`, `7 seconds`, `1.5 hours 30 minutes`,
+/// `0:01:05` and `1 day, 0:01:05`. A number without a unit is in seconds.
 fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total = 0.0;
@@ -126,7 +126,7 @@ fn is_sentence(text: &str, sentence: &str) -> bool {
     strip_start(text, sentence).is_some_and(|rest| rest.is_empty() || rest == ".")
 }
 
-/// The kinds of texts about the job.
+/// Sentences about the job, each with its kind.
 #[rustfmt::skip]
 const JOB_SENTENCES: [(&str, EventKind); 13] = [
     ("Training job created", EventKind::Created),
@@ -154,7 +154,7 @@ fn job_event(text: &str) -> Option<EventKind> {
         let cause = cause.to_owned();
         return Some(EventKind::CreateFailed { cause });
     }
-    // These two end with advice whose wording may change.
+    // Two texts end with advice whose wording may change, so only their beginnings are compared.
     if strip_start(text, "Preparations timed out").is_some() {
         return Some(EventKind::PrepareTimedOut);
     }
@@ -168,10 +168,10 @@ fn job_event(text: &str) -> Option<EventKind> {
     Some(EventKind::AutoStopped { limit })
 }
 
-/// The kind for a task and the time that the step took.
+/// Constructor of a kind from the task and the duration of the step.
 type TaskKind = fn(String, Option<Duration>) -> EventKind;
 
-/// The kinds of texts about a task. The guide has "input" where it means an output.
+/// Sentences about a task, each with its kind. The user guide has "input" where it means an output.
 #[rustfmt::skip]
 const TASK_SENTENCES: [(&str, TaskKind); 10] = [
     ("The training environment is being pre-checked", |task, _| EventKind::PreCheckStarted { task }),
@@ -198,7 +198,7 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
         }
     }
     if let Some(error) = strip_start(text, "Pre-check failed.") {
-        // `Error: …`, or `Exception: …` in a later edition of the guide.
+        // The text begins with `Error:`, or with `Exception:` in a later edition of the user guide.
         let error = strip_start(error, "Error:")
             .or_else(|| strip_start(error, "Exception:"))
             .unwrap_or(error)
@@ -243,7 +243,7 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
     channel_event(task, took, text)
 }
 
-/// Parses a text about one input or output.
+/// Parses a text about an input or output.
 fn channel_event(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
     let starts = [
         "Training input",
@@ -276,13 +276,14 @@ fn channel_event(task: String, took: Option<Duration>, text: &str) -> Option<Eve
     })
 }
 
-/// The text behind `Failure cause:`, or all of it.
+/// Returns the text after `Failure cause:`, or the whole text.
 fn cause(text: &str) -> String {
     let cause = strip_start(text, "Failure cause:").unwrap_or(text);
     cause.to_owned()
 }
 
-/// Parses `<start> (parameter: x) <rest>` and `<start>(parameter name: x) <rest>`.
+/// Parses `<start> (parameter: x) <rest>` and `<start>(parameter name: x) <rest>` into `x` and the
+/// rest.
 fn parameter<'a>(text: &'a str, start: &str) -> Option<(String, &'a str)> {
     let inside = strip_start(text, start)?.strip_prefix('(')?;
     let value =
@@ -291,7 +292,7 @@ fn parameter<'a>(text: &'a str, start: &str) -> Option<(String, &'a str)> {
     Some((name.trim().to_owned(), rest.trim_start()))
 }
 
-/// Parses a list of files, whose names may contain blanks.
+/// Parses a list of file names, which may contain blanks.
 fn files(rest: &str) -> Vec<String> {
     let list = strip_start(rest, "Import the following files:").unwrap_or(rest);
     list.split([',', '\n'])

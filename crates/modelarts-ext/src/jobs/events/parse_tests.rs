@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::jobs::events::kind::EventKind;
 
-/// Variants that are not in the description: `DependenciesFailed` has no documented text, and
-/// `Other` is any other event.
+/// Variants that are not in the OpenAPI description: `DependenciesFailed` has no documented text,
+/// and `Other` is any other event.
 const NOT_IN_DESCRIPTION: [&str; 2] = ["DependenciesFailed", "Other"];
 
 fn catalogue() -> Value {
@@ -24,7 +24,8 @@ fn vectors() -> Vec<Value> {
     vectors["cases"].as_array().unwrap().clone()
 }
 
-/// The variant and its fields, named as the placeholders, with durations in seconds.
+/// Returns the variant and its fields. Fields have the names of the placeholders, and durations are
+/// in seconds.
 fn name_and_fields(kind: &EventKind) -> (String, Map<String, Value>) {
     let (name, fields) = match serde_json::to_value(kind).unwrap() {
         Value::String(name) => return (name, Map::new()),
@@ -42,7 +43,8 @@ fn name_and_fields(kind: &EventKind) -> (String, Map<String, Value>) {
     (name, fields.collect())
 }
 
-/// Compares values; numbers are equal in different forms, such as 12 and 12.0.
+/// Compares the values of two sets of fields. Numbers of different forms, such as 12 and 12.0, are
+/// equal.
 fn assert_fields(fields: &Map<String, Value>, expected: &Map<String, Value>, text: &str) {
     let names = |fields: &Map<String, Value>| fields.keys().cloned().collect::<BTreeSet<_>>();
     assert_eq!(names(fields), names(expected), "{text}");
@@ -53,7 +55,8 @@ fn assert_fields(fields: &Map<String, Value>, expected: &Map<String, Value>, tex
     }
 }
 
-/// Texts for the placeholders of the description, each with its parsed value.
+/// Returns two sets of texts for the placeholders of the description, each text with its parsed
+/// value.
 fn values() -> [Vec<(&'static str, &'static str, Value)>; 2] {
     let first = vec![
         ("task", "worker-0", json!("worker-0")),
@@ -115,7 +118,7 @@ fn every_text_of_the_description_is_read_with_all_its_values() {
                 assert!(!text.contains('{'), "{text}: a placeholder without a value");
                 let parsed = EventKind::parse(&text);
                 let (parsed_name, mut fields) = name_and_fields(&parsed);
-                // Fields that this wording does not state.
+                // Removes the fields that this wording does not state.
                 fields.retain(|field, value| !value.is_null() || expected.contains_key(field));
                 assert_eq!(parsed_name, name, "{text}");
                 assert_fields(&fields, &expected, &text);
@@ -157,7 +160,7 @@ fn the_examples_of_the_description_are_read() {
 
 #[test]
 fn the_kinds_are_those_of_the_description() {
-    // serde lists the variants in its error for an unknown one.
+    // The error of serde for an unknown variant lists all variants.
     let message = serde_json::from_value::<EventKind>(json!("?"))
         .unwrap_err()
         .to_string();
@@ -184,7 +187,7 @@ fn the_vectors_hold() {
     }
 }
 
-/// A duration has 9 decimals, so this text is not in the vectors, which have exact values.
+/// A `Duration` has 9 decimals, so this text is not in the vectors, which have exact values.
 #[test]
 fn durations_may_have_more_decimals_than_nanoseconds() {
     let text = "[worker-0][time used: 0.2960195541381836s] Upload training output(parameter name: \
@@ -197,10 +200,10 @@ fn durations_may_have_more_decimals_than_nanoseconds() {
     assert_eq!(EventKind::parse(text), parsed);
 }
 
-/// Returns `true` if the text matches the template with any values.
+/// Returns `true` if the text matches the template with any values for its placeholders.
 fn is_of(template: &str, text: &str) -> bool {
     let mut rest = text;
-    // The names of placeholders are between the literal parts.
+    // The even parts are literal text; the odd parts are names of placeholders.
     for (index, literal) in template.split(['{', '}']).step_by(2).enumerate() {
         match rest.split_once(literal) {
             Some((value, after)) if index > 0 || value.is_empty() => rest = after,
@@ -239,7 +242,8 @@ fn each_text_of_the_description_has_an_exact_vector() {
     }
 }
 
-/// The text is the emulator's own, so it is neither in the description nor in the vectors.
+/// Tests the text of a failed installation, which only the emulator has: it is neither in the
+/// description nor in the vectors.
 #[test]
 fn packages_that_cannot_be_installed_have_their_kind() {
     let prefix = "Failed to install Python dependency packages.";

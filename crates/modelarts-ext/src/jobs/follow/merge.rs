@@ -17,9 +17,9 @@ use crate::jobs::{
 /// Merges new log lines into events, which are sorted by time.
 ///
 /// Lines of all tasks are sorted by the times that they begin with, and keep their order within a
-/// task. Lines with a time zone are placed among the events by their times, before the end of their
-/// task if that is in the same second. All other lines are placed before the first event that ends
-/// their task, or behind all events if there is none.
+/// task. Lines with a time zone are inserted among the events by their times, before the end of
+/// their task if that is in the same second. All other lines are inserted before the first event
+/// that ends their task, or after all events if no event ends it.
 pub(super) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<JobUpdate> {
     let ends = task_ends(&events);
     let mut placed = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Ve
     updates
 }
 
-/// The index of the first event behind a line of this time.
+/// Returns the index of the first event after a line of this time.
 fn event_index(events: &[Event], ends: &[usize], time: SystemTime) -> usize {
     let is_before = |event: &Event, late| event.time().is_none_or(|at| at + late <= time);
     let by_time = events.partition_point(|event| is_before(event, Duration::ZERO));
@@ -60,7 +60,8 @@ fn event_index(events: &[Event], ends: &[usize], time: SystemTime) -> usize {
     ends.get(end).map_or(by_time, |end| by_time.min(*end))
 }
 
-/// The indexes of the events that end a task, with its name; `None` for all tasks.
+/// Returns the indexes of the events that end a task, each with the name of the task; `None` for
+/// all tasks.
 fn task_ends(events: &[Event]) -> Vec<(usize, Option<String>)> {
     let ended = |(at, event): (usize, &Event)| match event.kind() {
         EventKind::TaskFinished { task, .. } | EventKind::OutputUploading { task, .. } => {
@@ -75,7 +76,7 @@ fn task_ends(events: &[Event]) -> Vec<(usize, Option<String>)> {
 mod tests {
     use super::*;
 
-    /// An event at this second of a minute.
+    /// Returns an event at this second of a minute.
     fn event(second: u32, message: &str) -> Event {
         let time = format!("2026-01-15T16:30:{second:02}+08:00");
         let row = serde_json::json!({"time": time, "message": message});
@@ -142,7 +143,7 @@ mod tests {
 
     #[test]
     fn lines_of_all_tasks_come_in_the_order_of_their_times() {
-        // Without a zone, lines are placed like those without a time.
+        // Lines without a time zone are inserted like lines without a time.
         assert_eq!(
             merged(
                 vec![event(1, "Training job is running."), event(9, END_0)],
@@ -203,7 +204,8 @@ mod tests {
                         "worker-0",
                         &[
                             "2026-01-15T08:30:01.5Z a",
-                            // The event may be of that moment, or later in the second.
+                            // The event may have occurred at this time or later in its second, so
+                            // the line precedes it.
                             "2026-01-15T08:30:03.9Z b",
                             "2026-01-15T16:30:06+08:00 c",
                         ]
@@ -226,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_long_history_is_merged_in_one_go() {
-        // Moving the lines for each event would take 2 * 10^9 moves.
+        // A merge that moved all lines for each event would take 2 * 10^9 moves.
         let mut events = Vec::new();
         for _ in 0..20_000 {
             events.push(event(1, "[worker-0] training started."));

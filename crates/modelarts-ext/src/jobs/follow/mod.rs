@@ -1,4 +1,4 @@
-//! Follow: the phases, events and log lines of a job in one stream.
+//! Stream of the phases, events and log lines of a job.
 //!
 //! Phases, events and logs come from different operations, each with its own delay, and the tasks
 //! of a job appear while it runs. [`JobHandle::follow`] polls all of them and merges the results in
@@ -68,23 +68,23 @@ use crate::{
 
 /// The number of logs that are polled concurrently.
 const CONCURRENT_LOGS: usize = 8;
-/// The number of events of one round, exceeded by one page at most, which bounds the memory. A job
-/// has some tens.
+/// Maximum number of events in one round, which bounds the memory. A round exceeds it by one page
+/// at most. A job has some tens of events.
 const MAX_EVENTS: usize = 10_000;
 
-/// A stream of the phases, events and log lines of a job.
+/// Settings of a stream of the phases, events and log lines of a job.
 ///
 /// Items are sorted by time within one poll, which takes up to 10,000 events and 5 MB of each log:
 ///
-/// - Events are sorted by their times. A late event comes when it appears.
+/// - Events are sorted by their times. A late event is returned when it appears.
 /// - Lines of a task keep their order, and are sorted among those of other tasks by the times that
 ///   they begin with; a line without a time follows the line before it.
-/// - Lines with a time zone (`2026-01-15T08:30:07Z …`) are placed among the events by their times.
-///   All others are placed as late as possible: before the event that ends their task, or at the
+/// - Lines with a time zone (`2026-01-15T08:30:07Z …`) are sorted among the events by their times.
+///   All other lines come as late as possible: before the event that ends their task, or at the
 ///   end.
 /// - The final phase of a job comes after all events and lines that precede it.
 ///
-/// Items that a later poll finds come later, whatever their times are.
+/// Items of a later poll come later, regardless of their times.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct FollowJob {
@@ -117,26 +117,28 @@ impl FollowJob {
         self
     }
 
-    /// Like [`Events::lateness`](crate::jobs::events::Events::lateness). Default 2 minutes.
+    /// Sets the maximum delay of events, like
+    /// [`Events::lateness`](crate::jobs::events::Events::lateness). Default 2 minutes.
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.lateness = lateness;
         self
     }
 
-    /// Sets the time without new items after the end of the job at which the stream ends. Default
-    /// 30 seconds.
+    /// Sets the time without new items, after the end of the job, after which the stream ends.
+    /// Default 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self
     }
 
-    /// Excludes the logs.
+    /// Excludes the logs from the stream.
     pub fn without_logs(mut self) -> Self {
         self.logs = false;
         self
     }
 
-    /// Like [`Logs::read_by`](crate::jobs::logs::Logs::read_by).
+    /// Sets the way in which logs are read, like
+    /// [`Logs::read_by`](crate::jobs::logs::Logs::read_by).
     pub fn read_logs_by(mut self, access: LogAccess) -> Self {
         self.access = Some(access);
         self
@@ -153,13 +155,13 @@ impl FollowJob {
     }
 }
 
-/// The periodic polls of the events and logs of a job.
+/// Periodic polls of the events and logs of a job.
 struct JobFollower {
     follow: FollowJob,
     events: EventFollower,
     logs: Vec<LogFollower>,
     phase: Option<Phase>,
-    /// Events later than lines that were not read yet.
+    /// Events that may be later than lines that are still unread.
     held_events: Vec<Event>,
     max_events: usize,
 }
@@ -167,7 +169,8 @@ struct JobFollower {
 impl Follower for JobFollower {
     type Item = JobUpdate;
 
-    /// Reads events, then logs, so that causes are requested after their effects.
+    /// Reads the events before the logs, so that the lines that precede an event are available with
+    /// it.
     async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Part<JobUpdate>, Error> {
         let mut more_events = true;
         while more_events && self.held_events.len() < self.max_events {
@@ -175,7 +178,7 @@ impl Follower for JobFollower {
             self.held_events.extend(new);
             more_events = more;
         }
-        // Late events come when they appear, sorted among those of the same poll.
+        // Late events are returned when they appear, sorted among those of the same poll.
         self.held_events.sort_by_key(Event::time);
         let (lines, more_lines) = self.read_logs(end_watch).await?;
         let mut updates = Vec::new();
@@ -235,7 +238,7 @@ impl JobFollower {
         self.stream(job, interval, quiet)
     }
 
-    /// The update for the phase of the job, if it changed.
+    /// Returns the update for the phase of the job, if it changed.
     fn phase_change(&mut self, end_watch: &EndWatch) -> Option<JobUpdate> {
         let job = end_watch.job.as_ref()?;
         let phase = Some(job.phase());
@@ -244,7 +247,7 @@ impl JobFollower {
         changed.then(|| JobUpdate::Phase(Box::new(job.clone())))
     }
 
-    /// Reads the logs. Returns the new items by task, and `true` if there are more.
+    /// Reads the logs. Returns the new items by task, and `true` if more can be read.
     async fn read_logs(
         &mut self,
         end_watch: &EndWatch,
@@ -276,8 +279,8 @@ impl JobFollower {
                         lines.push((log.task().to_owned(), items));
                     }
                 }
-                // Only the details of the job show that it is gone; the log of a task may just be
-                // missing.
+                // Only the details of the job can show that it is gone; the log of a task may be
+                // missing for other reasons.
                 Err(error) if error.is_gone() => log.polls.complete(),
                 Err(error) => {
                     let failed = log.polls.fail(error, end_watch);
@@ -289,7 +292,7 @@ impl JobFollower {
     }
 }
 
-/// Adds the name of the task to an error: all logs have the same operation.
+/// Adds the name of the task to an error, because the logs of all tasks use the same operation.
 fn with_task(task: &str, error: Error) -> Error {
     let kind = match error.kind() {
         // A `Service` error shows the service's own message, without the task.
@@ -318,7 +321,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_history_that_is_read_in_parts_is_complete() {
-        // A day for which there are logs.
+        // The clock is set to a day on which the logs of the job still exist.
         let clock = ManualClock::at(SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_466_000));
         let emulator = Emulator::builder()
             .clock(Arc::new(clock))
@@ -359,7 +362,8 @@ mod tests {
             other => format!("{other:?}"),
         });
         let mut expected: Vec<String> = (0..45).map(|number| format!("event {number}")).collect();
-        // The lines come in the first part, where the second one has no place yet.
+        // Both lines are returned in the first part, which does not have the events around the
+        // second line.
         expected.insert(12, "b".to_owned());
         expected.insert(6, "a".to_owned());
         expected.push("Completed".to_owned());

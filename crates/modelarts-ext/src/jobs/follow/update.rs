@@ -2,15 +2,15 @@
 
 use crate::jobs::{events::event::Event, job::Job, logs::item::LogItem};
 
-/// An update of a followed job.
+/// Item of the stream of a followed job.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum JobUpdate {
-    /// The phase changed. Holds the job as of then.
+    /// The phase changed. Holds the job as read at that time.
     Phase(Box<Job>),
-    /// An event.
+    /// An event appeared.
     Event(Event),
-    /// Output of a task.
+    /// A task wrote to its log.
     Log {
         /// The task, such as `worker-0`.
         task: String,

@@ -1,4 +1,4 @@
-//! Follows the log of a task as it grows.
+//! Stream of the log of a task as it grows.
 
 use modelarts_api::{
     BoxFuture,
@@ -22,7 +22,7 @@ use crate::{
     pagination::page::PageStream,
 };
 
-/// The code for a deleted log. The service deletes logs after 30 days unless they are exported.
+/// Error code for a deleted log. The service deletes logs after 30 days unless they are exported.
 const LOG_DELETED: &str = "ModelArts.2819";
 
 impl Logs {
@@ -31,14 +31,14 @@ impl Logs {
     /// If the requests for the log, or for the details of the job, fail for 15 minutes, the stream
     /// ends with the error.
     ///
-    /// A log that outgrew the preview between two polls has a [gap](LogItem::Gap); one that lost
-    /// its oldest lines continues behind the last line that was returned; one that was restarted
-    /// with its task is read from its beginning; one that the service deleted after 30 days is only
-    /// a gap. A line is returned when it is complete, the last one at the end.
+    /// A log that outgrew the preview between two polls has a [gap](LogItem::Gap). A log that
+    /// dropped its oldest lines continues after the last line that was returned. A log that was
+    /// restarted with its task is read from its beginning. A log that the service deleted after 30
+    /// days is only a gap. A line is returned when it is complete, the last one at the end.
     ///
-    /// A preview that consists of two or more of the last lines returned is taken for the rest of a
-    /// log that lost its oldest lines. If the log was restarted with exactly these lines, they are
-    /// not returned again.
+    /// A preview that consists of two or more of the last lines returned counts as the rest of a
+    /// log that dropped its oldest lines. If the log was restarted with exactly these lines, they
+    /// are not returned again.
     #[must_use]
     pub fn follow(self) -> PageStream<LogItem> {
         let (job, interval, quiet) = (self.job.clone(), self.interval, self.quiet);
@@ -75,7 +75,7 @@ impl LineSource for Logs {
     }
 }
 
-/// The periodic polls of a log.
+/// Periodic polls of a log.
 #[derive(Debug)]
 pub(crate) struct LogFollower {
     logs: Logs,
@@ -92,7 +92,7 @@ enum Reader {
 }
 
 impl Reader {
-    /// Reads the new items. Returns `true` if more can be read at once.
+    /// Returns the new items, and `true` if more can be read without a pause.
     async fn read(&mut self, logs: &Logs) -> Result<Part<LogItem>, Error> {
         match self {
             Self::Preview(reader) => Ok((reader.advance(&logs.preview().await?), false)),
@@ -131,7 +131,7 @@ impl LogFollower {
         &self.logs.task
     }
 
-    /// Polls once. A log that does not exist yet has no items; one that was deleted has a gap.
+    /// Polls the log once. A log that does not exist yet has no items; a deleted log has a gap.
     pub(crate) async fn poll(&mut self, end_watch: &EndWatch) -> Result<Part<LogItem>, Error> {
         self.polls.begin(end_watch);
         let part = self.read_part().await?;
@@ -163,8 +163,8 @@ impl LogFollower {
                 items.push(LogItem::Gap { bytes: None });
                 Ok((items, false))
             }
-            // The error may suggest that the job is gone. Where there were lines before, a 404
-            // without a code is transient.
+            // This error would otherwise suggest that the job is gone. If lines were read before, a
+            // 404 without a code is transient.
             Err(error)
                 if error.is_unknown_operation()
                     && matches!(&self.reader, Reader::Lines(reader) if reader.is_new() || !error.is_404_without_code()) =>

@@ -1,15 +1,15 @@
 //! Items of a followed log, and the ways of reading a log.
 
-/// An item of a followed log.
+/// Item of a followed log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogItem {
-    /// A line, without its end. In previews, a line that is longer than 1 MiB is split into parts
-    /// of up to 1 MiB.
+    /// Line of the log, without its line end. In previews, a line that is longer than 1 MiB is
+    /// split into parts of up to 1 MiB.
     Line(String),
-    /// Lost lines: the log grew faster than it was polled, or the service deleted a part of it.
+    /// Missing lines: the log grew faster than it was polled, or the service deleted a part of it.
     Gap {
-        /// The number of lost bytes, if the service states the length of the log.
+        /// The number of missing bytes, if the service states the length of the log.
         bytes: Option<u64>,
     },
 }

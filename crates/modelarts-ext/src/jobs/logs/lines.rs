@@ -2,9 +2,9 @@
 //!
 //! No source states (SOURCES S, and "Without a number") if a response repeats the line that it
 //! continues from, which value of `order` leads forward, how many lines a response has at most, or
-//! which lines are returned without a number. So the reader assumes none of this: it sorts
-//! responses by time, begins each poll with lines that were read before, and continues until no new
-//! lines come.
+//! which lines are returned without a number. The reader makes no assumption about these: it sorts
+//! responses by time, begins each poll with lines that were read before, and continues until a
+//! response has no new lines.
 
 use std::collections::VecDeque;
 
@@ -18,13 +18,13 @@ use crate::{
     jobs::logs::item::LogItem,
 };
 
-/// The requested number of lines: the maximum of the service.
+/// Number of lines to request, the maximum of the service.
 pub(super) const MAX_LINES: i64 = 500;
 
-/// The maximum size of one poll, which bounds the memory. The same as that of a preview.
+/// Maximum size of one poll, in bytes, which bounds the memory. Equal to that of a preview.
 const MAX_BYTES: usize = 5 << 20;
 
-/// The lines of one log, as the service returns them.
+/// Source of the lines of one log, as the service returns them.
 pub(super) trait LineSource: Sync {
     fn fetch_lines(
         &self,
@@ -33,18 +33,18 @@ pub(super) trait LineSource: Sync {
     ) -> BoxFuture<'_, Result<LogLines, Error>>;
 }
 
-/// A reader of one log, with its position and the detected order.
+/// Reader of one log, with its position and the detected order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LineReader {
     /// The value of `order` that leads forward; `None` until a response shows it.
     forward: Option<SortOrder>,
-    /// The number and the text of the first line, until another line is complete.
+    /// The number and the text of the first line, until a second line is complete.
     first_line: Option<(String, String)>,
-    /// The number of a line that was read. Polls continue from it.
+    /// The number of a line that was read. The next poll continues from it.
     base: Option<String>,
-    /// The lines behind `base` that were returned.
+    /// The lines after `base` that were returned.
     given_lines: Vec<String>,
-    /// The number of the first of them, unless the response began with `base`.
+    /// The number of the first of `given_lines`, unless the response began with `base`.
     first_given: Option<String>,
     /// The last line, while it is incomplete.
     partial_line: Option<String>,
@@ -62,7 +62,7 @@ impl LineReader {
         self.base.is_none() && self.first_line.is_none()
     }
 
-    /// Polls once. Returns the new items, and `true` if more can be read at once.
+    /// Polls once. Returns the new items, and `true` if more can be read without a pause.
     pub(super) async fn poll(
         &mut self,
         log: &impl LineSource,
@@ -70,9 +70,9 @@ impl LineReader {
         if let Some(error) = self.pending_error.take() {
             return Err(error);
         }
-        // A poll that fails before it has items changes no state. One that has items keeps them,
-        // and its error is returned by the next poll: otherwise a long log could not be read to its
-        // end if every second request failed.
+        // A poll that fails before it has items changes no state. A poll that fails later returns
+        // its items, and the next poll returns the error: otherwise a long log could not be read to
+        // its end if every second request failed.
         let mut next = self.clone();
         let mut items = Vec::new();
         let more = match next.read(log, &mut items).await {
@@ -121,7 +121,7 @@ impl LineReader {
                 return Ok(false);
             }
             if page.ends_partial && page.lines.len() == 1 {
-                // `base` needs a complete line behind it, by which it is recognised.
+                // A line becomes `base` only if a complete line follows, by which it is recognised.
                 if let Some(line) = self.partial_line.take() {
                     self.given_lines.push(line.clone());
                     items.push(LogItem::Line(line));
@@ -130,7 +130,7 @@ impl LineReader {
                 self.last_number = page.last_number.or(self.last_number.take());
                 return Ok(false);
             }
-            // `last` has lines behind it, and is therefore complete.
+            // Lines follow `last`, so it is complete.
             items.extend(self.finish());
             self.base = Some(last);
             self.given_lines.clear();
@@ -138,7 +138,7 @@ impl LineReader {
         }
     }
 
-    /// Adds the new lines of a page. Returns their size in bytes.
+    /// Adds the new lines of a page to `items`. Returns their size in bytes.
     fn take_page(&mut self, page: &LinePage, items: &mut Vec<LogItem>) -> usize {
         let mut new = page.lines[self.given_lines.len()..].to_vec();
         if self.given_lines.is_empty() {
@@ -154,7 +154,7 @@ impl LineReader {
         size
     }
 
-    /// Reads the first page, and the lines before it. `None` if there is no complete line.
+    /// Reads the first page, and the lines before it. Returns `None` if no line is complete.
     async fn read_first_page(
         &mut self,
         log: &impl LineSource,
@@ -174,14 +174,15 @@ impl LineReader {
         let text = page.lines.remove(0);
         let (head, before) = (self.first_line.take(), self.partial_line.take());
         if page.ends_partial && page.lines.is_empty() {
-            // It may grow, and only lines behind a number can be requested.
+            // The line is kept, because it may grow, and a request returns only lines after a
+            // number.
             let other = before.filter(|before| !text.starts_with(before.as_str()));
             items.extend(other.map(LogItem::Line));
             self.partial_line = Some(text);
             return Ok(None);
         }
         if head != Some((first.clone(), text.clone())) {
-            // In this order, because the lines behind show which order leads back.
+            // The lines after it are read first, because they show which order leads back.
             page = self.fetch_after(log, &first).await?;
             let mut older = self.fetch_before(log, &first).await?;
             let oldest = match older.front() {
@@ -194,7 +195,7 @@ impl LineReader {
                     older.pop_front();
                 }
                 (None, Some(before)) if oldest.is_some_and(|line| line.starts_with(&before)) => {}
-                // Lines of another log.
+                // The incomplete line belongs to another log.
                 (_, before) => items.extend(before.map(LogItem::Line)),
             }
             items.extend(older);
@@ -210,7 +211,7 @@ impl LineReader {
         Ok(Some(page))
     }
 
-    /// Reads the lines before a line, in case the first response had the newest ones.
+    /// Reads the lines before a line, because the first response may have had only the newest ones.
     async fn fetch_before(
         &mut self,
         log: &impl LineSource,
@@ -245,7 +246,7 @@ impl LineReader {
         }
     }
 
-    /// Reads the lines behind a line.
+    /// Reads the lines after a line.
     async fn fetch_after(&mut self, log: &impl LineSource, base: &str) -> Result<LinePage, Error> {
         let orders = match self.forward {
             Some(forward) => vec![forward],
@@ -265,8 +266,8 @@ impl LineReader {
         Ok(LinePage::default())
     }
 
-    /// Returns `true` if lines behind `base` that were returned are lost. Equal lines behind them
-    /// may hide this.
+    /// Returns `true` if the log dropped lines after `base` that were returned. Equal lines after
+    /// them may hide this.
     fn has_lost_lines(&self, page: &LinePage) -> bool {
         if self.given_lines.is_empty() {
             return false;
@@ -277,7 +278,7 @@ impl LineReader {
         page.begins_after(self.first_given.as_deref())
     }
 
-    /// The number of returned lines that are lost, if a page begins with the others.
+    /// Returns the number of returned lines that the log dropped, if a page begins with the others.
     fn lost_line_count(&self, page: &LinePage) -> Option<usize> {
         let goes_on = |lost: &usize| match self.given_lines.get(*lost..) {
             Some([]) => match (&self.partial_line, page.lines.first()) {
@@ -293,7 +294,7 @@ impl LineReader {
         }
     }
 
-    /// The number of returned lines before a page; `None` if numbers do not count lines.
+    /// Returns the number of returned lines before a page; `None` if numbers do not count lines.
     fn lines_before(&self, page: &LinePage) -> Option<usize> {
         let number = |text: &Option<String>| text.as_deref()?.parse::<u128>().ok();
         let behind = match &self.first_given {
@@ -307,11 +308,11 @@ impl LineReader {
         usize::try_from(number(&page.first_number)?.checked_sub(behind)?).ok()
     }
 
-    /// Handles a page without the lines that were returned. Returns `true` to poll again.
+    /// Handles a page that does not begin with the returned lines. Returns `true` to poll again.
     fn handle_mismatch(&mut self, page: LinePage, items: &mut Vec<LogItem>) -> bool {
-        // The service deleted lines.
+        // The page begins after all lines that were read, so the service deleted lines.
         if page.begins_after(self.last_number.as_deref()) {
-            // Unread lines may be among them, unless the numbers are consecutive.
+            // The deleted lines may include unread ones, unless the numbers are consecutive.
             let number = |text: Option<&str>| text?.parse::<u128>().ok();
             let next = number(self.last_number.as_deref()).and_then(|last| last.checked_add(1));
             if self.partial_line.is_some()
@@ -329,13 +330,13 @@ impl LineReader {
         if page.begins_after(self.base.as_deref())
             && let Some(lost) = self.lost_line_count(&page)
         {
-            // All of them were returned before.
+            // All deleted lines were returned before.
             self.given_lines.drain(..lost);
             self.first_given.clone_from(&page.first_number);
             self.take_page(&page, items);
             return true;
         }
-        // One response may be wrong. Two show that the log was restarted.
+        // One such response may be an error. A second one shows that the log was restarted.
         if std::mem::replace(&mut self.has_mismatch, true) {
             items.extend(self.finish());
             *self = Self {
@@ -347,7 +348,7 @@ impl LineReader {
     }
 }
 
-/// Compares the numbers of two lines, if they are numeric.
+/// Compares the numbers of two lines; returns `None` if they are not numeric.
 fn compare_numbers(one: &str, two: &str) -> Option<std::cmp::Ordering> {
     let number = |text: &str| text.parse::<u128>().ok();
     Some(number(one)?.cmp(&number(two)?))
@@ -358,7 +359,7 @@ fn is_after(one: &str, two: &str) -> bool {
     compare_numbers(one, two).is_some_and(|order| order.is_gt())
 }
 
-/// Lines in the order of time.
+/// Lines of one response, in the order of time.
 #[derive(Debug, Default)]
 struct LinePage {
     first_number: Option<String>,
@@ -378,7 +379,7 @@ impl LinePage {
             .split('\n')
             .map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned())
             .collect();
-        // Where line ends only separate lines, the last line may be empty.
+        // If line ends only separate lines, the last line of a response may be empty.
         let count = answer.lines.and_then(|lines| usize::try_from(lines).ok());
         let ends_partial = !content.ends_with('\n') || count == Some(lines.len());
         if !ends_partial {
@@ -404,7 +405,7 @@ impl LinePage {
         numbers.is_some_and(|(first, number)| is_after(first, number))
     }
 
-    /// Returns `true` if the page has lines behind this one.
+    /// Returns `true` if the page has lines after this one.
     fn goes_beyond(&self, base: &str) -> bool {
         let last = self
             .last_number
@@ -415,7 +416,7 @@ impl LinePage {
         })
     }
 
-    /// The page without the line that it continues from.
+    /// Returns the page without the line that it continues from.
     fn without_line(mut self, base: &str) -> Self {
         if self.first_number.as_deref() == Some(base) {
             self.lines.remove(0);

@@ -19,14 +19,15 @@ use crate::{
     pagination::pager::tests::config,
 };
 
-/// The behavior of a service where sources leave it open (SOURCES S, and "Without a number").
+/// Behavior of a simulated service, where sources leave it open (SOURCES S, and "Without a
+/// number").
 #[derive(Clone, Debug)]
 struct ServiceBehavior {
     /// A response begins with the line that it continues from.
     repeats: bool,
-    /// `desc` leads forward, as in the older call.
+    /// The order `desc` leads forward, as in the older operation.
     swapped: bool,
-    /// Without a number, the newest lines are returned.
+    /// A request without a line number returns the newest lines.
     newest: bool,
     /// The maximum number of lines of a response.
     max_lines: usize,
@@ -35,7 +36,7 @@ struct ServiceBehavior {
     /// Responses that lead backward begin with the newest line. Such a service is supported only
     /// for complete lines.
     reversed: bool,
-    /// Numbers are times. Then a log is not restarted, it continues.
+    /// Line numbers are times. Such a log continues and is never restarted.
     times: bool,
 }
 
@@ -49,10 +50,10 @@ const EMULATOR: ServiceBehavior = ServiceBehavior {
     times: false,
 };
 
-/// A simulated log.
+/// Log of a simulated service.
 struct Log {
     behavior: ServiceBehavior,
-    /// Numbers and lines; the last line may be incomplete.
+    /// Line numbers with their lines; the last line may be incomplete.
     lines: Mutex<Vec<(u64, String)>>,
     next: Mutex<u64>,
     requests: Mutex<Vec<(Option<String>, SortOrder)>>,
@@ -140,7 +141,7 @@ impl LineSource for Log {
     }
 }
 
-/// Polls as long as more can be read at once.
+/// Polls until no more can be read, and returns the lines.
 fn poll_lines(reader: &mut LineReader, log: &Log) -> Vec<String> {
     let mut lines = Vec::new();
     loop {
@@ -206,7 +207,7 @@ fn lines_that_were_given_and_thrown_away_are_neither_doubled_nor_missed() {
     log.write(" so far\n8\n");
     log.lines.lock().unwrap().drain(..1);
     assert_eq!(poll_lines(&mut reader, &log), ["no end so far", "8"]);
-    // All lines that were read are lost, and the next number is the next line.
+    // The log drops all lines that were read, and the next line has the next number.
     log.write("9\n");
     log.lines.lock().unwrap().drain(..3);
     assert_eq!(poll_lines(&mut reader, &log), ["9"]);
@@ -225,15 +226,15 @@ fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
         let mut reader = LineReader::default();
         log.write(&"x\n".repeat(14));
         assert_eq!(poll_lines(&mut reader, &log), ["x"; 14]);
-        // Two of the returned lines are lost, and two are added.
+        // The log drops all returned lines but two, and two are added.
         log.lines.lock().unwrap().drain(..12);
         log.write("x\nx\n");
         assert_eq!(poll_lines(&mut reader, &log), ["x"; 2]);
-        // All returned lines are lost, and the first of those behind them.
+        // The log drops all returned lines, and the first new line.
         log.write(&"x\n".repeat(4));
         log.lines.lock().unwrap().drain(..5);
         assert_eq!(poll_lines(&mut reader, &log), ["gap None", "x", "x", "x"]);
-        // All returned lines are lost, except for the incomplete one.
+        // The log drops all returned lines, but not the incomplete one.
         log.write("x");
         assert_eq!(poll_lines(&mut reader, &log), [""; 0]);
         log.write("\nx\n");
@@ -242,7 +243,7 @@ fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
     }
 }
 
-/// A log for which every third request fails.
+/// Log whose every third request fails.
 struct Unsteady(Log, Mutex<u32>);
 
 impl LineSource for Unsteady {
@@ -275,7 +276,7 @@ fn items_of_a_poll_that_failed_later_are_kept() {
             .collect::<String>(),
     );
     let mut reader = LineReader::default();
-    // The first poll needs three responses before it has items.
+    // The first poll needs three responses before it has items, and the third request fails.
     assert!(block_on(reader.poll(&log)).is_err());
     let (items, _) = block_on(reader.poll(&log.0)).unwrap();
     assert_eq!(items.len(), 20);
@@ -337,7 +338,7 @@ fn a_long_log_is_read_from_its_start_in_bounded_looks() {
             }
         }
         if newest {
-            // 5 MB back from the newest page; earlier lines are not read.
+            // Only 5 MB before the newest page are read.
             assert_eq!(numbers[0], "gap");
             assert_eq!(numbers[1], "1000");
             assert_eq!(numbers.len(), 2001);
@@ -403,7 +404,7 @@ fn behaviors() -> impl Strategy<Value = ServiceBehavior> {
 proptest! {
     #![proptest_config(config())]
 
-    /// A log of equal lines that loses lines which were returned yields each line once.
+    /// A log of equal lines that drops lines which were returned yields each line once.
     #[test]
     fn a_random_log_of_equal_lines_gives_each_once(
         steps in prop::collection::vec((0_usize..6, any::<bool>(), 0_usize..6), 1..40),
@@ -423,7 +424,7 @@ proptest! {
                 written.push('x');
             }
             given.extend(poll_lines(&mut reader, &log));
-            // Two of the returned lines are left.
+            // Two of the returned lines remain.
             let mut lines = log.lines.lock().unwrap();
             let max_lines = lines.len().saturating_sub(3);
             lines.drain(..thrown_away.min(max_lines));
@@ -434,13 +435,13 @@ proptest! {
     }
 
     /// With every behavior that the documents admit, each line is returned once, in order. The
-    /// unread lines of a log that was restarted are lost.
+    /// unread lines of a log that was restarted are not returned.
     #[test]
     fn a_random_log_gives_each_line_once(behavior in behaviors(), steps in steps()) {
         let log = Log::new(behavior.clone());
         let mut reader = LineReader::default();
         let mut given = Vec::new();
-        // The text of each run, and the bytes of it at the last poll.
+        // Text of each run, with its length in bytes at the last poll.
         let mut runs = vec![(String::new(), 0)];
         for step in steps {
             let run = runs.len() - 1;
@@ -449,7 +450,7 @@ proptest! {
                     if behavior.reversed && !text.is_empty() {
                         text.push('\n');
                     }
-                    // Lines are marked with their run.
+                    // Each line begins with the number of its run.
                     let start = |before: &str| before.is_empty() || before.ends_with('\n');
                     for piece in text.split_inclusive('\n') {
                         let piece = match start(&runs[run].0) {

@@ -1,8 +1,8 @@
 //! Log of a task: its newest part, or all lines followed as they are written.
 //!
-//! The service returns the newest 5 MB of a log, without a position, and one cloud also lines by
-//! their numbers. [`Logs::follow`] makes a stream of lines from either: it detects which lines are
-//! new, and reports lines that could not be read as a [gap](LogItem::Gap) with its size.
+//! The service returns the newest 5 MB of a log, without their position, and on one cloud also
+//! lines by their numbers. [`Logs::follow`] makes a stream of lines from either: it detects which
+//! lines are new, and reports lines that could not be read as a [gap](LogItem::Gap) with its size.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -50,7 +50,7 @@ use modelarts_api::types::LogPreview;
 
 use crate::{error::Error, jobs::job::JobHandle};
 
-/// The log of one task.
+/// Log of one task.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Logs {
@@ -89,8 +89,8 @@ impl Logs {
         self
     }
 
-    /// Sets the time without new lines after the end of the job at which [`follow`](Self::follow)
-    /// ends. Logs are written late. Default 15 seconds.
+    /// Sets the time without new lines, after the end of the job, after which
+    /// [`follow`](Self::follow) ends. Default 15 seconds, because logs are written late.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self
@@ -99,7 +99,7 @@ impl Logs {
     /// Reads the newest part of the log, at most 5 MB.
     ///
     /// # Errors
-    /// [`Error::is_not_ready`] if there is no log yet.
+    /// [`Error::is_not_ready`] if the log does not exist yet.
     pub async fn preview(&self) -> Result<LogPreview, Error> {
         let client = self.job.client();
         let answer = client

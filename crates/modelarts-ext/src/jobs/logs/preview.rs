@@ -1,35 +1,35 @@
-//! Reader of logs by previews, which have only the newest part.
+//! Reader of logs by previews, which have only the newest part of a log.
 
 use modelarts_api::types::LogPreview;
 
 use crate::jobs::logs::item::LogItem;
 
-/// The size of the text that is kept for finding the position in the next preview, where the
-/// service states no usable length of the log.
+/// Size of the text that is kept to find the position in the next preview, if the service states no
+/// usable length of the log. In bytes.
 const OVERLAP: usize = 64 << 10;
 
 /// The maximum length of an incomplete line that is kept, in bytes. Output without line ends, such
 /// as a progress bar, would otherwise fill the memory.
 pub(super) const MAX_LINE: usize = 1 << 20;
 
-/// A reader of one log, with its position.
+/// Reader of one log, with its position.
 #[derive(Debug, Default)]
 pub(super) struct PreviewReader {
     /// The number of bytes that were read, including gaps.
     read: u64,
     /// The end of the text that was read.
     end: String,
-    /// The beginning of an incomplete line.
+    /// The text of the last line so far, while the line is incomplete.
     line: String,
 }
 
 impl PreviewReader {
-    /// Processes a preview. Returns the items that it adds.
+    /// Reads a preview. Returns the items that it adds.
     pub(super) fn advance(&mut self, preview: &LogPreview) -> Vec<LogItem> {
         let content = preview
             .content
             .as_deref()
-            // The name of the field before 2022.
+            // Before 2022, the field was named `context`.
             .or(preview.context.as_deref())
             .unwrap_or_default();
         let mut items = Vec::new();
@@ -67,7 +67,8 @@ impl PreviewReader {
         (!line.is_empty()).then_some(LogItem::Line(line))
     }
 
-    /// The part of `content` that is new. Adds a line that does not continue, and a gap.
+    /// Returns the new part of `content`. Adds an incomplete line that does not continue, and a
+    /// gap, to `items`.
     fn new_text<'a>(
         &mut self,
         content: &'a str,
@@ -76,7 +77,7 @@ impl PreviewReader {
     ) -> &'a str {
         let trusted = trusted_size(content, preview);
         if trusted.is_none() && content.is_empty() {
-            // Without sizes, this may be a response without content.
+            // An empty text without sizes may be a response that lacks the content.
             return content;
         }
         let read = self.read;
@@ -100,13 +101,13 @@ impl PreviewReader {
         }
         if let Some(text) = self.without_overlap(content) {
             let shorter = trusted.is_some_and(|full| full < read);
-            // A single remaining line may be the whole of another log.
+            // A single remaining line may be all of another log.
             if !(shorter && text.is_empty() && content.lines().count() < 2) {
                 return text;
             }
         }
-        // Not the text read before. With sizes, this is certainly another log: the task was
-        // restarted, and may have written more than before.
+        // The preview does not contain the text read before. With sizes, this is certainly another
+        // log: the task was restarted, and may have written more than before.
         self.end.clear();
         items.extend(self.finish());
         let bytes = trusted.map(|full| full - content.len() as u64);
@@ -116,13 +117,13 @@ impl PreviewReader {
         content
     }
 
-    /// The part of `content` behind the end of the text that was read, if that has moved: a log of
-    /// limited size loses its oldest lines.
+    /// Returns the part of `content` after the end of the text that was read, if that text has
+    /// moved: a log of limited size drops its oldest lines.
     ///
     /// At least the first line that is not blank must match; less can be a coincidence.
     fn without_overlap<'a>(&self, content: &'a str) -> Option<&'a str> {
         let end = self.end.as_str();
-        // Only the end of the text is kept, which is too long to match by coincidence.
+        // If only the end of the text was kept, it is too long to match by coincidence.
         if end.len() + 4 > OVERLAP
             && let Some(at) = content.rfind(end)
         {
@@ -138,8 +139,8 @@ impl PreviewReader {
     }
 }
 
-/// The length of the whole log, if the sizes of the response are plausible. An example has sizes
-/// that do not fit its text (SOURCES D-79).
+/// Returns the length of the whole log, in bytes, if the sizes of the response are plausible. A
+/// documented example has sizes that do not fit its text (SOURCES D-79).
 fn trusted_size(content: &str, preview: &LogPreview) -> Option<u64> {
     let size = |size: Option<i64>| u64::try_from(size?).ok();
     let (current, full) = (size(preview.current_size)?, size(preview.full_size)?);
@@ -166,7 +167,7 @@ mod tests {
         LogItem::Line(text.into())
     }
 
-    /// The newest `window` bytes of a log, as the service returns them.
+    /// Returns the newest `window` bytes of a log, as the service does.
     fn window(log: &str, window: usize) -> LogPreview {
         let content = &log[log.len().saturating_sub(window)..];
         preview(content, content.len(), log.len())
@@ -197,7 +198,7 @@ mod tests {
     fn a_log_that_outgrew_the_window_has_a_gap_of_known_size() {
         let mut reader = PreviewReader::default();
         assert_eq!(reader.advance(&window("aaa\n", 8)), [line("aaa")]);
-        // 4 bytes were read, the window begins at 8.
+        // 4 bytes were read, and the window begins at byte 8.
         assert_eq!(
             reader.advance(&window("aaa\nbbb\nccc\nddd\n", 8)),
             [LogItem::Gap { bytes: Some(4) }, line("ccc"), line("ddd")]
@@ -210,19 +211,19 @@ mod tests {
         let mut reader = PreviewReader::default();
         reader.advance(&window("first run\n", 100));
         assert_eq!(reader.advance(&window("again\n", 100)), [line("again")]);
-        // Another restart, while a line is incomplete: that is a line of its own.
+        // The log is restarted while a line is incomplete, which is returned as a line of its own.
         assert_eq!(reader.advance(&window("again\nhalf a li", 100)), []);
         assert_eq!(
             reader.advance(&window("on\n", 100)),
             [line("half a li"), line("on")]
         );
-        // Another restart, with a longer log than before at the next poll.
+        // The log is restarted, and is longer than before at the next poll.
         let third = "a third run, with more\n";
         assert_eq!(
             reader.advance(&window(third, 100)),
             [line("a third run, with more")]
         );
-        // The same, when the preview has only a part of it.
+        // The log is restarted, and the preview has only a part of it.
         let fourth = "the fourth run:\nmore and more and more\n";
         assert_eq!(
             reader.advance(&window(fourth, 24)),
@@ -242,9 +243,9 @@ mod tests {
             reader.advance(&window("x\nand more\n", 100)),
             [line("bb"), line("x"), line("and more")]
         );
-        // The position before may be within a character of the new log.
+        // The previous position may be inside a multi-byte character of the new log.
         assert_eq!(reader.advance(&window("ä\nä\nä\nä\nä\n", 100)).len(), 5);
-        // So may that of a log without its end.
+        // The same holds for a log whose last line is incomplete.
         assert_eq!(reader.advance(&window("ä\nä\nä\nä\nä\nun", 100)), []);
         assert_eq!(reader.advance(&window("", 100)), [line("un")]);
         assert_eq!(reader.advance(&window("x\n", 100)), [line("x")]);
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(reader.advance(&window(&log, usize::MAX)), []);
         let piece = line(&log);
         log.push_str("\rx");
-        // The line so far; the rest begins a new one.
+        // The incomplete line is returned; the rest begins a new one.
         assert_eq!(
             reader.advance(&window(&log, usize::MAX)),
             std::slice::from_ref(&piece)
@@ -269,7 +270,7 @@ mod tests {
             LogItem::Line(line) => line.len(),
             LogItem::Gap { .. } => 0,
         });
-        // No character is split.
+        // Parts of a line never split a character.
         assert_eq!(lengths.collect::<Vec<_>>(), [MAX_LINE, MAX_LINE, 2, 4]);
         assert!(reader.line.is_empty());
         let bytes: String = std::iter::once(&piece)
@@ -299,17 +300,17 @@ mod tests {
         let looks = [
             ("1\n2\n3\n", vec!["1", "2", "3"]),
             ("2\n3\n4\n", vec!["4"]),
-            // As long as before, and the last line is incomplete.
+            // The preview is as long as before, and the last line is incomplete.
             ("4\n5\nsi", vec!["5"]),
             ("5\nsix\n7\n", vec!["six", "7"]),
-            // Nothing new.
+            // The preview has nothing new.
             ("5\nsix\n7\n", vec![]),
-            // Shorter than before.
+            // The preview is shorter than before.
             ("7\n8\n", vec!["8"]),
             ("7\n8\n9\n10\n", vec!["9", "10"]),
-            // Shorter, and nothing new.
+            // The preview is shorter, and has nothing new.
             ("9\n10\n", vec![]),
-            // A response without content and sizes, or else a restarted log.
+            // The preview is longer again.
             ("9\n10\n11\n", vec!["11"]),
         ];
         for sizes in [true, false] {
@@ -334,7 +335,7 @@ mod tests {
         let mut reader = PreviewReader::default();
         let half = lines.len() / 2;
         assert!(reader.advance(&window(&lines[..half], half)).len() > 10_000);
-        // More than the kept text is lost, or still there.
+        // The preview begins before the kept text, or inside it.
         for (start, end) in [(half - 90_000, half + 500), (half - 10_000, half + 900)] {
             let before = lines[..end].lines().count();
             let items = reader.advance(&window(&lines[start..end], half));
@@ -360,7 +361,7 @@ mod tests {
     }
 
     proptest! {
-        // The same cases each time, so that failures are reproducible.
+        // A fixed seed makes failures reproducible.
         #![proptest_config(ProptestConfig {
             failure_persistence: None,
             rng_seed: RngSeed::Fixed(20_261_121),
@@ -368,7 +369,7 @@ mod tests {
         })]
 
         /// A log that grows and outgrows the window yields each line once, or a gap of exactly the
-        /// lost bytes.
+        /// missing bytes.
         #[test]
         fn a_random_log_gives_each_byte_once_or_a_gap(
             lines in prop::collection::vec("[a-cä]{0,9}", 1..60),
@@ -413,8 +414,8 @@ mod tests {
             prop_assert!(places.contains(&(log.len(), false)), "{:?}", items);
         }
 
-        /// A log of limited size, which loses its oldest lines, yields each line once if one line
-        /// is left between two polls.
+        /// A log of limited size, which drops its oldest lines, yields each line once if one line
+        /// remains between two polls.
         #[test]
         fn a_random_log_of_limited_size_gives_each_line_once(
             steps in prop::collection::vec((0_usize..6, any::<bool>()), 1..60),
@@ -432,7 +433,7 @@ mod tests {
                 if open && (all.is_empty() || all.ends_with('\n')) {
                     all.push_str(&format!("line {}", all.len()));
                 }
-                // Twice the lines of a step.
+                // The log keeps its last 12 complete lines, twice as many as a step adds at most.
                 let start = all.rmatch_indices('\n').nth(12).map_or(0, |(at, _)| at + 1);
                 let mut look = window(&all[start..], usize::MAX);
                 if !sizes {
@@ -446,18 +447,18 @@ mod tests {
         }
 
         /// A log that is sometimes restarted yields each line that was in a preview once, and no
-        /// line made of two runs.
+        /// line that joins two runs.
         #[test]
         fn a_random_log_that_begins_again_gives_each_line_once(steps in steps()) {
             let mut reader = PreviewReader::default();
             let mut items = Vec::new();
-            // The text of each run, and the bytes of it at the last poll.
+            // Text of each run, with its length in bytes at the last poll.
             let mut runs = vec![(String::new(), 0)];
             for step in steps.into_iter().chain([Step::Look]) {
                 let run = runs.len() - 1;
                 let (log, looked) = &mut runs[run];
                 match step {
-                    // Lines are marked with their run.
+                    // Each line begins with the number of its run.
                     Step::Write(text) => for piece in text.split_inclusive('\n') {
                         if log.is_empty() || log.ends_with('\n') {
                             log.push_str(&format!("{run} "));

@@ -6,7 +6,7 @@ use jiff::{Timestamp, civil::DateTime, tz::Offset};
 
 use crate::jobs::logs::item::LogItem;
 
-/// The time at the beginning of a line.
+/// Time at the beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineTime {
     /// A time with a zone.
@@ -15,17 +15,17 @@ enum LineTime {
     Local(DateTime),
 }
 
-/// The times of the lines of one log.
+/// Times of the lines of one log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LineTimes {
-    /// The time of each item, in their order and never descending.
+    /// Time of each item, in the order of the items and never descending.
     pub(crate) times: Vec<Option<SystemTime>>,
-    /// `true` if they have a zone, so that they can be compared with times of events.
+    /// `true` if the times have a zone, so that they can be compared with times of events.
     pub(crate) have_zone: bool,
 }
 
-/// Parses the times of lines. A line without a time gets that of the line before it; lines before
-/// the first time get that time. If some times have a zone, only those are used.
+/// Parses the times of lines. A line without a time takes the time of the line before it; lines
+/// before the first time take that time. If some times have a zone, only those are used.
 pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     let stamps = items.iter().map(|item| match item {
         LogItem::Line(line) => line_time(line),
@@ -38,7 +38,7 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     let time = |stamp: &Option<LineTime>| match (*stamp)? {
         LineTime::Zoned(time) => Some(SystemTime::from(time)),
         LineTime::Local(_) if zoned => None,
-        // Any zone will do, as long as it is the same for all.
+        // Local times are compared only with each other, so any common zone suffices.
         LineTime::Local(time) => Some(Offset::UTC.to_timestamp(time).ok()?.into()),
     };
     let mut last = stamps.iter().find_map(time);
@@ -78,7 +78,7 @@ fn parse(text: &str) -> Option<LineTime> {
         Some(fraction) => fraction.split_at(digits(fraction)),
         None => ("", rest),
     };
-    // Reduced to nanoseconds.
+    // Digits beyond nanoseconds are dropped.
     let fraction = &fraction[..fraction.len().min(9)];
     let point = if fraction.is_empty() { "" } else { "." };
     let local = format!("{}T{clock}{point}{fraction}", date.replace('/', "-"));
@@ -158,7 +158,7 @@ mod tests {
                 "2026-01-15 08:30:01 a",
                 "more",
                 "2026-01-15 08:30:02 b",
-                // The lines of a log keep their order.
+                // Lines of one log keep their order, regardless of their times.
                 "2026-01-15 08:30:01 c",
             ]),
             LineTimes {

@@ -1,4 +1,4 @@
-//! The loop that follows a job: rounds of polls with pauses between them, up to the end.
+//! Loop that follows a job: rounds of polls with pauses between them, up to the end.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ use crate::{
 /// New items, and `true` if more can be read without a pause.
 pub(crate) type Part<T> = (Vec<T>, bool);
 
-/// A part of a job that can be followed: its events, a log, or all of it.
+/// Part of a job that can be followed: its events, a log, or all of it.
 pub(crate) trait Follower: Send + Sized + 'static {
     type Item: Send + 'static;
 
-    /// `true` if the details of the job are polled before each part of a round, not only before the
-    /// first: a long log is one round.
+    /// `true` if the details of the job are polled before each part of a round, and not only before
+    /// the first part. A round can be long, because it reads a whole log.
     const POLLS_PER_PART: bool = true;
 
     /// Reads the next part of a round.
@@ -30,10 +30,10 @@ pub(crate) trait Follower: Send + Sized + 'static {
         end_watch: &mut EndWatch,
     ) -> impl Future<Output = Result<Part<Self::Item>, Error>> + Send;
 
-    /// The polls of each source that is read.
+    /// Returns the polls of each source that is read.
     fn polls(&mut self) -> Vec<&mut SourcePolls>;
 
-    /// The last items of a round.
+    /// Returns the last items of a round.
     fn finish_round(&mut self, _end_watch: &EndWatch, _status: EndStatus) -> Vec<Self::Item> {
         Vec::new()
     }

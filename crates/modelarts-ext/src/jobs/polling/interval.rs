@@ -8,10 +8,10 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// The growth factor of the pauses, while nothing changes.
+/// Factor by which a pause grows while nothing changes.
 const GROWTH: f64 = 1.3;
 
-/// Pauses that are short after a change, and grow while nothing changes.
+/// Pauses between polls, which are short after a change and grow while nothing changes.
 #[derive(Clone, Debug)]
 pub(crate) struct PollInterval {
     shortest: Duration,
@@ -29,8 +29,8 @@ impl PollInterval {
         }
     }
 
-    /// The next pause, with a jitter of a tenth, so that waits that began together do not poll
-    /// together.
+    /// Returns the next pause, with a jitter of a tenth, so that waits that began together do not
+    /// poll at the same times.
     pub(crate) fn pause(&self) -> Option<Duration> {
         let jitter = 0.9 + 0.2 * fastrand::f64();
         self.pause.map(|pause| pause.mul_f64(jitter))
@@ -66,7 +66,7 @@ impl PollInterval {
 mod tests {
     use super::*;
 
-    /// The pause without its jitter.
+    /// Returns the pause without its jitter.
     fn pause(interval: &PollInterval) -> f64 {
         let (exact, jittered) = (interval.pause.unwrap(), interval.pause().unwrap());
         assert!(jittered >= exact.mul_f64(0.89) && jittered <= exact.mul_f64(1.11));

@@ -8,5 +8,6 @@ pub(crate) mod tolerance;
 
 use std::time::Duration;
 
-/// The longest pause, also for `Retry-After`. Longer ones could overflow when multiplied.
+/// Longest pause between polls, one day, which also limits `Retry-After`. Longer pauses could
+/// overflow when multiplied.
 const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);

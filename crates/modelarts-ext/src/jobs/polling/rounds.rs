@@ -11,10 +11,10 @@ use crate::{
     },
 };
 
-/// The polls of one source of a followed job: its details, its events or a log.
+/// Polls of one source of a followed job: its details, its events or a log.
 ///
-/// Each source has its own state, because a failing source must not be hidden by a working one, and
-/// because its silence counts only after a complete poll.
+/// Each source has its own state, because a working source must not hide a failing one, and because
+/// a source counts as quiet only after a complete poll.
 #[derive(Debug, Default)]
 pub(crate) struct SourcePolls {
     tolerance: ErrorTolerance,
@@ -61,7 +61,7 @@ impl SourcePolls {
             self.quiet_polls = None;
         }
         if !has_ended {
-            // A poll before the restart of the job does not count for its end.
+            // A poll from before a restart of the job does not count for the end after it.
             self.started_at = None;
         }
         if std::mem::take(&mut self.is_complete)
@@ -69,7 +69,7 @@ impl SourcePolls {
         {
             self.quiet_polls = match self.quiet_polls {
                 Some((first, _)) if first <= started_at => Some((first, started_at)),
-                // The first poll, or the clock was set back.
+                // This is the first quiet poll, or the clock was set back.
                 _ => Some((started_at, started_at)),
             };
         }
@@ -80,8 +80,8 @@ fn time_between(first: SystemTime, last: SystemTime) -> Duration {
     last.duration_since(first).unwrap_or_default()
 }
 
-/// The end of a followed job. It is over when it has ended and each source has been quiet for a
-/// while since, because the service reports late. A restarted job has not ended.
+/// Watch for the end of a followed job. The job is over when it has ended and each source has been
+/// quiet for a while since, because the service reports late. A restarted job has not ended.
 #[derive(Debug)]
 pub(crate) struct EndWatch {
     /// The job that the caller passed.
@@ -118,7 +118,7 @@ impl EndWatch {
         self.job.as_ref().is_some_and(Job::is_final)
     }
 
-    /// Polls the details of the job, before the other sources: then the round that finds the end
+    /// Polls the details of the job before the other sources, so that the round that finds the end
     /// also finds everything before it.
     pub(super) async fn poll(&mut self) -> Result<(), Error> {
         let started_at = self.clock().now();
@@ -137,7 +137,8 @@ impl EndWatch {
         Ok(())
     }
 
-    /// The pause before the next round: the usual one, or a longer one that a source requires.
+    /// Returns the pause before the next round: the usual one, or a longer one that a source
+    /// requires.
     pub(super) fn pause(&mut self, usual: Duration, others: Vec<&mut SourcePolls>) -> Duration {
         let sources = others.into_iter().chain([&mut self.details]);
         sources.fold(usual, |pause, polls| polls.tolerance.pause(pause))
@@ -164,7 +165,7 @@ impl EndWatch {
     }
 }
 
-/// The result of a round of polls of a followed job.
+/// Result of a round of polls of a followed job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndStatus {
     /// `true` if each source was read completely after the end of the job.

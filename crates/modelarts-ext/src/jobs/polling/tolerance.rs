@@ -8,10 +8,10 @@ use crate::{
     jobs::polling::MAX_PAUSE,
 };
 
-/// The time after which a watch ends with the error, if all requests failed.
+/// Time after which a watch ends with the error, if all requests failed.
 const MAX_FAILING_TIME: Duration = Duration::from_secs(15 * 60);
 
-/// Counts transient errors, and fails when they persist.
+/// Counter of tolerated errors, which returns the error if errors persist.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorTolerance {
     failing_since: Option<SystemTime>,
@@ -27,19 +27,20 @@ impl ErrorTolerance {
         self.failing_since = None;
     }
 
-    /// The pause before the next request: the usual one, or the longer one of `Retry-After`.
+    /// Returns the pause before the next request: the usual one, or that of `Retry-After` if it is
+    /// longer.
     pub(crate) fn pause(&mut self, usual: Duration) -> Duration {
         usual.max(std::mem::take(&mut self.retry_after))
     }
 
-    /// Tolerates an error, or returns it.
+    /// Tolerates a transient error; returns any other error, and one that persists for too long.
     pub(crate) fn tolerate(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
         let is_transient = error.is_retryable()
             || error.kind() == ErrorKind::Decode
-            // The load balancer may not find the service for a moment.
+            // The load balancer may temporarily not find the service.
             || error.is_404_without_code();
         let now = clock.now();
-        // A clock that was set back must not extend the time.
+        // A clock that was set back must not extend the tolerated time.
         let failing_since = self.failing_since.unwrap_or(now).min(now);
         self.failing_since = Some(failing_since);
         if !is_transient || now.duration_since(failing_since).unwrap_or_default() > MAX_FAILING_TIME

@@ -30,7 +30,7 @@ use crate::{
 
 /// The number of concurrent requests for single jobs.
 const CONCURRENT_CALLS: usize = 4;
-/// The codes with which the service rejects a search key.
+/// Error codes with which the service rejects a search key.
 const UNKNOWN_KEY_CODES: [&str; 4] = [
     "ModelArts.2807",
     "ModelArts.2808",
@@ -38,7 +38,7 @@ const UNKNOWN_KEY_CODES: [&str; 4] = [
     "ModelArts.2789",
 ];
 
-/// The resolution of times that the service may compare by.
+/// Resolution at which the service may compare times.
 const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
 /// A wait for the ends of several jobs. Await it for all of them, or take each job from
@@ -86,13 +86,13 @@ impl WaitAll {
     }
 
     /// Sets the number of jobs that may be read one by one in a round; the next round continues
-    /// behind them. Default 50, minimum 1.
+    /// with the following jobs. Default 50, minimum 1.
     pub fn budget(mut self, calls: usize) -> Self {
         self.budget = calls.max(1);
         self
     }
 
-    /// Returns a stream of the jobs as they end. A job that was passed twice comes once.
+    /// Returns a stream of the jobs as they end. A job that was passed twice is returned once.
     #[must_use]
     pub fn stream(self) -> PageStream<Waited> {
         let deadline = Deadline::new(&**self.client.clock(), self.timeout);
@@ -129,7 +129,7 @@ impl IntoFuture for WaitAll {
     }
 }
 
-/// The state of the wait.
+/// State of a wait for several jobs.
 struct WaitAllState {
     client: Client,
     /// The jobs that have not ended, as last read.
@@ -203,7 +203,7 @@ impl WaitAllState {
                 None => missing.push(id.clone()),
             }
         }
-        // In turns, so that jobs that stay unknown do not block the others.
+        // Missing jobs take turns, so that those that stay unknown do not block the others.
         let next = |last: &String| missing.partition_point(|id| id <= last);
         let next = self.last_asked.as_ref().map_or(0, next);
         missing.rotate_left(next);
@@ -242,7 +242,7 @@ impl WaitAllState {
         }
         let mut found = HashMap::new();
         for (workspace, jobs) in workspaces {
-            // Jobs that it does not return are read one by one.
+            // Jobs that the search does not return are read one by one.
             let mut list = self.client.training_jobs().list().allow_early_end();
             if let Some(workspace) = workspace {
                 list = list.workspace(workspace);

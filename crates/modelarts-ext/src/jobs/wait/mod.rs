@@ -1,4 +1,4 @@
-//! Wait: waits for the end of one job or of several.
+//! Wait for the end of one job or of several jobs.
 //!
 //! The service has no call that waits, and the phase of a job does not show why it ended: a job
 //! stopped by a user, one that reached its time limit and one that the platform lost need different
@@ -29,7 +29,7 @@
 //!
 //! [`JobHandle::wait`] returns a value: await it, [`observe`](Wait::observe) it as a stream, or end
 //! it [on a condition](Wait::until). [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all)
-//! waits for hundreds of jobs with one search a round, and returns each job when it has ended.
+//! waits for hundreds of jobs with one search per round, and returns each job when it has ended.
 
 mod all;
 mod outcome;
@@ -61,14 +61,14 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// The state of a job during a wait.
+/// State of a job during a wait.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Observation {
-    /// The job as it was read. If it vanished, as it was last read; without details if the wait
-    /// timed out before the first response about a [`JobHandle`].
+    /// The job as it was read, or as it was last read if it no longer exists. Without details if
+    /// the wait timed out before the first response about a [`JobHandle`].
     pub job: Job,
-    /// The outcome of the wait, in its last observation.
+    /// Outcome of the wait, set only in its last observation.
     pub outcome: Option<Outcome>,
     /// Time of the observation.
     pub at: SystemTime,
@@ -76,7 +76,7 @@ pub struct Observation {
     pub errors: u32,
 }
 
-/// The result of a wait.
+/// Result of a wait.
 #[derive(Clone, Debug)]
 pub struct Waited {
     pub(crate) job: Job,
@@ -85,7 +85,7 @@ pub struct Waited {
 }
 
 impl Waited {
-    /// The outcome of the wait.
+    /// Returns the outcome of the wait.
     #[must_use]
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
@@ -97,13 +97,13 @@ impl Waited {
         self.outcome == Outcome::Completed
     }
 
-    /// The job as it was last read.
+    /// Returns the job as it was last read.
     #[must_use]
     pub fn job(&self) -> &Job {
         &self.job
     }
 
-    /// Number of errors that the wait has tolerated.
+    /// Returns the number of errors that the wait has tolerated.
     #[must_use]
     pub fn errors(&self) -> u32 {
         self.errors
@@ -190,8 +190,8 @@ impl Wait {
         self
     }
 
-    /// Returns the wait as a stream: the current state of the job, each change of its phase, the
-    /// end.
+    /// Returns the wait as a stream: the current state of the job, each change of its phase, and
+    /// the end.
     #[must_use]
     pub fn observe(self) -> PageStream<Observation> {
         stream::try_unfold(Some(WaitState::new(self)), |state| async move {
@@ -232,7 +232,7 @@ impl IntoFuture for Wait {
     }
 }
 
-/// The state of a wait.
+/// State of a wait for one job.
 struct WaitState {
     wait: Wait,
     /// The job, as it was last read.
@@ -253,7 +253,7 @@ impl WaitState {
         }
     }
 
-    /// Polls until there is an observation.
+    /// Polls until the phase changes or the wait ends, and returns that state of the job.
     async fn next(&mut self) -> Result<Observation, Error> {
         let clock = &*Arc::clone(self.wait.job.client().clock());
         loop {

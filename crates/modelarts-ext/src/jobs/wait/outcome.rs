@@ -17,21 +17,22 @@ use crate::{
 pub enum Outcome {
     /// The job ended with exit code 0.
     Completed,
-    /// The job's code failed.
+    /// The code of the job failed.
     Failed {
         /// The exit code, if the service states it.
         exit_code: Option<i64>,
-        /// The task that failed first, such as `worker-0`.
+        /// The first listed task that failed, such as `worker-0`. The service is known to list only
+        /// the task that failed first.
         task: Option<String>,
         /// The message of the service about the failure.
         message: Option<String>,
     },
     /// The job was stopped.
     Terminated {
-        /// The user or the limit that stopped it.
+        /// The cause of the stop.
         by: TerminatedBy,
     },
-    /// The platform failed: the job could not be created, or was lost.
+    /// The platform failed: it could not create the job, or lost it.
     Abnormal {
         /// The detailed phase, such as `CreateFailed`.
         secondary_phase: Option<SecondaryPhase>,
@@ -48,25 +49,25 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TerminatedBy {
-    /// A user.
+    /// A user stopped the job.
     User,
-    /// The time limit that is set in the job.
+    /// The job reached the time limit that is set in it.
     AutoStop {
-        /// The limit.
+        /// The time limit.
         limit: Duration,
     },
-    /// Unknown: the events do not state it.
+    /// The cause is unknown, because the events do not state it.
     Unknown,
 }
 
-/// The outcome of a job that has ended. Its events, which show who stopped it, are read until the
-/// deadline.
+/// Returns the outcome of a job that has ended. The events, which show who stopped the job, are
+/// read until the deadline.
 pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<Outcome> {
     match job.phase() {
         Phase::Completed => Some(Outcome::Completed),
         Phase::Failed => {
-            // The service is known to list only the first task that failed; if it lists others, one
-            // that did not fail is not the cause.
+            // The service is known to list only the first task that failed. If it lists several, a
+            // task that did not fail is not the cause.
             let statuses = job.status().map_or(&[][..], |status| &status.task_statuses);
             let first = statuses
                 .iter()
@@ -96,7 +97,7 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<Outcom
 /// Determines from the events who stopped a job, which its status does not show.
 async fn fetch_terminated_by(job: &Job) -> TerminatedBy {
     let mut newest = job.events().newest_first().stream().take(100);
-    // A failed request loses this detail, but not the outcome.
+    // If a request fails, the cause remains unknown, but the outcome is still returned.
     while let Ok(Some(event)) = newest.try_next().await {
         match event.kind() {
             EventKind::AutoStopped { limit } => return TerminatedBy::AutoStop { limit },

@@ -1,37 +1,39 @@
-//! End of a list: decides that it is complete, is read again, or fails.
+//! End of a list: decides whether the list is complete, is read again, or fails.
 
 use crate::{
     error::Error,
     pagination::pager::reader::{Reader, Reread},
 };
 
-/// The rereads of a list whose rows change places.
+/// The maximum number of rereads of a list whose rows change places.
 const MAX_REREADS_UNORDERED: u32 = 16;
-/// The rereads where rows were inserted and removed at the same time, which cannot be told apart
-/// from a change of places.
+/// The maximum number of rereads of a list in which rows were inserted and removed at the same
+/// time. Such changes cannot be distinguished from a change of places.
 const MAX_REREADS_UNCLEAR: u32 = 2;
 
-/// The requests that every list may take, and the factor for each page that its rows fill.
+/// The number of requests that every list may take, and the additional requests for each page that
+/// its rows fill.
 const BASE_REQUESTS: u64 = 64;
 const REQUESTS_PER_PAGE: u64 = 4;
-/// The rows ahead of the last one read that a relocation may reach, where no total is stated.
+/// The maximum number of rows that a relocation may search ahead of the last row read, where the
+/// service states no total.
 const MAX_ROWS_AHEAD: u64 = 10_000;
 
 impl Reader {
-    /// The number of rows returned, including those before a resumed position.
+    /// Returns the number of rows returned, including those before a resumed position.
     pub(super) fn given(&self) -> u64 {
         self.unknown_before + self.history.given + self.unreadable
     }
 
-    /// Returns `true` if the order may have changed, and all the rows that the service counts came
-    /// since the last change of the total, and none of them was new.
+    /// Returns `true` if a list whose order may have changed is confirmed: since the last change of
+    /// the total, as many rows came as the service counts, and none of them was new.
     pub(super) fn is_confirmed(&self) -> bool {
         let confirmed = self.history.confirmed + self.unreadable;
         (self.order_changed || self.order_unclear)
             && self.required.is_some_and(|all| confirmed >= all)
     }
 
-    /// The maximum number of requests for a list of this length.
+    /// Returns the maximum number of requests for a list of this length.
     pub(super) fn max_requests(&self) -> u64 {
         let new = self
             .plan
@@ -47,7 +49,8 @@ impl Reader {
         BASE_REQUESTS.saturating_add(REQUESTS_PER_PAGE.saturating_mul(pages))
     }
 
-    /// The error of a list that took too many requests; `None` if it reached an end before.
+    /// Returns the error of a list that took too many requests, or `None` if the list had reached
+    /// an end before.
     pub(super) fn too_many_requests(&self) -> Option<Error> {
         match &self.reread {
             Some(reread) if reread.missing.is_none() && !self.order_changed => None,
@@ -104,7 +107,7 @@ impl Reader {
         self.restart();
     }
 
-    /// The error of a list that ended, or may have ended, before all of its rows came.
+    /// Returns the error of a list that ended, or may have ended, before all of its rows came.
     pub(super) fn ended_early(&self, missing: Option<(u64, u64)>) -> Error {
         self.error(match missing {
             Some((came, all)) if !self.order_changed => format!(

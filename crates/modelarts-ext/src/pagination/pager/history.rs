@@ -1,56 +1,57 @@
-//! History of the rows of a list that were read.
+//! History of the rows that were read from a list.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::RandomState},
     hash::BuildHasher,
 };
 
-/// The number of last rows whose keys are stored: two of the largest windows.
+/// The number of most recent rows whose keys are stored: two of the largest windows.
 const RECENT_ROWS: usize = 200;
-/// The number of rows whose hashes are stored: about 6 MB. A longer list is not read again, and
-/// ends with an error when its rows change places.
+/// The number of rows whose hashes are stored, which take about 6 MB. A longer list is not read
+/// again, and ends with an error when its rows change places.
 const HASHED_ROWS: usize = 100_000;
 
-/// The keys in a saved position.
+/// The number of keys in a saved position.
 const SAVED_KEYS: u32 = 30;
-/// The keys in a saved position if the last rows are a run of equal ones.
+/// The number of keys in a saved position if the last rows are a run of equal rows.
 const SAVED_KEYS_IN_RUN: u32 = 75;
 
 /// The number of rows without an id of which three quarters must match. Runs of equal rows should
 /// be shorter.
 const MIN_AGREEMENT: usize = 6;
 
-/// The rows before a run of equal ones that the overlap includes, because some may be removed.
+/// The number of rows before a run of equal rows that the overlap includes, because some of them
+/// may be removed.
 const ROWS_BEFORE_RUN: usize = 8;
 
-/// Scores of the alignment: for a matching row, a removed row, and an inserted row. Ten rows
-/// inserted together must not score like one that was removed.
+/// Scores of the alignment for a matching row, a removed row, and an inserted row. Ten rows
+/// inserted together must not score like one removed row.
 const MATCH_SCORE: i32 = 20;
 const DELETION_PENALTY: i32 = 10;
 const INSERTION_PENALTY: i32 = 3;
 
-/// The rows that were read: keys of the last ones, hashes of many more, so that no row is returned
-/// twice.
+/// The rows that were read: the keys of the last ones and the hashes of many more, which keep rows
+/// from being returned twice.
 #[derive(Debug, Default)]
 pub(super) struct RowHistory {
     /// `true` if no two rows have the same key.
     unique: bool,
     recent: VecDeque<String>,
-    /// The number of rows with each hash that were returned.
+    /// The number of returned rows with each hash.
     counts: HashMap<u64, u32>,
-    /// The hashes in `counts`, in the order in which they came.
+    /// The hashes in `counts`, in order of arrival.
     order: VecDeque<u64>,
     hasher: RandomState,
-    /// The number of rows that were returned.
+    /// The number of returned rows.
     pub(super) given: u64,
     /// The number of rows read in the current epoch of [`confirm`](Self::confirm).
     pub(super) confirmed: u64,
-    /// The largest number of rows with each hash on any one page of this epoch.
+    /// The largest number of rows with each hash on a single page of this epoch.
     page_counts: HashMap<u64, u32>,
     /// `true` if rows were read whose keys are no longer stored.
     forgotten: bool,
-    /// `true` if rows were read whose hashes are unknown: by another stream, or more than the
-    /// limit.
+    /// `true` if rows were read whose hashes are unknown, because another stream read them or
+    /// because they exceed the limit.
     pub(super) is_incomplete: bool,
 }
 
@@ -62,7 +63,8 @@ impl RowHistory {
         }
     }
 
-    /// Adds the rows before a saved position as returned. `more`: there are earlier ones.
+    /// Records the rows before a saved position as returned. `more` is `true` if earlier rows
+    /// exist.
     pub(super) fn resume(&mut self, last: Vec<String>, more: bool) {
         let hashes = self.hashes(&last);
         self.admit(&hashes, 0);
@@ -71,12 +73,12 @@ impl RowHistory {
         self.is_incomplete = more;
     }
 
-    /// Returns `true` if no row that was read can be taken for a new one.
+    /// Returns `true` if no row that was read can be mistaken for a new one.
     pub(super) fn is_sure(&self) -> bool {
         !self.is_incomplete && (self.unique || !self.forgotten)
     }
 
-    /// The number of rows whose keys are stored.
+    /// Returns the number of rows whose keys are stored.
     pub(super) fn len(&self) -> usize {
         self.recent.len()
     }
@@ -89,7 +91,7 @@ impl RowHistory {
         self.counts.contains_key(&hash)
     }
 
-    /// The last keys for a saved position, oldest first, and `true` if there are earlier rows.
+    /// Returns the last keys for a saved position, oldest first, and `true` if earlier rows exist.
     pub(super) fn saved(&self) -> (Vec<String>, bool) {
         let most = self.overlap(SAVED_KEYS, SAVED_KEYS_IN_RUN) as usize;
         let skip = self.recent.len().saturating_sub(most);
@@ -97,8 +99,9 @@ impl RowHistory {
         (last, self.forgotten || skip > 0)
     }
 
-    /// The number of rows by which windows should overlap: `usual`, or up to `most` if the last
-    /// rows are equal or alternate, because such a sequence looks the same after a shift.
+    /// Returns the number of rows by which windows should overlap. The result is `usual`, or up to
+    /// `most` if the last rows are equal or alternate, because such a sequence looks the same after
+    /// a shift.
     pub(super) fn overlap(&self, usual: u32, most: u32) -> u32 {
         if self.unique {
             return usual;
@@ -113,8 +116,8 @@ impl RowHistory {
         usual.max(most.min(u32::try_from(run).unwrap_or(most)))
     }
 
-    /// Drops all rows, when none of those that were read exists any more. Rows without an id that
-    /// come later are different rows, even if they are equal.
+    /// Forgets all rows, because none of the rows that were read exists any more. Later rows
+    /// without an id count as new, even if they equal earlier ones.
     pub(super) fn forget_all(&mut self) {
         if !self.unique {
             self.recent.clear();
@@ -124,8 +127,8 @@ impl RowHistory {
         }
     }
 
-    /// The number of each row among the equal ones before it on a page, counted from 1; 1 for rows
-    /// with an id.
+    /// Numbers each row among the equal rows before it on a page, starting with 1. Rows with an id
+    /// have the number 1.
     fn occurrences(&self, hashes: &[u64]) -> Vec<u32> {
         if self.unique {
             return vec![1; hashes.len()];
@@ -139,9 +142,10 @@ impl RowHistory {
         numbers.collect()
     }
 
-    /// Decides for each row of a page if it is returned: rows with an id that did not come before,
-    /// and of equal rows without an id the excess over the largest number on any earlier page. The
-    /// rows before `first` were read, even if their hashes are unknown.
+    /// Decides for each row of a page whether it is returned. A row with an id is returned if it
+    /// did not come before. Of equal rows without an id, those in excess of the largest number on
+    /// any earlier page are returned. The rows before `first` were read, even if their hashes are
+    /// unknown.
     pub(super) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
         let mut admitted = Vec::with_capacity(hashes.len());
         for (hash, number) in hashes.iter().zip(self.occurrences(hashes)) {
@@ -171,8 +175,8 @@ impl RowHistory {
         }
     }
 
-    /// Counts the rows of a page that did not come before in this epoch. `anew`: an epoch begins
-    /// with this page.
+    /// Counts the rows of a page that did not come before in this epoch. `anew` is `true` if an
+    /// epoch begins with this page.
     pub(super) fn confirm(&mut self, hashes: &[u64], anew: bool) {
         if anew {
             self.page_counts.clear();
@@ -195,16 +199,17 @@ impl RowHistory {
         self.forgotten |= old > 0;
     }
 
-    /// The number of rows at the beginning of a window that were read, or precede one that was.
-    /// `overlap`: the expected number, if the list has not shifted. `None`: none of the rows is
-    /// known though one should be, so rows may be missing before the window.
+    /// Returns the number of rows at the beginning of a window that were read, or that precede a
+    /// row that was read. `overlap` is the expected number if the list has not shifted. The result
+    /// is `None` if none of the rows is known though one should be, so that rows may be missing
+    /// before the window.
     pub(super) fn split(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         let first = overlap == Some(0);
         if self.unique {
             let known = |key| self.contains(self.hasher.hash_one(key));
             return keys.iter().position(known).or(first.then_some(0));
         }
-        // The rows that were read end with the first rows of the window.
+        // Returns `true` if the rows that were read end with these first rows of the window.
         let ends_with = |keys: &[String]| {
             let start = self.recent.len().checked_sub(keys.len());
             start.is_some_and(|start| self.recent.iter().skip(start).eq(keys))
@@ -216,16 +221,16 @@ impl RowHistory {
             .or(first.then_some(0))
     }
 
-    /// The index of the first new row of a window.
+    /// Returns the index of the first new row of a window.
     ///
-    /// Aligns the last rows that were read with the beginning of the window (a sequence alignment):
-    /// matching rows score, rows inserted or removed in between cost. Rows before the first match
-    /// cost next to nothing.
+    /// The function aligns the last rows that were read with the beginning of the window (sequence
+    /// alignment). Matching rows increase the score; rows inserted or removed between them reduce
+    /// it. Rows before the first match reduce it only slightly.
     ///
-    /// If some rows are equal, a few of them match too easily. Then the result is `None` as long as
+    /// If some rows are equal, a few of them match too easily. The result is then `None` as long as
     /// another window may match better, which is the case if an overlap is expected.
     fn align(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
-        // Of equal rows, the first ones are those that were read.
+        // Of several equal rows, the first ones are those that were read.
         let floor = |at: usize| -INSERTION_PENALTY * at.min(5) as i32;
         let mut row: Vec<i32> = (0..=keys.len()).map(floor).collect();
         for read in &self.recent {
@@ -270,7 +275,8 @@ mod tests {
         known
     }
 
-    /// The rows of a window that are returned after these, if its place is known.
+    /// Returns the rows of `window` that are new after `read`, or `None` if the position of the
+    /// window is unknown.
     fn given(unique: bool, read: &str, window: &str, overlap: Option<usize>) -> Option<String> {
         let mut known = known(unique, read);
         let window = keys(window);
@@ -280,7 +286,7 @@ mod tests {
         Some(rows.filter(|(_, new)| *new).map(|(row, _)| row).collect())
     }
 
-    /// The rows of a window behind those that were read.
+    /// Returns the rows of `window` that follow those of `read`.
     fn behind(read: &str, window: &str, overlap: Option<usize>) -> Option<String> {
         let split = known(false, read).split(&keys(window), overlap)?;
         Some(window.chars().skip(split).collect())
@@ -290,11 +296,11 @@ mod tests {
     fn rows_with_an_id_are_known_by_it() {
         let new = |window, overlap| given(true, "abcdef", window, Some(overlap));
         assert_eq!(new("efgh", 2).as_deref(), Some("gh"));
-        // Two rows were inserted before, one deleted, `f` itself deleted.
+        // Two rows inserted before the window, one row deleted, and row `f` itself deleted.
         assert_eq!(new("cdef", 2).as_deref(), Some(""));
         assert_eq!(new("fghi", 2).as_deref(), Some("ghi"));
         assert_eq!(new("eghi", 2).as_deref(), Some("ghi"));
-        // One inserted in the middle, one there twice.
+        // One row inserted in the middle, and one row listed twice.
         assert_eq!(new("exfgg", 2).as_deref(), Some("xg"));
         assert_eq!(new("ghij", 2), None);
         assert_eq!(new("", 2), None);
@@ -305,12 +311,12 @@ mod tests {
     fn rows_without_an_id_are_known_by_their_neighbours() {
         let new = |read, window| behind(read, window, Some(4));
         assert_eq!(new("abcdef", "cdefgh").as_deref(), Some("gh"));
-        // Equal rows: the expected overlap is preferred.
+        // Among equal rows, the expected overlap is preferred.
         assert_eq!(new("xaaaaa", "aaaaaab").as_deref(), Some("aab"));
-        // Shifted by two to the right, and a row inserted in the middle.
+        // A shift by two rows to the right, and a row inserted in the middle.
         assert_eq!(new("abcdef", "abcdef").as_deref(), Some(""));
         assert_eq!(new("abcdef", "cdxefg").as_deref(), Some("g"));
-        // Too few match.
+        // Too few rows match.
         assert_eq!(new("abcdef", "efghij"), None);
         assert_eq!(new("abcdef", "ghijkl"), None);
         assert_eq!(new("abcdef", ""), None);
@@ -320,10 +326,10 @@ mod tests {
     fn rows_without_an_id_are_searched_for() {
         let new = |read, window| behind(read, window, None);
         assert_eq!(new("abcdef", "efghij").as_deref(), Some("ghij"));
-        // Deleted at the end and in the middle.
+        // Rows deleted at the end and in the middle.
         assert_eq!(new("abcdef", "cdeghi").as_deref(), Some("ghi"));
         assert_eq!(new("abcdef", "cefghi").as_deref(), Some("ghi"));
-        // One equal row removed, another one inserted.
+        // One equal row removed, and another one inserted.
         assert_eq!(new("abccc", "bccdd").as_deref(), Some("dd"));
         assert_eq!(new("abcde", "bcdxxxxef").as_deref(), Some("f"));
         assert_eq!(new("abcdef", "ghijkl"), None);
@@ -361,7 +367,7 @@ mod tests {
         };
         assert_eq!(overlap("abcdefgh"), 10);
         assert_eq!(overlap("abcdeeee"), 12);
-        // Eight rows before the run.
+        // The overlap includes eight rows before the run.
         assert_eq!(overlap("abcdefaaaaaa"), 14);
         assert_eq!(overlap("xyabababab"), 16);
         assert_eq!(overlap("aaaaaaaaaaaaaaaa"), 20);

@@ -1,19 +1,19 @@
 //! Pager: reads a list that changes while it is read.
 //!
-//! Each request includes some rows that were read before. They show whether the
-//! list has shifted: rows inserted before push known rows farther into the window, where they are
-//! recognised; removed rows pull unread rows out of the window, and then none of its rows is known.
-//! In that case the known rows are searched for, and reading continues behind them.
-//! So every row that exists for the whole time is returned once.
+//! Each request includes some rows that were read before. They show whether the list has shifted.
+//! Rows inserted before the window push known rows farther into it, where they are recognised.
+//! Removed rows pull unread rows out of the window, and then none of its rows is known; the pager
+//! searches for the known rows and continues after them. So every row that exists for the whole
+//! time is returned once.
 //!
-//! This holds as long as the service keeps the order of the rows. Where a page shows that it does
-//! not, or fewer rows came than the service counts, the list is read again from
-//! its beginning, page by page, and rows that are missing so far are returned. It ends without an
+//! This holds as long as the service keeps the order of the rows. If a page shows that the order
+//! changed, or fewer rows came than the service counts, the pager reads the list again from its
+//! beginning, page by page, and returns the rows that are missing so far. The list ends without an
 //! error when, since some request, no row was new, the total did not change, and as many rows came
 //! as it states.
 
-// `Reader` has the state of a list: it chooses windows and judges the rows that come. `Pager` sends
-// its requests.
+// `Reader` holds the state of a list: it chooses windows and decides which rows are returned.
+// `Pager` sends its requests.
 
 mod end;
 mod history;
@@ -67,12 +67,12 @@ pub(super) fn pages<S: Source + ?Sized>(
     pages.boxed()
 }
 
-/// The requests of a list.
+/// The sender of the requests of a list.
 struct Pager<S: Source + ?Sized> {
     source: Arc<S>,
     reader: Reader,
     in_flight: usize,
-    /// The requests under way, in the order of their windows.
+    /// The requests in flight, in the order of their windows.
     pending: FuturesOrdered<BoxFuture<'static, Answer<S::Item>>>,
 }
 
@@ -128,7 +128,8 @@ impl<S: Source + ?Sized> Pager<S> {
 
     /// Sends the requests for the next windows.
     fn request_ahead(&mut self) {
-        // The first page shows whether there are more, and the unit of offsets.
+        // The client sends one request at a time until the first page has come and the unit of
+        // offsets is known.
         let alone = self.reader.first || self.reader.doubts.is_some();
         let most = if alone { 1 } else { self.in_flight };
         while self.pending.len() < most {

@@ -8,8 +8,8 @@ use crate::pagination::pager::{
 
 impl Reader {
     /// Compares the rows of a page with those expected in each unit, or their number if the page is
-    /// empty. `true`: the assumed unit is right; `false`: the other one; `None`: the page does not
-    /// settle it.
+    /// empty. The result is `true` if the assumed unit is right, `false` if the other unit is
+    /// right, and `None` if the page does not decide it.
     pub(super) fn verdict(
         &self,
         window: &Window,
@@ -18,7 +18,7 @@ impl Reader {
         page: &[u64],
     ) -> Option<bool> {
         let (before, limit) = (&self.order, u64::from(window.limit));
-        // The first row of the page in this unit, and in the other.
+        // The first row of the page in the assumed unit, and in the other unit.
         let this = window.start;
         let other = start_of(self.plan.meaning.other(), window.offset, window.limit);
         // The number of rows of a page that begins with row `start`.
@@ -32,11 +32,12 @@ impl Reader {
                 _ => None,
             };
         }
-        // The index on this page of row 0 of the page before, if this page begins with row `start`.
+        // The index on this page of the first row of the previous page, if this page begins with
+        // row `start`.
         let shift = |start: u64| before.start.cast_signed() - start.cast_signed();
         let near = this.abs_diff(other).min(limit).cast_signed() / 4;
-        // The page can begin with row `start` if half of the rows that it then shares with the page
-        // before match, moved by a few places at most.
+        // The page can begin with row `start` if at least half of the rows that it then shares with
+        // the previous page match, moved by a few positions at most.
         let agrees = |start: u64| {
             if expected(start) == Some(0) {
                 return false;
@@ -55,12 +56,12 @@ impl Reader {
             .map(|(equal, all)| equal == all);
         let unmoved = counts.required.is_some() && counts.required == before.total;
         match (agrees(this), agrees(other)) {
-            // Equal rows only look like shifted ones, because nothing was inserted or removed.
+            // Nothing was inserted or removed, so equal rows only look like shifted ones.
             (true, false) if unmoved && exact == Some(false) => None,
             (true, false) => Some(true),
             (false, true) => Some(false),
             (false, false) => None,
-            // Many rows are equal.
+            // Both units match because many rows are equal, so the length of the page decides.
             (true, true) if there == Some(rows) && here.is_some_and(|here| here != rows) => {
                 Some(false)
             }

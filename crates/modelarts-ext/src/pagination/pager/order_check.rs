@@ -2,39 +2,40 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// Compares each page with the page before.
+/// Compares each page with the previous page.
 ///
-/// Inserting and removing rows keeps the order of the others. So two rows that change places, or a
-/// row of an earlier page behind the end of the page before, mean that the order itself changed.
-/// The service does this to rows with equal times, where it sorts by nothing else.
+/// Insertions and removals keep the order of the other rows. So the order itself changed if two
+/// rows change places, or if a row of an earlier page follows the end of the previous page. The
+/// service reorders rows with equal times, because it sorts by nothing else.
 #[derive(Debug, Default)]
 pub(super) struct OrderCheck {
-    /// The rows of the page before, in their order.
+    /// The rows of the previous page, in their order.
     pub(super) rows: Vec<u64>,
-    /// The number of the first of them, and the number of rows of the list at that time, if the
-    /// service stated it.
+    /// The number of the first row of the previous page, and the number of rows of the list at that
+    /// time, if the service stated it.
     pub(super) start: u64,
     pub(super) total: Option<u64>,
-    /// Rows of earlier pages that were missing on the next page: pushed farther, or that page was
-    /// made earlier, because concurrent requests can overtake each other.
+    /// Rows of earlier pages that were missing on the next page. They were pushed farther, or that
+    /// page was generated earlier, because concurrent requests can overtake each other.
     pending: HashSet<u64>,
-    /// `true` if no known row lies behind the page before, except pending ones.
+    /// `true` if no known row follows the previous page, except pending ones.
     at_end: bool,
 }
 
-/// The change of the order of rows since the page before.
+/// The change of the order of rows since the previous page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OrderChange {
-    /// The rows contradict the order of the page before.
+    /// `true` if the rows contradict the order of the previous page.
     pub(super) is_certain: bool,
-    /// Insertions or removals in one place do not explain the rows: they moved by something else
-    /// than the change of the total, or a new row precedes them. So rows may have changed places.
+    /// `true` if rows may have changed places, because insertions or removals at one position do
+    /// not explain the rows: they moved by a number other than the change of the total, or a new
+    /// row precedes them.
     pub(super) is_possible: bool,
 }
 
 impl OrderCheck {
-    /// Compares a page that begins with row `start` with the page before. `is_known`: the row was
-    /// on an earlier page.
+    /// Compares a page that begins with row `start` with the previous page. `is_known` returns
+    /// `true` for a row of an earlier page.
     pub(super) fn compare(
         &self,
         rows: &[u64],
@@ -43,7 +44,7 @@ impl OrderCheck {
         is_known: impl Fn(u64) -> bool,
     ) -> OrderChange {
         let (before, now) = (positions(&self.rows), positions(rows));
-        // The places of the rows that are on both pages, and on each only once.
+        // The positions of the rows that are on both pages, and only once on each.
         let common = rows.iter().filter_map(|row| {
             let (before, now) = (before.get(row).copied()??, now.get(row).copied()??);
             Some((before, now))
@@ -71,8 +72,8 @@ impl OrderCheck {
         }
     }
 
-    /// The number of rows of the page before that are on this one, moved by `shift`, and the number
-    /// of possible ones; `None` if there are none.
+    /// Returns the number of rows of the previous page that are on this one, moved by `shift`, and
+    /// the number of rows that were compared. The result is `None` if no rows can be compared.
     pub(super) fn shared(&self, page: &[u64], shift: i64) -> Option<(usize, usize)> {
         let first = usize::try_from(-shift).unwrap_or(0);
         let skipped = usize::try_from(shift).unwrap_or(0);
@@ -101,7 +102,7 @@ impl OrderCheck {
     }
 }
 
-/// The index of each row; `None` for a row that is there more than once.
+/// Returns the index of each row, or `None` for a row that occurs more than once.
 fn positions(rows: &[u64]) -> HashMap<u64, Option<usize>> {
     let mut positions = HashMap::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
@@ -117,7 +118,7 @@ fn positions(rows: &[u64]) -> HashMap<u64, Option<usize>> {
 mod tests {
     use super::*;
 
-    /// Returns `true` if the order of the last of these pages contradicts those before.
+    /// Returns `true` if the last of these pages contradicts the order of the earlier ones.
     fn changed(pages: &[&[u64]]) -> bool {
         let mut known = HashSet::new();
         let mut check = OrderCheck::default();
@@ -136,7 +137,8 @@ mod tests {
     fn inserted_and_removed_rows_keep_the_order() {
         for last in [
             &[3, 4, 5, 6][..],
-            // Two inserted at the head, one in the middle, one removed, all removed.
+            // Two rows inserted at the head, one row inserted in the middle, one row removed, and
+            // all rows removed.
             &[1, 2, 3, 4, 5],
             &[3, 90, 4, 5, 6],
             &[3, 5, 6],
@@ -146,14 +148,14 @@ mod tests {
             assert!(!changed(&[&[1, 2, 3, 4, 5], last]), "{last:?}");
         }
         assert!(!changed(&[&[1, 2, 3], &[2, 90, 91], &[90, 91, 3, 4]]));
-        // Equal rows without an id.
+        // Equal rows without an id do not show a changed order.
         assert!(!changed(&[&[1, 2, 2, 2], &[2, 2, 2, 3]]));
     }
 
     #[test]
     fn rows_that_change_places_are_detected() {
         assert!(changed(&[&[1, 2, 3, 4, 5], &[4, 3, 5, 6]]));
-        // 1 was read, and comes again behind rows that were read after it.
+        // Row 1 was read, and returns behind rows that were read after it.
         assert!(changed(&[&[1, 2, 3], &[2, 3, 4, 5], &[4, 5, 1, 6]]));
     }
 
@@ -167,7 +169,7 @@ mod tests {
                 .is_possible
         };
         assert!(explains(&[3, 4, 5], 12, 20));
-        // One or two inserted, at the head or farther behind; two removed.
+        // One or two rows inserted at the head or farther behind, and two rows removed.
         assert!(explains(&[2, 3, 4], 12, 21));
         assert!(explains(&[3, 4, 5], 12, 22));
         assert!(explains(&[4], 11, 18));

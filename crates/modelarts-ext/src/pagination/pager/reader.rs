@@ -17,29 +17,29 @@ use crate::{
     },
 };
 
-/// Rows of overlap. Where rows have an id, one known row is enough; three allow for the removal of
-/// the last ones. Rows without an id are distinguished by their neighbours.
+/// The number of overlapping rows. Where rows have an id, one known row is enough; three allow for
+/// the removal of the last ones. Rows without an id are distinguished by their neighbours.
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
 
-/// The consecutive pages that may be short and bring nothing new while the service states that
-/// there are more rows.
+/// The maximum number of consecutive pages that are short and have no new rows while the service
+/// states that more rows exist.
 const MAX_IDLE_PAGES: u32 = 1;
-/// The consecutive relocations that may end without a new row.
+/// The maximum number of consecutive relocations that end without a new row.
 const MAX_RELOCATIONS: u32 = 10;
-/// The pages that may leave the unit of offsets undecided. Each is followed by a request for the
-/// first page, which is the same in both units.
+/// The maximum number of pages that leave the unit of offsets undecided. Each is followed by a
+/// request for the first page, which is the same in both units.
 const MAX_DOUBTS: u32 = 6;
 
-/// The error if none of the rows that were read can be found again.
+/// The error message if none of the rows that were read can be found again.
 const CHANGED_TOO_MUCH: &str = "the list has changed so much while it was read that it cannot be \
                                 said where to go on; read it again";
-/// The error if the unit of offsets could not be detected.
+/// The error message if the unit of offsets could not be detected.
 const OFFSET_UNCLEAR: &str = "the list has changed so much while it was read that it cannot be \
                               said what its offset counts; say it with `offset_is`, or read the \
                               list again";
 
-/// The state of a list that is read.
+/// The state of a list while it is read.
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) info: ListInfo,
@@ -50,61 +50,61 @@ pub(super) struct Reader {
     pub(super) first: bool,
     /// `true` if all rows come in one response.
     pub(super) is_single_page: bool,
-    /// `true` if the list may end before all rows came.
+    /// `true` if the list may end before all rows are returned.
     pub(super) allow_early_end: bool,
-    /// The number of pages that did not settle the unit of offsets; `None` if it is known.
+    /// The number of pages that did not decide the unit of offsets; `None` if the unit is known.
     pub(super) doubts: Option<u32>,
-    /// The rows before the end of the last page.
+    /// The number of rows before the end of the last page.
     pub(super) read: u64,
-    /// The rows before the end of the last window, assuming that all responses come as expected.
+    /// The number of rows before the end of the last window, if all responses are as expected.
     planned: u64,
-    /// `true` if the requests under way are for windows that no longer fit.
+    /// `true` if the requests in flight are for windows that no longer fit.
     pub(super) drops_pending: bool,
-    /// The requests sent since the list was started or restarted.
+    /// The number of requests sent since the list was started or restarted.
     pub(super) requests: u64,
-    /// The rows before the resumed position whose keys are unknown.
+    /// The number of rows before the resumed position whose keys are unknown.
     pub(super) unknown_before: u64,
-    /// The rows that could not be decoded since the list was started or restarted. A row on two
-    /// pages counts twice.
+    /// The number of rows that could not be decoded since the list was started or restarted. A row
+    /// on two pages counts twice.
     pub(super) unreadable: u64,
-    /// The number of rows of the list, as the service counts.
+    /// The number of rows of the list, as stated by the service.
     total: Option<u64>,
-    /// The rows that the list must have: the count of the last page, and the lowest count of any
-    /// page.
+    /// The number of rows that the list must have: the count of the last page, and the lowest count
+    /// of any page.
     pub(super) required: Option<u64>,
     pub(super) least: Option<u64>,
     /// The largest count that the service stated.
     pub(super) largest: u64,
-    /// Half of the rows of the shortest page, where pages are shorter than requested.
+    /// Half the number of rows of the shortest page, if pages are shorter than requested.
     pub(super) half_page: Option<u32>,
     relocation: Option<Relocation>,
-    /// The rows before the end of the farthest page that a relocation requested.
+    /// The number of rows before the end of the farthest page that a relocation requested.
     pub(super) farthest: u64,
-    /// The relocations since the last new row.
+    /// The number of relocations since the last new row.
     relocations: u32,
-    /// The consecutive pages that were not full and brought nothing new.
+    /// The number of consecutive pages that were not full and had no new rows.
     pub(super) idle_pages: u32,
-    /// The consecutive rows that were known.
+    /// The number of consecutive known rows.
     known_run: u64,
-    /// The service changes the order of the rows.
+    /// `true` if the service changes the order of the rows.
     pub(super) order_changed: bool,
-    /// The service may have changed the order of the rows.
+    /// `true` if the service may have changed the order of the rows.
     pub(super) order_unclear: bool,
     /// The end that the list reached before it was read again.
     pub(super) reread: Option<Reread>,
     pub(super) done: bool,
-    /// The error of a list that is done.
+    /// The error of a list that has ended.
     pub(super) failure: Option<Error>,
 }
 
-/// The state of a list that is read again, from the end that it reached.
+/// The state of a list that is read again after it reached an end.
 pub(super) struct Reread {
     pub(super) position: Position,
     /// The number of times that this end was reached.
     pub(super) times: u32,
-    /// The rows that were returned by then.
+    /// The number of rows returned when the list reached this end.
     pub(super) given: u64,
-    /// The rows returned and the rows required, if some were missing.
+    /// The number of rows returned and the number of rows required, if some were missing.
     pub(super) missing: Option<(u64, u64)>,
 }
 
@@ -142,14 +142,14 @@ impl Reader {
         reader
     }
 
-    /// The next window of a search for rows that were read, if one is in progress.
+    /// Returns the next window of a search for rows that were read, if one is in progress.
     pub(super) fn search_window(&self) -> Option<Window> {
         let relocation = self.relocation.as_ref()?;
         Some(self.plan.around(relocation.row))
     }
 
-    /// The next window to request; `None` if the requests under way reach the end of the list.
-    /// `alone`: no request is under way.
+    /// Returns the next window to request, or `None` if the requests in flight reach the end of the
+    /// list. `alone` is `true` if no request is in flight.
     pub(super) fn next_window(&mut self, alone: bool) -> Option<Window> {
         let window = match alone {
             true => self.safe_window(self.planned),
@@ -160,11 +160,11 @@ impl Reader {
         Some(window)
     }
 
-    /// The window behind the rows that were read, with an overlap that reveals a shift.
+    /// Returns the window after the rows that were read, with an overlap that reveals a shift.
     fn safe_window(&self, read: u64) -> Window {
         let mut plan = self.plan;
         if self.doubts.is_some_and(|doubts| doubts > 0) {
-            // Small pages did not settle the unit of offsets.
+            // Small pages left the unit of offsets undecided.
             plan.size = plan.max;
         }
         // If pages are shorter than requested, a longer overlap could fill them.
@@ -176,7 +176,7 @@ impl Reader {
         plan.overlapping(read, overlap)
     }
 
-    /// The error of this list, at its present position.
+    /// Returns an error with the present position of the list.
     pub(super) fn error(&self, text: impl std::fmt::Display) -> Error {
         let text = format!("{}: {text}", self.info.operation);
         Error::new(ErrorKind::Unexpected, text).with_position(self.position())
@@ -192,15 +192,15 @@ impl Reader {
         }
     }
 
-    /// Drops the requests in flight and continues behind the first `read` rows.
+    /// Drops the requests in flight and continues after the first `read` rows.
     fn continue_from(&mut self, read: u64) {
         self.drops_pending = true;
         self.read = read;
         self.planned = read;
     }
 
-    /// Processes a response: returns for each of its rows whether it is new. `None`: another
-    /// request is needed first.
+    /// Processes a response. Returns for each of its rows whether the row is new, or `None` if
+    /// another request is needed first.
     pub(super) fn take(
         &mut self,
         mut window: Window,
@@ -262,15 +262,15 @@ impl Reader {
             .order
             .compare(&hashes, window.start, counts.required, is_known);
         self.order_changed |= !rereading && change.is_certain;
-        // Known rows do not show the place of the others.
+        // In a changed order, known rows do not show the positions of the other rows.
         let no_order = self.order_changed || rereading;
         if no_order && self.history.is_incomplete {
-            // Unknown rows would be returned twice.
+            // Rows that are missing from the history would be returned twice.
             let missing = self.reread.as_ref();
             let missing = missing.and_then(|reread| reread.missing);
             return Err(self.ended_early(missing));
         }
-        // In a search, and where rows are missing in between, no overlap is expected. After a
+        // No overlap is expected in a search, or if rows are missing before the window. After a
         // search, the last rows that were read may have been removed.
         let overlap = read.checked_sub(window.start).map(|rows| rows as usize);
         let overlap = overlap.filter(|overlap| {
@@ -333,13 +333,13 @@ impl Reader {
         Ok(Some(given))
     }
 
-    /// Applies the verdict of a page on the unit of offsets. The next request is for the first
-    /// page, or in the other unit, unless the unit is right.
+    /// Applies the verdict of a page on the unit of offsets. Unless the unit is right, the next
+    /// request is for the first page or in the other unit.
     fn settle_meaning(&mut self, verdict: Option<bool>) -> Result<(), Error> {
         if verdict == Some(true) {
             self.doubts = None;
             if let Some(detected) = &self.info.detected_offset {
-                // Another list of this client may have been first.
+                // Another list of this client may have detected the unit first.
                 let _ = detected.set(self.plan.meaning);
             }
             return Ok(());
@@ -358,9 +358,9 @@ impl Reader {
         Ok(())
     }
 
-    /// Returns `true` if the same rows come repeatedly, because the service does not support so
-    /// large an offset: more consecutive ones than rows inserted before the position can explain,
-    /// which are as many as were read.
+    /// Returns `true` if the service returns the same rows repeatedly, because it does not support
+    /// so large an offset. Rows inserted before the position also make known rows return, but no
+    /// more of them than were read; a longer sequence of known rows shows the repetition.
     fn goes_in_circles(&mut self, rows: usize, new: usize) -> Result<bool, Error> {
         self.known_run = match new {
             0 => self.known_run + rows as u64,
@@ -384,13 +384,14 @@ impl Reader {
             if self.relocations > MAX_RELOCATIONS {
                 return Err(self.error(CHANGED_TOO_MUCH));
             }
-            // Earlier by half a window: half of its rows are known ones, if nothing has shifted.
+            // The search begins half a window earlier: half of its rows are known if nothing has
+            // shifted.
             let half = u64::from(self.plan.max / 2);
             self.relocation = Some(Relocation::new(window.start.saturating_sub(half)));
             return Ok(());
         };
-        // Windows overlap by half, so that one of them has all the rows searched for. A window
-        // without rows lies behind the end of the list.
+        // Windows of a search overlap by half, so that one of them has all the rows searched for. A
+        // window without rows is behind the end of the list.
         let max = u64::from(self.plan.max);
         let step = if rows == 0 { max } else { rows.min(max) } / 2;
         self.farthest = self.farthest.max(window.start + rows);

@@ -7,16 +7,17 @@ use crate::pagination::source::Counts;
 /// `count`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowCounts {
-    /// The rows that match the conditions, where the service counts them.
+    /// The number of rows that match the conditions, where the service counts them.
     pub(super) matching: Option<u64>,
-    /// The rows that the list must have.
+    /// The number of rows that the list must have.
     pub(super) required: Option<u64>,
-    /// The rows that it may have at most.
+    /// The maximum number of rows that the list may have.
     pub(super) most: Option<u64>,
 }
 
 impl RowCounts {
-    /// The counts of a page with this number of rows. `only`: it is the first page, and short.
+    /// Returns the counts of a page with this number of rows. `only` is `true` for a short first
+    /// page.
     pub(super) fn new(counts: &Counts, rows: u64, only: bool, filtered: bool) -> Self {
         let Counts { total, count, .. } = *counts;
         let matching = count.filter(|count| *count > rows || *count == rows && only);

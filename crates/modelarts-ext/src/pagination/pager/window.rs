@@ -5,25 +5,25 @@ use std::cmp::Reverse;
 
 use crate::pagination::position::OffsetUnit;
 
-/// The rows of one request.
+/// Window: the rows of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     /// The value of `offset`, in the unit of the service.
     pub(super) offset: u64,
     /// The value of `limit`.
     pub(super) limit: u32,
-    /// The number of the first row.
+    /// The number of the first row, counted from the beginning of the list.
     pub(super) start: u64,
 }
 
 impl Window {
-    /// The number of the row behind the last one.
+    /// Returns the number of the first row after the window.
     pub(super) fn end(&self) -> u64 {
         self.start + u64::from(self.limit)
     }
 }
 
-/// The number of the first row of a page, if offsets have this unit.
+/// Returns the number of the first row of a page whose offset has this unit.
 pub(super) fn start_of(meaning: OffsetUnit, offset: u64, limit: u32) -> u64 {
     match meaning {
         OffsetUnit::Pages => offset * u64::from(limit),
@@ -39,13 +39,13 @@ pub(super) struct WindowPlan {
     pub(super) size: u32,
     /// The largest window that the service supports.
     pub(super) max: u32,
-    /// The number of known rows at the beginning of a window. They show whether the list has
+    /// The number of known rows at the beginning of a window, which show whether the list has
     /// shifted.
     pub(super) overlap: u32,
 }
 
 impl WindowPlan {
-    /// The window with this offset and limit.
+    /// Returns the window with this offset and limit.
     pub(super) fn window(&self, offset: u64, limit: u32) -> Window {
         Window {
             offset,
@@ -54,12 +54,12 @@ impl WindowPlan {
         }
     }
 
-    /// The usual overlap, which leaves room for new rows.
+    /// Returns the usual overlap, which is at most half of the largest window so that new rows fit.
     pub(super) fn usual_overlap(&self) -> u32 {
         self.overlap.min(self.max / 2)
     }
 
-    /// The window behind the first `read` rows.
+    /// Returns the window after the first `read` rows.
     pub(super) fn after(&self, read: u64) -> Window {
         self.overlapping(read, self.usual_overlap())
     }
@@ -79,9 +79,10 @@ impl WindowPlan {
         }
     }
 
-    /// The window where offsets count pages. Pages begin at multiples of their size, so that only
-    /// some sizes overlap: of those that begin at least `overlap` rows before the end of the rows
-    /// read, the one that adds the most rows, and of these the smallest.
+    /// Returns the window of a list whose offsets count pages. Pages begin at multiples of their
+    /// size, so only some sizes overlap with the rows read. Of the pages that begin at least
+    /// `overlap` rows before the end of the rows read, the function chooses the one that adds the
+    /// most rows, and of several such pages the smallest.
     fn page_after(&self, read: u64, overlap: u64) -> Option<Window> {
         let pages = (1..=self.max)
             .map(|limit| self.window((read - overlap) / u64::from(limit), limit))
@@ -92,7 +93,7 @@ impl WindowPlan {
         })
     }
 
-    /// The largest window that includes this row.
+    /// Returns the largest window that includes this row.
     pub(super) fn around(&self, row: u64) -> Window {
         let limit = self.max.max(1);
         match self.meaning {
@@ -102,13 +103,13 @@ impl WindowPlan {
     }
 }
 
-/// Search for the last rows that were read: at the expected place first, then before and behind it
-/// in turns, at growing distance.
+/// Search for the last rows that were read. It begins at the expected position and continues before
+/// and behind it in turns, at growing distance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relocation {
     /// The row that the next window includes.
     pub(super) row: u64,
-    /// The first and the last row that were searched, while there are more beyond.
+    /// The first and the last row that were searched, as long as more rows exist in that direction.
     before: Option<u64>,
     behind: Option<u64>,
     backwards: bool,
@@ -124,9 +125,9 @@ impl Relocation {
         }
     }
 
-    /// The next step after the window that begins with row `start` was searched in vain: `step`
-    /// rows farther. `more`: the list has rows behind the window. `None`: the whole list was
-    /// searched.
+    /// Returns the next step of the search, `step` rows farther, after the window that begins with
+    /// row `start` had no known row. `more` is `true` if the list has rows behind the window. The
+    /// result is `None` if the whole list was searched.
     pub(super) fn next(mut self, start: u64, step: u64, more: bool) -> Option<Self> {
         let step = step.max(1);
         self.before = self.before.filter(|_| start > 0);
@@ -169,7 +170,7 @@ mod tests {
                 read = window.end();
                 windows += 1;
             }
-            // Without any overlap it would be 200.
+            // Without an overlap, 200 windows would be enough.
             assert!(windows <= 260, "{meaning:?} {windows}");
         }
     }

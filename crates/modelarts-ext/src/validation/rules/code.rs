@@ -16,15 +16,16 @@ use crate::{
     },
 };
 
-/// The first of these fields that is given with a stored algorithm. One warning covers all of
-/// them.
+/// Returns the first of these fields that is given together with a stored algorithm. One warning
+/// covers all of them.
 pub(super) fn first_beside_stored<'a>(job: Draft<'a>, paths: [&str; 2]) -> Fields<'a> {
     let given = paths.into_iter().find(|path| job.has(path));
     let given = given.filter(|_| job.has_stored_algorithm());
     given.map(|path| job.at(path)).into_iter().collect()
 }
 
-/// True if an engine of the platform is named. An image beside it replaces the image of the engine.
+/// Returns `true` if the job names an engine of the platform. An image beside it replaces the image
+/// of the engine.
 fn names_engine(job: Draft<'_>) -> bool {
     job.at(algorithm::ENGINE).has_any(&[ENGINE_ID, ENGINE_NAME])
 }
@@ -47,8 +48,8 @@ pub(super) fn boot_or_command(job: Draft<'_>) -> Fields<'_> {
         .when(has_both && !job.has_stored_algorithm())
 }
 
-/// The missing one of image and command. An image needs a command unless an engine is named; a boot
-/// file is no substitute.
+/// Returns the missing field of image and command. An image needs a command unless an engine is
+/// named; a boot file does not replace the command.
 pub(super) fn image_and_command(job: Draft<'_>) -> Fields<'_> {
     if job.has_stored_algorithm() || names_engine(job) {
         return Fields::default();
@@ -57,7 +58,8 @@ pub(super) fn image_and_command(job: Draft<'_>) -> Fields<'_> {
         .missing_of([algorithm::engine::IMAGE_URL, algorithm::COMMAND])
 }
 
-/// The engines of the job and of its tasks. None for a stored algorithm, which has its own.
+/// Returns the engines of the job and of its tasks. The result is empty for a stored algorithm,
+/// which has its own engine.
 pub(super) fn engines(job: Draft<'_>) -> Fields<'_> {
     match job.has_stored_algorithm() {
         true => Fields::default(),
@@ -71,7 +73,8 @@ pub(super) fn engine(job: Draft<'_>) -> Fields<'_> {
     engine.when(job.names_own_code() && job.has(algorithm::BOOT_FILE) && !is_named)
 }
 
-/// An image needs no version, and an id stands for name and version.
+/// Returns the missing field of engine name and version. An image needs no version, and an engine
+/// id stands for name and version.
 pub(super) fn engine_pair(job: Draft<'_>) -> Fields<'_> {
     let engines = engines(job).filter(|engine| !engine.has_any(&[IMAGE_URL, ENGINE_ID]));
     let engines = engines.into_iter();
@@ -87,7 +90,8 @@ pub(super) fn engine_beside_image(job: Draft<'_>) -> Fields<'_> {
     engines.at(ENGINE_NAME).missing()
 }
 
-/// The images with a registry: a part before the first slash with a dot or a port.
+/// Returns the images whose name has a registry: a part before the first slash with a dot or a
+/// port.
 pub(super) fn image_without_registry(job: Draft<'_>) -> Fields<'_> {
     engines(job).at(IMAGE_URL).texts(|url| {
         let host = url.split_once('/').map(|(host, _)| host);
@@ -104,7 +108,7 @@ pub(super) fn sys_packages(job: Draft<'_>) -> Fields<'_> {
     install.when(installs && !has_all)
 }
 
-/// An invalid OBS path breaks another rule.
+/// Returns the boot files outside the code directory. An invalid OBS path breaks another rule.
 pub(super) fn boot_file_inside(job: Draft<'_>) -> Fields<'_> {
     let is_outside = |program: &Located<'_>| {
         let obs_path = |name| program.at(name).text().and_then(ObsPath::parse);
@@ -115,21 +119,22 @@ pub(super) fn boot_file_inside(job: Draft<'_>) -> Fields<'_> {
     job.programs().filter(is_outside).at(BOOT_FILE)
 }
 
-/// The user ids, as numbers where they can be read, that are `wrong`. No document has a field for
-/// the user id in requests (`openapi/SOURCES.md`, O, S, F3); answers have `run_user`.
+/// Returns the user ids for which `wrong` returns `true`, as numbers where they can be read. No
+/// document has a field for the user id in requests (`openapi/SOURCES.md`, O, S, F3); responses
+/// have `run_user`.
 pub(super) fn users(job: Draft<'_>, wrong: impl Fn(Option<u64>) -> bool) -> Fields<'_> {
     let users = job.programs().at(job_algorithm::engine::RUN_USER);
     users.texts(|digits| wrong(digits.parse().ok()))
 }
 
-/// Directories that Huawei Cloud reserves, without the directories below them: the default lies
+/// Directories that Huawei Cloud reserves without their subdirectories: the default directory is
 /// below the second.
 const RESERVED_DIRS: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
-/// Directories that Huawei Cloud reserves with everything below them.
+/// Directories that Huawei Cloud reserves with all their subdirectories.
 const RESERVED_TREES: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
-/// The `wrong` local code directories, compared without trailing slashes. Those of code in the
-/// image are left out: they have no effect.
+/// Returns the local code directories for which `wrong` returns `true`, compared without trailing
+/// slashes. Directories of code in the image are left out, because they have no effect.
 pub(super) fn local_code_dirs(job: Draft<'_>, wrong: impl Fn(&str) -> bool) -> Fields<'_> {
     let is_in_image = |program: &Located<'_>| {
         let code = program.at(CODE_DIR).text();

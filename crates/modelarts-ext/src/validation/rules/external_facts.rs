@@ -1,6 +1,6 @@
-//! Rules that depend on an answer of the service or on local files.
+//! Rules that depend on a response of the service or on local files.
 //!
-//! They are checked by the code that reads the answer or the files.
+//! The code that reads the response or the files checks them.
 
 use crate::{
     error::violation::Actual,
@@ -10,7 +10,8 @@ use crate::{
     },
 };
 
-/// Such a rule, with the name and the basis of `openapi/SOURCES.md`.
+/// A rule that depends on a response or on local files, with the name and the basis of
+/// `openapi/SOURCES.md`.
 #[derive(Clone, Copy)]
 pub(crate) struct Fact {
     #[cfg_attr(not(test), expect(dead_code, reason = "for tests of the table"))]
@@ -18,7 +19,7 @@ pub(crate) struct Fact {
     pub(crate) basis: Basis,
 }
 
-/// A fact whose requirement and correction do not depend on the answer.
+/// A rule whose requirement and correction do not depend on the response.
 pub(crate) struct WordedFact {
     pub(crate) fact: Fact,
     pub(crate) requirement: &'static str,

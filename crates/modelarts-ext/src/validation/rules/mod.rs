@@ -39,14 +39,14 @@ use crate::validation::{
 
 /// A rule on the body of a creation.
 pub(crate) struct Rule {
-    /// The name in `openapi/SOURCES.md` and in the emulator.
+    /// The name of the rule in `openapi/SOURCES.md` and in the emulator.
     #[cfg_attr(not(test), expect(dead_code, reason = "for tests of the table"))]
     name: &'static str,
-    /// The general names of the fields that the rule is about.
+    /// The general names of the fields to which the rule applies.
     #[cfg_attr(not(test), expect(dead_code, reason = "for CREATING.md"))]
     pub(crate) on: &'static [&'static str],
-    /// The rule: "must …", or "should …" where it is advice. A subject is named where a field of
-    /// `on` would be ambiguous.
+    /// The requirement: "must …", or "should …" where it is advice. It names a subject where a
+    /// field of `on` would be ambiguous.
     pub(crate) requirement: &'static str,
     basis: Basis,
     /// The correction of a job that breaks the rule.
@@ -89,7 +89,7 @@ pub(crate) fn check(job: Draft<'_>, report: &mut Report) {
     }
 }
 
-// Reasons why the break of a rule is only a warning.
+// Reasons why a broken rule is only a warning.
 const ACCEPTED_BY_SERVICE: &str =
     "the documents advise against it; the service is known to accept it";
 const NOT_NEEDED: &str = "the documents leave it out; the service accepts it";
@@ -111,8 +111,8 @@ const LOCAL_PATHS: &[&str] = &[
     spec::volumes::obs::LOCAL_PATH,
 ];
 
-/// All rules, in the order of the report. A condition of one expression is written in the row of its
-/// rule; a longer one is a function in the module of its subject.
+/// All rules, in the order of the report. A condition that is one expression is written in the row
+/// of its rule; a longer one is a function in the module of its subject.
 #[rustfmt::skip]
 pub(crate) const RULES: &[Rule] = &[
     // The job as a whole.
@@ -227,7 +227,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("volume-path", &[spec::volumes::pfs::PFS_PATH, spec::volumes::obs::OBS_PATH], "a volume of OBS must have a path or a local_path", Must(INVALID), "give the path in OBS and the local_path that it is mounted at", volumes::sources),
     rule("nfs-needs-pool", &[spec::volumes::NFS], "SFS Turbo must be mounted in a dedicated pool only", Must(INVALID), "run in a dedicated pool",
         |job| volumes::volumes(job).at(volume::NFS).present().filter(|_| !job.has_pool())),
-    // The user guide calls them disks (`openapi/SOURCES.md`, F3).
+    // The user guide calls volumes disks (`openapi/SOURCES.md`, F3).
     rule("volumes-at-most-8", &[spec::VOLUMES], "a job must have at most 8 volumes", Must(INVALID), "mount fewer",
         |job| volumes::volumes(job).into_iter().skip(8).collect()),
     rule("volume-once", &[spec::volumes::nfs::NFS_SERVER_PATH, spec::volumes::pfs::PFS_PATH], "a file system must not be mounted twice", Must(INVALID), "leave one out", volumes::repeated_file_systems),
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use crate::validation::rules::external_facts::FACTS;
 
-    /// The basis as `openapi/SOURCES.md` writes it.
+    /// Returns the basis in the words of `openapi/SOURCES.md`.
     fn word(basis: Basis) -> &'static str {
         match basis {
             Refusal(_) => "refusal",
@@ -293,7 +293,7 @@ mod tests {
         let section = section.split("\n## ").next().unwrap();
         let rows = section.lines().filter_map(|row| row.strip_prefix("| `"));
         let cells = rows.map(|row| row.split(" | ").collect::<Vec<_>>());
-        // | `name` | basis | evidence | client | emulator |
+        // The columns of a row are: `name`, basis, evidence, client, emulator.
         let listed: BTreeMap<_, _> = cells
             .filter(|cells| cells[3] == "yes")
             .map(|cells| (cells[0].trim_end_matches('`'), cells[1]))

@@ -29,8 +29,8 @@ pub(super) fn flavor_or_pool(job: Draft<'_>) -> Fields<'_> {
     flavor.when(is_missing && !job.has(TASKS) && !is_federated(job))
 }
 
-/// The flavors of the job and of its tasks, selected by prefix (`of_pools`) and by the presence of
-/// a dedicated pool beside them (`in_pool`).
+/// Returns the flavors of the job and of its tasks, selected by prefix (`of_pools`) and by the
+/// presence of a dedicated pool beside them (`in_pool`).
 pub(super) fn flavors(job: Draft<'_>, of_pools: bool, in_pool: bool) -> Fields<'_> {
     let resources = job.resources();
     resources
@@ -55,7 +55,7 @@ pub(super) fn affinity_group_size(job: Draft<'_>) -> Fields<'_> {
     size.when(is_wrong)
 }
 
-/// All conditions on nodes, required and preferred.
+/// Returns all conditions on nodes, required and preferred.
 fn conditions(job: Draft<'_>) -> Fields<'_> {
     let required = required_affinity::node_affinity::NODE_SELECTOR_TERMS;
     let preferred = job.at(preferred_affinity::NODE_AFFINITY).items();

@@ -9,9 +9,9 @@ use crate::validation::{
 
 /// The kinds of volumes.
 const KINDS: [&str; 3] = [volume::NFS, volume::PFS, volume::OBS];
-/// The default mounts that the user guide names (`openapi/SOURCES.md`, F3).
+/// The default mounts named in the user guide (`openapi/SOURCES.md`, F3).
 pub(super) const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", "/home/ma-user/modelarts"];
-/// The parents of a default mount, and the directories of code, data and logs.
+/// The parent directories of a default mount, and the directories of code, data and logs.
 pub(super) const PLATFORM_DIRS: [&str; 6] = [
     "/home",
     "/home/ma-user",
@@ -32,7 +32,8 @@ pub(super) fn kinds(job: Draft<'_>) -> Fields<'_> {
     })
 }
 
-/// NFS volumes are exempt: no field of theirs is required (`openapi/SOURCES.md`, D-130).
+/// Returns the sources of volumes that have neither a source nor a local path. NFS volumes are
+/// exempt, because none of their fields is required (`openapi/SOURCES.md`, D-130).
 pub(super) fn sources(job: Draft<'_>) -> Fields<'_> {
     let kinds = [
         (volume::PFS, volume::pfs::PFS_PATH, volume::pfs::LOCAL_PATH),
@@ -48,8 +49,8 @@ pub(super) fn sources(job: Draft<'_>) -> Fields<'_> {
     sources.flatten().collect()
 }
 
-/// The file systems that are mounted more than once; `10.0.0.5:/share` and `10.0.0.5:/share/` are
-/// the same. Buckets may repeat.
+/// Returns the file systems that are mounted more than once. `10.0.0.5:/share` and
+/// `10.0.0.5:/share/` are the same file system. Buckets may repeat.
 pub(super) fn repeated_file_systems(job: Draft<'_>) -> Fields<'_> {
     let sources = [volume::nfs::NFS_SERVER_PATH, volume::pfs::PFS_PATH];
     volumes(job).at_all(&sources).repeated_paths()
@@ -63,7 +64,7 @@ pub(super) fn local_paths(job: Draft<'_>) -> Fields<'_> {
     ])
 }
 
-/// The local paths that are `wrong`, compared without trailing slashes.
+/// Returns the local paths for which `wrong` returns `true`, compared without trailing slashes.
 pub(super) fn local_paths_where(job: Draft<'_>, wrong: impl Fn(&str) -> bool) -> Fields<'_> {
     local_paths(job).texts(|path| match path.trim_end_matches('/') {
         "" => wrong("/"),

@@ -1,4 +1,4 @@
-//! The attributes that a test on the live service asserted.
+//! Assertions: the attributes that a test on the live service asserted.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -38,7 +38,7 @@ enum Relation {
 }
 
 impl Assertion {
-    /// Checks the assertion; the error describes the difference.
+    /// Checks the assertion. The error describes the difference.
     pub fn holds(&self, answer: &Value, scenario: &Scenario) -> Result<(), String> {
         let found = json_path::all(answer, &self.path);
         let holds = match self.is {

@@ -1,4 +1,4 @@
-//! Paths such as `items[0].metadata.name` and `items[*].run_user`.
+//! JSON paths such as `items[0].metadata.name` and `items[*].run_user`.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ fn steps(path: &str) -> impl Iterator<Item = Step<'_>> {
     })
 }
 
-/// All values at a path; at most one for a path without `[*]`.
+/// Returns all values at a path, which are at most one for a path without `[*]`.
 pub fn all<'a>(root: &'a Value, path: &str) -> Vec<&'a Value> {
     steps(path).fold(vec![root], |found, step| {
         let next = |value: &'a Value| match step {
@@ -63,7 +63,7 @@ pub fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// The paths of `expected` at which `actual` has a different value or none.
+/// Returns the paths of `expected` at which `actual` has a different value or no value.
 pub fn missing(expected: &Value, actual: &Value) -> Vec<String> {
     fn collect(at: String, expected: &Value, actual: Option<&Value>, found: &mut Vec<String>) {
         match expected {

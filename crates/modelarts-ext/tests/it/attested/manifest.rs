@@ -1,4 +1,4 @@
-//! `openapi/attested/manifest.json`.
+//! Content of `openapi/attested/manifest.json`.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -12,7 +12,7 @@ pub struct Manifest {
     pub entries: Vec<Entry>,
 }
 
-/// A request.
+/// A request of the manifest.
 #[derive(Deserialize)]
 pub struct Entry {
     pub name: String,
@@ -55,7 +55,7 @@ pub struct Substitute {
     pub take: String,
 }
 
-/// The state that a request requires.
+/// The state that a request requires before it is sent.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct SetUp {
@@ -87,7 +87,7 @@ impl Manifest {
 }
 
 impl Entry {
-    /// The stored body, with the values of another project.
+    /// Returns the stored body, with the values of another project.
     pub fn body(&self) -> Option<Value> {
         let text = fs::read_to_string(attested().join(self.file.as_ref()?)).unwrap();
         Some(serde_json::from_str(&text).unwrap())
@@ -98,7 +98,7 @@ impl ExpectedError {
     pub fn differences(&self, body: &Value) -> impl Iterator<Item = String> {
         let code = (body["error_code"] != self.code.as_str())
             .then(|| format!("{} instead of {}", body["error_code"], self.code));
-        // A quoted text may be an excerpt.
+        // A message quoted in a source may be an excerpt.
         let text = body["error_msg"].as_str().unwrap_or_default().to_owned();
         let part = |message: &String| message.trim_matches(['.', ' ']).to_owned();
         let message = self.message.as_ref().map(part);

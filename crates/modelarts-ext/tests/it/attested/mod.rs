@@ -15,7 +15,7 @@ use modelarts_ext::{Client, Credentials, config::Cloud};
 use scenario::Scenario;
 use serde_json::Value;
 
-/// Entries whose rejection has several possible causes in the source.
+/// Entries whose rejection has several possible causes according to the source.
 const CAUSE_UNKNOWN: [&str; 1] = ["qt-refused-image-with-registry"];
 
 #[tokio::test]
@@ -59,7 +59,7 @@ async fn the_emulator_answers_as_the_service_did() {
     assert_eq!((manifest.entries.len(), asserted), (71, 2 * 405));
 }
 
-/// A client on Huawei Cloud that sends nothing.
+/// Returns a client for Huawei Cloud that sends nothing.
 fn client() -> Client {
     Client::builder()
         .endpoint("http://127.0.0.1:9/")
@@ -106,7 +106,7 @@ fn jobs_that_the_service_took_pass_the_check_and_lose_nothing() {
     assert_eq!(jobs, 20);
 }
 
-/// The two forms of a response: as received, and after decoding into the generated types.
+/// Returns the two forms of a response: as received, and after decoding into the generated types.
 fn forms(schema: &str, answer: Value) -> [(&'static str, Value); 2] {
     let (kept, _) = types::of(schema)(answer.to_string().as_bytes()).unwrap();
     [("on the wire", answer), ("in the types", kept)]

@@ -1,4 +1,4 @@
-//! Scenario: the requests in order, on one emulator.
+//! Scenario: the requests in order, sent to one emulator.
 
 use std::{
     collections::HashMap,
@@ -31,7 +31,7 @@ const STEPS: usize = 200;
 pub struct Scenario {
     emulator: Emulator,
     datasets: tempfile::TempDir,
-    /// The responses by entry.
+    /// The responses by the name of the entry.
     answers: HashMap<String, Value>,
     /// The ids that placeholders such as `(the job)` refer to.
     current: HashMap<&'static str, Value>,
@@ -103,7 +103,7 @@ impl Scenario {
         }
     }
 
-    /// The body, with the values of this emulator.
+    /// Returns the body, with the values of this emulator.
     pub fn body(&mut self, entry: &Entry) -> Option<Value> {
         let mut body = entry.body()?;
         for substitute in &entry.substitute {
@@ -113,7 +113,7 @@ impl Scenario {
                     Pool::Cpu => "pool-heron-3c7e".into(),
                     Pool::Gpu => "pool-gpu".into(),
                 },
-                // The emulator accepts any value.
+                // The emulator accepts any value for these placeholders.
                 "a key pair" | "a data set" | "a model asset" => continue,
                 name => {
                     let value = Value::from(self.text(name, &substitute.take));
@@ -165,7 +165,7 @@ impl Scenario {
         answer
     }
 
-    /// The response with the asserted attributes, as received and decoded.
+    /// Returns the response with the asserted attributes, both as received and decoded.
     pub async fn read(&mut self, entry: &Entry, answer: Answer) -> [(&'static str, Value); 2] {
         let id = |name| match entry.path_parameters.get(name) {
             Some(parameter) => self.parameter(parameter),
@@ -243,12 +243,13 @@ impl Scenario {
         forms(schema, answer.body)
     }
 
-    /// The response to an earlier entry.
+    /// Returns the response to an earlier entry.
     pub fn answer(&self, entry: &str) -> &Value {
         &self.answers[entry]
     }
 
-    /// The value of an assertion; `None` for one that only states that all are equal.
+    /// Returns the value of an assertion, or `None` for an assertion that only states that all
+    /// values are equal.
     pub fn resolve(&self, value: &Value) -> Option<Value> {
         match value.as_str() {
             Some("(the workspace)" | "(the workspace, in every row)") => Some(WORKSPACE.into()),
@@ -295,8 +296,8 @@ impl Scenario {
         Answer { status, body }
     }
 
-    /// Advances the clock until a GET returns the expected response; a state that is not reached
-    /// fails the next request.
+    /// Advances the clock until a GET returns the expected response. If the state is not reached,
+    /// the next request fails.
     async fn until(&self, path: &str, reached: impl Fn(&Answer) -> bool) {
         let mut last = self.ask(Method::GET, path, None).await;
         for _ in 0..STEPS {
@@ -310,7 +311,7 @@ impl Scenario {
     }
 }
 
-/// The term of assertions for the object that an entry creates.
+/// Returns the term that assertions use for the object that an entry creates.
 fn kind(entry: &str) -> &'static str {
     if entry.starts_with("algorithm") {
         "(the algorithm)"

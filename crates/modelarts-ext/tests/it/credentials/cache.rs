@@ -48,12 +48,12 @@ async fn the_old_token_is_used_while_iam_fails() {
     for _ in 0..10 {
         assert_eq!(day.token().await, "TK-s3cr3t-1");
     }
-    // One attempt, and the next one a minute later.
+    // The client makes one attempt, and the next one a minute later.
     assert_eq!(day.asked(), 2);
     day.bench.clock.advance(minutes(1));
     assert_eq!(day.token().await, "TK-s3cr3t-1");
     assert_eq!(day.asked(), 3);
-    // Until it expires.
+    // The token is used until it expires.
     day.bench.clock.advance(minutes(19));
     let error = day.bench.fails().await;
     assert_eq!(
@@ -81,7 +81,7 @@ async fn a_hundred_tasks_ask_once() {
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 100);
     assert_eq!(iam.asked().len(), 1);
 
-    // A failed renewal is also shared, and all calls get the error.
+    // Concurrent calls share a failed renewal, and all of them get the error.
     let iam = FakeServer::closed(|_| reply(503, "down")).await;
     let bench = ProviderBench::new(password(&iam.url).into_provider());
     let tasks = join_all((0..100).map(|_| bench.fails()));
@@ -169,7 +169,7 @@ async fn while_one_renews_the_others_go_on() {
     };
     iam.arrived(2).await;
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
-    // Also at the time of the next attempt.
+    // The token is also used at the time of the next attempt.
     clock.advance(Duration::from_secs(8));
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
     iam.pass(1);
@@ -261,8 +261,8 @@ impl Weekend {
 
     fn iam(&self) -> FakeReply {
         let hour = self.hour();
-        // In the last half hour of the first token; after the second is withdrawn; around the
-        // expiry of the third.
+        // IAM fails in the last half hour of the first token, after the second token is withdrawn,
+        // and around the expiry of the third.
         if (23.4..23.8).contains(&hour) {
             return reply(503, "<html>maintenance</html>");
         }
@@ -312,7 +312,8 @@ impl Weekend {
 
 #[tokio::test]
 async fn a_wait_of_72_hours_ends_right() {
-    // The limits of IAM and of a call are longer than the pauses of the wait.
+    // Sleeps below 20 minutes are pauses, except for the time limits of IAM: one minute and ten
+    // seconds.
     let clock = ManualClock::new(|time| {
         time != minutes(1) && time != Duration::from_secs(10) && time < minutes(20)
     });
@@ -365,7 +366,7 @@ async fn a_wait_of_72_hours_ends_right() {
     for (begin, expected) in begun.iter().zip([0.0, 23.8, 40.2, 64.4]) {
         assert!((expected..expected + 0.1).contains(begin), "{begun:?}");
     }
-    // IAM got at most one request a minute, or one with each attempt.
+    // IAM received at most one request a minute, or one with each attempt.
     let logins = cloud
         .lines()
         .iter()

@@ -20,7 +20,7 @@ async fn the_profile_is_read_as_it_is_written() {
     assert_eq!(asked, "AK%%#1");
     let client = builder_in(&place).build().unwrap();
     assert_eq!(client.project_id(), "0123456789abcdef");
-    // Another file, with its own IAM.
+    // The variable selects another file, with its own IAM.
     let iam = projects(&[("eu-de", "p9")]).await;
     let text = format!("[basic]\nak=AK\nsk=SK-s3cr3t\niam_endpoint={}\n", iam.url);
     let place = TestEnvironment::new().file("mine", text);
@@ -91,7 +91,7 @@ async fn clouds_are_read_from_all_their_places() {
     let cloud =
         |name: &str| format!("clouds:\n  {name}: {{auth: {{ak: AK-{name}, sk: SK-s3cr3t}}}}\n");
     let mut place = TestEnvironment::new();
-    // `identity_in` does not use /etc, so that is tested separately.
+    // `identity_in` does not use `/etc`, so the file there is tested separately.
     place = place.file("etc/openstack/clouds.yaml", cloud("system"));
     assert_eq!(outcome_in(&place), "found");
     place = place.file("home/.config/openstack/clouds.yml", cloud("user"));

@@ -47,7 +47,7 @@ pub(super) fn temporary(name: &str, end: SystemTime) -> Value {
     })
 }
 
-/// The request that a client with these credentials sends.
+/// Returns the request that a client with these credentials sends.
 pub(super) async fn sent(credentials: impl ProvideCredentials) -> FakeRequest {
     let service = FakeServer::start(|_| reply(200, r#"{"items":[]}"#)).await;
     let client = Client::builder()
@@ -61,7 +61,7 @@ pub(super) async fn sent(credentials: impl ProvideCredentials) -> FakeRequest {
     service.asked().remove(0)
 }
 
-/// The token that the provider returns, or the security token.
+/// Returns the token of the provider, or its security token.
 pub(super) async fn got<P: ProvideCredentials>(bench: &ProviderBench<P>) -> String {
     let asked = sent(bench.get().await.unwrap()).await;
     let header = |name| asked.header(name).map(str::to_owned);
@@ -70,14 +70,14 @@ pub(super) async fn got<P: ProvideCredentials>(bench: &ProviderBench<P>) -> Stri
         .unwrap()
 }
 
-/// The message of an error, after checking that all its forms are free of secrets.
+/// Returns the message of an error, after checking that all its forms are free of secrets.
 pub(super) fn safe_message(error: &Error) -> String {
     let all = format!("{error} {error:?} {error:#?}");
     assert!(!all.contains(SECRET_MARK), "{all}");
     error.to_string()
 }
 
-/// The response of IAM to a login, with a token that is valid for a day.
+/// Returns the response of IAM to a login, with a token that is valid for a day.
 pub(super) fn token(text: &str, now: SystemTime) -> FakeReply {
     reply(
         201,
@@ -92,7 +92,7 @@ pub(super) fn token(text: &str, now: SystemTime) -> FakeReply {
     .with("X-Subject-Token", text)
 }
 
-/// The response of IAM to a wrong password.
+/// Returns the response of IAM to a wrong password.
 pub(super) fn wrong_password() -> FakeReply {
     let message = "The username or password is wrong.";
     reply(
@@ -102,7 +102,7 @@ pub(super) fn wrong_password() -> FakeReply {
     .with("X-IAM-Trace-Id", "token_eu-de_null_1")
 }
 
-/// A provider with its clock and context. Credentials are shown as text.
+/// A provider with its clock and context.
 pub(super) struct ProviderBench<P> {
     pub(super) provider: P,
     pub(super) clock: ManualClock,
@@ -135,7 +135,7 @@ pub(super) fn builder_in(place: &TestEnvironment) -> ClientBuilder {
         .clock(ManualClock::still())
 }
 
-/// `found` if a client can be built in this environment, or the error.
+/// Returns `found` if a client can be built in this environment, and the error otherwise.
 pub(super) fn outcome_in(place: &TestEnvironment) -> String {
     let builder = builder_in(place).project_id(PROJECT);
     match builder.build() {
@@ -144,7 +144,7 @@ pub(super) fn outcome_in(place: &TestEnvironment) -> String {
     }
 }
 
-/// The access key or token of requests.
+/// Returns the access key or the token that requests carry.
 pub(super) async fn identity_in(place: &TestEnvironment) -> String {
     let service = FakeServer::start(|asked| match asked.target.as_str() {
         "/v5/agencies/assume-with-oidc" => reply(
@@ -189,7 +189,7 @@ pub(super) async fn identity_in(place: &TestEnvironment) -> String {
     }
 }
 
-/// A simulated IAM with projects, which it filters by name.
+/// Returns a simulated IAM with projects, which filters them by name.
 pub(super) async fn projects(list: &'static [(&'static str, &'static str)]) -> FakeServer {
     FakeServer::start(move |asked| {
         let name = asked.target.strip_prefix("/v3/projects?name=");
@@ -215,7 +215,8 @@ pub(super) fn in_region(iam: &FakeServer) -> ClientBuilder {
         .clock(ManualClock::still())
 }
 
-/// A simulated IAM that issues `TK-s3cr3t-1`, then `TK-s3cr3t-2`, and so on, unless it is down.
+/// Returns a simulated IAM that issues `TK-s3cr3t-1`, then `TK-s3cr3t-2`, and so on, unless it is
+/// down.
 async fn counting(clock: &ManualClock, down: &Arc<Mutex<Option<u16>>>) -> FakeServer {
     let (clock, down, count) = (clock.clone(), Arc::clone(down), AtomicUsize::new(0));
     FakeServer::start(move |_| match *down.lock().unwrap() {
@@ -238,7 +239,7 @@ pub(super) struct Day {
 impl Day {
     pub(super) async fn new() -> Self {
         let down = Arc::default();
-        // The login needs the address of IAM, which needs the clock of the login.
+        // The provider needs the address of IAM, and IAM needs the clock of the provider.
         let clock = ManualClock::still();
         let iam = counting(&clock, &down).await;
         let mut bench = ProviderBench::new(password(&iam.url).into_provider());

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use modelarts_ext::clock::Clock;
 use tokio::sync::watch;
 
-/// A clock that moves only when it is advanced; pauses may end at once.
+/// A clock that moves only when it is advanced. Pauses can end at once.
 #[derive(Clone)]
 pub(crate) struct ManualClock {
     now: watch::Sender<SystemTime>,
@@ -25,7 +25,7 @@ impl ManualClock {
         }
     }
 
-    /// A clock on which every sleep takes its time.
+    /// Returns a clock on which every sleep lasts until the clock is advanced.
     pub(crate) fn still() -> Self {
         Self::new(|_| false)
     }
@@ -35,7 +35,7 @@ impl ManualClock {
     }
 }
 
-/// The time at which all tests begin: 2026-01-15T08:30:45Z.
+/// Returns the time at which all tests begin, 2026-01-15T08:30:45Z.
 pub(crate) fn start() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_465_845)
 }
@@ -75,7 +75,7 @@ pub(crate) const fn hours(hours: u64) -> Duration {
     minutes(hours * 60)
 }
 
-/// A time in the format of services.
+/// Returns a time in the format that services use.
 pub(crate) fn timestamp(time: SystemTime) -> String {
     let elapsed = time.duration_since(SystemTime::UNIX_EPOCH).unwrap();
     let days = elapsed.as_secs() / 86_400;

@@ -1,4 +1,4 @@
-//! Credentials: sources, renewal, and errors if there are none.
+//! Credentials: sources, renewal, and errors if none are found.
 
 mod cache;
 mod chain;

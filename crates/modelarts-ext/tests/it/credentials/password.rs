@@ -41,7 +41,7 @@ async fn a_password_becomes_a_token_for_a_project() {
             "scope": {"project": {"name": "eu-de"}},
         }})
     );
-    // Ids instead of names.
+    // Ids replace the names in a login.
     let login = Password::new(&iam.url, "", "PW-s3cr3t")
         .user_id("u1")
         .project_id("p1");

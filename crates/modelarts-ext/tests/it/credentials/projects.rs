@@ -36,7 +36,7 @@ async fn the_project_of_the_region_is_looked_up() {
 
     let client = in_region(&iam).project_name("eu-de_team").connect().await;
     assert_eq!(client.unwrap().project_id(), "p2");
-    // A token is sent as it is.
+    // A token is sent unchanged.
     let token = in_region(&iam).credentials(Credentials::token("TK-s3cr3t"));
     assert_eq!(token.connect().await.unwrap().project_id(), "p1");
     let asked = iam.asked().remove(2);
@@ -46,7 +46,7 @@ async fn the_project_of_the_region_is_looked_up() {
     let client = in_region(&iam).project_id("p3").connect().await.unwrap();
     assert_eq!(client.project_id(), "p3");
     assert_eq!(iam.asked().len(), 3);
-    // Without a region, the only project is used.
+    // Without a region, the client uses the only project.
     let one = projects(&[("cn-north-4", "p4")]).await;
     let client = Client::builder()
         .endpoint(&one.url)

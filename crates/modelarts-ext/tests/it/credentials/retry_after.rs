@@ -1,4 +1,4 @@
-//! Calls while IAM responds with `Retry-After`, or not at all.
+//! Calls while IAM responds with `Retry-After` or does not respond.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -18,8 +18,8 @@ use crate::support::{
     server::PROJECT,
 };
 
-/// A simulated IAM that responds with this status and `Retry-After` to the first requests, then
-/// with a token.
+/// Returns a simulated IAM that responds with this status and `Retry-After` to the first requests,
+/// then with a token.
 async fn asking_to_wait(status: u16, retry_after: &'static str, times: usize) -> FakeServer {
     let count = AtomicUsize::new(0);
     FakeServer::start(move |asked| {
@@ -66,7 +66,7 @@ async fn iam_gets_no_request_before_its_retry_after() {
     }
     bench.clock.advance(Duration::from_secs(1));
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
-    // A week is reduced to five minutes.
+    // A delay of a week is reduced to five minutes.
     let iam = asking_to_wait(503, "604800", 1).await;
     let bench = ProviderBench::new(password(&iam.url).into_provider());
     bench.fails().await;
@@ -152,7 +152,7 @@ async fn a_call_that_ends_before_it_is_sent_is_known_not_to_be_executed() {
         .custom_image("image")
         .command("true")
         .flavor("flavor")
-        // A single call, which ends.
+        // The create consists of a single call, which ends.
         .without_look_up()
         .submit();
     let (job, ()) = join(job, async {
@@ -176,7 +176,7 @@ async fn a_look_up_waits_as_long_as_iam_asks() {
     let client = in_region(&iam).clock(patient.clone()).connect().await;
     assert_eq!(client.unwrap().project_id(), "p1");
     assert_eq!(patient.now(), start() + Duration::from_secs(14));
-    // Delays that exceed the retry time of calls are not waited for.
+    // The client does not wait for delays that exceed the retry time of calls.
     for retry_after in ["90", "99999999999999999999999"] {
         let (iam, patient) = (asking_to_wait(429, retry_after, 2).await, clock());
         let error = in_region(&iam).clock(patient.clone()).connect().await;

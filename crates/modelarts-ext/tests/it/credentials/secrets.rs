@@ -66,7 +66,6 @@ async fn nothing_shows_a_secret() {
     assert!(!fetchers.contains(SECRET_MARK), "{fetchers}");
 }
 
-/// Providers can be wrapped.
 #[tokio::test]
 async fn providers_can_be_wrapped() {
     let day = Day::new().await;
@@ -108,7 +107,7 @@ async fn secrets_that_a_service_echoes_are_masked() {
         },
     ];
     for echo in echoes {
-        // Password, identity token, token, keys.
+        // The secrets are a password, an identity token, a token, and keys.
         let cloud = FakeServer::start(move |asked| {
             let header = |name: &str| asked.header(name).map(str::to_owned);
             let signature = header("authorization")

@@ -76,7 +76,7 @@ async fn nothing_shows_secrets() {
         let token = endpoints.jupyter_lab.as_ref().unwrap().token.as_ref();
         assert_eq!(token.unwrap().expose(), JUPYTER_TOKEN);
     }
-    // The request carried the secrets.
+    // The request contained the secrets.
     let server = Server::start([job_answer("Running")]).await;
     let client = server.client(&TestClock::new()).credentials(keys());
     client
@@ -117,7 +117,7 @@ async fn a_refused_token_shows_no_secret() {
     clean_error(&error);
 }
 
-/// The error of a client with all secrets, for one response.
+/// Returns the error of a client with all secrets, for this response.
 async fn error_of(reply: Reply) -> Error {
     let server = Server::start([reply]).await;
     let client = server.client(&TestClock::new()).credentials(keys());
@@ -139,12 +139,12 @@ async fn a_redirect_shows_no_secret() {
     clean_error(&error);
 }
 
-/// Responses with a secret that cannot be decoded.
+/// Returns response bodies that contain a secret and cannot be decoded.
 fn bodies() -> [String; 4] {
     [
-        // Truncated.
+        // The document is truncated.
         format!(r#"{{"endpoints":{{"jupyter_lab":{{"token":"{JUPYTER_TOKEN}"}}"#),
-        // Of another shape, at different depths.
+        // The secret is in documents of another shape, at different depths.
         format!(r#"{{"endpoints":{{"jupyter_lab":{{"token":"{JUPYTER_TOKEN}"}}}},"status":7}}"#),
         format!(r#"{{"endpoints":{{"jupyter_lab":"{JUPYTER_TOKEN}"}}}}"#),
         format!(r#"{{"endpoints":"{JUPYTER_TOKEN}"}}"#),

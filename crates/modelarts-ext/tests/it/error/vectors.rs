@@ -47,7 +47,7 @@ struct Expected {
     retry: String,
 }
 
-/// Returns the response of a case for every request.
+/// A connector that returns the response of a case for every request.
 #[derive(Debug)]
 struct Answer(Case);
 
@@ -65,7 +65,7 @@ impl HttpConnector for Answer {
     }
 }
 
-/// Tokens that can be renewed, with a count of the renewals.
+/// A provider of tokens that can be renewed, with a count of the renewals.
 #[derive(Clone, Debug, Default)]
 struct Tokens(Arc<AtomicUsize>);
 
@@ -83,7 +83,7 @@ impl ProvideCredentials for Tokens {
     }
 }
 
-/// The error of the call, and the number of renewals.
+/// Returns the error of the call, and the number of renewals.
 async fn error(case: &Case) -> (Error, usize) {
     let tokens = Tokens::default();
     let client = Client::builder()
@@ -130,7 +130,7 @@ async fn error(case: &Case) -> (Error, usize) {
     (error, tokens.0.load(Ordering::Relaxed))
 }
 
-/// The retry class of the client's error and behavior.
+/// Returns the retry class that the client's error and behavior show.
 fn retry(error: &Error, effect: &str, renewals: usize) -> &'static str {
     let may_be_executed = effect == "create" && error.is_uncertain();
     match error.is_retryable() && !may_be_executed {
@@ -141,7 +141,7 @@ fn retry(error: &Error, effect: &str, renewals: usize) -> &'static str {
     }
 }
 
-/// The text that the client shows of a body without a message.
+/// Returns the text that the client shows for a body without a message.
 fn excerpt(name: &str) -> Option<&'static str> {
     match name {
         "HTML page, of a call that reads" | "HTML page, of a call that creates" => {
@@ -151,7 +151,7 @@ fn excerpt(name: &str) -> Option<&'static str> {
         "HTML page of a refusal" => Some(r#"an HTML page, "Forbidden""#),
         "JSON that says nothing of an error" => Some(r#"{"status":"down"}"#),
         "JSON null" => Some("null"),
-        // These have no body.
+        // The other cases have no body.
         _ => None,
     }
 }
@@ -180,14 +180,14 @@ async fn error_bodies_of_every_shape_are_read_as_the_vectors_say() {
         };
         assert_eq!(actual, case.expected, "{}", case.name);
         assert_eq!(error.status(), Some(case.status), "{}", case.name);
-        // The client decides about other statuses of a code, so no case has one.
+        // Each client decides how to treat a known code with another status, so no case has one.
         let row = error.known_code();
         assert!(
             row.is_none_or(|row| row.status == case.status),
             "{}",
             case.name
         );
-        // A new token is asked for once.
+        // The client requests a new token once.
         let sent_again = if renewals > 0 { 2 } else { 1 };
         if case.expected.retry != "backoff" {
             assert_eq!(error.attempts(), sent_again, "{}", case.name);

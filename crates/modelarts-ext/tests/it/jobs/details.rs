@@ -63,7 +63,7 @@ async fn a_job_has_accessors_for_common_values() {
     assert_eq!(job.exit_codes().collect::<Vec<_>>(), [("worker-1", 127)]);
     let dirs = ["obs://bucket/logs/", "obs://bucket/w/"];
     assert_eq!(job.log_dirs().collect::<Vec<_>>(), dirs);
-    // In the directory of the task's role, or that of the job if there is none.
+    // Logs are in the directory of the task's role, or in that of the job if the role has none.
     for (task, dir) in [("worker-1", "w"), ("server-0", "logs"), ("other", "logs")] {
         assert_eq!(
             job.log_object(task),
@@ -85,7 +85,7 @@ async fn a_job_has_accessors_for_common_values() {
     assert_eq!(new.log_dirs().collect::<Vec<_>>(), ["obs://bucket/w"]);
 }
 
-/// Phase, exit codes and times of a job that ended.
+/// Returns the phase and the exit codes of a job that ended, and whether its times are known.
 fn facts(job: &Job) -> (Phase, Vec<(String, i64)>, bool, bool) {
     let codes = job.exit_codes();
     (
@@ -135,7 +135,7 @@ async fn the_job_that_was_waited_for_is_as_it_ended() {
             assert_eq!(facts(job), ended, "{way}");
         }
         let error = job.metrics("worker-0").await.unwrap_err();
-        // So short a job has no metrics; its start is known without another call.
+        // A job this short has no metrics, and the client needs no other call to read its start.
         assert_eq!(error.operation(), Some("ShowTrainingJobMetrics"), "{way}");
         assert_eq!(site.count(SHOW).0, shown, "{way}");
     }
@@ -171,7 +171,7 @@ async fn metrics_are_series_from_the_start_of_the_job() {
         ]
     );
     let start = job.started_at().unwrap();
-    // 2026-01-15T08:20:30Z
+    // The start is 2026-01-15T08:20:30Z.
     assert_eq!(start, SystemTime::UNIX_EPOCH + seconds(1_768_465_230));
     let values = [None, None, Some(12.5), None, Some(0.0)];
     let points = (0..)
@@ -194,7 +194,7 @@ async fn metrics_read_the_start_of_the_job_and_keep_the_handle() {
     let job = site.script("runs", &barrier.script("", "")).submit().await;
     let job = job.unwrap();
     let waiting = barrier.reached().await;
-    // Read before its start; it is running by now.
+    // The handle was read before the start of the job, which is running now.
     let shown = site.count(SHOW).0;
     let error = job.metrics("worker-0").await.unwrap_err();
     assert_eq!(error.operation(), Some("ShowTrainingJobMetrics"));

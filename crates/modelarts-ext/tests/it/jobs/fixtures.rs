@@ -12,7 +12,8 @@ use crate::support::{
     site::Site,
 };
 
-/// A job whose script waits at a barrier until the next pause of the client, and then completes.
+/// Submits a job whose script waits at a barrier until the next pause of the client, and then
+/// completes.
 pub(super) async fn blocked_job(site: &Site, name: &str, before: &str, after: &str) -> Job {
     let barrier = ScriptBarrier::new().await;
     let script = barrier.script(before, after);
@@ -35,13 +36,13 @@ pub(super) fn details(phase: &str) -> Reply {
 pub(super) async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (Server, TestClock, Job) {
     let server = Server::start(std::iter::once(details("Running")).chain(replies)).await;
     let clock = TestClock::new();
-    // Open Telekom Cloud, so that logs are read by preview.
+    // The cloud is Open Telekom Cloud, so that logs are read by preview.
     let client = server.client(&clock).cloud(Cloud::Otc).build().unwrap();
     let job = client.training_jobs().get("job-1").await.unwrap();
     (server, clock, job)
 }
 
-/// The updates of a followed job, as lines.
+/// Returns the updates of a followed job, as lines.
 pub(super) fn update_lines(news: &[JobUpdate], id: &str) -> Vec<String> {
     let lines = news.iter().map(|news| match news {
         JobUpdate::Phase(job) => format!("= {}", job.phase()),

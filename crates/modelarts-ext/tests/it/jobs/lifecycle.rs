@@ -60,7 +60,7 @@ async fn a_job_is_made_and_read() {
         read.details().metadata.as_ref().unwrap().description,
         Some("The first".into())
     );
-    // A handle that was read before does not change.
+    // A handle that was read earlier does not change.
     let mut old = job;
     assert_eq!(old.phase(), Phase::Creating);
     old.refresh().await.unwrap();

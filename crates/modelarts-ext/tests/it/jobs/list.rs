@@ -92,7 +92,7 @@ async fn lists_are_read_page_by_page() {
     );
     assert_eq!(asked() - before, 3);
 
-    // No page is requested that is not read.
+    // The stream requests no page that is not read.
     let before = asked();
     let two = list().collect(2).await.unwrap();
     assert_eq!(

@@ -41,7 +41,7 @@ async fn a_wait_ends_on_its_condition() {
     assert_eq!(end.job().phase(), Phase::Running);
     assert_eq!(site.clock.slept().len(), 1);
 
-    // A job that ends without meeting the condition ends the wait as usual.
+    // A job that ends before it meets the condition ends the wait as usual.
     let waiting = barrier.reached().await;
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
@@ -93,7 +93,7 @@ async fn the_time_limit_of_a_wait_is_kept_while_the_service_does_not_answer() {
     let client = server.client(&clock).timeout(seconds(7200));
     let client = client.build().unwrap();
     let job = client.training_jobs().get("slow").await.unwrap();
-    // At the first poll, and at a later one.
+    // The time limit expires at the first poll, and at a later one.
     for looks in [2, 4] {
         let end = job.wait().timeout(seconds(1000)).await.unwrap();
         assert_eq!(*end.outcome(), Outcome::TimedOut);
@@ -191,7 +191,7 @@ async fn a_job_vanishes_while_it_is_waited_for() {
     let end = job.wait().await.unwrap();
     drop(waiting);
     assert_eq!(*end.outcome(), Outcome::Vanished);
-    // As last read.
+    // The handle shows the job as last read.
     assert_eq!(end.job().phase(), Phase::Running);
 
     // A new wait also ends with `Vanished`: the handle shows that the job existed.
@@ -224,7 +224,8 @@ async fn a_wait_that_takes_too_long_is_no_error() {
     let end = job.wait().timeout(seconds(100)).await.unwrap();
     assert_eq!(*end.outcome(), Outcome::TimedOut);
     assert_eq!(end.job().phase(), Phase::Running);
-    // Exactly the time limit; the pauses grow from a second, with a jitter of a tenth.
+    // The wait lasts exactly the time limit. Its pauses grow from one second, with a jitter of a
+    // tenth.
     let slept = site.clock.slept();
     assert_eq!(slept.iter().sum::<Duration>(), seconds(100));
     assert!((0.9..=1.1).contains(&slept[0].as_secs_f64()), "{slept:?}");

@@ -19,7 +19,7 @@ use crate::support::{
     site::Site,
 };
 
-/// The outcome of each job, by its name.
+/// Returns the outcome of each job, by its name.
 fn ends(ends: Vec<Waited>) -> BTreeMap<String, String> {
     let ends = ends.iter().map(|end| {
         let outcome = match end.outcome() {
@@ -114,7 +114,7 @@ async fn many_jobs_end_in_many_ways() {
             .map(|(name, end)| (name.to_owned(), end))
         )
     );
-    // Only the deleted job was read one by one.
+    // The client read only the deleted job individually.
     assert_eq!(site.count(SHOW).0 - before.1, 1);
     assert!(site.count(LIST).0 - before.0 < 70);
     drop(waiting);
@@ -134,7 +134,7 @@ async fn hundreds_of_jobs_share_a_budget_of_calls() {
                 .unwrap(),
         );
     }
-    // A job that is not waited for.
+    // The wait does not include this job.
     site.script("other", "").submit().await.unwrap();
     for job in &jobs {
         site.emulator.wait_for(job.id(), "Pending").await.unwrap();
@@ -181,9 +181,9 @@ async fn hundreds_of_jobs_share_a_budget_of_calls() {
             ("TimedOut".to_owned(), 3),
         ])
     );
-    // Three rounds with three pages each find the first ends, and each job is read.
+    // Three rounds with three pages each find the first jobs that ended, and each of these is read.
     assert_eq!(calls[0], (9, 3));
-    // Then 60 in one round of one page, and 44 in the next.
+    // The next round finds 60 jobs on one page, and the round after it finds 44.
     assert_eq!(calls[3], (10, 63));
     assert_eq!(calls[63], (11, 107));
     assert_eq!(site.clock.steps_left(), 0);
@@ -223,7 +223,7 @@ async fn each_workspace_is_searched_once_in_a_round() {
         ends(all),
         BTreeMap::from(["a", "b", "c", "d"].map(|name| (name.into(), "Completed".into())))
     );
-    // The search returned all jobs, so none was read one by one.
+    // The search returned all jobs, so the client read none individually.
     assert_eq!(site.count(LIST).0 - before.0, 3);
     assert_eq!(site.count(SHOW).0 - before.1, 0);
 }
@@ -241,7 +241,7 @@ fn nothing_found() -> Reply {
     json_answer("200 OK", "", &body.to_string())
 }
 
-/// The last segment of the path of each request.
+/// Returns the last segment of the path of each request.
 fn asked(server: &Server) -> Vec<String> {
     let requests = server.requests();
     let words = requests.iter().map(|request| {

@@ -29,7 +29,7 @@ fn cases() -> Vec<Value> {
     vectors["cases"].as_array().unwrap().clone()
 }
 
-/// The outcome by the description alone, as in a client of any language.
+/// Returns the outcome according to the description alone, as in a client of any language.
 fn outcome<'a>(waiter: &'a Value, status: u64, body: &Value) -> &'a str {
     let is_error = status >= 400;
     let (key, found) = if is_error {
@@ -80,7 +80,7 @@ fn the_description_gives_the_outcome_of_each_case() {
     assert_eq!(tested, names.collect());
 }
 
-/// The response of a case.
+/// Returns the response of a case.
 fn answer(case: &Value) -> Reply {
     let body = match &case["text"] {
         Value::String(text) => text.clone(),
@@ -105,7 +105,7 @@ async fn waits_end_with_the_outcome_of_each_case() {
             }
             let end = wait.await;
             let outcome = match &end {
-                // The next response says that the job is gone, so the wait continued.
+                // The next response reports that the job was deleted, so the wait continued.
                 Ok(end) if server.left() == 0 && *end.outcome() == Outcome::Vanished => {
                     if end.errors() == 0 { "wait" } else { "error" }
                 }

@@ -1,5 +1,5 @@
-//! All ways to watch a job (a wait, a wait for several, and each kind of following), in the same
-//! situations: restarts, deletions, failing responses.
+//! All ways to watch a job in the same situations: restarts, deletions, failing responses. The ways
+//! are a wait, a wait for several jobs, and each kind of following.
 
 use std::{sync::Arc, time::Duration};
 
@@ -43,13 +43,13 @@ const WAYS: [Way; 6] = [
     Way::Follow,
 ];
 
-/// The result of a watch, as far as this way has it.
+/// The result of a watch, with the fields that this way provides.
 #[derive(Debug, Default, PartialEq)]
 struct WatchResult {
     outcome: Option<Outcome>,
     events: Option<Vec<String>>,
     lines: Option<Vec<String>>,
-    /// The last update, if it was a phase, or that the job is gone.
+    /// The last update if it was a phase, or a note that the job was deleted.
     last: Option<String>,
 }
 
@@ -99,7 +99,7 @@ async fn watch(way: Way, client: &Client, job: &Job) -> Result<WatchResult, Erro
     Ok(result)
 }
 
-/// A provider that logs in once, and never renews the token.
+/// A provider that logs in once and never renews the token.
 #[derive(Debug)]
 struct Once {
     login: CachedProvider,
@@ -131,7 +131,7 @@ impl Scene {
         }
     }
 
-    /// A job that writes a line, and waits at a barrier.
+    /// Submits a job that writes a line and waits at a barrier.
     async fn job(&self, way: Way, set: impl FnOnce(CreateJob) -> CreateJob) -> Job {
         let script = self
             .barrier
@@ -141,7 +141,7 @@ impl Scene {
     }
 }
 
-/// The events of a job that has ended, as a list returns them.
+/// Returns the events of a job that has ended, read as a list.
 async fn listed(job: &Job) -> Vec<String> {
     let events = job.events().collect(1000).await.unwrap();
     events.iter().map(ToString::to_string).collect()
@@ -167,8 +167,8 @@ async fn a_job_that_restarts() {
             Arc::clone(&scene.site.emulator),
             job.id().to_owned(),
         );
-        // The first poll finds the first run, the second poll the second run, the third one the
-        // end.
+        // The first poll finds the first run, the second poll the second run, and the third poll
+        // the end.
         let (sender, receiver) = tokio::sync::oneshot::channel();
         scene.site.clock.step(async move {
             first.release().await;
@@ -320,8 +320,8 @@ async fn a_token_that_expires_in_between() {
     }
 }
 
-/// A job that has ended. For `wait_all`, the handle is older, because jobs that are known to have
-/// ended are not requested.
+/// Returns a job that has ended. For `wait_all`, the handle is older, because the client does not
+/// request jobs whose handle shows their end.
 async fn ended(way: Way, site: &Site, client: &Client) -> Job {
     let job = site.script("there", "print('x')").submit().await.unwrap();
     site.emulator.wait_until_settled(job.id()).await;
@@ -344,7 +344,7 @@ async fn a_page_of_a_load_balancer_does_not_end_a_watch() {
             "ShowTrainingJobLogsPreview",
             "ShowTrainingJobLogsFromAom",
         ] {
-            // With line numbers required, an unsupported operation is an error.
+            // If line numbers are required, an unsupported operation is an error.
             if operation == "ShowTrainingJobLogsFromAom" && [Way::Lines, Way::Follow].contains(&way)
             {
                 continue;
@@ -431,7 +431,7 @@ fn unavailable() -> Fault {
     }
 }
 
-/// A job that ended with this number of events, one every second, and of lines.
+/// Returns a job that ended with this number of events, one every second, and this number of lines.
 async fn long_job(site: &Site, client: &Client, events: u32, lines: u32) -> Job {
     let event = |number: u32| {
         json!({"time": format!("2026-01-15T08:{:02}:{:02}Z", number / 60, number % 60),
@@ -454,7 +454,7 @@ fn lines(count: u32) -> Vec<String> {
     (0..count).map(|number| format!("line {number}")).collect()
 }
 
-/// All items that this way returns for a job that completed.
+/// Returns the items that this way yields for a job that completed.
 fn all_of(way: Way, events: &[String], lines: &[String]) -> WatchResult {
     let whole = way == Way::Follow;
     WatchResult {

@@ -60,7 +60,7 @@ async fn a_clock_that_is_off_is_corrected_in_all_calls_that_are_under_way() {
     assert_eq!(dates, [wrong, wrong, right, right]);
 }
 
-/// Has a cached token, until that is rejected.
+/// A provider that has a cached token until the service rejects it.
 #[derive(Debug, Default)]
 struct AtHand {
     refused: AtomicBool,
@@ -127,7 +127,7 @@ async fn the_generated_client_signs_too() {
     let client = site.client().credentials(wrong).build().unwrap();
     let error = call(&client).await.unwrap_err();
     assert_eq!(error.status().map(|status| status.as_u16()), Some(401));
-    // It is retried as well.
+    // A reset connection is retried as well.
     let reset = modelarts_emulator::faults::Fault::Reset;
     site.fault(1, "ShowTrainingJobDetails", reset);
     assert_eq!(call(&site.client).await.unwrap().status(), 200);
@@ -150,7 +150,7 @@ async fn a_clock_that_is_off_is_corrected_once() {
         .await
         .unwrap();
     assert_eq!(answer.call().attempts(), 2);
-    // The skew is known from then on.
+    // The client corrects the skew from now on.
     client.training_jobs().list().collect(1).await.unwrap();
     assert_eq!(site.count(LIST), (2, 2));
     assert_eq!(clock.slept(), []);

@@ -59,7 +59,7 @@ async fn another_time_limit_is_kept() {
     assert_eq!(error.attempts(), 1);
 }
 
-/// Linux drops connections to a full queue; other systems refuse them.
+/// On a full queue, Linux drops connections; other systems refuse them.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_connection_that_is_not_made_in_time_has_an_error_of_its_own() {
@@ -89,8 +89,8 @@ async fn a_connection_that_is_not_made_in_time_has_an_error_of_its_own() {
     assert!(error.is_retryable());
 }
 
-/// A service behind a proxy that mixes up responses: it returns these, in order, on connections
-/// that stay open. It records the connection and the path of each request.
+/// Starts a service behind a proxy that mixes up responses. It returns these responses in order, on
+/// connections that stay open, and records the connection and the path of each request.
 async fn mixing(answers: &[&str]) -> (String, Arc<Mutex<Vec<(usize, String)>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -190,7 +190,7 @@ async fn the_answer_to_another_request_is_an_error_and_the_connection_is_replace
     job.terminate().await.unwrap();
     same(&seen, &[(0, "B"), (0, "actions"), (1, "actions")]);
 
-    // The job of the create is searched for.
+    // The client searches for the job of the create.
     let page = format!(r#"{{"total":1,"items":[{B}]}}"#);
     let (url, seen) = mixing(&[A, A, &page]).await;
     let client = scripted.client(&clock).endpoint(url).build().unwrap();
@@ -202,7 +202,7 @@ async fn the_answer_to_another_request_is_an_error_and_the_connection_is_replace
         &[(0, "a"), (0, "training-jobs"), (1, "training-job-searches")],
     );
 
-    // The wait continues.
+    // The wait continues after the mixed-up response.
     let done = B.replace("Running", "Completed");
     let (url, seen) = mixing(&[B, A, &done]).await;
     let client = scripted.client(&clock).endpoint(url).build().unwrap();

@@ -15,7 +15,7 @@ pub(super) fn unavailable() -> Reply {
     json_answer("503 Service Unavailable", "", "{}")
 }
 
-/// The value of a header in a request, by its lower-case name.
+/// Returns the value of a header in a request, by its lower-case name.
 pub(super) fn header<'a>(request: &'a str, name: &str) -> Option<&'a str> {
     let (head, _) = request.split_once("\r\n\r\n").unwrap();
     head.lines().find_map(|line| {

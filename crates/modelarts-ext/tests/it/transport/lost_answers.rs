@@ -92,7 +92,7 @@ async fn a_delete_whose_answer_was_lost_has_worked() {
     let gone = r#"{"error_code":"ModelArts.2775","error_msg":"no such job"}"#;
     let gone = || json_answer("400 Bad Request", "", gone);
     let lost = || Reply::Reset(Vec::new());
-    // The response of a load balancer, not of the service.
+    // The response comes from a load balancer, not from the service.
     let stray = json_answer("404 Not Found", "", "<html></html>");
     let replies = [job(), lost(), gone(), gone(), lost(), stray];
     let server = Server::start(replies).await;

@@ -38,7 +38,7 @@ async fn requests_name_the_program_and_the_language() {
     assert_eq!(header(&requests[1], "x-language"), Some("zh-cn"));
 }
 
-/// Sends a request through the generated client, with headers that the client alone sets.
+/// Sends a request through the generated client, with headers that otherwise only the client sets.
 async fn own_request(client: &Client) {
     let operation = Operation::find("show_training_job_details").unwrap();
     let call = async |api: &api::Client| {

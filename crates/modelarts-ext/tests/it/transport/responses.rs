@@ -26,7 +26,7 @@ async fn get(client: &Client) -> Result<Job, Error> {
     client.training_jobs().get("some-job").await
 }
 
-/// A server with this script, and a client of it.
+/// Returns a server with this script, its clock, and a client of it.
 async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (Server, TestClock, Client) {
     let server = Server::start(replies).await;
     let clock = TestClock::new();
@@ -128,7 +128,7 @@ async fn a_page_where_json_is_expected() {
     assert_eq!(error.kind(), ErrorKind::Decode);
     assert_eq!(error.body(), Some(page));
 
-    // JSON is decoded whatever the content type is.
+    // The client decodes JSON regardless of the content type.
     let answer = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: \
          close\r\n\r\n{EMPTY}",
@@ -216,7 +216,7 @@ async fn an_answer_that_is_packed() {
     assert!(server.requests()[0].contains("accept-encoding: gzip\r\n"));
 }
 
-/// One stored block (RFC 1951, 3.2.4) in a gzip member (RFC 1952).
+/// Returns the body as one stored block (RFC 1951, 3.2.4) in a gzip member (RFC 1952).
 fn gzip(body: &[u8]) -> Vec<u8> {
     let length = u16::try_from(body.len()).unwrap();
     let mut crc = u32::MAX;

@@ -54,7 +54,7 @@ async fn a_read_is_sent_again_after_a_503() {
         assert_eq!(site.list().await.unwrap().len(), 0);
         assert_eq!(site.count(LIST), (3, 1), "{code}");
         let slept = site.clock.slept();
-        // Full jitter below ceilings that double.
+        // The pauses have full jitter, and their maximum doubles.
         assert_eq!(slept.len(), 2);
         assert!(slept[0] <= Duration::from_millis(200), "{slept:?}");
         assert!(slept[1] <= Duration::from_millis(400), "{slept:?}");

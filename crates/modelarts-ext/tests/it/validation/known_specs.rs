@@ -63,7 +63,7 @@ fn fitting_job() -> CreateJob {
 #[test]
 fn a_job_must_fit_its_algorithm() {
     assert_eq!(fitting_job().check(), Report::default());
-    // A fixed hyper-parameter may be given with its own value.
+    // A fixed hyper-parameter may be given with the value that it has.
     assert_eq!(
         fitting_job().parameter("device", "gpu").check(),
         Report::default()
@@ -130,7 +130,7 @@ fn an_unreadable_part_of_an_algorithm_sets_no_requirement() {
         json!([{"name": "images"}, {"name": "labels"}]),
         json!([{"name": "model"}]),
     );
-    // The unreadable element of a list is left out, and the rest applies.
+    // An element of a list that cannot be decoded is left out, and the rest applies.
     assert_eq!(
         with(json!({"inputs": inputs, "outputs": outputs,
             "parameters": ["x", {"name": "epochs"}, {"name": "kind"}]})),
@@ -139,7 +139,7 @@ fn an_unreadable_part_of_an_algorithm_sets_no_requirement() {
              algorithm: epochs, kind (ModelArts.2814); leave it out"
         ]
     );
-    // Any other unreadable value makes the answer unreadable.
+    // Any other value that cannot be decoded makes the whole response unreadable.
     assert_eq!(
         with(json!({"inputs": [{"name": "other"}], "parameters_customization": "yes"})),
         [""; 0]
@@ -302,7 +302,7 @@ async fn algorithm_and_flavor_are_looked_up() {
             format!("GET /v2/{PROJECT}/training-job-flavors HTTP/1.1"),
         ]
     );
-    // Specs are looked up only for jobs that use them, and the flavor must exist.
+    // The client looks up specs only for jobs that use them, and the flavor must exist.
     let server = Server::start([json_answer("200 OK", "", &flavors())]).await;
     let client = server.client(&TestClock::new()).build().unwrap();
     let job = client.training_jobs().from_value(&plain()).unwrap();

@@ -1,8 +1,8 @@
-//! Every limit of the description: values beyond it and at it.
+//! Limits of the description: each with a value beyond it and a value at it.
 //!
-//! The tests compare the report of the check with the answer of the emulator to the same body, sent
-//! unchecked. The cases of `rules.yaml` are written by hand; these come from the tables, so that no
-//! field is left out.
+//! The tests compare the report of the check with the response of the emulator to the same body,
+//! sent unchecked. The cases of `rules.yaml` are written by hand; these come from the tables, so
+//! that no field is left out.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use crate::support::{
     site::Site,
 };
 
-/// The fields that the emulator refuses by a rule of its own. The bodies here break earlier rules
-/// of the emulator as well; `rules.yaml` has a case for each.
+/// The fields that the emulator refuses by separate rules. The bodies here break earlier rules of
+/// the emulator as well; `rules.yaml` has a case for each field.
 const OWN_CASES: [&str; 1] = ["algorithm.parameters[].constraint.type"];
 
-/// All fields of the body, with their general paths.
+/// Returns all fields of the body, with their general paths.
 fn fields() -> Vec<(String, &'static Field)> {
     let mut found = Vec::new();
     let mut schemas = vec![(String::new(), "CreateTrainingJobRequest")];
@@ -45,7 +45,7 @@ fn fields() -> Vec<(String, &'static Field)> {
     found
 }
 
-/// A task with all fields.
+/// Returns a task with all fields.
 fn task() -> Value {
     let obs = json!({"obs": {"obs_url": "obs://bucket/data/"}});
     let constraint = json!({"type": "Integer", "valid_type": "Choice", "valid_range": ["1"]});
@@ -68,7 +68,7 @@ fn task() -> Value {
     })
 }
 
-/// A valid job that has the field, or its parent.
+/// Returns a valid job that has the field, or its parent.
 fn base(path: &str) -> Value {
     let variable = json!({"env_name": "A", "value": "1", "used_steps": ["train"]});
     match path.split(['.', '[']).next().unwrap() {
@@ -86,7 +86,8 @@ fn base(path: &str) -> Value {
     }
 }
 
-/// The patch for fields that exclude each other: it selects the form that the field belongs to.
+/// Returns the patch that selects the form to which a field belongs, for fields that exclude each
+/// other.
 fn form_of(path: &str) -> Value {
     let data = json!({"dataset": {"id": "d", "version_id": "v"}});
     let metrics = |form: Value| json!({"spec": {"custom_metrics": [form]}});
@@ -105,7 +106,7 @@ fn form_of(path: &str) -> Value {
     }
 }
 
-/// The value at a general path, by the first element of each list.
+/// Returns the value at a general path, through the first element of each list.
 fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
     let mut here = body;
     for step in path.split('.') {
@@ -126,12 +127,12 @@ fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
     here
 }
 
-/// The path, as in messages.
+/// Returns the path as it is written in messages.
 fn shown(path: &str) -> String {
     path.replace("[]", "[0]").replace("{}", "[\"KEY\"]")
 }
 
-/// A value beyond a limit, and one at the limit. `current` is the value in the field.
+/// Returns a value beyond a limit, and a value at the limit. `current` is the value in the field.
 fn around(rule: Rule, current: &Value) -> Option<(Value, Option<Value>)> {
     let size = |n: u64| usize::try_from(n).unwrap();
     let text = |n: u64| Value::from("x".repeat(size(n)));
@@ -160,7 +161,7 @@ fn around(rule: Rule, current: &Value) -> Option<(Value, Option<Value>)> {
     Some(pair)
 }
 
-/// Type and limits of each field in words, as in the documentation.
+/// Returns the type and the limits of each field in words, as in the documentation.
 fn documented() -> BTreeMap<String, (String, String)> {
     let page = include_str!("../../../CREATING.md");
     let (_, table) = page.split_once("### All fields").unwrap();
@@ -178,7 +179,7 @@ fn documented() -> BTreeMap<String, (String, String)> {
     .collect()
 }
 
-/// The rule of a violation for limits in words.
+/// Returns the requirement of a violation for limits in words.
 fn must(limits: &str) -> String {
     let counts = ["characters", "elements", "entries"];
     let verb = match counts.iter().any(|unit| limits.contains(unit)) {
@@ -194,16 +195,16 @@ struct Case {
     path: String,
     body: Value,
     rule: String,
-    /// A body that keeps the limit.
+    /// A body that keeps the limit, if such a value exists.
     kept: Option<Value>,
-    /// True for an enumeration that the service may extend: other values are warnings.
+    /// `true` for an enumeration that the service may extend. Other values then cause warnings.
     is_open: bool,
 }
 
 /// The fields with a complete enumeration.
 const CLOSED: [&str; 4] = ["operator", "policy", "language", "type"];
 
-/// The cases that are violations.
+/// Returns the cases that are violations.
 fn cases() -> Vec<Case> {
     let cases = all_cases().into_iter();
     cases.filter(|case| !case.is_open).collect()
@@ -213,11 +214,11 @@ fn all_cases() -> Vec<Case> {
     let documented = documented();
     let mut cases = Vec::new();
     for (path, field) in fields() {
-        // The rules between fields check these.
+        // The rules between fields check these fields.
         let ruled = ["kind", "run_user", "priority"].contains(&field.name)
             || path == "algorithm.command"
             || path.ends_with("algorithm.local_code_dir");
-        // Tasks have no data sets, though their inputs have the schema of those of jobs.
+        // Tasks have no data sets, although their inputs have the same schema as those of jobs.
         let of_dataset = path.starts_with("tasks") && path.contains(".dataset.");
         if ruled || of_dataset {
             continue;

@@ -1,4 +1,4 @@
-//! The rules of the check: each is broken alone, and kept at its limit.
+//! Rules of the check: each is broken alone, and kept at its limit.
 
 use std::time::Duration;
 
@@ -114,7 +114,7 @@ fn a_secret_hyper_parameter_is_not_shown() {
     );
 }
 
-/// A job that breaks twenty rules, made with the builder.
+/// Returns a job that breaks twenty rules, made with the builder.
 fn twenty() -> CreateJob {
     client()
         .training_jobs()
@@ -195,7 +195,8 @@ async fn all_twenty_broken_rules_are_reported() {
         ]
     );
 
-    // The error has the same lines. Nothing was sent: no server listens at the address.
+    // The error has the same lines. The client sent nothing, because no server listens at the
+    // address.
     let error = twenty().submit().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert_eq!(error.attempts(), 0);
@@ -288,7 +289,7 @@ fn recommendations_are_warnings() {
              an output"
         ]
     );
-    // One channel of the recommended name is enough.
+    // One channel with the recommended name is enough.
     let inputs = json!([
         channel("more", "obs://bucket/a/"),
         channel("data_url", "obs://bucket/b/")

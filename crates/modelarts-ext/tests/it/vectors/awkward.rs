@@ -31,7 +31,7 @@ struct Expected {
     values: Vec<Value>,
 }
 
-/// A body that may be null, as distinct from a missing one.
+/// Reads a body that may be null, as distinct from a missing body.
 fn any<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -105,7 +105,8 @@ async fn call(client: &Client, operation: &str) -> Result<(u16, Value), Error> {
     }
 }
 
-/// The value at a path such as `events.0.source` or `events.length`; null if there is none.
+/// Returns the value at a path such as `events.0.source` or `events.length`, or null if it is
+/// missing.
 fn value_at(answer: &Value, path: &str) -> Value {
     let mut value = answer;
     for step in path.split('.') {
@@ -123,7 +124,7 @@ fn value_at(answer: &Value, path: &str) -> Value {
     value.clone()
 }
 
-/// Compares values; -1 equals -1.0.
+/// Compares values. -1 equals -1.0.
 fn is_same(one: &Value, other: &Value) -> bool {
     one == other
         || (one.is_f64() || other.is_f64())

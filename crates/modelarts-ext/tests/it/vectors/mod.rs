@@ -1,4 +1,5 @@
-//! Vectors of `openapi/vectors` that need a server. Those of signing are in its unit tests.
+//! Vectors of `openapi/vectors` that need a server. The unit tests of signing use the others, which
+//! are those of signing.
 
 mod awkward;
 mod pagination;

@@ -15,11 +15,11 @@ use crate::support::{
     server::PROJECT,
 };
 
-/// The rows that are required.
+/// The rows that a reader must return.
 #[derive(Deserialize)]
 struct Expectation {
     expected: Vec<String>,
-    /// Rows that are admitted as well.
+    /// The rows that a reader may return in addition.
     #[serde(default)]
     optional: Vec<String>,
     end: End,
@@ -29,11 +29,11 @@ struct Expectation {
 #[serde(rename_all = "kebab-case")]
 enum End {
     Complete,
-    /// The list may end, or fail with an error.
+    /// The list may end without an error, or fail.
     Doubtful,
 }
 
-/// Offset and limit of a request, which are in its query or body.
+/// Returns the offset and the limit of a request, which are in its query or body.
 fn window(request: &FakeRequest) -> (u64, u64) {
     let url = Url::parse(&format!("http://localhost{}", request.target)).unwrap();
     let of = |name: &str| {
@@ -46,7 +46,7 @@ fn window(request: &FakeRequest) -> (u64, u64) {
     (of("offset"), of("limit"))
 }
 
-/// A server with the list of a case.
+/// Starts a server with the list of a case.
 async fn serve(number: usize) -> FakeServer {
     let lists: ScriptedLists = file("pagination.json");
     let requests = AtomicU64::new(0);
@@ -63,7 +63,7 @@ async fn serve(number: usize) -> FakeServer {
     .await
 }
 
-/// Reads a list: the rows, and the error at its end.
+/// Reads a list. Returns the rows, and the error at its end.
 async fn read(client: &Client, operation: &str, limit: u32) -> (Vec<String>, Option<Error>) {
     let jobs = client.training_jobs();
     let mut rows = match operation {

@@ -1,9 +1,9 @@
-//! Fault matrix: each fault of a response, for each effect of a call. All output is searched for
-//! secrets.
+//! Fault matrix: each fault of a response, for each effect of a call. The tests search all output
+//! for secrets.
 //!
-//! The server keeps jobs. A fault strikes before or after it has executed a request, once or
-//! always, and only the operation of the column; searches for a lost create return the existing
-//! jobs.
+//! The server keeps jobs. A fault strikes before or after the server has executed a request, once
+//! or always, and affects only the operation of the column. Searches for a lost create return the
+//! existing jobs.
 
 mod constants;
 mod row;
@@ -29,7 +29,7 @@ use crate::{
 
 const EFFECTS: [Effect; 3] = [Effect::Read, Effect::Stop, Effect::Create];
 
-/// The values of a header in all requests.
+/// Returns the values of a header in all requests.
 fn header(requests: &[String], name: &str) -> Vec<String> {
     let value = |request: &String| {
         let (head, _) = request.split_once("\r\n\r\n")?;
@@ -68,7 +68,8 @@ async fn the_matrix() {
                 let expected = row.cell(effect);
                 complain(format!("{cell:?}\n  instead of {expected:?}"));
             }
-            // A job that exists was created once, and the caller has it; and vice versa.
+            // If the job exists, it was created exactly once and the caller has it; if the caller
+            // has no job, none exists.
             if effect == Effect::Create {
                 let reported = usize::from(happened.result.is_ok());
                 if (happened.made, happened.executed) != (reported, reported) {
@@ -93,7 +94,8 @@ async fn the_matrix() {
                     complain(format!("paused for {pauses:?} instead of {seconds:?}"));
                 }
             } else if effect != Effect::Create {
-                // Full jitter below ceilings that double; one pause before each retry.
+                // The pauses have full jitter, their maximum doubles, and each retry follows one
+                // pause.
                 let refused = match row.fault {
                     Fault::Refused if row.strikes == OnceBefore => 1,
                     Fault::Refused => 5,
@@ -133,7 +135,7 @@ async fn the_matrix() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Checks the credentials that are sent after a rejection.
+/// Checks the credentials that the client sends after a rejection.
 fn check_second_chance(row: &Row, happened: &Happened) {
     if row.fault == EXPIRED && row.who == Who::Token {
         let tokens = header(&happened.requests, "x-auth-token");
@@ -181,7 +183,7 @@ async fn no_row_shows_a_secret() {
     }
     assert!(errors > 100, "{errors}");
 
-    // The requests carried the secrets.
+    // The requests contained the secrets.
     assert!(header(&requests, "x-security-token").contains(&SECURITY_TOKEN.to_owned()));
     let signed = header(&requests, "authorization");
     assert!(signed.iter().all(|value| value.contains(ACCESS_KEY)));

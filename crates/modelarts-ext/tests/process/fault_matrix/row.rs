@@ -1,4 +1,4 @@
-//! Rows of the fault matrix, with the expected results.
+//! Rows of the fault matrix, with their expected results.
 
 use std::fmt::Debug;
 
@@ -15,21 +15,21 @@ pub(super) enum Effect {
 /// A fault in place of a response. Each fault is a row of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fault {
-    /// No server listens.
+    /// A refused connection, because no server listens at the address.
     Refused,
     /// A reset in place of a response.
     Reset,
     /// A reset after half of the response.
     ResetMidway,
-    /// Half of the response, and nothing more for an hour.
+    /// Half of the response, and then nothing for an hour.
     Slow,
     /// No response for an hour.
     Silent,
     /// A complete response with a truncated document.
     Cut,
-    /// The correct response with another status and content type.
+    /// The correct response, with this status and content type in place of its own.
     Good(&'static str, &'static str),
-    /// This response: status, headers, body.
+    /// A response with this status, these headers and this body.
     Answer(&'static str, &'static str, &'static str),
     /// A redirect to another host.
     Redirect(&'static str),
@@ -55,7 +55,7 @@ pub(super) enum Strikes {
 pub(super) enum Who {
     /// Temporary keys.
     Keys,
-    /// A provider of tokens, which gets a new one when the service rejects the old one.
+    /// A provider of tokens, which gets a new token when the service rejects the old one.
     Token,
 }
 
@@ -66,7 +66,7 @@ pub(super) enum End {
     Fails {
         kind: ErrorKind,
         status: Option<u16>,
-        /// The attempts that the error reports: those of the last call.
+        /// The number of attempts that the error reports: those of the last call.
         attempts: u32,
     },
 }
@@ -114,16 +114,16 @@ pub(super) struct Row {
     pub(super) who: Who,
     pub(super) fault: Fault,
     pub(super) strikes: Strikes,
-    /// The fault of all later responses, before execution.
+    /// The fault of all later requests, which are not executed.
     pub(super) then: Option<Fault>,
-    /// The workspace of a new job, if it is set.
+    /// The workspace of the new job, if the request sets it.
     pub(super) workspace: Option<&'static str>,
-    /// The number of searches that do not return a new job yet.
+    /// The number of searches that do not list the new job yet.
     pub(super) unlisted: usize,
     pub(super) read: Cell,
     pub(super) stop: Cell,
     pub(super) create: Cell,
-    /// The exact pauses of each cell in seconds, where they are not random.
+    /// The exact pauses of each cell in seconds, if they are not random.
     pub(super) pauses: Option<&'static [u64]>,
 }
 
@@ -156,7 +156,7 @@ impl Row {
         self
     }
 
-    /// Makes the first searches return no new job.
+    /// Makes the first searches return without the new job.
     pub(super) const fn unlisted(mut self, searches: usize) -> Self {
         self.unlisted = searches;
         self

@@ -1,4 +1,4 @@
-//! Runs one cell of the matrix and records the requests and the result.
+//! Run of one cell of the matrix, with a record of the requests and the result.
 
 use std::{
     fmt::{Debug, Write as _},
@@ -28,7 +28,7 @@ use crate::support::{
     server::{PROJECT, Server},
 };
 
-/// A provider that issues `tk-hidden-3-1`, then `tk-hidden-3-2`, and so on.
+/// A provider that issues the tokens `tk-hidden-3-1`, then `tk-hidden-3-2`, and so on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tokens(Arc<AtomicUsize>);
 
@@ -40,7 +40,7 @@ impl FetchCredentials for Tokens {
     }
 }
 
-/// The record of a cell.
+/// The record of one cell.
 pub(super) struct Happened {
     pub(super) seen: usize,
     pub(super) executed: usize,
@@ -50,11 +50,11 @@ pub(super) struct Happened {
     pub(super) requests: Vec<String>,
     pub(super) pauses: Vec<Duration>,
     pub(super) flooded: usize,
-    /// The requests to the host of the redirect.
+    /// The requests sent to the host of the redirect.
     pub(super) led_astray: usize,
     /// The number of tokens that were requested.
     pub(super) tokens: usize,
-    /// All results, printed in every form.
+    /// All results, printed in every form that programs use.
     pub(super) printed: String,
 }
 
@@ -84,7 +84,8 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
         }),
         flooded: AtomicUsize::new(0),
     });
-    // The port is bound, so that it stays free of listeners and refuses connections.
+    // The port is bound, so that no server can listen on it unexpectedly and it refuses
+    // connections.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let address = socket.local_addr().unwrap();
@@ -111,7 +112,7 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
         .project_id(PROJECT)
         .clock(clock.clone())
         .timeout(HOUR)
-        // A create that used up the time limit of its call is followed by searches.
+        // If a create uses up the time limit of its call, searches follow it.
         .overall_timeout(2 * HOUR);
     let builder = match who {
         Who::Keys => {
@@ -133,7 +134,7 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
     let named = |job: modelarts_ext::Job| job.name().to_owned();
     let result = match effect {
         Effect::Read => jobs.get("id-of-old").await.map(named),
-        // Needs a job, if one can be read.
+        // A stop needs a job, which can be read unless the connection is refused.
         Effect::Stop if row.fault != Fault::Refused => {
             let old = jobs.get("id-of-old").await.unwrap();
             cloud.state.lock().unwrap().requests.clear();
@@ -166,7 +167,7 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
                 None => create,
             };
             print(&mut printed, &create);
-            // A single call, as for the other effects.
+            // A create is a single call, as for the other effects.
             create.without_look_up().submit().await.map(named)
         }
     };

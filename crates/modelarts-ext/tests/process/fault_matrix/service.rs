@@ -1,4 +1,4 @@
-//! Simulated service that keeps jobs, and fails as a row specifies.
+//! Simulated service that keeps jobs and fails as a row specifies.
 
 use std::sync::{
     Arc, Mutex,
@@ -33,22 +33,22 @@ pub(super) struct Cloud {
     pub(super) strikes: Strikes,
     pub(super) then: Option<Fault>,
     pub(super) state: Mutex<State>,
-    /// The maximum number of bytes that one connection read of a flood.
+    /// The maximum number of bytes of a flood that one connection read.
     pub(super) flooded: AtomicUsize,
 }
 
 #[derive(Default)]
 pub(super) struct State {
-    /// All requests, of any operation.
+    /// All requests, of every operation.
     pub(super) requests: Vec<String>,
-    /// The number of requests of the struck operation: received and executed.
+    /// The numbers of requests of the affected operation that were received and executed.
     pub(super) seen: usize,
     pub(super) executed: usize,
-    /// The existing jobs: names and workspaces.
+    /// The existing jobs, with name and workspace.
     pub(super) jobs: Vec<(String, String)>,
     /// `true` if the old job was stopped.
     pub(super) stopped: bool,
-    /// The number of searches that do not return new jobs yet.
+    /// The number of searches that do not list new jobs yet.
     pub(super) unlisted: usize,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn whole(status: &str, content_type: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A job with `JupyterLab`.
+/// Returns a job with an endpoint of `JupyterLab`.
 pub(super) fn job(name: &str, phase: &str) -> String {
     format!(
         r#"{{"kind":"job","metadata":{{"id":"id-of-{name}","name":"{name}"}},"status":{{"phase":"{phase}"}},"endpoints":{{"jupyter_lab":{{"url":"https://jl.test/","token":"{JUPYTER_TOKEN}"}}}}}}"#
@@ -86,7 +86,7 @@ pub(super) fn operation(request: &str) -> Option<Effect> {
     }
 }
 
-/// The workspace in the body of a request, or the default (SOURCES D-109).
+/// Returns the workspace in the body of a request, or the default (SOURCES D-109).
 fn workspace(request: &str, pointer: &str) -> String {
     let body: serde_json::Value = serde_json::from_str(body(request.as_bytes())).unwrap();
     let named = body.pointer(pointer).and_then(serde_json::Value::as_str);
@@ -94,8 +94,8 @@ fn workspace(request: &str, pointer: &str) -> String {
 }
 
 impl Cloud {
-    /// Executes a request; returns the response, and `true` if it was executed. Searches do not
-    /// count.
+    /// Executes a request. Returns the response, and `true` if the request was executed. Searches
+    /// do not count.
     pub(super) fn execute(
         state: &mut State,
         operation: Option<Effect>,
@@ -163,7 +163,7 @@ impl Cloud {
             let operation = operation(&request);
             state.requests.push(request.clone());
             let struck = operation == Some(self.struck);
-            // Later searches are not counted.
+            // Later searches are not requests of the affected operation, so they are not counted.
             let first = struck && state.seen == 0;
             if struck {
                 state.seen += 1;
@@ -183,7 +183,7 @@ impl Cloud {
                 _ => (self.fault, after),
             };
             let good = if strikes && !after {
-                // The response that would have been sent.
+                // This is the response that the service would have sent.
                 Self::execute(&mut State::default(), operation, &request).1
             } else {
                 let (done, answer) = Self::execute(&mut state, operation, &request);
@@ -258,7 +258,7 @@ impl Cloud {
 pub(super) async fn close(stream: &mut TcpStream, bytes: &[u8]) {
     let _ = stream.write_all(bytes).await;
     let _ = stream.shutdown().await;
-    // Closing before the client would turn the end into a reset.
+    // A server that closed the connection before the client would turn the end into a reset.
     let _ = stream.read(&mut [0]).await;
 }
 

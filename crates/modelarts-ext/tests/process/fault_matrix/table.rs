@@ -22,7 +22,7 @@ pub(super) const BUSY: &str =
     r#"{"error_code":"ModelArts.2799","error_msg":"services too many requests"}"#;
 pub(super) const SECONDS: Fault =
     Fault::Answer("429 Too Many Requests", "retry-after: 7\r\n", BUSY);
-/// Seven seconds after the start of the clock.
+/// A response whose `Retry-After` is a date, seven seconds after the start of the clock.
 pub(super) const DATE: Fault = Fault::Answer(
     "429 Too Many Requests",
     "retry-after: Thu, 15 Jan 2026 08:30:52 GMT\r\n",
@@ -31,7 +31,7 @@ pub(super) const DATE: Fault = Fault::Answer(
 
 pub(super) const NO_WORD: Fault = Fault::Answer("429 Too Many Requests", "", BUSY);
 pub(super) const UNAVAILABLE: Fault = Fault::Answer("503 Service Unavailable", "", "{}");
-/// The gateway echoes the canonical request, including the security token.
+/// A rejection that echoes the canonical request, including the security token.
 pub(super) const SIGNATURE: Fault = Fault::Answer(
     "401 Unauthorized",
     "",
@@ -44,7 +44,7 @@ pub(super) const EXPIRED: Fault = Fault::Answer(
     r#"{"error_code":"APIGW.0307","error_msg":"The token must be updated"}"#,
 );
 
-/// An hour ahead of the clock.
+/// A rejection by a gateway whose clock is an hour ahead.
 pub(super) const CLOCK: Fault = Fault::Answer(
     "401 Unauthorized",
     "",
@@ -56,7 +56,7 @@ pub(super) const ACCEPTED: Fault = Fault::Answer("202 Accepted", "", "");
 pub(super) const UNIMPLEMENTED: Fault = Fault::Answer("501 Not Implemented", "", "{}");
 pub(super) const CONNECTION_5: Cell = fails(5, 0, ErrorKind::Connection, None, 5);
 pub(super) const CONNECTION_5_EXECUTED: Cell = fails(5, 5, ErrorKind::Connection, None, 5);
-/// Stopped by the first request, whose response is lost; later ones are rejected.
+/// The first request stops the job, but its response is lost; the service rejects later requests.
 pub(super) const CONNECTION_5_STOPPED: Cell = fails(5, 1, ErrorKind::Connection, None, 5);
 pub(super) const LATE: Cell = fails(1, 0, ErrorKind::Timeout, None, 1);
 pub(super) const LATE_EXECUTED: Cell = fails(1, 1, ErrorKind::Timeout, None, 1);
@@ -65,12 +65,12 @@ pub(super) const fn service(seen: usize, executed: usize, status: u16, attempts:
     fails(seen, executed, ErrorKind::Service, Some(status), attempts)
 }
 
-/// A service error after five attempts, each of which received this status.
+/// Returns the cell of a service error after five attempts, each of which received this status.
 pub(super) const fn service_5(executed: usize, status: u16) -> Cell {
     service(5, executed, status, 5)
 }
 
-/// A response that cannot be decoded.
+/// Returns the cell of a response that cannot be decoded.
 pub(super) const fn garbled(executed: usize, status: u16) -> Cell {
     fails(1, executed, ErrorKind::Decode, Some(status), 1)
 }
@@ -125,7 +125,7 @@ pub(super) const TABLE: &[Row] = &[
     row("empty 500", EMPTY, AlwaysBefore, service_5(0, 500), service_5(0, 500), service(5, 0, 500, 1)),
     row("empty 500", EMPTY, AlwaysAfter, service_5(5, 500), service_5(1, 500), done(1, 1)),
 
-    // The gateway rejects requests before they reach the service, so creates are repeated, too.
+    // The gateway rejects requests before they reach the service, so creates are also repeated.
     row("429 with seconds", SECONDS, OnceBefore, done(2, 1), done(2, 1), done(2, 1)).pausing(&[7]),
     row("429 with seconds", SECONDS, AlwaysBefore, service_5(0, 429), service_5(0, 429), service_5(0, 429))
         .pausing(&[7, 7, 7, 7]),
@@ -140,13 +140,13 @@ pub(super) const TABLE: &[Row] = &[
 
     row("401 for the signature", SIGNATURE, AlwaysBefore,
         service(1, 0, 401, 1), service(1, 0, 401, 1), service(1, 0, 401, 1)).pausing(&[]),
-    // Renewed once, without a pause, and not again.
+    // The client renews the token once, without a pause, and not again.
     row("401 for the token", EXPIRED, OnceBefore, done(2, 1), done(2, 1), done(2, 1))
         .by(Who::Token).pausing(&[]),
     row("401 for the token", EXPIRED, AlwaysBefore,
         service(2, 0, 401, 2), service(2, 0, 401, 2), service(2, 0, 401, 2))
         .by(Who::Token).pausing(&[]),
-    // Keys that cannot be renewed.
+    // These keys cannot be renewed.
     row("401 for the token", EXPIRED, AlwaysBefore,
         service(1, 0, 401, 1), service(1, 0, 401, 1), service(1, 0, 401, 1)).pausing(&[]),
     row("401 for the clock", CLOCK, OnceBefore, done(2, 1), done(2, 1), done(2, 1)).pausing(&[]),

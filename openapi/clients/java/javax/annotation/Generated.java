@@ -1,6 +1,6 @@
 package javax.annotation;
 
-/** Stands in for the annotation of that name, which the JDK no longer has. */
+/** Replaces the annotation of this name, which the JDK no longer contains. */
 public @interface Generated {
     String[] value();
     String comments() default "";

@@ -1,4 +1,4 @@
-//! Paths of the details of a job, each with a job that has it.
+//! Paths of the members in the details of a job, each with a job that has it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,14 @@ use crate::support::{
     traffic::{DESCRIPTION, resolve},
 };
 
-/// Two sections, each after a line with its title: path and job; path, `-` and the reason.
+/// Paths in two sections, each after a line with its title. Rows of the first have a path and a
+/// job; rows of the second have a path, `-` and the reason.
 const PATHS: &str = include_str!("details.tsv");
 
-/// Number of paths in the references.
+/// Number of paths in the API references.
 const DOCUMENTED: usize = 221;
 
-/// The rows of the sections.
+/// Returns the rows of each section.
 fn sections() -> Vec<Vec<Vec<&'static str>>> {
     let mut sections = Vec::new();
     for line in PATHS.lines() {
@@ -31,7 +32,7 @@ fn sections() -> Vec<Vec<Vec<&'static str>>> {
     sections
 }
 
-/// Collects the paths of all values. `[]` stands for each element of a list.
+/// Collects the paths of all values that are not null. `[]` stands for each element of a list.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     if value.is_null() {
         return;
@@ -56,7 +57,7 @@ fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// A job with all members that a job can have.
+/// Returns a job with all members that a job can have.
 fn full(site: &Site, experiment: &str) -> Value {
     let mut job = site.script("full", "exit(3)");
     job["metadata"]["description"] = "first".into();
@@ -104,7 +105,7 @@ fn full(site: &Site, experiment: &str) -> Value {
     job
 }
 
-/// Conditions on nodes, in the form of both requests and responses.
+/// Returns conditions on nodes, in the common form of requests and responses.
 fn conditions() -> Value {
     json!({
         "matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]}],
@@ -140,7 +141,7 @@ fn in_a_pool(site: &Site) -> Value {
     job
 }
 
-/// The schema of a member: that of its elements, if `[]` follows the name.
+/// Returns the schema of a member, or that of its elements if `[]` follows the name.
 fn member<'a>(schema: &'a Value, step: &str) -> Option<&'a Value> {
     let schema = resolve(&DESCRIPTION.root, schema);
     if let Some(parts) = schema["allOf"].as_array() {
@@ -322,7 +323,7 @@ async fn each_documented_path_is_shown_by_a_job_or_has_a_reason() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A change overrides the members of the request, also after a restart.
+/// A change overrides the members of the request, and still does so after a restart.
 #[tokio::test]
 async fn a_change_is_shown() {
     let data = tempfile::tempdir().unwrap();

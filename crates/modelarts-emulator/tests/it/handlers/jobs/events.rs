@@ -1,4 +1,4 @@
-//! ListTrainingJobEvents: the complete list of a job, and its query.
+//! ListTrainingJobEvents: the complete list of events of a job, and the filters of the query.
 
 use std::time::{Duration, SystemTime};
 
@@ -291,14 +291,14 @@ async fn events_are_filtered() {
     assert_eq!(count("?pattern=Exit code 1.").await, 1);
     assert_eq!(count("?pattern=nothing").await, 0);
     assert_eq!(count("?source=Task&pattern=started").await, 1);
-    // Blank values count as absent, unknown parameters are ignored.
+    // Blank values count as absent, and unknown parameters are ignored.
     assert_eq!(
         count("?level=&source=&pattern=&start_time=&end_time=&x=y").await,
         13
     );
 }
 
-/// A blank as written by Python's `urlencode` and browsers.
+/// Python's `urlencode` and browsers write a blank as `+`.
 #[tokio::test]
 async fn a_blank_in_a_query_may_be_a_plus() {
     let site = Site::with(|builder| builder.token("t")).await;
@@ -330,7 +330,7 @@ async fn times_are_cut_to_seconds() {
     let window = async |start: u64, end: u64| {
         list(&site, &id, &format!("?start_time={start}&end_time={end}")).await
     };
-    // The window is the last millisecond of the second, the result the whole second.
+    // The window is the last millisecond of the second; the response has the whole second.
     let found = window(second + 999, second + 999).await;
     assert_eq!(found["total"], 12);
     assert_eq!(found["start_time"], found["end_time"]);
@@ -340,7 +340,7 @@ async fn times_are_cut_to_seconds() {
     assert_eq!(window(second - 2000, second - 1).await["total"], 0);
     assert_eq!(window(second + 1000, second + 5000).await["total"], 0);
 
-    // The pair of the example (SOURCES F2).
+    // Both times are in the documented example (SOURCES F2).
     let found = window(1_669_449_696_964, 1_669_711_991_259).await;
     assert_eq!(found["start_time"], "2022-11-26T16:01:36+08:00");
     assert_eq!(found["end_time"], "2022-11-29T16:53:11+08:00");
@@ -410,7 +410,7 @@ async fn events_are_in_the_requested_language() {
     ] {
         assert_eq!(ask(language, "").await, text, "{language}");
     }
-    // A pattern matches a part of the text in that language.
+    // The pattern matches a part of the text in the requested language.
     assert_eq!(
         ask("zh-cn", "&pattern=运行完成").await,
         "训练作业运行完成。"

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Reply, Site};
 
-/// More than two chunks of a log.
+/// Number of lines of a log that is longer than two chunks.
 const LINES: usize = 60_000;
 
 fn lines(from: usize, to: usize) -> String {
@@ -49,7 +49,8 @@ async fn long_logs_are_given_whole_and_by_line() {
     }
 }
 
-/// A response has at most as many bytes as a preview: the lines that fit, or the beginning of one.
+/// A response has at most as many bytes as a preview: all lines that fit, or the beginning of a
+/// line that does not fit.
 #[tokio::test]
 async fn lines_that_do_not_fit_are_in_the_next_page() {
     const MOST: usize = 5 * 1024 * 1024;
@@ -78,7 +79,7 @@ async fn lines_that_do_not_fit_are_in_the_next_page() {
     );
 }
 
-/// A running simulated job has each line once, whichever operation reads it first.
+/// The log of a running simulated job has each line once, whichever operation reads it first.
 #[tokio::test]
 async fn a_simulated_log_has_each_line_once_while_the_job_runs() {
     let script = json!({"default": [{"seconds": 60, "log": ["a", {"at": 1, "line": "b"}]}]});

@@ -58,7 +58,7 @@ async fn description_and_priority_change() {
     ] {
         assert_eq!(put(&site, path, body).await.error(), (400, code.to_owned()));
     }
-    // The third job moves ahead of the second.
+    // The third job moves ahead of the second in the queue.
     let reply = put(&site, &format!("/training-jobs/{third}"), priority(3)).await;
     assert_eq!(reply.status, StatusCode::OK);
     let details = site.details(&third).await;
@@ -178,7 +178,7 @@ async fn a_link_to_a_log_works_five_minutes() {
     clock.advance(Duration::from_secs(1));
     assert_eq!(follow().await.status, 403);
 
-    // After thirty days the log is deleted.
+    // The log is deleted after thirty days.
     clock.advance(Duration::from_secs(30 * 24 * 60 * 60));
     for path in [
         path,
@@ -243,7 +243,7 @@ async fn metrics_are_measured() {
         (reply.status, reply.text.as_str()),
         (StatusCode::NO_CONTENT, "")
     );
-    // Minutes without a sample are gaps, like the first two.
+    // A minute that has no sample is a gap, as are the first two minutes.
     let minutes = async |at_least: usize| loop {
         clock.advance(Duration::from_secs(60));
         for _ in 0..200 {
@@ -285,7 +285,7 @@ async fn metrics_are_measured() {
     assert!((0..6).all(|at| series(at).len() == series(0).len()));
     assert_eq!(series(1)[..2], [json!(-1.0), json!(-1.0)]);
     assert!((2..6).all(|at| series(at).iter().all(|value| *value == json!(-1.0))));
-    // 40 MB and the interpreter itself, of 32 GB.
+    // The job uses 40 MB and the memory of the interpreter itself, of 32 GB.
     let memory = series(1)
         .iter()
         .filter_map(Value::as_f64)

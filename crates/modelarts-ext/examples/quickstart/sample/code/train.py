@@ -1,8 +1,8 @@
-"""Learns to tell leaves with rust from healthy ones: logistic regression, trained by
+"""Learns to distinguish leaves with rust from healthy ones: logistic regression, trained by
 gradient descent, in plain Python.
 
-ModelArts hands over directories and hyper-parameters as arguments, and may add arguments
-of its own; so unknown ones are ignored.
+ModelArts passes directories and hyper-parameters as arguments, and may add further arguments, so
+unknown ones are ignored.
 """
 
 import argparse
@@ -13,14 +13,14 @@ import pathlib
 
 
 def read(path):
-    """The rows of a CSV file: features, and the label in the last column."""
+    """Returns the features and the labels of a CSV file, whose last column is the label."""
     with open(path, newline="") as file:
         rows = list(csv.reader(file))[1:]
     return [[float(cell) for cell in row[:-1]] for row in rows], [int(row[-1]) for row in rows]
 
 
 def scaling(rows):
-    """Mean and spread of each feature, so that one learning rate fits all."""
+    """Returns mean and standard deviation of each feature, so that one learning rate fits all."""
     columns = list(zip(*rows))
     means = [sum(column) / len(column) for column in columns]
     spreads = [
@@ -31,7 +31,7 @@ def scaling(rows):
 
 
 def predict(model, row):
-    """The probability that a leaf has rust."""
+    """Returns the probability that a leaf has rust."""
     scaled = [(x - m) / s for x, m, s in zip(row, model["means"], model["spreads"])]
     z = model["bias"] + sum(w * x for w, x in zip(model["weights"], scaled))
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, z))))

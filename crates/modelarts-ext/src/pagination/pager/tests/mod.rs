@@ -149,7 +149,7 @@ fn dropping_the_stream_cancels_the_requests_in_flight() {
         assert!(pages.try_next().now_or_never().is_none());
     }
     drop(pages);
-    // Dropped futures do not decrement the count.
+    // Futures that are dropped do not decrement the count.
     assert_eq!(table.lock().unwrap().running, 4);
     assert_eq!(Arc::strong_count(&table), 1);
 }
@@ -158,7 +158,7 @@ fn dropping_the_stream_cancels_the_requests_in_flight() {
 fn disputed_offsets_are_found_out() {
     for (meaning, asked) in [
         (Offset::Record, vec![(0, 20), (4, 36), (24, 36), (44, 36)]),
-        // One request in a wrong unit.
+        // One request is sent in the wrong unit.
         (Offset::PageIndex, vec![(0, 20), (4, 36), (0, 50), (1, 34)]),
     ] {
         let setting = Setting {
@@ -302,7 +302,7 @@ fn rows_that_look_like_deleted_ones_are_given() {
     assert_eq!(rows, now);
 }
 
-/// A regression of the properties below: late rows push rows that were read behind the window.
+/// Regression test for the properties below: late rows push rows that were read behind the window.
 #[test]
 fn rows_that_late_ones_push_behind_the_window_are_not_given_again() {
     use Change::{Delete, Insert};
@@ -319,7 +319,7 @@ fn rows_that_late_ones_push_behind_the_window_are_not_given_again() {
         delays: vec![1, 0],
         ..Setting::of(34)
     };
-    // Inserted between equal rows.
+    // Rows are inserted between equal rows.
     let split = Setting {
         changes: at(&[
             (0, Delete(0, 2)),
@@ -347,16 +347,16 @@ fn rows_that_late_ones_push_behind_the_window_are_not_given_again() {
     }
 }
 
-/// The bounds of the changes of a list.
+/// The bounds of the random changes of a list.
 #[derive(Clone, Copy)]
 struct Course {
-    /// The largest number of rows in one place,
+    /// The largest number of rows that one change inserts or removes.
     rows: usize,
-    /// the number of places,
+    /// The largest number of changes between two requests.
     places: usize,
-    /// and `true` for removals in the middle.
+    /// `true` if rows are also removed in the middle.
     anywhere: bool,
-    /// The smallest page that the service returns for a larger limit.
+    /// The smallest page size to which the service reduces a larger limit.
     least_cap: u32,
 }
 
@@ -419,8 +419,8 @@ pub(super) fn counts(rows: impl IntoIterator<Item = u32>) -> HashMap<u32, usize>
     counts
 }
 
-/// Runs the same cases each time, so that failures are reproducible; with `PROPTEST_CASES`, that
-/// many random ones.
+/// Returns the configuration of the property tests. By default, they run the same cases each time,
+/// so that failures are reproducible; with `PROPTEST_CASES`, they run that many random cases.
 pub(crate) fn config() -> ProptestConfig {
     let more = std::env::var("PROPTEST_CASES").ok();
     let more: Option<u32> = more.and_then(|cases| cases.parse().ok());

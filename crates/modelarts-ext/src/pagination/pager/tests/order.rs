@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Reads a list: the rows before its end or an error, the error, and the list afterwards.
+/// Reads a list. Returns the rows before its end or an error, the error, and the list afterwards.
 fn read<const UNIQUE: bool>(setting: &Setting) -> (Vec<u32>, Option<Error>, Table) {
     let (pages, table) = setting.pages::<UNIQUE>();
     let mut rows = page::rows(pages);
@@ -36,7 +36,7 @@ fn read<const UNIQUE: bool>(setting: &Setting) -> (Vec<u32>, Option<Error>, Tabl
     (given, error, table)
 }
 
-/// Applies the same changes before each of the requests.
+/// Returns the changes before each of the requests, computed by the same function.
 fn always(requests: usize, changes: impl Fn(u64) -> Vec<Change>) -> Vec<Vec<Change>> {
     (0..requests)
         .map(|request| changes(request as u64))
@@ -262,7 +262,7 @@ fn a_list_may_have_fewer_rows_than_a_total_that_is_not_its_own() {
             assert!(table.asked.len() <= 12, "{what}: {:?}", table.asked);
         }
     }
-    // Without conditions, the total is that of the list.
+    // Without conditions, the stated total is the number of rows of the list.
     let setting = Setting {
         count: Some(Count::OfPage),
         total_error: 7,
@@ -300,7 +300,7 @@ fn a_page_longer_than_requested_is_an_error_or_the_whole_list() {
     }
 }
 
-/// Insertions and removals anywhere, and changes of place among rows with equal times.
+/// Generates insertions and removals anywhere, and changes of place among rows with equal times.
 fn history() -> impl Strategy<Value = Setting> {
     let change = (
         prop_oneof![Just(0), Just(1000), 0..=1000_usize],
@@ -353,7 +353,7 @@ fn check(setting: &Setting, result: (Vec<u32>, Option<Error>, Table)) -> Result<
     for (row, count) in counts(rows.iter().copied()) {
         prop_assert_eq!(count, 1, "{} came twice", row);
     }
-    // One reading and one reread.
+    // The limit allows for one reading and one reread.
     let most = 2 * (64 + 4 * (table.came.len() + 20));
     prop_assert!(table.asked.len() <= most, "{} requests", table.asked.len());
     if error.is_none() && setting.total && setting.total_error >= 0 {

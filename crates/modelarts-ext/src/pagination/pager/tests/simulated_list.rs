@@ -22,15 +22,18 @@ use crate::{
 /// A change of the list between two requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
-    /// Inserts rows at this part (of 1000) of the list: part, number.
+    /// Inserts rows. The values are the position, in thousandths of the list, and the number of
+    /// rows.
     Insert(usize, usize),
-    /// Removes rows from there: part, number.
+    /// Removes rows. The values are the position, in thousandths of the list, and the number of
+    /// rows.
     Delete(usize, usize),
-    /// Shuffles rows there: part, number, seed.
+    /// Shuffles rows. The values are the position, in thousandths of the list, the number of rows,
+    /// and the seed.
     Shuffle(usize, usize, u64),
 }
 
-/// The rows that `count` counts.
+/// The rows that the `count` of a response includes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Count {
     /// The rows of the list that match.
@@ -39,7 +42,7 @@ pub(crate) enum Count {
     OfPage,
 }
 
-/// Rows, printed by their numbers.
+/// Rows of a list, printed as their numbers.
 #[derive(Clone)]
 pub(crate) struct Rows(pub(crate) Vec<u32>);
 
@@ -60,9 +63,9 @@ pub(crate) struct Setting {
     pub(crate) documented: Offset,
     pub(crate) disputed: bool,
     pub(crate) max: u32,
-    /// The actual largest page of the service, and `true` if the response states it.
+    /// The actual maximum page size of the service, and `true` if the response states it.
     pub(crate) cap: Option<(u32, bool)>,
-    /// The largest supported offset; larger ones are treated like it.
+    /// The largest supported offset. The service treats larger offsets as this one.
     pub(crate) last_offset: Option<i64>,
     pub(crate) total: bool,
     /// The meaning of `count`, if the response has it.
@@ -71,7 +74,7 @@ pub(crate) struct Setting {
     pub(crate) filtered: bool,
     /// The rows that cannot be decoded.
     pub(crate) unreadable: Vec<u32>,
-    /// The error of the stated total.
+    /// The difference between the stated total and the actual number of rows.
     pub(crate) total_error: i64,
     /// `true` if the service returns all rows from the offset on, ignoring the limit.
     pub(crate) ignores_limit: bool,
@@ -158,7 +161,7 @@ impl Setting {
 }
 
 impl Setting {
-    /// The result of reading the list, and the number of requests.
+    /// Reads the list. Returns the rows or the error, and the number of requests.
     pub(crate) fn end<const UNIQUE: bool>(&self) -> (Result<Vec<u32>, String>, usize) {
         let (pages, table) = self.pages::<UNIQUE>();
         let rows: Result<Vec<u32>, Error> = block_on(page::rows(pages).try_collect());

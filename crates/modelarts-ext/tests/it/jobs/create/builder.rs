@@ -142,9 +142,9 @@ fn the_body_of_the_builder_is_sent() {
     let job = everything();
     assert_eq!(job.body(), body);
     assert_eq!(job.check().violations, []);
-    // The generated type has all of its fields.
+    // The generated type has all fields of the body.
     assert_eq!(serde_json::to_value(job.request().unwrap()).unwrap(), body);
-    // Reading the body gives the same body.
+    // A job that is read from the body has the same body.
     assert_eq!(create_job::job(&body).body(), body);
     let text = body.to_string();
     assert_eq!(

@@ -83,7 +83,8 @@ async fn setters_of_several_fields_replace_all_of_a_copy() {
     );
 }
 
-/// The details of a job with all fields of requests, and others.
+/// Returns the details of a job with all fields of requests, and with fields that only responses
+/// have.
 fn shown() -> Value {
     let mut shown = everything().body();
     let more = json!({
@@ -127,7 +128,7 @@ async fn nothing_that_a_create_can_carry_is_lost_in_a_copy() {
     let copy = copied(&shown()).await;
     let mut expected = everything().body();
     expected["metadata"]["name"] = "again".into();
-    // The service added it, and a request may have it.
+    // The service added the annotation, and a request may have it.
     expected["metadata"]["annotations"]["key_task"] = "worker".into();
     assert_eq!(copy.body(), expected);
     assert_eq!(copy.check().violations, []);
@@ -135,7 +136,7 @@ async fn nothing_that_a_create_can_carry_is_lost_in_a_copy() {
 
 #[tokio::test]
 async fn details_of_the_service_are_sent_again() {
-    // Code and engine beside the id of an algorithm may be the job's own.
+    // Code and engine beside the id of an algorithm may belong to the job itself.
     let details = json!({
         "kind": "job",
         "metadata": {"id": "j", "name": "a", "description": ""},
@@ -165,7 +166,7 @@ async fn details_of_the_service_are_sent_again() {
         })
     );
     assert_eq!(copy.check().violations, []);
-    // An engine that is named in three ways.
+    // The details name the engine in three ways.
     let mut details = details;
     details["algorithm"]["id"] = "".into();
     let copy = copied(&details).await;
@@ -174,7 +175,7 @@ async fn details_of_the_service_are_sent_again() {
         json!({"engine_id": "e", "engine_name": "E", "engine_version": "1"})
     );
     assert_eq!(copy.check().violations, []);
-    // A custom image has a user.
+    // The details of a custom image have a user.
     details["algorithm"]["engine"] =
         json!({"engine_id": "", "image_url": "o/i:1", "run_user": "1000"});
     details["algorithm"]["command"] = "run".into();
@@ -195,7 +196,7 @@ async fn details_of_the_service_are_sent_again() {
 const FINE_TUNING: &str =
     include_str!("../../../../../../openapi/attested/bodies/job-fine-tuning.json");
 
-/// The details of that job: responses have no `train_type` and no `spec.asset_id`.
+/// Returns the details of that job. Responses have no `train_type` and no `spec.asset_id`.
 fn shown_fine_tuning() -> Value {
     let answer = json!({
         "metadata": {"id": "j"},
@@ -259,7 +260,7 @@ async fn details_in_a_document_become_the_request_that_a_copy_is() {
         "ftjob_config": {"train_process": 0, "ft_job_uuid": ""},
     });
     assert_read_as_copied(&plain).await;
-    // A request is sent as it is written.
+    // The body of a request is sent unchanged.
     let mut written = plain;
     take(&mut written, "status");
     take(&mut written["metadata"], "id");
@@ -352,7 +353,7 @@ async fn undocumented_fields_are_kept_and_sent() {
         report.warnings[6].to_string(),
         "billing_mode: no document names this field; it is sent as it is"
     );
-    // It is sent as returned.
+    // The copy is sent as the service returned it.
     copy.clone().unchecked().submit().await.unwrap();
     let request = server.requests().pop().unwrap();
     let sent: Value = serde_json::from_str(request.split("\r\n\r\n").nth(1).unwrap()).unwrap();

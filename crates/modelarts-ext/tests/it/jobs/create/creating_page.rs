@@ -1,4 +1,4 @@
-//! The document of the page on creating jobs.
+//! Document on the page about creating jobs (`CREATING.md`).
 
 use crate::support::create_job::client;
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::site::Site;
 
-/// A create that makes no other calls, and the response that lists its job.
+/// Returns a create that makes no other calls, and the response that lists its job.
 pub(super) fn minimal_create(client: &Client) -> (modelarts_ext::CreateJob, String) {
     let job = json!({"kind": "job", "metadata":
         {"id": "its-id", "name": "lost", "create_time": 1_768_465_845_000_u64}});
@@ -19,7 +19,7 @@ pub(super) fn minimal_create(client: &Client) -> (modelarts_ext::CreateJob, Stri
     (create, json!({"total": 1, "items": [job]}).to_string())
 }
 
-/// Creates an algorithm on the emulator; returns its id.
+/// Creates an algorithm on the emulator and returns its id.
 pub(super) async fn create_algorithm(site: &Site, body: AlgorithmRequest) -> String {
     let client = &site.client;
     let algorithm = client

@@ -16,7 +16,7 @@ use crate::support::{create_job::job, rule_cases::plain};
 fn make(root: &Path, name: &str, bytes: u64) {
     let path = root.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    // A sparse file takes no space.
+    // A sparse file takes no disk space.
     File::create(path).unwrap().set_len(bytes).unwrap();
 }
 
@@ -112,7 +112,7 @@ fn a_code_directory_has_limits() {
     );
     fs::remove_dir_all(root.join("d")).unwrap();
 
-    // One file exists already; directories are not counted.
+    // One file exists already, and directories are not counted.
     (1..=999).for_each(|n| make(root, &format!("many/{n}"), 0));
     assert_eq!(check(), "");
     make(root, "many/1000", 0);
@@ -137,7 +137,7 @@ fn an_input_is_compared_with_the_disk() {
         "error: algorithm.inputs = {\"bytes\":1073741825,\"disk_gb\":1}: must fit the disk of \
          the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
     );
-    // A single file has a size as well.
+    // The check also accepts the path of a single file.
     assert!(
         check_input_size(directory.path().join("more"), 1)
             .unwrap()

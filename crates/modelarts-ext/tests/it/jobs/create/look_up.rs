@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// The number of requests for algorithms, for flavors, and for creates.
+/// Returns the numbers of requests for algorithms, for flavors, and for creates.
 fn counts(site: &Site) -> (u64, u64, u64) {
     let received = |operation| site.count(operation).0;
     (
@@ -38,7 +38,7 @@ async fn submit_asks_about_the_flavor() {
     assert_eq!(error.violations().len(), 1);
     assert_eq!(error.violations()[0].to_string(), message);
     assert_eq!(counts(&site), (0, 1, 0));
-    // The service rejects it for the same reason.
+    // The service rejects the job for the same reason.
     let error = refused(job.clone().without_look_up().submit().await);
     assert_eq!(error.code(), Some("ModelArts.2793"));
     assert_eq!(counts(&site), (0, 1, 1));
@@ -89,7 +89,7 @@ async fn wrong_keys_are_tried_once() {
     assert_eq!(counts(&site), (0, 1, 0));
 }
 
-/// Creates an algorithm on the emulator; returns its id.
+/// Creates an algorithm on the emulator and returns its id.
 async fn stored(site: &Site) -> String {
     site.put("bucket/algorithm/train.py", "");
     site.put("bucket/images/1", "");
@@ -141,7 +141,7 @@ async fn submit_asks_about_the_algorithm() {
     right.submit().await.unwrap();
     assert_eq!(counts(&site), (2, 2, 2));
 
-    // There is no such algorithm.
+    // The service does not have this algorithm.
     let unknown = job("unknown", "6f1d42ab-d9d2-4000-b3ba-000000000000");
     let error = refused(unknown.clone().submit().await);
     assert_eq!(

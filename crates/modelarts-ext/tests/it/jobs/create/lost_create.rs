@@ -1,4 +1,4 @@
-//! Creates whose responses are lost: executed once, and reported correctly.
+//! Creates whose responses are lost, which are executed once and reported correctly.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn a_lost_create_is_looked_for_in_its_workspace() {
 
 #[tokio::test]
 async fn a_create_that_may_have_been_executed_is_looked_for() {
-    // Executed before or not, in the end it was executed once.
+    // The job is created exactly once, whether or not the first request was executed.
     for (fault, sent) in [
         (Fault::LostAnswer, 1),
         (Fault::ResetMidBody, 1),
@@ -46,7 +46,10 @@ async fn a_create_that_may_have_been_executed_is_looked_for() {
         assert_eq!(job.name(), "lost");
         assert_eq!(site.count(CREATE), (sent, 1));
         let jobs = site.list().await.unwrap();
-        assert_eq!(jobs.iter().map(|job| job.id()).collect::<Vec<_>>(), [job.id()]);
+        assert_eq!(
+            jobs.iter().map(|job| job.id()).collect::<Vec<_>>(),
+            [job.id()]
+        );
         // A job that is not found may not be listed yet.
         let looks = [Duration::from_secs(1), Duration::from_secs(3)];
         assert_eq!(site.clock.slept(), &looks[..if sent == 2 { 2 } else { 0 }]);
@@ -110,11 +113,11 @@ async fn a_create_is_sent_again_when_the_service_says() {
     site.fault(1, CREATE, status(503, Some(20)));
     let job = site.script("later", "").submit().await.unwrap();
     assert_eq!(job.name(), "later");
-    // The searches take a part of the delay.
+    // The pauses before the searches are a part of the delay of 20 seconds.
     assert_eq!(site.clock.slept(), [1, 3, 16].map(Duration::from_secs));
     assert_eq!(site.count(CREATE), (2, 1));
 
-    // Longer than the policy admits.
+    // The delay is longer than the policy admits.
     site.fault(1, CREATE, status(503, Some(90)));
     let error = refused(site.script("never", "").submit().await);
     assert_eq!(
@@ -180,7 +183,7 @@ async fn a_lost_create_is_found_by_the_time_of_the_service() {
     site.emulator.wait_until_settled(job.id()).await;
 }
 
-/// Method and path of each request.
+/// Returns the method and the path of each request.
 fn lines(server: &Server) -> Vec<String> {
     let line = |request: &String| {
         let mut words = request.split(' ');

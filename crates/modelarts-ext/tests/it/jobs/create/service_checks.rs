@@ -32,7 +32,8 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
         let violation = job.check().violations.remove(0);
         let error = refused(job.unchecked().submit().await);
         assert_eq!(error.code(), violation.code(), "{}: {error}", case.name);
-        // Many rules share this code, so it must be about the same: `spec.volumes`.
+        // Many rules share this code, so the message must also name the same part of the body, such
+        // as `spec.volumes`.
         let about = violation
             .field()
             .split('.')
@@ -49,7 +50,7 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
     }
 }
 
-/// An algorithm on the emulator; its id.
+/// Creates an algorithm on the emulator and returns its id.
 async fn stored(site: &Site) -> String {
     let body: types::AlgorithmRequest = read(json!({
         "metadata": {"name": "stored"},
@@ -58,8 +59,8 @@ async fn stored(site: &Site) -> String {
     create_algorithm(site, body).await
 }
 
-/// Advice keeps no job from being made. What the emulator does not have, it refuses with a
-/// code of its own.
+/// Jobs that do not follow advice are created. The emulator refuses resources that it does not have
+/// with a code of its own.
 #[tokio::test]
 async fn the_service_takes_what_is_only_advised_against() {
     let pool = Pool::new("pool-1", PoolKind::Gpu, 8);

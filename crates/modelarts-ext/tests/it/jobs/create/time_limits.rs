@@ -24,7 +24,7 @@ use crate::support::{
     network::{self, NetworkReply, client_of},
 };
 
-/// A client of a simulated network.
+/// Returns the settings of a client that uses a simulated network.
 fn within(
     clock: &TestClock,
     network: impl Fn(&str, &Value) -> Option<NetworkReply> + Send + Sync + 'static,
@@ -49,7 +49,7 @@ async fn a_search_without_end_does_not_hang_a_create() {
         if line == "POST training-jobs" {
             return Some(Err(ConnectorError::Lost("cut".into())));
         }
-        // Each page takes ten seconds, and there is always another one.
+        // Each page takes ten seconds, and another page always follows.
         time.advance(Duration::from_secs(10));
         let page = count.fetch_add(1, Ordering::Relaxed);
         assert!(page < 100, "this does not end");
