@@ -86,10 +86,11 @@ impl Driver {
                 ending = &mut interruption, if halt.is_none() => halt = Some(ending),
                 _ = &mut monitor => {}
             }
-            if halt.is_some() && !end_trials.send_replace(true) {
-                if let Some(Ending::Stopped(why, _)) = halt {
-                    self.begin_stop(why);
-                }
+            if halt.is_some()
+                && !end_trials.send_replace(true)
+                && let Some(Ending::Stopped(why, _)) = halt
+            {
+                self.begin_stop(why);
             }
         }
         // The monitor must end first: a copy that still runs could overwrite files of the last copy
