@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::{
     error::{Error, ErrorKind},
-    jobs::job::{Job, JobHandle},
+    jobs::job::JobHandle,
 };
 
 /// Time over which the service averages each value of a metric.
@@ -110,7 +110,7 @@ impl JobHandle {
     /// source states which days it returns for a longer job, so times are unreliable then.
     ///
     /// Makes one call, and another one for the start of the job if the job had not
-    /// [started](Job::started_at) when it was last read; both within
+    /// [started](crate::jobs::Job::started_at) when it was last read; both within
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
     /// # Errors

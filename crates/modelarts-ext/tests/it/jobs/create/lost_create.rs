@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use modelarts_emulator::faults::Fault;
 use modelarts_ext::{
-    ErrorKind, Job, RetryPolicy,
+    ErrorKind, RetryPolicy,
     credentials::{CachedProvider, Password},
 };
 use serde_json::json;
