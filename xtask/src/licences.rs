@@ -121,7 +121,11 @@ fn table(linked: &Licences, built: &Licences) -> Result<String> {
         .into_iter()
         .map(|(licence, [linked, built])| [licence.to_owned(), joined(linked), joined(built)])
         .collect();
-    let heads = ["licence", "in programs", "only in the build"];
+    let heads = [
+        "licence expression",
+        "linked into programs",
+        "used only at build time",
+    ];
     Ok(markdown::table(heads, &rows))
 }
 
@@ -162,7 +166,7 @@ mod tests {
         let [linked, built] = [linked, &built].map(|tree| read_tree(tree, &["ours"]).unwrap());
         assert_eq!(
             table(&linked, &built).unwrap(),
-            "| licence | in programs | only in the build |\n\
+            "| licence expression | linked into programs | used only at build time |\n\
              | --- | --- | --- |\n\
              | Apache-2.0 AND ISC | ring |  |\n\
              | ISC | untrusted, webpki |  |\n\

@@ -252,29 +252,31 @@ fn only_fields_of_answers_are_given_back() {
 /// Returns the expected content of FIELDS.md.
 fn page() -> String {
     let mut page = "\
-# The fields of a creation
+# Fields of CreateTrainingJob
 
-Each field that the description has in the body of CreateTrainingJob, and the use that the emulator
-makes of it:
+The table lists each field that the description contains in the request body of CreateTrainingJob, with
+its treatment by the emulator:
 
-- **acted on**: it changes what happens.
-- **record**: stored and given back, which is all that the service does with it, too.
-- **stored**: stored and given back, without the effect that it has on the service.
-- **not shown**: the same, but not given back, as no answer of the service is known to have it.
-- **refused**: 501, as the job could not run without it.
-- **read-only**: written by the service, ignored in a request.
+- **acted on**: the field has its effect in the emulator.
+- **record**: the field is stored and returned. It has no other effect on the service either.
+- **stored**: the field is stored and returned, without the effect that it has on the service.
+- **not shown**: the field is not returned, because no response of the service is known to contain it.
+- **refused**: the emulator rejects the request with status 501, because the job could not run without
+  the effect of the field.
+- **read-only**: the service sets the field. It is ignored in requests.
 
-A job with stored fields is accepted, and their paths are in the header `X-Emulator-Ignored` of the
-answer, in the log, and in `GET /_emulator/jobs/{id}/ignored`, together with fields that no document
-has in a creation. An emulator with `--strict` refuses stored fields with 501. Null, an empty text, an
-empty list, `false` and the default ask for nothing, and are neither named nor refused.
+The emulator accepts a job with stored fields. It lists their paths in the response header
+`X-Emulator-Ignored`, in its log, and in the response of `GET /_emulator/jobs/{id}/ignored`, together
+with fields that no document describes for this request. With `--strict`, the emulator rejects stored
+fields with status 501. Null, an empty string, an empty list, `false` and the default value have no
+effect; they are neither reported nor rejected.
 
-Beside `tasks`, `spec.resource`, `spec.volumes` and `spec.log_export_path` are stored only: each element
-of `tasks` has its own.
+If a job has `tasks`, then `spec.resource`, `spec.volumes` and `spec.log_export_path` are only stored,
+because each element of `tasks` has its own settings.
 
 A test of the emulator writes this page: `UPDATE=1 cargo test -p modelarts-emulator --lib fields_md`.
 
-| field | use |
+| field | treatment |
 |---|---|
 "
     .to_owned();
@@ -301,8 +303,8 @@ A test of the emulator writes this page: `UPDATE=1 cargo test -p modelarts-emula
         );
     }
     page.push_str(
-        "\nFields of other documents, of answers, and documented annotations:\n\n\
-         | field | use |\n|---|---|\n",
+        "\nFields of other documents, fields of responses, and documented annotations:\n\n\
+         | field | treatment |\n|---|---|\n",
     );
     for line in field_specs().filter(|line| !described.contains(&line.0)) {
         row(&mut page, line);
