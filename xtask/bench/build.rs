@@ -1,5 +1,5 @@
-//! Writes plain structs with all fields that a job can have. They are the structs of modelarts-api
-//! with serde's own derives, for measuring the cost of lenient decoding.
+//! Generates plain structs with all fields that a job can have: the structs of modelarts-api with
+//! the derives of serde. A benchmark compares them with the lenient decoding of modelarts-api.
 
 use std::{collections::BTreeMap, env, error::Error, fs, path::Path};
 
@@ -15,8 +15,8 @@ mod snapshots;
 const SNAPSHOTS: &str = "../../crates/modelarts-api/snapshots";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // This path is correct for both packages that share the file, xtask/bench and
-    // xtask/instructions.
+    // Two packages share this build script, xtask/bench and xtask/instructions. The path is correct
+    // for both.
     println!("cargo::rerun-if-changed=../bench/build.rs");
     println!("cargo::rerun-if-changed={SNAPSHOTS}");
     let file = syn::parse_file(&snapshots::join(Path::new(SNAPSHOTS))?)?;
@@ -53,7 +53,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Visitor that reduces a struct to serde's attributes, and collects the structs of its fields.
+/// Visitor that removes all attributes of a struct except those of serde, and collects the structs
+/// that its fields use.
 struct Plain<'a> {
     objects: &'a BTreeMap<String, ItemStruct>,
     wanted: Vec<String>,
@@ -83,7 +84,7 @@ impl VisitMut for Plain<'_> {
             self.wanted.push(last.to_string());
             ty.path = last.into();
         } else if is_ours(ty, &last) {
-            // Enumerations and named lists keep the types of modelarts-api.
+            // Enumerations and named lists are not copied; they remain types of modelarts-api.
             let module: Option<Ident> = (last != "Secret").then(|| parse_quote!(types));
             let module = module.map(|module| quote!(#module::));
             ty.path = parse_quote!(::modelarts_ext::api::#module #last);
@@ -101,7 +102,7 @@ fn is_ours(ty: &TypePath, last: &Ident) -> bool {
 fn name_on_the_wire(attribute: &Attribute) -> Option<LitStr> {
     let mut name = None;
     if attribute.path().is_ident("serde") {
-        // Errors are ignored, because they only mean that another attribute has another form.
+        // An error only means that the attribute has another form, which is not relevant here.
         let _ = attribute.parse_nested_meta(|meta| {
             let renames = meta.path.is_ident("rename");
             if let Ok(value) = meta.value() {

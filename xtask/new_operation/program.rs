@@ -1,5 +1,5 @@
-//! Calls operations that only the copied description contains. They must be generated, signed,
-//! retried by their effect, paged, and callable by name.
+//! Tests of operations that exist only in the copied description. They must be generated, signed,
+//! retried according to their effect, paged, and callable by name.
 
 use std::{net::SocketAddr, sync::{Arc, Mutex}, time::Duration};
 
@@ -7,10 +7,11 @@ use modelarts_ext::{Client, Credentials, RetryPolicy, api::Effect, types::Create
 use serde_json::json;
 use tokio::{io::{AsyncReadExt, AsyncWriteExt}, net::{TcpListener, TcpStream}};
 
-/// Number of widgets on the shelf.
+/// Number of widgets that the simulated service returns.
 const WIDGETS: usize = 45;
 
-/// A simulated service with widgets. It responds to the first request of each method with 503.
+/// Simulated service that manages widgets. It responds with 503 to the first request of each
+/// method.
 #[derive(Default)]
 struct Service {
     /// The request lines of all requests.
@@ -68,7 +69,7 @@ impl Service {
         stream.write_all(answer.as_bytes()).await.unwrap();
     }
 
-    /// Returns whether this is the first request with its method.
+    /// Returns true if this is the first request with its method.
     fn is_first(&self, line: &str) -> bool {
         let method = line.split(' ').next().unwrap();
         let requests = self.requests.lock().unwrap();
@@ -122,7 +123,7 @@ async fn a_list_is_paged_and_retried() {
     assert_eq!(ids, expected);
     let requests = service.take_requests();
     assert!(requests.len() > 3, "{requests:?}");
-    // The first attempt failed with a temporary error, and was repeated.
+    // The client repeated the first attempt, which failed with a temporary error.
     let first = "GET /v2/p1/shelves/top-1/widgets?";
     assert!(requests[0].starts_with(first), "{requests:?}");
     assert_eq!(requests[0], requests[1]);

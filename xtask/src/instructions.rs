@@ -1,7 +1,8 @@
-//! `cargo xtask bench instructions`: counts the instructions of the SDK and of the same work by
+//! `cargo xtask bench instructions`: counts the instructions of the SDK and of a client written by
 //! hand, and compares their ratios with those in BENCH.md.
 //!
-//! Other programs on the machine affect times, but not instruction counts, so a small growth shows.
+//! Other programs on the machine affect durations, but not instruction counts. Counts therefore
+//! reveal even a small growth.
 
 use std::{
     fs,
@@ -20,10 +21,11 @@ use crate::{
 const BEGIN: &str = "<!-- cargo xtask bench instructions --write: begin -->\n";
 const END: &str = "<!-- cargo xtask bench instructions --write: end -->\n";
 
-/// The admitted growth of a ratio.
+/// Maximum factor by which a ratio may grow.
 const GROWTH: f64 = 1.03;
 
-/// The numbers of calls of the two runs whose difference is counted.
+/// Number of calls in the shorter of two runs; the difference of their counts is the cost of the
+/// additional calls.
 const FEW: u32 = 20;
 const MANY: u32 = 120;
 
@@ -62,14 +64,14 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     })
 }
 
-/// The result of a comparison.
+/// Result of comparing counts with BENCH.md.
 struct Verdict {
     text: String,
     failed: bool,
 }
 
-/// Compares the counts with those in BENCH.md. Another compiler produces another program, so growth
-/// is then only reported.
+/// Compares the counts with those in BENCH.md. With a compiler other than the recorded one, growth
+/// is only reported, because that compiler produces different machine code.
 fn judge(recorded: &Record, counted: &Record) -> Result<Verdict> {
     let mut lines = grown(&recorded.rows, &counted.rows)?;
     let failed = !lines.is_empty() && recorded.compiler == counted.compiler;
@@ -89,7 +91,7 @@ fn judge(recorded: &Record, counted: &Record) -> Result<Verdict> {
     })
 }
 
-/// Returns a reason if valgrind is not installed.
+/// Returns the reason why the measurement is not possible, if valgrind is not installed.
 pub fn unavailable() -> Option<String> {
     let output = Command::new("valgrind").arg("--version").output();
     match output {
@@ -98,7 +100,7 @@ pub fn unavailable() -> Option<String> {
     }
 }
 
-/// The counts of one kind of work.
+/// Counts of one kind of work, for the SDK and for the client written by hand.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
     work: String,
@@ -108,12 +110,12 @@ struct Row {
 
 impl Row {
     fn ratio(&self) -> f64 {
-        // Counts are far below 2^52.
+        // The conversion is exact, because counts are far below 2^52.
         self.sdk as f64 / self.by_hand as f64
     }
 }
 
-/// The counts, with the compiler and target of the programs.
+/// Recorded counts, with the compiler and the target of the programs.
 #[derive(Debug, PartialEq)]
 struct Record {
     compiler: String,
@@ -138,7 +140,7 @@ impl Record {
         format!("Compiler: {}\n\n{table}", self.compiler)
     }
 
-    /// Reads the record in BENCH.md.
+    /// Parses the record in the text of BENCH.md.
     fn parse(document: &str) -> Result<Self> {
         let (_, text) = document
             .split_once(BEGIN)
@@ -169,7 +171,7 @@ impl Record {
     }
 }
 
-/// Returns a line for each ratio that has grown too much.
+/// Returns a message for each ratio that has grown by more than [`GROWTH`].
 fn grown(recorded: &[Row], counted: &[Row]) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     let is_counted = |row: &&Row| counted.iter().any(|counted| counted.work == row.work);
@@ -193,7 +195,7 @@ fn grown(recorded: &[Row], counted: &[Row]) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Returns the version of the compiler, and the target that it compiles for.
+/// Returns the version of the compiler and its target.
 fn compiler() -> Result<String> {
     let output = Command::new("rustc")
         .arg("-vV")
@@ -255,13 +257,14 @@ fn count(program: &Path) -> Result<Vec<Row>> {
     .to_vec())
 }
 
-/// Returns the instructions of signing: those of a signed get less those of one with a token.
+/// Returns the number of instructions for signing: that of a signed call minus that of a call with
+/// a token.
 fn signing(get: u64, token_get: u64) -> Result<u64> {
     let difference = get.checked_sub(token_get);
     difference.context("a signed get must cost more than one with a token")
 }
 
-/// Returns the instructions of one call.
+/// Returns the number of instructions per call of a kind of work.
 fn instructions(program: &Path, work: &str, side: &str) -> Result<u64> {
     let few = callgrind(program, work, side, FEW)?;
     let many = callgrind(program, work, side, MANY)?;

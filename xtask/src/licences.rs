@@ -17,12 +17,11 @@ use crate::{
 
 const DOCUMENT: &str = "THIRD-PARTY.md";
 
-/// The licences of this workspace. A dependency that is available under one of them is not listed.
+/// Licences of this workspace. A dependency that is available under one of them is not listed.
 const OURS: [&str; 2] = ["Apache-2.0", "MIT"];
 
-/// Further licences that a dependency may have. A program under another licence may contain such a
-/// dependency if the program includes its notices; THIRD-PARTY.md explains this and the terms of
-/// MPL-2.0.
+/// Further licences that a dependency may have. They permit programs under other licences to
+/// contain the dependency, on the conditions that THIRD-PARTY.md explains.
 const ADMITTED: [&str; 6] = [
     "BSD-3-Clause",
     "CDLA-Permissive-2.0",
@@ -32,20 +31,23 @@ const ADMITTED: [&str; 6] = [
     "Zlib",
 ];
 
-/// Edges of `cargo tree` to dependencies that become part of a program.
+/// Kinds of dependencies, in the syntax of `cargo tree --edges`, whose code becomes part of a
+/// program.
 const LINKED: &str = "normal,no-proc-macro";
 
-/// Edges of `cargo tree` to all dependencies of a build, including procedural macros and
-/// dependencies of build scripts.
+/// Kinds of dependencies, in the syntax of `cargo tree --edges`, that a build uses, including
+/// procedural macros and dependencies of build scripts.
 const BUILT: &str = "normal,build";
 
 const BEGIN: &str = "<!-- cargo xtask licences: begin -->\n";
 const END: &str = "<!-- cargo xtask licences: end -->\n";
 
-/// Packages and their licences; two versions of a package may have two.
+/// Pairs of a package and its licence. A package has several pairs if the licences of its versions
+/// differ.
 type Licences = BTreeSet<(String, String)>;
 
-/// Writes the table between its marks; with `check`, fails if the table is outdated.
+/// Writes the table between its marks in the document. With `check`, fails if the table is
+/// outdated.
 pub fn run(check: bool) -> Result<ExitCode> {
     let file = workspace::root().join(DOCUMENT);
     let before = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
@@ -69,9 +71,10 @@ pub fn run(check: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the dependencies of packages along some edges, on any platform and with all features.
+/// Returns the dependencies of packages of the kinds `edges`, on all platforms and with all
+/// features.
 ///
-/// `cargo metadata` would also count packages that only other members of the workspace enable.
+/// `cargo metadata` would also report packages that only other members of the workspace enable.
 fn licences(packages: &[&str], edges: &str) -> Result<Licences> {
     let mut command = cargo(["tree", "--locked", "--all-features", "--target", "all"]);
     command.args(["--prefix", "none", "--format", "{p}\t{l}", "--edges", edges]);
@@ -83,7 +86,7 @@ fn licences(packages: &[&str], edges: &str) -> Result<Licences> {
     read_tree(&String::from_utf8(output.stdout)?, packages)
 }
 
-/// Reads the lines of a tree, in which trees of several packages have empty lines between them.
+/// Parses the output of `cargo tree`, in which empty lines separate the trees of several packages.
 fn read_tree(tree: &str, packages: &[&str]) -> Result<Licences> {
     let mut found = Licences::new();
     for line in tree.lines().filter(|line| !line.is_empty()) {
@@ -92,7 +95,7 @@ fn read_tree(tree: &str, packages: &[&str]) -> Result<Licences> {
             .with_context(|| format!("cargo tree: {line}"))?;
         let name = package.split(' ').next().unwrap_or(package);
         if !packages.contains(&name) {
-            // `(*)` marks a package whose dependencies are listed above.
+            // `(*)` marks a package whose dependencies were already printed.
             let licence = licence.trim_end_matches(" (*)");
             found.insert((name.to_owned(), licence.to_owned()));
         }
@@ -100,8 +103,8 @@ fn read_tree(tree: &str, packages: &[&str]) -> Result<Licences> {
     Ok(found)
 }
 
-/// Returns a table with a row for each licence other than those of this workspace. The second
-/// column of packages contains those that are not in the first.
+/// Returns a table with a row for each licence other than those of this workspace. The last column
+/// contains the packages that are used only at build time.
 fn table(linked: &Licences, built: &Licences) -> Result<String> {
     let mut rows: BTreeMap<&str, [BTreeSet<&str>; 2]> = BTreeMap::new();
     let only_built = built.difference(linked).collect();
@@ -129,10 +132,10 @@ fn table(linked: &Licences, built: &Licences) -> Result<String> {
     Ok(markdown::table(heads, &rows))
 }
 
-/// Returns true for the licences of this workspace and false for the other admitted ones. Fails for
-/// all others.
+/// Returns true for a licence of this workspace, and false for another admitted licence. Fails for
+/// all other licences.
 fn is_admitted(package: &str, licence: &str) -> Result<bool> {
-    // Older packages separate choices by a slash.
+    // Lax parsing is necessary because older packages separate alternatives by a slash.
     let expression = Expression::parse_mode(licence, ParseMode::LAX)
         .with_context(|| format!("{package} has the licence {licence:?}"))?;
     let satisfied = |admitted: &[&[&str]]| {

@@ -2,13 +2,15 @@
 
 use anyhow::{Context, Result};
 
-/// Returns a text as a cell of a table. A bar would begin another cell, a newline another row.
+/// Escapes a string as a table cell: a vertical bar would begin another cell, and a newline another
+/// row.
 pub fn cell(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ").replace('|', "\\|")
 }
 
-/// Returns a text as code. The delimiters are longer than any sequence of backquotes in the text.
+/// Formats a string as inline code. The delimiters are longer than any sequence of backquotes in
+/// the string.
 pub fn code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max();
     match longest.unwrap_or_default() {
@@ -20,7 +22,7 @@ pub fn code(text: &str) -> String {
     }
 }
 
-/// Returns a table. Cells are Markdown, and may contain any text.
+/// Returns a table. The cells are Markdown text; bars and newlines in them are escaped.
 pub fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
     let line = |cells: [String; N]| format!("| {} |\n", cells.join(" | "));
     let mut table = line(heads.map(str::to_owned)) + &line(heads.map(|_| "---".to_owned()));
@@ -32,7 +34,7 @@ pub fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
 
 /// Returns a collapsed section.
 pub fn collapsed(summary: &str, text: &str) -> String {
-    // The empty lines end the HTML block, so that Markdown is parsed again.
+    // The empty lines end the HTML block, so that the text is parsed as Markdown.
     format!("<details>\n<summary>{summary}</summary>\n\n{text}\n</details>\n")
 }
 
@@ -45,14 +47,14 @@ pub fn section<'a>(document: &'a str, heading: &str) -> Result<&'a str> {
     Ok(after.split("\n## ").next().unwrap_or(after).trim())
 }
 
-/// Returns the text with `inner` between two marks, if it has them.
+/// Returns the text with `inner` between two marks; `None` if it lacks one of them.
 pub fn between(text: &str, begin: &str, end: &str, inner: &str) -> Option<String> {
     let (before, rest) = text.split_once(begin)?;
     let (_, after) = rest.split_once(end)?;
     Some(format!("{before}{begin}\n{inner}\n{end}{after}"))
 }
 
-/// A link in a text.
+/// Link in a Markdown text.
 struct Link<'a> {
     /// The text between the previous link and this one.
     before: &'a str,
@@ -84,7 +86,7 @@ fn is_relative(target: &str) -> bool {
     !target.contains("://")
 }
 
-/// Returns the files that a text links to, without fragments.
+/// Returns the targets of links to files, without fragments.
 pub fn linked_files(text: &str) -> Vec<&str> {
     let (links, _) = links(text);
     let targets = links.iter().map(|link| link.target);
@@ -95,8 +97,8 @@ pub fn linked_files(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the text without links to other files, which do not work on a separate page. The labels
-/// of the links remain.
+/// Replaces links to other files by their labels, because such links do not work on a separate
+/// page.
 pub fn without_relative_links(text: &str) -> String {
     let mut result = String::new();
     let (links, rest) = links(text);

@@ -1,4 +1,4 @@
-//! The workspace as `cargo metadata` describes it.
+//! Output of `cargo metadata` for the workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ impl Metadata {
             .collect()
     }
 
-    /// Returns the packages that are published, with their folders.
+    /// Returns the names and folders of the published packages.
     pub fn published(&self) -> Vec<(&str, PathBuf)> {
         let unpublished = self.unpublished();
         self.packages()

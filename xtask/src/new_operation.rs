@@ -1,8 +1,9 @@
-//! `cargo xtask new-operation`: checks that a new operation in the description needs no Rust code.
+//! `cargo xtask new-operation`: checks that a new operation of the description requires no new Rust
+//! code.
 //!
-//! Compiles a copy of modelarts-api and modelarts-ext with two more operations in the description,
-//! and a program that calls them: through generated code, and by name. The repository is not
-//! changed, and nothing is downloaded.
+//! The command adds two operations to a copy of the description, and compiles copies of
+//! modelarts-api and modelarts-ext with it. A test program then calls the operations through
+//! generated code and by name. The command does not change the repository, and downloads nothing.
 
 use std::{
     collections::BTreeSet,
@@ -25,8 +26,8 @@ use crate::{
 const ADDITION: &str = include_str!("../new_operation/addition.yaml");
 /// The tests that call them.
 const PROGRAM: &str = include_str!("../new_operation/program.rs");
-/// The folder of the copied crates. It must not be `crates`: cargo names build artefacts after the
-/// path of a crate in its workspace, and both workspaces share a target directory.
+/// Folder of the copied crates. It must not be `crates`: cargo derives the names of build artefacts
+/// from the path of a crate in its workspace, and both workspaces share a target directory.
 const FOLDER: &str = "copies";
 /// The copied crates.
 const CRATES: [&str; 2] = ["modelarts-api", "modelarts-ext"];
@@ -46,8 +47,8 @@ pub fn run() -> Result<ExitCode> {
     })
 }
 
-/// Returns the command that tests the copy. It shares the target directory, in which the
-/// dependencies are built already.
+/// Returns the command that tests the copy. It uses the target directory of the repository, which
+/// already contains the built dependencies.
 fn command(root: &Path, copy: &Path) -> Command {
     let mut cargo = cargo(["test", "--offline", "--quiet", "--manifest-path"]);
     cargo
@@ -93,7 +94,8 @@ fn prepare(root: &Path, copy: &Path) -> Result<()> {
     write_snapshots(&api, &codegen::generate(&description)?)
 }
 
-/// Writes the snapshots, which a build without the generator joins, and removes all others.
+/// Writes the snapshots, from which a build without the generator assembles the code, and removes
+/// all other snapshots.
 fn write_snapshots(api: &Path, pieces: &[Piece]) -> Result<()> {
     let directory = api.join("snapshots");
     let files: BTreeSet<_> = pieces
@@ -108,7 +110,7 @@ fn write_snapshots(api: &Path, pieces: &[Piece]) -> Result<()> {
     })
 }
 
-/// Adds a partial description to a description.
+/// Merges a partial description into a description.
 fn merge(description: &mut Value, addition: Value) {
     match (description, addition) {
         (Value::Object(members), Value::Object(additions)) => {
@@ -145,7 +147,8 @@ fn with_members(manifest: &str) -> Result<String> {
     ))
 }
 
-/// Makes a file or directory equal to its source, if that exists.
+/// Copies a file or directory, if the source exists, and removes files that the source does not
+/// contain.
 fn copy_all(from: &Path, to: &Path) -> Result<()> {
     if from.is_file() {
         return write(to, &fs::read_to_string(from)?);
@@ -177,7 +180,8 @@ fn remove_others(directory: &Path, is_kept: impl Fn(&OsStr) -> bool) -> Result<(
     Ok(())
 }
 
-/// Writes a file if its text has changed, so that cargo does not recompile it otherwise.
+/// Writes a file only if its text has changed, because cargo would recompile an unchanged file with
+/// a new modification time.
 fn write(path: &Path, text: &str) -> Result<()> {
     if fs::read_to_string(path).is_ok_and(|there| there == text) {
         return Ok(());

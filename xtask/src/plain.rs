@@ -1,7 +1,8 @@
-//! The plain variant of the description, for generators that lose the values of `anyOf`.
+//! Plain variant of the description, for generators that lose the values of `anyOf`. OpenAPI
+//! Generator for Rust, for example, generates an empty type for `anyOf`.
 //!
-//! OpenAPI Generator makes an empty type of `anyOf` in Rust, for example. In the plain variant an
-//! open enumeration is text and a number that may come as text has no type. Nothing else differs.
+//! In the plain variant, an open enumeration has the type `string`, and a number that may be
+//! encoded as a string has no type. All other parts are the same.
 
 use std::{fs, path::Path, process::ExitCode};
 
@@ -49,7 +50,8 @@ pub fn plain(description: &Value) -> Value {
     plain
 }
 
-/// Converts an open enumeration to text. Its known values move into the description.
+/// Converts an open enumeration to the type `string`, and moves its known values into its
+/// description.
 fn close(schema: &mut Map<String, Value>, known: &str, values: Option<&Value>) {
     let values: Vec<String> = values
         .and_then(|known| known.get("enum"))

@@ -1,6 +1,6 @@
-//! Commands that run other programs. Those that need the generated types are separate, so that
-//! xtask builds even when the description does not compile; measurements need an optimised build;
-//! the requests of the official SDK come from a Python program.
+//! Commands that run other programs. Programs that need the generated types are separate, so that
+//! xtask builds even if the description does not compile. Benchmarks are separate because they need
+//! an optimised build. A Python program records the requests of the official SDK.
 
 use std::{
     fs,
@@ -16,8 +16,8 @@ use crate::{
     workspace::{self, cargo, cargo_here},
 };
 
-/// Returns the command for a program of the workspace. It runs in the current directory, so that
-/// paths of files may be relative.
+/// Returns the command for a program of the workspace. The program runs in the current directory,
+/// so that its arguments may contain relative paths.
 fn program(options: &[&str], package: &str) -> Command {
     let mut command = cargo_here();
     command
@@ -52,7 +52,8 @@ pub fn live(args: &[String]) -> Result<ExitCode> {
     replace(command)
 }
 
-/// Replaces this process, so that Ctrl-C reaches the program, which then deletes its job.
+/// Replaces this process by the program, so that the program receives Ctrl-C and can delete its
+/// job.
 #[cfg(unix)]
 fn replace(mut command: Command) -> Result<ExitCode> {
     use std::os::unix::process::CommandExt;
@@ -80,7 +81,7 @@ pub fn payload(
     run(&mut command)
 }
 
-/// Returns the command that compares bodies with `schema`; the caller adds the files.
+/// Returns the command that compares bodies with `schema`. The caller adds the files as arguments.
 pub fn payload_command(schema: &str) -> Command {
     let mut command = program(&[], "modelarts-payload");
     command.arg(schema);
@@ -103,7 +104,7 @@ pub fn schema_command() -> Command {
     program(&[], "modelarts-schema")
 }
 
-/// The Python scripts, each with the file that stores its output.
+/// Python scripts, each with the name of the file for its output.
 const RECORDS: [(&str, &str); 2] = [
     ("record.py", "recorded.json"),
     ("classes.py", "classes.json"),
@@ -138,7 +139,7 @@ pub fn requests() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The seeds of simulations, and their number.
+/// Options of `cargo xtask simulate`: the seeds, and their number.
 #[derive(Args)]
 pub struct Simulate {
     /// Run one seed, and print every request and every call
@@ -160,7 +161,8 @@ pub fn simulate(args: &Simulate) -> Result<ExitCode> {
     run(&mut simulation(args)?)
 }
 
-/// Returns the command that runs seeds of this commit for the given number of seconds.
+/// Returns the command that runs simulations for the given number of seconds, with seeds that are
+/// derived from the commit.
 pub fn simulation_of(seconds: u64) -> Result<Command> {
     simulation(&Simulate {
         seed: None,
@@ -170,7 +172,8 @@ pub fn simulation_of(seconds: u64) -> Result<Command> {
     })
 }
 
-/// Returns the command for the simulation, a test program that shares its build with the tests.
+/// Returns the command for the simulation. It is a test program, so the build is shared with the
+/// tests.
 fn simulation(args: &Simulate) -> Result<Command> {
     let mut command = cargo(["test", "--quiet", "--workspace", "--test", "simulation"]);
     command.args(["--", "--nocapture", "no_seed_breaks_a_rule"]);
@@ -194,8 +197,8 @@ fn simulation(args: &Simulate) -> Result<Command> {
     Ok(command)
 }
 
-/// Returns a first seed that is specific to the commit: other commits try other seeds, and a run
-/// can be repeated.
+/// Returns a first seed that is derived from the commit. Different commits run different seeds, and
+/// a run of a commit can be repeated.
 fn first_of_commit() -> Result<u64> {
     let output = Command::new("git")
         .args(["rev-parse", "--short=8", "HEAD"])
@@ -204,6 +207,6 @@ fn first_of_commit() -> Result<u64> {
         .context("git could not be started; give --first")?;
     let text = String::from_utf8_lossy(&output.stdout);
     let number = u64::from_str_radix(text.trim(), 16);
-    // The shift keeps the ranges of two commits apart.
+    // The shift separates the ranges of seeds of different commits.
     Ok(number.context("this is no commit; give --first")? << 20)
 }

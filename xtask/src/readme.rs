@@ -1,4 +1,4 @@
-//! `cargo xtask readme`: generates the table of operations in the README from the description.
+//! `cargo xtask readme`: generates the table of operations in README.md from the description.
 
 use std::{collections::BTreeSet, fs, process::ExitCode};
 
@@ -10,7 +10,8 @@ use crate::{markdown, regenerate, workspace};
 const BEGIN: &str = "<!-- cargo xtask readme: begin -->\n";
 const END: &str = "<!-- cargo xtask readme: end -->\n";
 
-/// Writes the table between its marks; with `check`, fails if the table is outdated.
+/// Writes the table between its marks in the document. With `check`, fails if the table is
+/// outdated.
 pub fn run(check: bool) -> Result<ExitCode> {
     let file = workspace::root().join("README.md");
     let before = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
@@ -36,8 +37,8 @@ fn replaced(text: &str, table: &str) -> Result<String> {
         .with_context(|| format!("README.md lacks the marks {BEGIN}and {END}"))
 }
 
-/// Returns the names in the emulator's table of operations, whose lines have the form
-/// `StopTrainingJob, POST, "/training-jobs/{training_job_id}/actions";`.
+/// Returns the operations in the emulator's table, whose lines have the form `StopTrainingJob,
+/// POST, "/training-jobs/{training_job_id}/actions";`.
 fn modelled(source: &str) -> BTreeSet<&str> {
     source
         .lines()
@@ -97,7 +98,7 @@ fn clouds(clouds: &Value) -> &'static str {
     }
 }
 
-/// Describes the paging of a list.
+/// Returns the description of the paging of a list, for the table.
 fn pages(pagination: &Value) -> String {
     let mut said = match pagination["offset"].as_str() {
         Some("page-index") => "by page",

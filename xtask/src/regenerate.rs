@@ -21,7 +21,7 @@ pub fn read(description: &Path) -> Result<Value> {
     codegen::parse(&yaml).with_context(|| file_name(description))
 }
 
-/// Compiles the description in a file.
+/// Generates the code of the description in a file.
 pub fn generate(description: &Path) -> Result<Vec<Piece>> {
     codegen::generate(&read(description)?).with_context(|| file_name(description))
 }
@@ -33,7 +33,7 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
-/// Fails when the snapshots differ from the code that the description compiles to.
+/// Fails if the snapshots differ from the code that is generated from the description.
 pub fn check(description: &Path, directory: &Path) -> Result<ExitCode> {
     let pieces = generate(description)?;
     let difference = snapshots::compare(directory, &pieces)?;
@@ -87,8 +87,8 @@ fn insta_writes() -> bool {
         && says("INSTA_WORKSPACE_ROOT", &workspace::root())
 }
 
-/// Starts this program again with the variables that insta needs, because a program cannot change
-/// its own environment safely.
+/// Restarts this program with the environment variables that insta needs, because a program cannot
+/// change its own environment safely.
 fn again() -> Result<ExitCode> {
     let status = Command::new(env::current_exe()?)
         .args(env::args_os().skip(1))

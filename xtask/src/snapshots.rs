@@ -1,5 +1,5 @@
-//! Snapshots of the generated code, which show reviewers every change of it: one insta snapshot per
-//! piece. Joined in order, they are the generated file.
+//! Snapshots of the generated code, by which reviewers see every change: one insta snapshot for
+//! each generated item. The concatenation of all snapshots is the generated file.
 
 use std::{collections::BTreeSet, fmt::Write as _, fs, io::ErrorKind, path::Path};
 
@@ -12,10 +12,11 @@ use crate::codegen::{
     snapshots::{join, text},
 };
 
-/// The environment variables that make insta write; it has no other configuration.
+/// Environment variables with which insta writes snapshots. insta offers no other way of
+/// configuring this.
 ///
 /// `force` is necessary because the other modes keep a snapshot that differs only in whitespace.
-/// The join of such snapshots is not the generated file.
+/// The concatenation of such snapshots would differ from the generated file.
 pub const WRITING: [(&str, &str); 4] = [
     ("INSTA_UPDATE", "force"),
     ("INSTA_OUTPUT", "none"),
@@ -23,26 +24,27 @@ pub const WRITING: [(&str, &str); 4] = [
     ("INSTA_REQUIRE_FULL_MATCH", "0"),
 ];
 
-/// Number of lines at which a diff is cut; `git diff` shows the whole after regenerating.
+/// Maximum number of printed lines of a diff. `git diff` shows the complete diff after the
+/// snapshots were regenerated.
 const DIFF_LINES: usize = 40;
-/// The number of diffs shown. After a change of the generator, every piece may differ.
+/// Maximum number of printed diffs. After a change of the generator, every item may differ.
 const DIFFS: usize = 10;
 
-/// The differences between a directory of snapshots and the pieces that it should contain.
+/// Differences between a directory of snapshots and the generated items.
 #[derive(Debug, Default, PartialEq)]
 pub struct Difference {
     /// Pieces without a snapshot.
     pub added: Vec<String>,
-    /// Pieces with an outdated snapshot, with the difference.
+    /// Pieces with an outdated snapshot.
     pub changed: Vec<Changed>,
     /// Files that belong to no piece.
     pub orphans: Vec<String>,
-    /// The first difference between the joined snapshots and the generated file, if no field above
-    /// has one: insta ignores whitespace at the end.
+    /// First difference between the concatenated snapshots and the generated file. It is searched
+    /// only if the other fields are empty: insta ignores trailing whitespace.
     pub join: Option<String>,
 }
 
-/// A piece with an outdated snapshot.
+/// Piece with an outdated snapshot.
 #[derive(Debug, PartialEq)]
 pub struct Changed {
     pub name: String,
@@ -110,7 +112,8 @@ pub fn compare(directory: &Path, pieces: &[Piece]) -> Result<Difference> {
         }
         joined.push((piece, text(&stored).to_owned()));
     }
-    // Orphans may have names that the join rejects.
+    // The concatenation rejects some names of orphans, so it is compared only if no other
+    // difference exists.
     if difference == Difference::default() {
         difference.join = join_difference(directory, pieces, &joined)?;
     }
@@ -160,8 +163,8 @@ fn orphans(directory: &Path, pieces: &[Piece]) -> Result<Vec<String>> {
     Ok(orphans)
 }
 
-/// Compares the generated file with the join of the build script, from which packages without the
-/// generator are built.
+/// Compares the generated file with the concatenation that the build script of modelarts-api
+/// produces when the generator is disabled.
 fn join_difference(
     directory: &Path,
     pieces: &[Piece],
@@ -180,7 +183,7 @@ fn join_difference(
         while pair.0 == pair.1 {
             (line, pair) = (line + 1, (new.next(), old.next()));
         }
-        // `Debug` shows differences that are otherwise invisible.
+        // `Debug` makes differences in whitespace visible.
         let _ = writeln!(
             report,
             "  {} line {line}: generated {:?}, stored {:?}",
@@ -228,7 +231,7 @@ mod tests {
         ]
     }
 
-    /// Creates a directory that contains `pieces` in the format of insta.
+    /// Creates a directory with snapshots of `pieces` in the format of insta.
     fn stored(pieces: &[Piece]) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         for piece in pieces {
@@ -331,7 +334,8 @@ mod tests {
         assert_eq!(difference.changed[0].name, "client");
     }
 
-    /// The documentation of each operation must contain its request, its effect and its sources.
+    /// The documentation of each operation must state its method and path, its effect and its
+    /// sources.
     #[test]
     fn every_page_of_an_operation_says_method_path_effect_and_source() {
         let description = crate::regenerate::read(&crate::workspace::description()).unwrap();

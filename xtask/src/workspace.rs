@@ -11,8 +11,9 @@ use anyhow::{Context, Result, ensure};
 
 /// Returns the root of the repository in which this program was started.
 ///
-/// cargo sets the variable when it starts a program. The value at build time may be another clone,
-/// if two clones share a target directory.
+/// The root is derived from an environment variable that cargo sets when it starts a program. The
+/// value of the variable at build time may refer to another clone, if two clones share a target
+/// directory.
 pub fn root() -> PathBuf {
     let here = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -24,12 +25,12 @@ pub fn description() -> PathBuf {
     root().join("openapi/modelarts.yaml")
 }
 
-/// Returns the path of the plain variant of the description, which is generated anew.
+/// Returns the path of the plain variant of the description, which each command generates again.
 pub fn plain() -> PathBuf {
     root().join("target/modelarts.plain.json")
 }
 
-/// Returns the path of the base, the description with which changes are compared.
+/// Returns the path of the base, the description that the working description is compared with.
 pub fn base() -> PathBuf {
     root().join("openapi/base.json")
 }
@@ -71,8 +72,8 @@ pub fn cargo_here() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Returns the names of files of the repository below a directory, as `git ls-files` lists them
-/// with further options.
+/// Returns the paths of the repository's files below a directory. `options` are passed to `git
+/// ls-files`.
 pub fn files(directory: &Path, options: &[&str]) -> Result<BTreeSet<String>> {
     let output = Command::new("git")
         .args(["ls-files", "-z"])

@@ -65,7 +65,7 @@ async fn main() {
 }
 "#;
 
-/// Dependencies of every program.
+/// Dependencies of every measured program, in the syntax of Cargo.toml.
 const COMMON: &str = "serde_json = \"1\"\n\
     tokio = { version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }\n";
 /// reqwest with the features of modelarts-api, without TLS.
@@ -78,14 +78,14 @@ const TLS: &str = "reqwest = { version = \"0.13\", default-features = false, \
     rustls = { version = \"0.23\", default-features = false, features = [\"std\", \"ring\", \"tls12\", \"logging\"] }\n\
     rustls-platform-verifier = \"0.7\"\n";
 
-/// The crate to measure.
+/// Crate whose build is measured.
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 pub enum Crate {
     Api,
     Ext,
 }
 
-/// A program: its name, dependencies, source, and the highest admitted ratio.
+/// Program to build: its name, dependencies and source, and the maximum ratio to the first program.
 type Case = (&'static str, String, &'static str, &'static str);
 
 /// Compares clean debug builds of small programs, each with a program that sends the same request
@@ -131,7 +131,7 @@ pub fn compare(rounds: usize, only: Option<Crate>) -> Result<()> {
     Ok(())
 }
 
-/// Measures programs, and compares them with the first one.
+/// Measures the builds of programs, and prints their ratios to the build of the first program.
 fn table(rounds: usize, cases: &[Case]) -> Result<()> {
     let programs = cases
         .iter()
@@ -141,7 +141,7 @@ fn table(rounds: usize, cases: &[Case]) -> Result<()> {
     for _ in 0..rounds {
         for ((program, costs), (name, ..)) in programs.iter().zip(&mut costs).zip(cases) {
             let cost = program.build()?;
-            // A build takes minutes, so the result of each is printed as progress.
+            // A build takes minutes, so each result is printed immediately as progress.
             eprintln!("{name}: {:.1} s CPU, {:.1} s", cost.cpu, cost.wall);
             costs.push(cost);
         }
@@ -170,7 +170,7 @@ fn table(rounds: usize, cases: &[Case]) -> Result<()> {
     Ok(())
 }
 
-/// Returns a dependency on a crate of this workspace.
+/// Returns the line of Cargo.toml for a dependency on a crate of this workspace.
 fn ours(name: &str, more: &str) -> String {
     let path = root().join("crates").join(name);
     format!("{name} = {{ path = {path:?}{more} }}\n")
@@ -192,8 +192,8 @@ struct Program {
 }
 
 impl Program {
-    /// Creates a package with these dependencies. Their versions are those of the workspace, so all
-    /// of them are downloaded already.
+    /// Creates a package with these dependencies. Their versions are those of the workspace, so
+    /// cargo has already downloaded them.
     fn new(dependencies: &str, main: &str) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         fs::create_dir(dir.path().join("src"))?;
@@ -218,12 +218,12 @@ impl Program {
             cpu: children().saturating_sub(before).as_secs_f64(),
         };
         ensure!(status.success(), "cargo build: {status}");
-        // Removing the folder frees the disk, and makes the next build a clean one.
+        // Frees disk space, and makes the next build a clean build.
         fs::remove_dir_all(self.dir.path().join("target"))?;
         Ok(cost)
     }
 
-    /// Counts the packages that are built, including those that only build scripts need.
+    /// Returns the number of packages in the build, including those that only build scripts need.
     fn crates(&self) -> Result<usize> {
         let tree = [
             "tree",
@@ -237,7 +237,7 @@ impl Program {
         ensure!(output.status.success(), "cargo tree: {}", output.status);
         let text = String::from_utf8(output.stdout).context("cargo tree")?;
         let names = text.lines().filter_map(|line| line.split_once(' '));
-        // A line has the name, the version and the kind of a package.
+        // Each line contains the name, the version and the kind of a package.
         let crates: BTreeSet<_> = names
             .map(|(name, rest)| (name, rest.split(' ').next()))
             .collect();
@@ -250,7 +250,7 @@ impl Program {
             .args(arguments)
             .arg("--offline")
             .env("CARGO_TARGET_DIR", self.dir.path().join("target"))
-            // Users get these crates from a registry; cargo does not build such crates
+            // Users install these crates from a registry, and cargo does not build such crates
             // incrementally.
             .env("CARGO_INCREMENTAL", "0")
             // Flags of the environment would change the measured build.

@@ -1,11 +1,12 @@
 //! Baseline of the measurements: a client without the SDK, which uses reqwest, serde and its own
-//! code for signatures.
+//! signing code.
 //!
-//! It decodes the whole response into plain structs, limits the time of a call, checks the status,
-//! and returns errors with the text of the service. It does not retry, does not accept other
-//! spellings, and does not limit the length of responses.
+//! The client decodes the whole response into plain structs, limits the duration of a call, checks
+//! the status, and returns errors with the message of the service. Unlike the SDK, it does not
+//! retry requests, accepts only the documented spelling of values, and does not limit the length of
+//! responses.
 
-// A realistic program would use the decoded fields; this benchmark does not read them.
+// A real program would read the decoded fields; this benchmark does not.
 #![allow(dead_code)]
 
 use std::{collections::BTreeMap, time::SystemTime};
@@ -171,8 +172,8 @@ fn hex(bytes: impl AsRef<[u8]>) -> String {
     text
 }
 
-/// Gets a job with a signed request. Also returns the request id, which support needs to find the
-/// request.
+/// Gets a job with a signed request. Also returns the request id, by which the provider's support
+/// can identify the request.
 pub async fn get(http: &reqwest::Client, base: &str, path: &str) -> Result<(Job, String)> {
     let request = signed(http.get(format!("{base}{path}")), base, path)?;
     read(request.send().await?).await

@@ -1,4 +1,4 @@
-//! Measures one get of a job over the loopback interface.
+//! Measures a call that gets a job, over the loopback interface.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,14 +12,15 @@ use crate::{
     timing::{Ratio, Round, Spent, micros},
 };
 
-/// Number of rounds. The rounds of both programs are short and alternate, so disturbances affect
-/// both.
+/// Number of rounds. The rounds of both programs are short and alternate, so other load on the
+/// machine affects both programs equally.
 const ROUNDS: u32 = 51;
 const CALLS: u32 = 1000;
-/// Number of rounds before the measurement.
+/// Number of warm-up rounds, which are not measured.
 const WARM_UP: u32 = 4;
 
-/// Compares `training_jobs().get()` with the same get by reqwest and serde alone.
+/// Compares `training_jobs().get()` with the same call in a client written with reqwest and serde
+/// alone.
 #[tokio::main(flavor = "current_thread")]
 pub async fn get() -> Result<()> {
     let server = Server::start()?;
@@ -93,7 +94,7 @@ pub fn client(url: &str) -> Result<Client> {
         .build()?)
 }
 
-/// Runs one round of gets with the SDK.
+/// Runs one round of calls with the SDK.
 pub async fn our_round(client: &Client) -> Result<Spent> {
     let jobs = client.training_jobs();
     let round = Round::start();

@@ -1,12 +1,12 @@
-//! The job that all measurements of the client use.
+//! Canned job that all client benchmarks use.
 
 use anyhow::Result;
 use serde_json::json;
 
-/// The project id in the paths.
+/// Project id in the request paths.
 pub const PROJECT: &str = "0123456789abcdef0123456789abcdef";
 pub const JOB_ID: &str = "5e1c7b52-5d1d-4a35-9c1b-6f3a3c9d0a11";
-/// A job in the form of the details operation, with the fields that most jobs have.
+/// Job details as JSON, with the fields that most jobs have.
 pub const JOB: &str = include_str!("job.json");
 
 /// Returns a page of 50 jobs.

@@ -16,7 +16,7 @@ use crate::{
 
 const ROUNDS: u32 = 25;
 const PAGES: u32 = 400;
-/// Number of rounds before the measurement.
+/// Number of warm-up rounds, which are not measured.
 const WARM_UP: u32 = 2;
 
 /// Compares the decoding of a page of 100 events and of a page of 50 jobs.

@@ -22,18 +22,18 @@ use crate::calls;
 
 const CONNECTIONS: usize = 32;
 const JOBS: usize = 10_000;
-/// Number of responses per round.
+/// Number of responses of each kind that are measured.
 const ANSWERS: usize = 20_000;
 /// Maximum time from the creation of the first job to the completion of all jobs.
 const TARGET: Duration = Duration::from_secs(60);
-/// Maximum growth of memory for any number of jobs, including the caches of the database, in
-/// megabytes.
+/// Maximum growth of the emulator's memory in megabytes, independent of the number of jobs;
+/// includes the caches of the database.
 const GROWTH: u64 = 64;
 const TOKEN: &str = "bench";
 /// Script of the simulated jobs: each job writes one line to its log.
 const SCRIPT: &str = r#"{"default": [{"log": ["done"]}]}"#;
-/// Number of events of a simulated job: created, queuing, three of the pod, running, task started
-/// and finished, completed, billed.
+/// Number of events of a simulated job: job created, queuing, three pod events, running, task
+/// started, task finished, completed, billed.
 const EVENTS: usize = 10;
 
 /// Runs an emulator until its standard input ends; [`measure`] starts this process.
@@ -50,7 +50,7 @@ pub async fn serve(place: &Path) -> Result<()> {
         .await?;
     println!("{}/v2/{}", emulator.url(), emulator.project_id());
     std::io::stdout().flush()?;
-    // The parent writes nothing; the read returns when the parent ends.
+    // The parent process writes no input, so this read returns only when the parent ends.
     tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await??;
     emulator.shutdown().await;
     Ok(())
@@ -76,7 +76,7 @@ pub async fn measure() -> Result<()> {
             let path = Arc::clone(&path);
             async move { site.get(&path).await.map(|_| ()) }
         };
-        // A round before the measurement opens the connections.
+        // Opens the connections with a round that is not measured.
         all(&site, CONNECTIONS, round).await?;
         let begin = Instant::now();
         all(&site, ANSWERS, round).await?;
@@ -151,7 +151,7 @@ where
     Ok(())
 }
 
-/// A running emulator, and connections to it. The emulator ends when this is dropped.
+/// Running emulator with HTTP connections to it. The emulator ends when this value is dropped.
 pub struct Site {
     child: Child,
     http: reqwest::Client,
@@ -194,7 +194,7 @@ impl Site {
         self.send(self.http.post(url).json(body)).await
     }
 
-    /// Creates jobs with a history.
+    /// Creates jobs in past states through the seed route of the emulator.
     pub async fn seed(&self, seeds: &Value) -> Result<()> {
         let (origin, _) = self.project.split_once("/v2/").context("no project")?;
         let request = self.http.post(format!("{origin}/_emulator/seeds"));
@@ -214,7 +214,7 @@ impl Site {
             .ok_or_else(|| anyhow!("no id in {created}"))
     }
 
-    /// Waits until the given number of jobs is completed.
+    /// Waits until the given number of jobs have completed.
     async fn completed(&self, count: usize) -> Result<()> {
         let phase = json!({"key": "phase", "operator": "in", "value": ["Completed"]});
         let search = json!({"limit": 1, "filters": [phase]});
@@ -250,13 +250,13 @@ impl Site {
         }
     }
 
-    /// Checks that a job has all its events and its log.
+    /// Checks that all events and the log of a job can be read.
     async fn check(&self, id: &str) -> Result<()> {
         let job = self.get(&format!("/training-jobs/{id}")).await?;
         ensure!(job["status"]["phase"] == "Completed", "{job}");
         let path = format!("/training-jobs/{id}/events");
         let begin = Instant::now();
-        // The last event is written shortly after the completion of the job.
+        // The emulator writes the last event shortly after the completion of the job.
         loop {
             let events = self.get(&path).await?;
             if events["total"] == EVENTS {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// The different messages of the events.
+/// Messages of the events; consecutive events use them in turn.
 const TEXTS: [&str; 4] = [
     "[worker-0][time used: 1.204s] Upload training output(parameter name: train_url) finished.",
     "Training job is running.",

@@ -49,7 +49,8 @@ pub async fn compare() -> Result<()> {
     Ok(())
 }
 
-/// Reads all events with a new client, so that both measurements begin in the same state.
+/// Reads all events with a new client, so that no measurement benefits from connections or caches
+/// of the previous one.
 async fn read(server: &Server, in_flight: usize) -> Result<Spent> {
     let client = calls::client(&server.url)?;
     let job = client.training_jobs().get(JOB_ID).await?;

@@ -15,15 +15,15 @@ const BATCH: u64 = 10_000;
 const RUNNING: u64 = 100;
 const ROUNDS: usize = 15;
 const CALLS: usize = 20;
-/// The highest admitted ratio for each list.
+/// Maximum ratio of the two durations for each list.
 const TARGET: f64 = 3.0;
 
-/// An emulator with jobs whose creation times precede `end`.
+/// Emulator that contains jobs, all of them created before `end`.
 struct Full {
     site: Site,
     _place: tempfile::TempDir,
     jobs: u64,
-    /// The end of the creation times, in seconds of Unix time.
+    /// Upper limit of the creation times, as Unix time in seconds.
     end: u64,
     memory: Option<u64>,
 }
@@ -35,7 +35,7 @@ impl Full {
         let end = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() - 10;
         let begin = Instant::now();
         for batch in 0..jobs / BATCH {
-            // Of each hundred jobs, 60 are completed, 30 have failed and 10 were terminated.
+            // Phases of the jobs: 60 % completed, 30 % failed, 10 % terminated.
             let mut at = end - jobs + batch * BATCH;
             let mut seeds = Vec::new();
             for (phase, share) in [("Completed", 60), ("Failed", 30), ("Terminated", 10)] {
@@ -64,13 +64,12 @@ impl Full {
         })
     }
 
-    /// Returns the time that precedes `end` by this number of seconds, in milliseconds of Unix
-    /// time.
+    /// Returns the time `seconds` seconds before `end`, as Unix time in milliseconds.
     fn ago(&self, seconds: u64) -> String {
         ((self.end - seconds) * 1000).to_string()
     }
 
-    /// Returns the measured searches, each with its name.
+    /// Returns the names and the bodies of the measured searches.
     fn searches(&self) -> Vec<(&'static str, Value)> {
         let phase = |phase: &str| json!({"key": "phase", "operator": "in", "value": [phase]});
         let name = |part: &str| json!({"key": "name", "operator": "like", "value": [part]});
@@ -127,7 +126,7 @@ impl Full {
     }
 }
 
-/// Measures both emulators in turn.
+/// Measures the lists of both emulators in alternating rounds.
 #[tokio::main]
 pub async fn measure() -> Result<()> {
     let few = Full::with(FEW).await?;

@@ -1,7 +1,8 @@
 //! Benchmarks of the SDK and of the emulator.
 //!
-//! Most figures of the SDK are ratios of two programs that are measured in turn in one run, because
-//! absolute figures of a shared machine vary. See `BENCH.md` for results.
+//! Most benchmarks of the SDK report the ratio of two programs that are measured in alternating
+//! rounds of one run, because absolute figures vary on a shared machine. See `BENCH.md` for
+//! results.
 
 mod build;
 mod by_hand;

@@ -1,4 +1,4 @@
-//! Measures the memory that a very long list takes.
+//! Measures the memory usage of reading a list of a million events.
 
 use std::time::Duration;
 

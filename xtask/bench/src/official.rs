@@ -14,7 +14,7 @@ use crate::{
 const ROUNDS: u32 = 5;
 const SCRIPT: &str = include_str!("official.py");
 
-/// Compares the processor time of a get of a job between the SDK and the official Python SDK.
+/// Compares the processor time for getting a job with the SDK and with the official Python SDK.
 #[tokio::main(flavor = "current_thread")]
 pub async fn compare(python: &str) -> Result<()> {
     let there = Command::new(python)

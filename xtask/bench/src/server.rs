@@ -1,5 +1,5 @@
-//! HTTP server that returns the same job or a page of events for every request. It runs in a
-//! separate process, so its time and memory are not counted.
+//! HTTP server that responds to every request with the same job or with a page of events. It runs
+//! in a separate process, so its processor time and memory are not measured.
 
 use std::{
     convert::Infallible,
@@ -31,7 +31,7 @@ pub async fn run(events: u64, delay: Duration) -> Result<()> {
                 TokioIo::new(socket),
                 service_fn(move |request| answer(request, events, delay)),
             );
-            // A client may close its connection at any time.
+            // Ignores errors of the connection, because clients may close connections at any time.
             let _ = connection.await;
         });
     }
@@ -72,19 +72,19 @@ async fn answer(
     Ok(response)
 }
 
-/// A running server, which ends when this is dropped.
+/// Server process, which ends when this value is dropped.
 pub struct Server {
     child: Child,
     pub url: String,
 }
 
 impl Server {
-    /// Starts a server for measuring gets of a job.
+    /// Starts a server that returns a job.
     pub fn start() -> Result<Self> {
         Self::with_events(0, Duration::ZERO)
     }
 
-    /// Starts a server whose job has `events` events, and which delays each page of them.
+    /// Starts a server with `events` events, which delays each page of them by `delay`.
     pub fn with_events(events: u64, delay: Duration) -> Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg("serve")

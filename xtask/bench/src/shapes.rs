@@ -1,6 +1,6 @@
 //! Plain structs for the pages that [`crate::decode`] reads.
 
-// A realistic program would use the decoded fields; this benchmark does not read them.
+// A real program would read the decoded fields; this benchmark does not.
 #![allow(dead_code)]
 
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub struct Event {
     pub message: String,
 }
 
-/// A page of jobs, generic over the struct of a job.
+/// Page of jobs; `Job` is the struct that a job is decoded into.
 #[derive(Deserialize)]
 pub struct Jobs<Job> {
     pub total: i64,
@@ -38,7 +38,7 @@ pub struct Jobs<Job> {
     pub items: Vec<Job>,
 }
 
-/// A job with all fields that it can have.
+/// Generated structs of a job with all documented fields.
 pub mod documented {
     include!(concat!(env!("OUT_DIR"), "/plain.rs"));
 }

@@ -1,17 +1,17 @@
-//! The processor and wall time of rounds, and their medians.
+//! Processor time and elapsed time of rounds, and their medians.
 
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
-/// The time that one round took.
+/// Processor time and elapsed time of one round.
 #[derive(Clone, Copy, Debug)]
 pub struct Spent {
     pub wall: Duration,
     pub cpu: Duration,
 }
 
-/// A round that is being measured.
+/// Measurement of a round in progress.
 pub struct Round {
     wall: Instant,
     cpu: Duration,
@@ -35,7 +35,7 @@ impl Round {
 
 /// Returns the processor time of this process.
 fn cpu() -> Duration {
-    // The clock exists on every system for which this code compiles.
+    // The call cannot fail: the clock exists on every system for which this code compiles.
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
@@ -45,7 +45,7 @@ pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Ratios of the times of two programs: medians over pairs of rounds.
+/// Ratios of the times of two programs: medians of the ratios of paired rounds.
 pub struct Ratio {
     pub wall: f64,
     pub cpu: f64,
@@ -68,7 +68,7 @@ impl Ratio {
     }
 }
 
-/// Returns the median time per call over all rounds, in microseconds.
+/// Returns the median over all rounds of the time per call, in microseconds.
 pub fn micros(rounds: &[Spent], calls: u32, part: fn(&Spent) -> Duration) -> f64 {
     median(
         rounds

@@ -1,8 +1,9 @@
-//! The program whose instructions `cargo xtask bench instructions` counts.
+//! Program whose instructions `cargo xtask bench instructions` counts.
 //!
-//! It repeats one kind of work on one thread and without a network: every request receives the same
-//! response from memory. The difference between two runs with different numbers of repetitions is
-//! the cost of the calls, without the cost of the start.
+//! The program repeats one kind of work on one thread and without a network: every request receives
+//! the same response from memory. The difference between the counts of two runs with different
+//! numbers of repetitions is the cost of the additional calls. It does not include the cost of
+//! starting the program.
 
 #[path = "../../bench/src/by_hand.rs"]
 mod by_hand;

@@ -11,7 +11,7 @@ use crate::{
     transcript::{Call, Transcript},
 };
 
-/// Prints the differences, and returns true if the comparison found none.
+/// Prints the differences between the transcript and the project. Returns true if none were found.
 pub async fn run(description: &Description, transcript: &Transcript) -> Result<bool> {
     let mut differences = Differences::default();
     for call in &transcript.calls {
@@ -105,7 +105,8 @@ fn check(
     }
 }
 
-/// Compares a body with its schema, and with the body after decoding and encoding by its type.
+/// Compares a body with its schema, and with the result of decoding and encoding it with its
+/// generated type.
 fn both(
     description: &Description,
     schema: &Value,

@@ -1,4 +1,4 @@
-//! Recording of one job from its creation to its deletion.
+//! Records the calls about one job, from its creation to its deletion.
 
 use std::{
     io::{self, BufRead, BufReader, IsTerminal},
@@ -23,7 +23,7 @@ const GRACE: Duration = Duration::from_secs(180);
 const DELETIONS: u32 = 120;
 const BETWEEN_DELETIONS: Duration = Duration::from_secs(1);
 
-/// The options of the job to create.
+/// Command-line options of the job to create.
 #[derive(Args, Debug)]
 pub struct Create {
     /// Also create the cheapest possible job, watch it and delete it; this may cost money
@@ -85,9 +85,10 @@ impl Create {
         Ok(())
     }
 
-    /// Creates the job, watches it and deletes it. The deletion also follows an error of the watch.
+    /// Creates the job, watches it and deletes it. The job is deleted even if watching fails.
     pub async fn run(&self, client: &Client) -> Result<()> {
-        // From here on, Ctrl-C no longer ends the program.
+        // From this point on, Ctrl-C does not end the program, so that a created job is always
+        // deleted.
         let stop = tokio::spawn(stop_signal());
         let Some(job) = self.plan(client).await? else {
             return Ok(());
@@ -97,8 +98,8 @@ impl Create {
             .as_str()
             .unwrap_or_default()
             .to_owned();
-        // A signal does not cancel the creation, because only the response contains the id of the
-        // job.
+        // A signal does not cancel the create request, because only its response contains the id of
+        // the job.
         let job = match job.submit().await {
             Ok(job) => job,
             Err(error) if error.is_uncertain() => {
@@ -187,7 +188,7 @@ impl Create {
         }
     }
 
-    /// Searches for the job after a creation with an uncertain result.
+    /// Searches for the job after a create request whose result is unknown.
     async fn settle(&self, client: &Client, name: &str) -> Result<()> {
         let list = client
             .training_jobs()
@@ -215,7 +216,7 @@ async fn delete(client: &Client, mut job: Job) -> Result<()> {
         step("stop it", job.terminate()).await;
         step("wait for that", async { job.wait().timeout(GRACE).await }).await;
     }
-    // The service may show a job for some time after it has accepted the deletion.
+    // The service may return the job for some time after it has accepted the delete request.
     let mut accepted = false;
     for _ in 0..DELETIONS {
         accepted = accepted || step("delete it", job.delete()).await.is_some();
@@ -230,8 +231,9 @@ async fn delete(client: &Client, mut job: Job) -> Result<()> {
     bail!("the job {id} is still there; delete it in the console, as it may cost money")
 }
 
-/// Chooses a free flavor if the service offers one, otherwise one without cards, with the fewest
-/// units, cores and memory. Also returns the reason, and whether the flavor has cards.
+/// Chooses a free flavor if the service offers one. Otherwise, prefers a flavor without accelerator
+/// cards, with the fewest units, cores and memory. Also returns the reason for the choice, and true
+/// if the flavor has cards.
 fn cheapest(flavors: Vec<TrainingFlavor>) -> Result<(String, String, bool)> {
     let rank = |flavor: &TrainingFlavor| {
         let info = flavor.flavor_info.as_ref();
@@ -264,7 +266,8 @@ fn cheapest(flavors: Vec<TrainingFlavor>) -> Result<(String, String, bool)> {
 }
 
 /// Returns the image of a preset engine without the address of its registry, because the service
-/// rejects a full address. Engines that run as in version 1 of the API come last.
+/// rejects a full address. Engines that run as in version 1 of the API are chosen only if no others
+/// exist.
 fn preset(mut engines: Vec<TrainingEngine>, cards: bool) -> Result<String> {
     engines.sort_by_key(|engine| engine.v1_compatible == Some(true));
     let images = engines.into_iter().filter_map(|engine| {
@@ -285,7 +288,8 @@ fn preset(mut engines: Vec<TrainingEngine>, cards: bool) -> Result<String> {
     })
 }
 
-/// Asks for confirmation. A detached thread reads the reply, because Ctrl-C counts as no.
+/// Asks the user for confirmation. A detached thread reads the reply, so that Ctrl-C can interrupt
+/// the question; it counts as a refusal.
 async fn confirmed(mut input: impl BufRead + Send + 'static) -> bool {
     eprint!("Create it? [y/N] ");
     let (tell, told) = futures::channel::oneshot::channel();
@@ -302,7 +306,8 @@ async fn confirmed(mut input: impl BufRead + Send + 'static) -> bool {
     }
 }
 
-/// Completes on Ctrl-C, the end of the terminal, or a termination request of the system.
+/// Completes when the process receives Ctrl-C, the hang-up signal of its terminal, or a termination
+/// signal.
 async fn stop_signal() {
     #[cfg(unix)]
     {
@@ -379,7 +384,7 @@ mod tests {
         ] {
             assert_eq!(confirmed(answer.as_bytes()).await, create, "{answer:?}");
         }
-        // A reply that is not valid UTF-8 counts as no.
+        // A reply that is not valid UTF-8 counts as a refusal.
         assert!(!confirmed(&b"\xff\ny\n"[..]).await);
     }
 

@@ -1,5 +1,5 @@
-//! The parts of the description that a transcript is compared with: operations by path, and schemas
-//! field by field.
+//! Comparison of recorded calls with the description: finds the operation of a path, and compares
+//! values with schemas, field by field.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ pub struct Description {
     operations: Vec<Operation>,
 }
 
-/// An operation of the description.
+/// Operation of the description.
 pub struct Operation {
     /// The operationId.
     pub id: String,
@@ -27,7 +27,7 @@ pub struct Operation {
     parameters: Vec<Value>,
 }
 
-/// The body that an operation declares for a status.
+/// Body that an operation declares for a response status.
 pub enum Declared<'a> {
     /// The status is not declared.
     Nothing,
@@ -37,12 +37,12 @@ pub enum Declared<'a> {
     Body(&'a Value),
 }
 
-/// A value that differs from its description.
+/// Difference between a value and its schema.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
     /// JSON pointer to the value, with `*` for any element of a list.
     pub place: String,
-    /// Text about the difference, for messages.
+    /// Description of the difference, for messages.
     pub text: String,
 }
 
@@ -137,7 +137,7 @@ impl Description {
         }
     }
 
-    /// Returns whether the operation documents this code with this status.
+    /// Returns true if the description lists this error code with this status for the operation.
     pub fn documents(&self, operation: &Operation, status: u16, code: &str) -> bool {
         let own = operation.value["x-error-codes"].as_array();
         let is_own = own.into_iter().flatten().any(|own| own == code);
@@ -149,7 +149,7 @@ impl Description {
         })
     }
 
-    /// Returns the keywords of a schema and of its parts.
+    /// Collects the keywords of a schema and of the schemas that it is composed of.
     pub fn facts<'a>(&'a self, schema: &'a Value) -> Facts<'a> {
         let mut facts = Facts::default();
         self.collect(schema, true, &mut facts);
@@ -265,7 +265,7 @@ impl Description {
     }
 }
 
-/// The keywords of a schema and of its parts.
+/// Keywords of a schema and of the schemas that it is composed of.
 #[derive(Default)]
 pub struct Facts<'a> {
     nullable: bool,
@@ -345,8 +345,8 @@ fn resolve<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
     value
 }
 
-/// Passes every text of a description to `found`. Together, these texts are the vocabulary of the
-/// service.
+/// Calls `found` with every text of a description. The words of these texts are regarded as words
+/// of the service.
 pub fn texts<'a>(value: &'a Value, found: &mut impl FnMut(&'a str)) {
     match value {
         Value::String(text) => found(text),
@@ -359,7 +359,7 @@ pub fn texts<'a>(value: &'a Value, found: &mut impl FnMut(&'a str)) {
 fn of_members<'a>(members: &'a Map<String, Value>, found: &mut impl FnMut(&'a str)) {
     for (name, value) in members {
         found(name);
-        // Names in examples are fictitious.
+        // Examples are skipped, because their names are fictitious.
         if !matches!(name.as_str(), "example" | "examples") {
             texts(value, found);
         }
@@ -400,7 +400,7 @@ impl Description {
         values
     }
 
-    /// Returns the keys that the description names in the text about the maps with these names.
+    /// Returns the keys that the descriptions of the maps with these names list.
     pub fn switches(&self, maps: &[&str]) -> BTreeSet<&str> {
         let schemas = self.root["components"]["schemas"].as_object();
         let schemas = schemas.into_iter().flat_map(Map::values);

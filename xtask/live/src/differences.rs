@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::transcript::Call;
 
-/// The part of the project that differs from the service.
+/// Part of the project that a difference concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Party {
     Description,
@@ -12,12 +12,12 @@ pub enum Party {
     Emulator,
 }
 
-/// The differences of each operation, and the number of calls with each of them.
+/// Differences by operation, each with the number of calls that show it.
 #[derive(Default)]
 pub struct Differences(BTreeMap<String, BTreeMap<(Party, String), usize>>);
 
 impl Differences {
-    /// Adds a difference of one operation.
+    /// Records a difference for one operation.
     pub fn add(&mut self, operation: &str, party: Party, text: String) {
         let of_operation = self.0.entry(operation.to_owned()).or_default();
         *of_operation.entry((party, text)).or_default() += 1;
@@ -49,7 +49,7 @@ impl Differences {
     }
 }
 
-/// Returns the name under which the differences of a call are listed.
+/// Returns the heading under which the differences of a call are printed.
 pub fn label(call: &Call) -> &str {
     call.operation.as_deref().unwrap_or("unknown operation")
 }

@@ -62,7 +62,7 @@ struct Action {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // The call fails if a provider is already installed, which is equally suitable.
+    // Ignores the error that a provider is already installed, because any provider is suitable.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match run(Cli::parse()).await {
         Ok(true) => ExitCode::SUCCESS,
@@ -146,7 +146,7 @@ async fn record(cli: &Cli, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns values of the environment that identify the user.
+/// Returns the values of environment variables that may identify the user.
 fn secrets() -> impl Iterator<Item = String> {
     const PREFIXES: [&str; 3] = ["HUAWEICLOUD_", "OS_", "MODELARTS_"];
     const PARTS: [&str; 13] = [

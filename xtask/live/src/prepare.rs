@@ -1,4 +1,4 @@
-//! Creates in an emulator the objects that the calls of a transcript refer to.
+//! Prepares an emulator: creates the objects that the calls of a transcript refer to.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,8 @@ use crate::{
 
 impl Replay {
     /// Creates jobs and directories, and maps the flavors, engines and pools of the service to
-    /// those of the emulator. Returns the jobs that could not be created as they are.
+    /// those of the emulator. Returns the jobs that the emulator could not create in the state that
+    /// the transcript shows.
     pub(crate) async fn prepare(
         &mut self,
         description: &Description,
@@ -47,7 +48,8 @@ impl Replay {
         self.jobs(description, transcript).await
     }
 
-    /// Creates the jobs that the transcript shows but does not create.
+    /// Creates the jobs that responses of the transcript contain, but that no request of the
+    /// transcript creates.
     async fn jobs(
         &mut self,
         description: &Description,
@@ -64,11 +66,11 @@ impl Replay {
         jobs.extend(details.values());
         let mut seen = self.created.clone();
         jobs.retain(|job| id_of(job).is_some_and(|id| seen.insert(id.to_owned())));
-        // Lists show the newest job first.
+        // Lists contain the newest job first, so jobs are created in reverse order.
         jobs.reverse();
         jobs.sort_by_key(|job| job["metadata"]["create_time"].as_i64());
-        // Uses current times instead of the job's own, because the emulator deletes old logs as the
-        // service does.
+        // Uses current times instead of those in the transcript, because the emulator, like the
+        // service, deletes old logs.
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
         let first = now - Duration::from_secs(jobs.len() as u64);
         let mut failed = Vec::new();
@@ -85,8 +87,9 @@ impl Replay {
         Ok(failed)
     }
 
-    /// Creates the job as the transcript shows it, possibly ended. If that fails, creates a plain
-    /// job under its id, which is `missing`, and returns the reason.
+    /// Creates a job in the state that the transcript shows. If the emulator rejects it, creates an
+    /// ended job with the same body, and otherwise a plain ended job with the same id, which is
+    /// added to `missing`. Returns the reason of the first rejection.
     async fn seed(
         &mut self,
         description: &Description,
@@ -133,7 +136,7 @@ impl Replay {
         match body {
             Value::String(text) => {
                 let path = text.strip_prefix("obs://").or(text.strip_prefix('/'));
-                // Creates only directories whose names redaction has written.
+                // Creates only directories whose names are placeholders of the redaction.
                 let Some(path) = path.filter(|it| it.starts_with("bucket-") && !it.contains(".."))
                 else {
                     return Ok(());
@@ -156,7 +159,8 @@ impl Replay {
     }
 }
 
-/// Builds a job from the facts of the transcript, except its command.
+/// Returns the seed of a job with the properties that the transcript shows. The command is
+/// replaced.
 fn seed(transcript: &Transcript, id: &str, job: &Value) -> Value {
     let has = |name: &str, member: &str| {
         let of_job = |it: &&Call| is(it, name) && it.job() == Some(id);
@@ -185,8 +189,8 @@ fn seed(transcript: &Transcript, id: &str, job: &Value) -> Value {
     seed
 }
 
-/// Adds the number of nodes to the roles of a job. Responses do not contain this number, but each
-/// node has a task that is named after its role, such as `worker-0`.
+/// Sets the number of nodes of each role of a job. Responses do not contain this number, but they
+/// list one task for each node, which is named after its role, such as `worker-0`.
 fn count_nodes(body: &mut Value, tasks: &Value) {
     let names: Vec<&str> = tasks
         .as_array()

@@ -15,8 +15,8 @@ const ROWS: u32 = 10;
 /// Number of pages to read of each list. The second page shows the unit of the offset.
 const PAGES: usize = 2;
 
-/// Prints the result of a step on stderr. An error is a result as well, and the next step still
-/// runs.
+/// Runs a step, and prints its result on stderr. An error is printed as well, and does not prevent
+/// the next step.
 pub async fn step<T>(name: &str, work: impl Future<Output = Result<T, Error>>) -> Option<T> {
     said(name, work.await)
 }
@@ -34,8 +34,9 @@ fn said<T>(name: &str, result: Result<T, Error>) -> Option<T> {
     }
 }
 
-/// Returns the reason why every other call would fail as well: no response, or a rejection by the
-/// gateway. Five rejections in a row lock the access key.
+/// Returns a reason if the error shows that all further calls would fail: no response, or a
+/// rejection by the gateway. The recording then ends, because five rejections in a row lock the
+/// access key.
 fn hopeless(error: &Error) -> Option<&'static str> {
     let of_service = error.code().is_some_and(|it| it.starts_with("ModelArts."));
     match error.status() {
@@ -45,8 +46,8 @@ fn hopeless(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Reads lists, catalogues and everything about one job that has ended. Fails if the first call
-/// shows that all others would fail.
+/// Calls the read operations for lists, catalogues and one job that has ended. Fails if the first
+/// call shows that all further calls would fail.
 pub async fn read_all(client: &Client, job: Option<&str>) -> anyhow::Result<()> {
     let flavors = client.flavors(None).page_size(ROWS).in_flight(1).pages();
     let flavors = two_pages(flavors).await;
@@ -93,13 +94,13 @@ pub async fn read_all(client: &Client, job: Option<&str>) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Reads the first pages of a list; later ones add no information.
+/// Reads the first two pages of a list. Further pages would add no information.
 async fn two_pages<T>(pages: PageStream<Page<T>>) -> Result<usize, Error> {
     let pages: Vec<_> = pages.take(PAGES).try_collect().await?;
     Ok(pages.len())
 }
 
-/// Reads everything about a job except its details.
+/// Calls the read operations of a job, except for its details.
 pub async fn read_job(client: &Client, job: &Job) {
     step("its runs", job.task_history().collect(100)).await;
     step("its stages", job.stages().collect(100)).await;

@@ -1,4 +1,4 @@
-//! A connector that sends the requests of a client and records each with its response.
+//! HTTP connector that records the requests of a client with their responses.
 
 use std::{
     fmt,
@@ -13,7 +13,7 @@ use modelarts_ext::connector::{ConnectorError, HttpConnector};
 use parking_lot::Mutex;
 use reqwest::{Request, Response, Url};
 
-/// A request without its headers, and its response.
+/// Recorded request without its headers, with its response.
 pub struct Exchange {
     pub method: String,
     pub url: Url,
@@ -22,7 +22,7 @@ pub struct Exchange {
     pub answer: Result<Answer, String>,
 }
 
-/// A response, read to its end.
+/// Response with its complete body.
 #[derive(Clone)]
 pub struct Answer {
     pub status: u16,
@@ -30,7 +30,7 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// A recording connector, for one client.
+/// Recording connector of one client.
 #[derive(Clone, Default)]
 pub struct Recorder(Arc<Inner>);
 
@@ -98,8 +98,8 @@ impl Recorder {
         })
     }
 
-    /// Returns the HTTP client for a URL. The one for plain HTTP loads neither certificates nor
-    /// proxy settings, which may be unavailable where an emulator runs.
+    /// Returns the HTTP client for a URL. The client for plain HTTP, which is used with an
+    /// emulator, loads neither certificates nor proxy settings, because these may be unavailable.
     fn client(&self, url: &Url) -> Result<reqwest::Client, reqwest::Error> {
         let plain = url.scheme() == "http";
         let place = if plain {
@@ -110,7 +110,8 @@ impl Recorder {
         if let Some(client) = place.get() {
             return Ok(client.clone());
         }
-        // The client that uses this connector decides on redirects and retries.
+        // Redirects and retries are disabled here, because the client that uses this connector
+        // handles them.
         let builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never().max_retries_per_request(0))
@@ -124,7 +125,8 @@ impl Recorder {
     }
 }
 
-/// Describes an error without the URL of the request.
+/// Returns the kind of an error as text. The URL of the request is omitted, because it may identify
+/// the user.
 fn kind(error: &reqwest::Error) -> &'static str {
     match error {
         error if error.is_connect() => "no connection",

@@ -21,10 +21,10 @@ const TOKEN: &str = "replay";
 const RUNNING: &str = "Running";
 /// The final phases of a job.
 pub(crate) const FINAL: [&str; 4] = ["Completed", "Failed", "Terminated", "Abnormal"];
-/// The longest time that an emulated job may take to end.
+/// Maximum time to wait for the end of an emulated job.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Replays the calls of a transcript, and returns the reason for each call that cannot be replayed.
+/// Replays the calls of a transcript. For each call that cannot be replayed, returns the reason.
 pub async fn run(
     description: &Description,
     transcript: &Transcript,
@@ -59,17 +59,19 @@ enum Replayed {
 pub(crate) struct Replay {
     pub(crate) emulator: Emulator,
     http: reqwest::Client,
-    /// Ids in the emulator, keyed by those in the transcript.
+    /// Ids in the emulator by id in the transcript.
     ids: BTreeMap<String, String>,
     /// Jobs that the transcript creates.
     pub(crate) created: BTreeSet<String>,
-    /// Jobs that the transcript shows and that could not be created in the emulator as they are.
+    /// Jobs of the transcript that the emulator could not create in the state that the transcript
+    /// shows.
     pub(crate) missing: BTreeSet<String>,
-    /// True if the job was running in its last details.
+    /// True if the last recorded details show a running job.
     runs: bool,
     /// Jobs that the transcript deletes.
     deleted: BTreeSet<String>,
-    /// The replacements for flavors, engines and pools that the emulator lacks.
+    /// Flavors, engines and pools that the emulator has, and the one that replaces all others, by
+    /// field.
     pub(crate) instead: BTreeMap<&'static str, (BTreeSet<String>, String)>,
 }
 
@@ -151,7 +153,7 @@ impl Replay {
         }
         let (got, mut body) = self.repeat(call).await?;
         let mut expected = call.answer.clone().unwrap_or_default();
-        // Rows of jobs that the emulator lacks are not compared.
+        // Removes the rows of jobs that the emulator lacks from the comparison.
         for answer in [&mut body, &mut expected] {
             if let Some(rows) = answer.get_mut("items").and_then(Value::as_array_mut) {
                 rows.retain(|row| id_of(row).is_none_or(|id| !self.missing.contains(id)));
@@ -180,8 +182,8 @@ impl Replay {
         })
     }
 
-    /// Waits until an emulated job has reached the phase of the transcript. A timeout results in a
-    /// difference of the responses.
+    /// Waits until an emulated job has reached the phase of the transcript. After a timeout, the
+    /// comparison of the responses reports the difference.
     async fn catch_up(&self, job: &str, shown: Option<&str>) {
         let Some(id) = self.ids.get(job) else {
             return;
@@ -222,7 +224,7 @@ impl Replay {
         .await
     }
 
-    /// Maps ids that have the same position in both responses.
+    /// Records the mapping between ids at the same position of both responses.
     fn learn(&mut self, expected: &Value, got: &Value) {
         match (expected, got) {
             (Value::String(expected), Value::String(got)) if self.created.contains(expected) => {
@@ -309,7 +311,7 @@ pub(crate) fn is(call: &Call, operation: &str) -> bool {
     call.operation.as_deref() == Some(operation)
 }
 
-/// Returns the phase in the response to a details call.
+/// Returns the phase of the job in the response to a call for its details.
 fn phase(call: &Call) -> Option<&str> {
     let details = call
         .answer
@@ -318,8 +320,8 @@ fn phase(call: &Call) -> Option<&str> {
     details?["status"]["phase"].as_str()
 }
 
-/// Adds a message for each member that only one of two responses has, or whose types differ. A list
-/// that is empty on one side is not compared.
+/// Adds a message for each member that exists in only one of two responses, or whose types differ.
+/// The elements of a list are not compared if the list is empty in one response.
 fn shapes(expected: &Value, got: &Value, found: &mut BTreeSet<String>) {
     let (expected, got) = (shape::of(expected), shape::of(got));
     let comparable = |place: &str, other: &shape::Shape| {

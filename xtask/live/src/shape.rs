@@ -1,4 +1,4 @@
-//! The shape of a JSON value: its members and their types, without values.
+//! Shape of a JSON value: its members and their types, without the values.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::description::type_of;
 /// Type of each member by JSON pointer, with `*` for any element of a list.
 pub type Shape = BTreeMap<String, &'static str>;
 
-/// Returns the shape of a value. Null, an empty text and an empty object have none.
+/// Returns the shape of a value. It is empty for null, an empty string and an empty object.
 pub fn of(value: &Value) -> Shape {
     let mut shape = Shape::new();
     collect(String::new(), value, &mut shape);

@@ -1,6 +1,6 @@
-//! The forms of texts: numbers, times, identifiers, addresses.
+//! Classification of strings by their form, such as numbers, times, identifiers and addresses.
 
-/// The form of a text.
+/// Form of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A number, such as `12`, `0.5`, `1.8.0`, `0.296s` and `0:01:05`.
@@ -19,7 +19,7 @@ pub enum Shape {
     Mail,
     /// A domain name.
     Host,
-    /// Any other text.
+    /// Any other string.
     Other,
 }
 
@@ -52,7 +52,7 @@ const EXTENSIONS: [&str; 20] = [
 ];
 
 impl Shape {
-    /// Returns the form of a text.
+    /// Returns the form of a string.
     pub fn of(text: &str) -> Self {
         if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") {
             return Self::Flag;
@@ -100,12 +100,13 @@ impl Shape {
     }
 }
 
-/// Returns a text of the same form with other digits, for a number, a time or a flag.
+/// Returns a string of the same form with replaced digits. Defined for numbers, times and flags;
+/// `None` for other forms.
 pub fn masked(shape: Shape, text: &str) -> Option<String> {
     let mut digits = match shape {
         Shape::Flag => return Some("true".to_owned()),
         Shape::Number => "".chars().chain(std::iter::repeat('1')),
-        // The masked date is a valid day.
+        // The replacement for a date is a valid date.
         Shape::Time => "20000101".chars().chain(std::iter::repeat('0')),
         _ => return None,
     };
@@ -130,7 +131,7 @@ fn is_time(text: &str) -> bool {
             .all(|c| c.is_ascii_digit() || "-:TZ+. ".contains(c))
 }
 
-/// Returns whether a file name may keep this extension.
+/// Returns true if redaction keeps this file name extension.
 pub fn is_extension(text: &str) -> bool {
     EXTENSIONS.contains(&text)
 }
@@ -140,7 +141,7 @@ pub fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Returns the position of a UUID in a text.
+/// Returns the position of the first UUID in a string.
 pub fn find_uuid(text: &str) -> Option<usize> {
     let is_uuid = |text: &str| {
         text.bytes().enumerate().all(|(at, c)| match at {

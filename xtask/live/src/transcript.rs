@@ -1,4 +1,4 @@
-//! The calls of a session, in a file that can be shared.
+//! Transcript of a session: its redacted calls, in a file that can be shared.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -63,7 +63,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Returns the path as it was sent, with the values of its parameters.
+    /// Returns the path with the values of its parameters, as in the request.
     pub fn full_path(&self) -> String {
         let mut path = self.path.clone();
         for (name, value) in &self.path_parameters {

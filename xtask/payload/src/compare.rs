@@ -1,4 +1,4 @@
-//! Compares a body with the result of decoding and encoding it.
+//! Comparison of a body with the result of decoding and encoding it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,17 +16,17 @@ use crate::{
 /// The kind of a difference between a value and its encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Another spelling of the same value.
+    /// The encoding is another spelling of the same value.
     Note,
     /// The type has no such field.
     Unknown,
-    /// Text in a list of another element type, such as `"......"` (SOURCES D-13).
+    /// A string in a list of another element type, such as `"......"` (SOURCES D-13).
     Filler,
     /// A list element that could not be decoded.
     Dropped,
-    /// A value that could be decoded, or at least parsed, and is missing after encoding.
+    /// A value that is missing in the encoding, although it could be decoded or at least parsed.
     Lost,
-    /// A value that differs after encoding.
+    /// A value whose encoding differs from the original.
     Changed,
 }
 
@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// One difference with its JSON pointer.
+/// Difference with its JSON pointer.
 #[derive(Debug, PartialEq)]
 pub struct Finding {
     kind: Kind,
@@ -53,7 +53,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Returns whether a value was lost or changed.
+    /// Returns true if a value was lost or changed.
     pub fn is_failure(&self) -> bool {
         matches!(self.kind, Kind::Dropped | Kind::Lost | Kind::Changed)
     }
@@ -82,8 +82,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Returns one line for a body: `ok` or `FAILED`, the number of findings of each kind, and the
-/// number of list elements that decoding skipped.
+/// Returns the summary of a body as one line: `ok` or `FAILED`, the number of findings of each
+/// kind, and the number of list elements that decoding skipped.
 pub fn summary(findings: &[Finding], dropped: &Skipped) -> String {
     let counts: Vec<_> = [
         (Kind::Note, "notes"),
@@ -125,7 +125,7 @@ pub fn short(value: &Value) -> String {
     format!("{beginning}…")
 }
 
-/// The results of decoding the original body.
+/// Results of decoding the original body: unknown fields and skipped list elements.
 #[derive(Default)]
 pub struct Sent {
     /// JSON pointers to the fields that the type does not have.
@@ -135,7 +135,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Returns all differences, by key and index.
+    /// Returns all differences, in the order of keys and indexes.
     pub fn compare(&self, sent: &Value, returned: &Value) -> Vec<Finding> {
         let mut comparison = Comparison {
             sent: self,
@@ -205,7 +205,7 @@ impl Comparison<'_> {
         self.appeared(at, returned, |key| sent.contains_key(key));
     }
 
-    /// Compares a list of objects with the one object into which decoding has merged them.
+    /// Compares a list of objects with the object into which decoding has merged them.
     fn merged(&mut self, at: &str, parts: &[Value], whole: &Map<String, Value>) {
         for (index, part) in parts.iter().enumerate() {
             for (key, value) in part.as_object().into_iter().flatten() {
@@ -248,7 +248,7 @@ impl Comparison<'_> {
     fn lists(&mut self, at: &str, sent: &[Value], returned: &[Value]) {
         let at_index = |index| pointer::join(at, index);
         if sent.len() == returned.len() {
-            // Lists of any JSON are compared here as well, in which null is an element.
+            // This branch also compares lists of arbitrary JSON, in which null is an element.
             for (index, (sent, returned)) in sent.iter().zip(returned).enumerate() {
                 self.values(&at_index(index), sent, returned);
             }

@@ -1,4 +1,4 @@
-//! The program behind `cargo xtask payload`.
+//! The program that `cargo xtask payload` starts.
 
 mod reference;
 
@@ -61,7 +61,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
     })
 }
 
-/// Decodes a file as a schema and prints the differences. Returns true if no value was lost.
+/// Decodes a file with the type of a schema, and prints the differences. Returns true if no value
+/// was lost or changed.
 fn passes(schema: &str, file: &Path) -> Result<bool> {
     let Some(trip) = schemas::find(schema) else {
         bail!("{}", schemas::unknown(schema));

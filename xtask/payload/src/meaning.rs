@@ -1,9 +1,10 @@
-//! Comparison of JSON values by meaning: absence, and spellings of numbers and booleans.
+//! Comparison of JSON values by meaning: values that are equivalent to an absent field, and
+//! different spellings of numbers and booleans.
 
 use serde_json::Value;
 
-/// Returns whether a value means the same as its absence. Nulls in lists and maps are skipped, so a
-/// list of nulls is an empty list.
+/// Returns true if a value is equivalent to an absent field. Nulls in lists and maps are skipped,
+/// so a list of nulls is equivalent to an empty list.
 pub(crate) fn equals_absence(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -14,12 +15,12 @@ pub(crate) fn equals_absence(value: &Value) -> bool {
     }
 }
 
-/// Returns whether two different values are spellings of the same value.
+/// Returns true if two different JSON values are spellings of the same value.
 pub(crate) fn same_meaning(a: &Value, b: &Value) -> bool {
     if equals_absence(a) && equals_absence(b) {
         return true;
     }
-    // Different texts have different meanings.
+    // Different strings have different meanings.
     if a.is_string() && b.is_string() {
         return false;
     }
@@ -34,8 +35,8 @@ enum Number {
     Broken(f64),
 }
 
-/// Returns the exact number that a value represents. An integer beyond 2^53 that became a float is
-/// a different number.
+/// Returns the exact number that a value represents. An integer beyond 2^53 that was converted to a
+/// float may be a different number.
 fn number(value: &Value) -> Option<Number> {
     // Beyond this value, the digits of a float are not significant.
     const LARGEST: f64 = 1e30;

@@ -1,11 +1,12 @@
-//! The bodies in API references and guides (SOURCES O, U and F1 to F5), as a directory with one
-//! file each. They must not be copied, so the repository contains only their names.
+//! Bodies that API references and guides print (SOURCES O, U and F1 to F5), in a directory with one
+//! file per body. They must not be copied, so the repository contains only their names.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 use anyhow::{Context, Result, bail};
 
-/// The schema of each printed body. Files are named after the page that contains the body.
+/// File names of the printed bodies, each with its schema. A file is named after the page that
+/// prints the body.
 const BODIES: &[(&str, &str)] = &[
     ("creating_a_training_job__req_1", "CreateTrainingJobRequest"),
     ("creating_a_training_job__req_2", "CreateTrainingJobRequest"),
@@ -149,8 +150,8 @@ const OF_OTHERS: [&str; 3] = [
     "obtaining_a_project_id_and_name__resp_1",
 ];
 
-/// Returns the table, if `directory` has exactly these files. Otherwise a file without an entry or
-/// a missing file would remain unchecked without notice.
+/// Returns the table if `directory` contains exactly its files, and an error otherwise. Without
+/// this check, a file without an entry or a missing file would remain unnoticed.
 pub fn bodies(directory: &Path) -> Result<&'static [(&'static str, &'static str)]> {
     let mut there = BTreeSet::new();
     for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {

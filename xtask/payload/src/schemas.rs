@@ -1,4 +1,4 @@
-//! The generated types by name.
+//! Table of the generated types by name.
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::{
     trip::{self, Report},
 };
 
-/// Name for responses that have no body.
+/// Name that stands for a response without a body.
 const EMPTY: &str = "Empty";
 
 /// A function that decodes a body as one type, encodes it again and compares the result.

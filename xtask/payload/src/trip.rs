@@ -37,7 +37,8 @@ pub fn through<T: Decode + Serialize>(body: &[u8]) -> Result<Report> {
     Ok(Report { findings, dropped })
 }
 
-/// Like [`through`], for a type that only requests contain, which is read strictly.
+/// Like [`through`], but for types that occur only in requests. Decoding is strict: an element that
+/// cannot be decoded is an error.
 pub fn strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Result<Report> {
     let sent = parse(body)?;
     let mut unknown = Unknown::new();
@@ -58,8 +59,9 @@ pub fn strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Result<Report> 
 type Unknown = BTreeSet<String>;
 type Refused = BTreeMap<String, String>;
 
-/// Finds the fields that `T` does not have, and the list elements that cannot be decoded, with the
-/// reason. Replaces these elements by null, which decoding skips, until the rest can be decoded.
+/// Returns the fields that `T` does not have, and the list elements that cannot be decoded, with
+/// the reasons. Finds these elements one by one: replaces each by null, which decoding skips, until
+/// the whole body can be decoded.
 fn observe<T: Decode>(sent: &Value) -> Result<(Unknown, Refused)> {
     let mut readable = sent.clone();
     let mut refused = Refused::new();

@@ -1,4 +1,4 @@
-//! The output of the program, and its exit codes.
+//! Tests of the program's output and exit codes.
 // clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used)]
 
@@ -20,7 +20,8 @@ fn payload(arguments: &[&str], input: &str) -> (i32, String, String) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A program that rejects its arguments does not read its input.
+    // Ignores the error of the write, because a program that rejects its arguments does not read
+    // its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
     (

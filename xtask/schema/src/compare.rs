@@ -1,4 +1,4 @@
-//! Finds all differences between the description and the types, explained or not.
+//! Comparison of the description with the types, which finds all differences, explained or not.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::{
     shape::{Field, Shape, Types},
 };
 
-/// Returns the differences of all types, by name and field.
+/// Returns the differences of all types, in the order of names and fields.
 pub fn all(described: &Types, derived: &Types) -> Vec<Difference> {
     let mut differences = Vec::new();
     let names: BTreeSet<_> = described.keys().chain(derived.keys()).collect();

@@ -1,4 +1,4 @@
-//! JSON Schema of each generated type, as schemars derives it.
+//! JSON Schemas of the generated types, derived by schemars.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::shape::{Field, Shape, Types};
 
 const DEFINITIONS: &str = "#/definitions/";
 
-/// Keywords that determine the shape, and `description`, which is only documentation.
+/// Keywords that determine the shape of a value, and `description`, which is ignored.
 const READ: [&str; 10] = [
     "$ref",
     "additionalProperties",
@@ -23,7 +23,7 @@ const READ: [&str; 10] = [
     "type",
 ];
 
-/// Returns the definitions of all generated types, by name.
+/// Returns the JSON Schemas of all generated types, by name.
 pub fn definitions() -> Value {
     let mut generator = SchemaSettings::draft07().into_generator();
     macro_rules! define {
@@ -51,7 +51,7 @@ fn field(schema: &Value, required: bool) -> Field {
     let keywords: BTreeSet<String> = said
         .filter(|(key, _)| !READ.contains(&key.as_str()) && *key != "required")
         .map(|(key, value)| match key.as_str() {
-            // The value of the default is compared.
+            // The keyword includes the value of the default, so that the values are compared.
             "default" => format!("default {value}"),
             _ => key.clone(),
         })
@@ -64,8 +64,8 @@ fn field(schema: &Value, required: bool) -> Field {
     }
 }
 
-/// Removes null from the schema of an optional value. Returns the rest, and whether null was
-/// removed.
+/// Removes null from the schema of an optional value. Returns the remaining schema, and true if
+/// null was removed.
 fn without_null(schema: &Value) -> (Value, bool) {
     let null = json!("null");
     if let Some([kind, second]) = schema

@@ -1,4 +1,4 @@
-//! The named schemas of the description.
+//! Named schemas of the description, in the form that is compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::shape::{Field, Shape, Types};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Keywords that determine the shape, and `description`, which is only documentation.
+/// Keywords that determine the shape of a value, and `description`, which is ignored.
 const READ: [&str; 11] = [
     "$ref",
     "additionalProperties",
@@ -25,9 +25,9 @@ const READ: [&str; 11] = [
 
 pub struct Described {
     pub types: Types,
-    /// Types that a response can contain.
+    /// Names of the types that a response can contain.
     pub in_answers: BTreeSet<String>,
-    /// The lists of known values of open enumerations.
+    /// Names of the schemas that list the known values of open enumerations.
     pub known: BTreeSet<String>,
 }
 
@@ -71,7 +71,7 @@ fn field(schema: &Value, required: bool, schemas: &Map<String, Value>) -> Field 
         nullable: schema.get("nullable") == Some(&Value::Bool(true)),
         required,
         keywords: keywords
-            // `required` is compared as a property of each field.
+            // `required` is skipped, because it is compared for each field.
             .filter(|key| !READ.contains(&key.as_str()) && *key != "required")
             .cloned()
             .collect(),
@@ -146,7 +146,7 @@ fn references(value: &Value, names: &mut BTreeSet<String>) {
     match value {
         Value::Object(object) => object
             .iter()
-            // Examples are data, not schemas.
+            // Skips examples, which are data and not schemas.
             .filter(|(key, _)| *key != "example" && *key != "examples")
             .for_each(|(_, inner)| references(inner, names)),
         Value::Array(list) => list.iter().for_each(|inner| references(inner, names)),

@@ -1,4 +1,4 @@
-//! A difference between a type and its description.
+//! Difference between a generated type and the description.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use crate::shape::Shape;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// The name of the type.
+    /// Name of the type.
     pub name: String,
-    /// The field; `None` for the type itself.
+    /// Name of the field; `None` for the type itself.
     pub field: Option<String>,
     pub kind: Kind,
 }
@@ -23,7 +23,7 @@ pub enum Kind {
         described: Shape,
         derived: Shape,
     },
-    /// Only one side admits null.
+    /// Only the type or only the description admits null.
     Null {
         described: bool,
         /// The shape of the value.
@@ -35,7 +35,7 @@ pub enum Kind {
         described: bool,
         shape: Shape,
     },
-    /// A keyword that only one side has.
+    /// A keyword that only the type or only the description has.
     Keyword {
         keyword: String,
         described: bool,

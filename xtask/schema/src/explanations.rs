@@ -1,5 +1,6 @@
-//! The effects of lowering the description, which explain differences of the types. A difference
-//! without an explanation is an error.
+//! Explanations of differences between types and description. Each is an effect of lowering, the
+//! step that simplifies the description for the generator. A difference without an explanation is
+//! an error.
 
 use crate::{
     described::Described,
@@ -7,10 +8,10 @@ use crate::{
     shape::Shape,
 };
 
-/// One effect of lowering.
+/// Effect of lowering that explains differences.
 pub struct Explanation {
     pub name: &'static str,
-    /// The effect and its reason.
+    /// Text with the effect and its reason.
     pub says: &'static str,
     covers: fn(&Difference, &Described) -> bool,
 }
@@ -110,7 +111,7 @@ pub const EXPLANATIONS: &[Explanation] = &[
     },
 ];
 
-/// The keywords that become rows of `modelarts_api::LIMITS`.
+/// Keywords that the generator converts to rows of `modelarts_api::LIMITS`.
 const LIMITS: [&str; 12] = [
     "exclusiveMaximum",
     "exclusiveMinimum",
@@ -130,7 +131,7 @@ fn is_collection(shape: &Shape) -> bool {
     matches!(shape, Shape::List(_) | Shape::Map(_))
 }
 
-/// Returns a shape with the widths that lowering sets.
+/// Returns a shape with the number formats that lowering sets.
 fn widened(shape: &Shape) -> Shape {
     match shape {
         Shape::List(inner) => Shape::List(Box::new(widened(inner))),
@@ -153,7 +154,7 @@ fn widened(shape: &Shape) -> Shape {
     }
 }
 
-/// Returns the explanation of a difference, as an index of [`EXPLANATIONS`].
+/// Returns the explanation of a difference, as an index into [`EXPLANATIONS`].
 pub fn explain(difference: &Difference, description: &Described) -> Option<usize> {
     EXPLANATIONS
         .iter()

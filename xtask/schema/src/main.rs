@@ -1,5 +1,5 @@
-//! Compares the generated types with the description, by means of the JSON Schema that schemars
-//! derives from each type. Started by `cargo xtask schema`.
+//! Compares the generated types with the description. The JSON Schema that schemars derives from
+//! each type is compared with the schema of the description. Started by `cargo xtask schema`.
 
 mod compare;
 mod derived;
@@ -54,12 +54,13 @@ fn run(cli: &Cli) -> Result<Report> {
 
 fn parse(yaml: &str) -> Result<Value> {
     let mut description = serde_saphyr::from_str(yaml).context("the description is not YAML")?;
-    // Reverts the forms for other languages, which the Rust types do not have.
+    // Reverts the forms that the description has for other languages only, because the Rust types
+    // do not have them.
     portable_forms::undo(&mut description);
     Ok(description)
 }
 
-/// Compares a description with definitions that were derived from types.
+/// Compares a description with JSON Schemas that were derived from types.
 fn check(description: &Value, definitions: &Value) -> Report {
     let described = described::read(description);
     let derived = derived::read(definitions);
@@ -76,7 +77,7 @@ mod tests {
         parse(modelarts_api::DESCRIPTION).unwrap()
     }
 
-    /// Returns the unexplained differences after a change of the description.
+    /// Returns the unexplained differences after `edit` has changed the description.
     fn errors(edit: impl FnOnce(&mut Value)) -> Vec<String> {
         let mut description = description();
         edit(&mut description["components"]["schemas"]);
@@ -88,8 +89,8 @@ mod tests {
     fn the_types_match_the_description() {
         let report = check(&description(), &derived::definitions());
         assert_eq!(report.errors().count(), 0, "{report}");
-        // Every schema has a type, except the lists of known values. The list of error codes
-        // belongs to no open enumeration.
+        // Every schema has a type, except for the lists of known values. The list of error codes
+        // has a type as well, because it belongs to no open enumeration.
         let schemas = description()["components"]["schemas"].clone();
         let known = |name: &&String| name.starts_with("Known") && *name != "KnownErrorCode";
         let names = schemas.as_object().unwrap();
@@ -177,7 +178,7 @@ mod tests {
             errors(|schemas| {
                 schemas["SortOrder"]["enum"] = json!(["asc", "down"]);
                 schemas["KnownEventLevel"]["enum"] = json!(["Error"]);
-                // An open enumeration becomes a closed one.
+                // Changes an open enumeration to a closed one.
                 schemas["EventSource"] = json!({ "type": "string", "enum": ["Job"] });
             }),
             [

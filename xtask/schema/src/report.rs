@@ -1,4 +1,4 @@
-//! The result of a comparison.
+//! Result of comparing counts with BENCH.md.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::{
 pub struct Report {
     /// Number of compared schemas.
     pub types: usize,
-    /// Number of their fields.
+    /// Number of fields of the compared schemas.
     pub fields: usize,
     /// Number of differences that each explanation covers, in order.
     counts: [usize; EXPLANATIONS.len()],
@@ -40,7 +40,7 @@ impl Report {
         report
     }
 
-    /// Returns whether every difference is explained, and at least one schema was compared.
+    /// Returns true if every difference is explained and at least one schema was compared.
     pub fn is_exact(&self) -> bool {
         self.unexplained.is_empty() && self.types > 0
     }

@@ -1,4 +1,4 @@
-//! The shape of a schema, in the terms that OpenAPI and JSON Schema share.
+//! Shape of a schema, in a form that is common to OpenAPI and JSON Schema.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,7 +8,7 @@ use std::{
 /// Types by name.
 pub type Types = BTreeMap<String, Field>;
 
-/// A named type, or a field of one.
+/// Named type, or field of a type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     pub shape: Shape,
@@ -35,7 +35,7 @@ pub enum Shape {
         open: bool,
     },
     Object(BTreeMap<String, Field>),
-    /// A schema whose shape is unknown, as JSON.
+    /// A schema whose form is not recognized, as JSON.
     Odd(String),
 }
 

@@ -25,7 +25,7 @@ fn ids(world: &World) -> Vec<String> {
     })
 }
 
-/// Returns the ids of all jobs that the service shows.
+/// Returns the ids of all jobs that the service lists.
 pub(crate) fn visible(world: &World) -> Vec<String> {
     let mut ids = ids(world);
     ids.retain(|id| stored(world, id).is_some());
@@ -38,8 +38,8 @@ pub(crate) fn id_of(world: &World, name: &str) -> Option<String> {
     ids.find(|id| stored(world, id).is_some_and(|job| job.name == name))
 }
 
-/// Checks that the handle from which a wait was started reports the same end as the result of the
-/// wait.
+/// Checks that the job handle on which the caller started a wait reports the same final state as
+/// the result of the wait.
 pub(crate) fn handle(world: &World, job: &Job, end: &Job) {
     if end.is_final()
         && (job.time_run() != end.time_run() || !job.exit_codes().eq(end.exit_codes()))
@@ -58,8 +58,9 @@ pub(crate) fn ended_at(world: &World, job: &Job) -> Option<Duration> {
     world.clock.since_start(stored(world, job.id())?.ended?)
 }
 
-/// Checks the result of a create: the service received no further request after it had executed
-/// one, and the returned job exists. Only an uncertain error leaves open whether the job exists.
+/// Checks the result of a job creation: the service must not have received a further create request
+/// after it had executed one, and the returned job must exist. After an error, the job must not
+/// exist, unless the error is uncertain.
 pub(crate) fn created(world: &World, name: &str, result: &Result<Job, Error>) {
     let executed = world.executed.lock();
     let times = executed.iter().filter(|made| *made == name).count();
@@ -82,7 +83,7 @@ pub(crate) fn created(world: &World, name: &str, result: &Result<Job, Error>) {
     world.trace.fail(format_args!("submit {name} {failure}"));
 }
 
-/// Checks that a job does not exist after its deletion succeeded.
+/// Checks that a job does not exist after a successful delete request.
 pub(crate) fn deleted(world: &World, job: &Job, result: &Result<(), Error>) {
     if result.is_ok() && stored(world, job.id()).is_some() {
         let failure = format_args!("delete {} succeeded, but the job exists", job.name());
@@ -90,7 +91,7 @@ pub(crate) fn deleted(world: &World, job: &Job, result: &Result<(), Error>) {
     }
 }
 
-/// Checks that a job which a call reported as missing does not exist.
+/// Checks that a job does not exist if a call has reported it as missing.
 pub(crate) fn vanished(world: &World, job: &Job, what: &str) {
     if stored(world, job.id()).is_some() {
         let failure = format_args!(
@@ -106,7 +107,7 @@ pub(crate) fn messages(world: &World, job: &Job) -> Vec<String> {
     stored(world, job.id()).map_or_else(Vec::new, |job| job.events)
 }
 
-/// Checks that a call that follows a job to its end returned all of its events.
+/// Checks that a call that followed a job to its end returned all events of the job.
 pub(crate) fn followed<'a>(
     world: &World,
     job: &Job,
@@ -126,8 +127,8 @@ pub(crate) fn followed<'a>(
     each_once(world, what, expected, messages);
 }
 
-/// Checks that a list has all events that existed before it was read, and none that does not exist
-/// afterwards.
+/// Checks a list of events: it must contain all events that existed before it was read, and no
+/// event that does not exist afterwards.
 pub(crate) fn events<'a>(
     world: &World,
     job: &Job,
@@ -143,7 +144,8 @@ pub(crate) fn events<'a>(
     report(world, what, &missing, &extra);
 }
 
-/// Checks that the items are exactly those of `expected`, each with the same number of occurrences.
+/// Checks that `items` and `expected` contain the same elements, each with the same number of
+/// occurrences.
 pub(crate) fn each_once<'a, 'b>(
     world: &World,
     what: &str,
@@ -181,8 +183,8 @@ fn report(world: &World, what: &str, missing: &[&str], extra: &[&str]) {
     }
 }
 
-/// Checks that the log of a task was read completely, line by line. The job has ended; its log is
-/// shorter than a preview and younger than 30 days, so no part of it may be missing.
+/// Checks that every line of the log of a task was read. The job has ended, and its log is shorter
+/// than a preview and younger than 30 days, so the service still has the complete log.
 pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) {
     let Some(stored) = stored(world, job.id()) else {
         return;
@@ -222,7 +224,7 @@ pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) 
     }
 }
 
-/// Checks that the last phase that a call returned is the stored one.
+/// Checks that the last phase that a call returned is the phase in the database.
 pub(crate) fn phase(world: &World, job: &Job, what: &str, returned: Option<&str>) {
     if let Some(stored) = stored(world, job.id())
         && returned != Some(stored.phase)
@@ -235,7 +237,7 @@ pub(crate) fn phase(world: &World, job: &Job, what: &str, returned: Option<&str>
     }
 }
 
-/// Checks that the outcome of a wait is the stored end of the job.
+/// Checks that the outcome of a wait corresponds to the final phase in the database.
 pub(crate) fn outcome(world: &World, job: &Job, outcome: &Outcome) {
     let stored = stored(world, job.id());
     let phase = match outcome {
@@ -257,8 +259,8 @@ pub(crate) fn outcome(world: &World, job: &Job, outcome: &Outcome) {
     }
 }
 
-/// Checks that a list has no job twice and, if it ended with `Ok`, lacks no job that existed
-/// throughout.
+/// Checks a list of jobs: it must not contain a job twice. If reading ended with `Ok`, the list
+/// must contain every job that existed during the whole time.
 pub(crate) fn listed(world: &World, what: &str, before: &[String], rows: &[String], ok: bool) {
     let mut seen = std::collections::HashSet::new();
     let doubled = rows.iter().filter(|id| !seen.insert(id.as_str())).count();

@@ -1,4 +1,4 @@
-//! The clock of a simulation.
+//! Clock of a simulation.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,15 +8,15 @@ use tokio::time::Instant;
 /// Start of the simulated time, 2026-01-15T08:30:00Z.
 const START: Duration = Duration::from_secs(1_768_465_800);
 
-/// Tokio's clock, which must be paused: it advances to the next timer when all tasks are idle.
-/// Client and emulator both use it.
+/// Simulated clock, which client and emulator share. It uses the paused clock of Tokio, which
+/// advances to the next timer when all tasks are idle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SimulatedClock {
     start: Instant,
 }
 
 impl SimulatedClock {
-    /// Creates a clock that starts now.
+    /// Creates a clock that starts at the current time of Tokio.
     pub(crate) fn new() -> Self {
         Self {
             start: Instant::now(),

@@ -1,15 +1,15 @@
-//! The conditions of a network: the kinds of its failures, and their frequency.
+//! Conditions of a network: the kinds and the frequency of its failures.
 
 use std::{ops::Range, time::Duration};
 
 use fastrand::Rng;
 
-/// The effect of the network on one request and its response.
+/// Effect of the network on one request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The request and the response arrive.
+    /// The request and the response are delivered.
     Delivered,
-    /// The connection fails: the request is not executed, and the client can detect this.
+    /// The connection is refused. The request is not executed, and the client can detect this.
     Refused,
     /// The connection breaks before the request arrives.
     RequestLost,
@@ -23,33 +23,33 @@ pub(crate) enum Fate {
     StatusReplaced(u16),
     /// The request is executed, and no response arrives.
     Silent,
-    /// The client receives the response to the previous request, which was about another job.
+    /// The client receives the response to an earlier request about another job.
     OtherAnswer,
 }
 
-/// Statuses with which a broken proxy replaces the response to a create.
+/// Statuses with which a faulty proxy replaces the response to a create request.
 const ODD: [u16; 7] = [101, 204, 304, 502, 504, 600, 999];
-/// Statuses of a gateway that cannot reach the service.
+/// Statuses that a gateway returns if it cannot reach the service.
 const UNAVAILABLE: [u16; 3] = [502, 503, 504];
 
-/// The properties of a network, and of the service behind it, in one simulation.
+/// Properties of the network and of the service in one simulation.
 #[derive(Clone, Debug)]
 pub(crate) struct Conditions {
-    /// The share of requests that fail, 0 to 1.
+    /// Fraction of requests that fail, from 0 to 1.
     pub(crate) failing: f64,
-    /// True if responses about different jobs may be exchanged.
+    /// True if the network may deliver a response about another job.
     pub(crate) mixes: bool,
-    /// True if the service returns jobs with equal times in a different order each time.
+    /// True if every response lists jobs with equal creation times in a different order.
     pub(crate) unordered: bool,
-    /// Periods without a connection, since the start of the simulation.
+    /// Periods without a connection, relative to the start of the simulation.
     pub(crate) outages: Vec<Range<Duration>>,
-    /// The longest delay of a request in one direction, in milliseconds.
+    /// Maximum delay of a request or a response, in milliseconds.
     pub(crate) slow: u64,
 }
 
 impl Conditions {
-    /// Draws a network: calm, with occasional failures, with outages, or with both, each in one of
-    /// four cases.
+    /// Returns random conditions. No failures, occasional failures, outages, and both of these are
+    /// equally likely.
     pub(crate) fn draw(rng: &mut Rng) -> Self {
         let (fails, breaks) = (rng.bool(), rng.bool());
         let failing = match fails {
@@ -74,19 +74,20 @@ impl Conditions {
         }
     }
 
-    /// Returns whether every request is delivered and lists keep their order.
+    /// Returns true if no network faults are simulated and lists keep their order.
     pub(crate) fn is_calm(&self) -> bool {
         self.failing == 0.0 && self.outages.is_empty() && !self.unordered
     }
 
-    /// Returns the end of the last outage, since the start of the simulation.
+    /// Returns the end of the last outage, relative to the start of the simulation.
     pub(crate) fn last_outage(&self) -> Duration {
         self.outages.last().map_or(Duration::ZERO, |last| last.end)
     }
 
-    /// Draws the fate of a request that is sent at a time. Only responses to creates get an odd
-    /// status, because other operations may use these statuses with their own meaning. Only
-    /// responses with details are exchanged, because only they contain the id of their job.
+    /// Returns the random fate of a request that is sent at the time `at`. Unusual statuses replace
+    /// only the responses to create requests, because they may have a meaning for other operations.
+    /// Responses about other jobs replace only job details, because only these contain the id of
+    /// their job.
     pub(crate) fn fate(&self, rng: &mut Rng, at: Duration, creates: bool, details: bool) -> Fate {
         let unavailable = UNAVAILABLE[rng.usize(..UNAVAILABLE.len())];
         let kind = rng.u8(..8);

@@ -1,4 +1,4 @@
-//! The network between client and emulator.
+//! Simulated network between client and emulator.
 
 use std::{
     fmt, io,
@@ -29,14 +29,14 @@ use crate::{
     trace::Trace,
 };
 
-/// The page size that covers all results of a search.
+/// Page size that is sufficient for all results of a search.
 const WHOLE_PAGE: usize = 50;
 
-/// Limit on the requests of a simulation, more than any simulation needs. A call that exceeds it
-/// would not end.
+/// Maximum number of requests in a simulation. No correct simulation reaches it, so reaching it
+/// indicates a call that does not end.
 const MOST_REQUESTS: u64 = 30_000;
 
-/// Delivers requests to the routes of an emulator, without a socket.
+/// Network that delivers requests to the routes of an emulator, without a socket.
 #[derive(Clone)]
 pub(crate) struct Network(Arc<Inner>);
 
@@ -48,7 +48,8 @@ struct Inner {
     trace: Trace,
     rng: Mutex<Rng>,
     requests: AtomicU64,
-    /// The last response with details, for the next request about another job.
+    /// Last response with job details, which may replace the response to a later request about
+    /// another job.
     last: Mutex<Option<Answer>>,
 }
 
@@ -69,7 +70,7 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// Creates a network to `routes`, which respond as `host`.
+    /// Creates a network in which `host` serves `routes`.
     pub(crate) fn new(
         routes: axum::Router,
         host: HeaderValue,
@@ -166,7 +167,8 @@ impl Inner {
         }
         let deliver = Arc::clone(&self).deliver(request, there);
         let (send, received) = oneshot::channel();
-        // The request arrives even if the client no longer waits for the response.
+        // Runs as a separate task, so that the request arrives even if the client no longer waits
+        // for the response.
         tokio::spawn(async move {
             let _ = send.send(deliver.await);
         });
@@ -245,8 +247,8 @@ impl Inner {
         }
     }
 
-    /// Returns the response to a search with jobs of equal times in another order: the page is
-    /// taken from the whole list, in which these jobs are shuffled.
+    /// Returns the response to a search with a different order of jobs that have equal creation
+    /// times: reads the whole list, shuffles these jobs, and takes the page from the result.
     async fn reorder(&self, head: &http::Request<()>, body: &Bytes, mut answer: Answer) -> Answer {
         let Ok(asked) = serde_json::from_slice::<Value>(body) else {
             return answer;
@@ -284,7 +286,7 @@ impl Inner {
     }
 }
 
-/// Returns the path below the project, and the query.
+/// Returns the part of the path after the project id, with the query.
 fn brief(url: &reqwest::Url) -> String {
     let path = url.path().splitn(4, '/').last().unwrap_or_default();
     match url.query() {

@@ -29,24 +29,24 @@ use crate::{
     world::{JOB_WITH_EVENTS, World},
 };
 
-/// The result of a simulation.
+/// Result of a simulation.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Seed of the simulation.
     pub seed: u64,
-    /// Violations of the rules, one sentence each.
+    /// Violations of the rules, each as one sentence.
     pub failures: Vec<String>,
-    /// All requests and calls, with the time since the start in seconds.
+    /// Log of all requests and calls, with the time since the start in seconds.
     pub trace: Vec<String>,
-    /// Hash of the trace, which is the same in every run of a seed.
+    /// Hash of the trace. Every run of a seed has the same hash.
     pub digest: u64,
     /// Number of requests sent.
     pub requests: u64,
-    /// The time that passed on the simulated clock.
+    /// Elapsed time on the simulated clock.
     pub simulated: Duration,
 }
 
-/// The longest time that the users may take.
+/// Maximum simulated time until all users must have finished.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 const TOKEN: &str = "simulation";
 
@@ -69,8 +69,8 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error>> {
     let conditions = Conditions::draw(&mut rng);
     let huawei = rng.bool();
     let executed: Arc<Mutex<Vec<String>>> = Arc::default();
-    // Names of temporary directories must differ between runs with the same seed, the jitter of the
-    // client must not.
+    // Seeds two generators: names of temporary directories must differ between runs with the same
+    // seed, but the jitter of the client must be the same.
     fastrand::seed(RandomState::new().build_hasher().finish());
     let emulator = emulator(clock, huawei, &mut rng, Arc::clone(&executed)).await?;
     fastrand::seed(seed);
@@ -118,7 +118,7 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error>> {
     })
 }
 
-/// Starts an emulator with jobs that have a history.
+/// Starts an emulator that already contains jobs with events.
 async fn emulator(
     clock: SimulatedClock,
     huawei: bool,
@@ -126,14 +126,15 @@ async fn emulator(
     executed: Arc<Mutex<Vec<String>>>,
 ) -> Result<Emulator, Box<dyn Error>> {
     let mut quirks = Quirks::default();
-    // Sources disagree about the unit of the offset of events, so the client detects it.
+    // The unit of the offset of events varies between simulations, because sources disagree about
+    // it and the client must detect it.
     if rng.bool() {
         quirks.events_offset = EventsOffset::Page;
     }
     let past = [0, 3, 60, 300][rng.usize(..4)];
     let mut seeds = Vec::new();
     if past > 0 {
-        // The jobs are created one second apart, or all at the same time.
+        // The creation times of the jobs are one second apart, or all equal.
         let created = "2026-01-15T06:00:00Z";
         let jobs: Vec<Value> = match rng.bool() {
             true => vec![json!({"name": "past-{n}", "count": past, "created": created})],
@@ -170,7 +171,7 @@ async fn emulator(
             &script(rng).to_string(),
         )?))
         .observe(move |exchange| {
-            // Code ModelArts.2751 means that a job with this name already exists.
+            // The error code ModelArts.2751 means that a job with this name already exists.
             let again = || {
                 exchange
                     .answer
@@ -191,7 +192,8 @@ async fn emulator(
     Ok(builder.start().await?)
 }
 
-/// Generates the initial events: up to a few pages, several at the same time, some equal.
+/// Generates the initial events, up to a few pages. Several events have the same time, and some are
+/// equal.
 fn events(rng: &mut Rng) -> Vec<Value> {
     let most = [5, 60, 260][rng.usize(..3)];
     let at_once = rng.u64(1..30);
@@ -204,7 +206,8 @@ fn events(rng: &mut Rng) -> Vec<Value> {
         .collect()
 }
 
-/// Generates the script of the simulated jobs: the duration of each kind, and the lines of its log.
+/// Generates the script of the simulated jobs, which determines the duration and the log lines of
+/// each kind of job.
 fn script(rng: &mut Rng) -> Value {
     let mut lasts = |most: u32| rng.u32(1..most);
     json!({

@@ -1,4 +1,4 @@
-//! The record of a simulation, for the analysis of failures.
+//! Trace of a simulation, for the analysis of failures.
 
 use std::{
     collections::HashMap,
@@ -12,9 +12,10 @@ use uuid::Uuid;
 
 use crate::clock::SimulatedClock;
 
-/// The requests, calls and failures of a simulation, in order. Clones share them.
+/// Trace of a simulation: its requests, calls and failures, in order. Clones share the same trace.
 ///
-/// Ids of jobs are random, so they are replaced by numbers: two runs of a seed have the same trace.
+/// Job ids are random, so they are replaced by numbers. All runs of a seed therefore have the same
+/// trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
     clock: SimulatedClock,

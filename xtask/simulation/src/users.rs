@@ -1,4 +1,4 @@
-//! The users of a simulation: they create, list, wait, follow, stop and delete.
+//! Users of a simulation, who create, list, follow, stop and delete jobs, and wait for their end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,18 +12,18 @@ use crate::{
     world::{JOB_WITH_EVENTS, World},
 };
 
-/// The default deadline of a call that consists of several requests.
+/// Default deadline of a call that may send several requests.
 const CALL: Duration = Duration::from_secs(300);
-/// The longest duration of a watch after the end of the job or of the last outage. While every
-/// request fails, a watch continues for 15 minutes, but any successful response restarts this
-/// period.
+/// Maximum duration of a watch after the end of the job or of the last outage, whichever is later.
+/// A watch ends after 15 minutes in which every request has failed, but any successful response
+/// restarts this period.
 const WATCH: Duration = Duration::from_secs(3600);
 
 fn seconds(rng: &mut Rng, below: u64) -> Duration {
     Duration::from_millis(rng.u64(..below * 1000))
 }
 
-/// A user who creates a job, performs two actions on it in parallel, and reads its events.
+/// User who creates a job, performs two actions on it in parallel, and reads its events.
 async fn train(world: Arc<World>, number: usize, mut rng: Rng) {
     sleep(seconds(&mut rng, 900)).await;
     let kind = ["steps", "fails", "quick", "faulty", "twins"][rng.usize(..5)];
@@ -52,13 +52,13 @@ async fn submit(world: &World, name: &str, rng: &mut Rng) -> Option<Job> {
     let took = world.clock.elapsed() - begun;
     let what = format!("submit {name}");
     world.check_call(&what, &result, took, Some(CALL + Duration::from_secs(1)));
-    // A request whose call was cancelled may still arrive.
+    // A request may still arrive after its call was cancelled.
     sleep(Duration::from_secs(10)).await;
     checks::created(world, name, &result);
     result.ok()
 }
 
-/// Performs one of the actions on a job.
+/// Performs a random action on a job.
 async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
     let name = job.name().to_owned();
     let begun = world.clock.elapsed();
@@ -91,7 +91,7 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
             let result = job.terminate().await;
             let took = world.clock.elapsed() - begun;
             match &result {
-                // The job may have ended before; the service then rejects a stop.
+                // The service rejects the stop request if the job has already ended.
                 Err(error) if error.is_conflict() || error.kind() == ErrorKind::Service => {
                     world.trace.note(format_args!("stop {name}: {error}"));
                 }
@@ -128,8 +128,8 @@ async fn tend(world: Arc<World>, job: Job, mut rng: Rng) {
     }
 }
 
-/// Returns the time since the end of the job or the start of the watch, whichever is later. The
-/// tolerance of a watch starts at the last successful response.
+/// Returns the time since the latest of these: the end of the job, the start of the watch, and the
+/// end of the last outage.
 fn watch_time(world: &World, job: &Job, begun: Duration) -> Duration {
     let now = world.clock.elapsed();
     let ended = checks::ended_at(world, job).unwrap_or(now);
@@ -189,7 +189,7 @@ async fn wait(world: &World, job: &Job, rng: &mut Rng) {
     checks::handle(world, job, waited.job());
 }
 
-/// A user who creates several jobs and waits for all of them.
+/// User who creates several jobs and waits for all of them.
 async fn automate(world: Arc<World>, mut rng: Rng) {
     sleep(seconds(&mut rng, 600)).await;
     let names = (0..rng.usize(2..6)).map(|number| format!("batch-{number}"));
@@ -216,7 +216,7 @@ async fn automate(world: Arc<World>, mut rng: Rng) {
     }
 }
 
-/// A user who lists all jobs from time to time.
+/// User who repeatedly lists all jobs.
 async fn list(world: Arc<World>, mut rng: Rng) {
     for _ in 0..rng.usize(1..6) {
         sleep(seconds(&mut rng, 600)).await;
@@ -244,8 +244,8 @@ async fn list(world: Arc<World>, mut rng: Rng) {
     }
 }
 
-/// A user who reads the events of a job, by pages while it is being stopped, and by following it
-/// after it has ended.
+/// User who reads the events of a job: page by page while the job is being stopped, and by
+/// following the job after it has ended.
 async fn read(world: Arc<World>, mut rng: Rng) {
     let Some(id) = checks::id_of(&world, JOB_WITH_EVENTS) else {
         return;
@@ -286,7 +286,7 @@ async fn read(world: Arc<World>, mut rng: Rng) {
 
 /// Reads all events of a job at once.
 async fn history(world: &World, job: &Job, rng: &mut Rng) {
-    // Late events are written some seconds after the end.
+    // The service writes the last events some seconds after the end of the job.
     sleep(Duration::from_secs(60)).await;
     let page = [1, 3, 20, 100][rng.usize(..4)];
     let mut events = job.events().page_size(page).in_flight(rng.usize(1..5));

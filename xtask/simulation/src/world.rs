@@ -1,4 +1,4 @@
-//! The state of a simulation that its users share.
+//! State that all users of a simulation share.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,26 +9,26 @@ use parking_lot::Mutex;
 
 use crate::{clock::SimulatedClock, conditions::Conditions, trace::Trace};
 
-/// Name of the job that has events from the start. This job runs until it is stopped, or has
-/// already ended.
+/// Name of the job that has events from the start of the simulation. The job runs until a user
+/// stops it, or has already ended.
 pub(crate) const JOB_WITH_EVENTS: &str = "with-events";
 
-/// Client, service and network of one simulation.
+/// Shared state: client, service and network of one simulation.
 pub(crate) struct World {
     pub(crate) emulator: Emulator,
     pub(crate) client: Client,
-    /// True for Huawei Cloud, the only cloud that addresses log lines by number.
+    /// True for Huawei Cloud, the only cloud whose API reads log lines by number.
     pub(crate) huawei: bool,
     pub(crate) clock: SimulatedClock,
     pub(crate) conditions: Conditions,
     pub(crate) trace: Trace,
-    /// Names in the creates that the service executed, or rejected because it had executed one with
-    /// the same name before.
+    /// Job names in the create requests that the service executed or rejected as duplicates of an
+    /// executed request.
     pub(crate) executed: Arc<Mutex<Vec<String>>>,
 }
 
 impl World {
-    /// Returns a way to read logs that the cloud supports.
+    /// Returns a random method of reading logs that the cloud supports.
     pub(crate) fn log_access(&self, rng: &mut Rng) -> LogAccess {
         match rng.bool() && self.huawei {
             true => LogAccess::LineNumbers,
@@ -36,8 +36,8 @@ impl World {
         }
     }
 
-    /// Records the result of a call. Reports a violation if it exceeded its deadline, or failed on
-    /// a calm network.
+    /// Records the result of a call. Reports a violation if the call exceeded its deadline, or
+    /// failed although no network faults were simulated.
     pub(crate) fn check_call<T>(
         &self,
         what: &str,

@@ -1,5 +1,5 @@
-//! Runs simulations: a few in `cargo test`, any number in `cargo xtask simulate`, which sets the
-//! environment variables of this test.
+//! Runs simulations. `cargo test` runs a few; `cargo xtask simulate` runs any number, and
+//! configures this test by environment variables.
 
 use std::{
     env,
@@ -79,7 +79,7 @@ fn no_seed_breaks_a_rule() -> Result<(), String> {
                     Ok(Ok(run)) => total.add(&run),
                     _ => total.broken(seed, &["it panicked, or did not start".to_owned()]),
                 }
-                // Stops after ten failures.
+                // Ten failures are sufficient for an analysis, so no further seed is run.
                 if total.failed.len() >= 10 {
                     over.store(true, Ordering::Relaxed);
                 }
@@ -112,7 +112,7 @@ fn no_seed_breaks_a_rule() -> Result<(), String> {
     }
 }
 
-/// A failure can be reproduced only if a seed always gives the same trace.
+/// A failure can be reproduced only if all runs of a seed have the same trace.
 #[test]
 fn a_seed_gives_the_same_trace_each_time() {
     for seed in 0..6 {

@@ -1,5 +1,5 @@
-//! The base that the working description is compared with: the last accepted description, without
-//! its texts. It is a file of the repository, so that it also exists before the first release and
+//! Base that the working description is compared with: the last accepted description, without its
+//! texts. The base is a file of the repository, so that it also exists before the first release and
 //! in a clone without tags.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
@@ -13,7 +13,7 @@ use crate::workspace;
 /// The path of the description in the repository.
 const DESCRIPTION: &str = "openapi/modelarts.yaml";
 
-/// Keywords whose changes no client can notice.
+/// Keywords that do not affect clients.
 const WORDS: [&str; 7] = [
     "description",
     "summary",
@@ -34,8 +34,8 @@ pub fn of(description: &Value) -> Value {
     base
 }
 
-/// Removes the texts. With `names`, the keys of an object are names of properties, one of which may
-/// be `description`.
+/// Returns a value without the texts. With `names`, the keys of `value` are names of properties, so
+/// that a property named `description` is kept.
 fn stripped(value: &Value, names: bool) -> Value {
     match value {
         Value::Object(object) => {

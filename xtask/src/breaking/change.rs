@@ -17,7 +17,7 @@ impl fmt::Display for Break {
     }
 }
 
-/// Adds a break if a setting that must not change has changed.
+/// Adds a break if the value of a setting has changed.
 pub fn compare_setting(
     place: &str,
     what: &str,

@@ -1,4 +1,4 @@
-//! Compares names in the extensions at the root, which programs read as data.
+//! Comparison of the names in the root extensions, which programs read as data.
 //!
 //! Kinds of events, placeholders, waiters and their outcomes must remain. The texts of events are
 //! not compared, because they change with new evidence about the service.
@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::change::{Break, compare_setting};
 
-/// The compared lists of the extensions: JSON pointer, key with the name of an entry, word for an
-/// entry in messages, and the other keys that are compared.
+/// Compared lists of the extensions. A row contains the JSON pointer of the list, the key for the
+/// name of an entry, the term for an entry in messages, and the other compared keys.
 const LISTS: [(&str, &str, &str, &[&str]); 3] = [
     ("/x-events/kinds", "kind", "event kind", &[]),
     ("/x-events/placeholders", "name", "placeholder", &[]),
@@ -20,8 +20,8 @@ const LISTS: [(&str, &str, &str, &[&str]); 3] = [
     ),
 ];
 
-/// Adds a break for each removed name and for each waiter whose condition has changed. New outcomes
-/// are admitted.
+/// Adds a break for each removed name, and for each waiter whose condition has changed. New
+/// outcomes are no breaks.
 pub fn compare(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
     for (list, name, word, _) in LISTS {
         for old in entries(before, list) {
@@ -62,7 +62,7 @@ fn outcomes(waiter: &Value) -> Vec<(String, &str)> {
     outcomes.collect()
 }
 
-/// Returns the entries of a list; none if the list is missing.
+/// Returns the entries of a list. The result is empty if the list is missing.
 fn entries<'a>(root: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
     let entries = root.pointer(list).and_then(Value::as_array);
     entries.into_iter().flatten()

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-/// Returns the entries of an object; none for other values.
+/// Returns the entries of an object. The result is empty for other values.
 pub fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
 }
 
-/// Returns the strings of a list; none for other values.
+/// Returns the strings of a list. The result is empty for other values.
 pub fn strings(value: &Value) -> Vec<&str> {
     let list = value.as_array().into_iter().flatten();
     list.filter_map(Value::as_str).collect()

@@ -1,8 +1,8 @@
 //! `cargo xtask breaking`: finds changes of the description that break existing clients.
 //!
-//! The rules depend on the direction. Requests may accept more than before, never less; responses
-//! must keep every part. Names must remain as well, because they are the names of types and methods
-//! in every language.
+//! Schemas of requests may become more permissive, but not more restrictive; schemas of responses
+//! must keep every part. Names must remain as well, because client generators derive the names of
+//! types and methods from them.
 //!
 //! Limits of responses are not compared, because no generated code enforces them.
 
@@ -25,8 +25,8 @@ use serde_json::json;
 use self::change::Break;
 use crate::{codegen, regenerate, workspace};
 
-/// Compares the working description with that of a revision, or with the committed base; fails when
-/// it breaks clients without the necessary change of its version.
+/// Compares the working description with that of a revision, or with the committed base. Fails if
+/// it contains breaking changes without the necessary change of its version.
 pub fn run(revision: Option<&str>) -> Result<ExitCode> {
     let (name, before) = match revision {
         Some(revision) => {
@@ -58,8 +58,8 @@ pub fn run(revision: Option<&str>) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Writes the working description to the base, unless it breaks clients without the necessary
-/// change of its version.
+/// Writes the working description to the base, unless it contains breaking changes without the
+/// necessary change of its version.
 pub fn accept() -> Result<ExitCode> {
     let after = regenerate::read(&workspace::description())?;
     if let Some(objection) = accept_into(&workspace::base(), &after)? {
@@ -73,7 +73,7 @@ pub fn accept() -> Result<ExitCode> {
 /// The name of the committed base in messages.
 const BASE: &str = "openapi/base.json";
 
-/// Writes the base; returns the reason if it must not be replaced. A missing base is always
+/// Writes the base. Returns the reason if the base must not be replaced; a missing base is always
 /// written.
 fn accept_into(file: &Path, after: &Value) -> Result<Option<String>> {
     if file.exists() {
@@ -98,8 +98,9 @@ fn refused(breaks: &[Break], versions: &version::Versions) -> Option<String> {
     })
 }
 
-/// Returns a message if the base has another version, because it would also admit later breaks.
-/// Additions within a version need not be in the base.
+/// Returns a message if the version of the base differs from that of the description. A comparison
+/// with such a base would also accept later breaking changes. Additions within a version need not
+/// be in the base.
 fn outdated(versions: &version::Versions) -> Option<String> {
     versions.differ().then(|| {
         format!("{BASE} is of another version; run `cargo xtask breaking --accept` and commit")
@@ -115,7 +116,7 @@ pub fn between(before: &Value, after: &Value) -> Vec<Break> {
     breaks
 }
 
-/// Returns a description with one operation, which tests change.
+/// Returns a description with one operation, as the starting point of tests.
 #[cfg(test)]
 fn sample() -> Value {
     let schema = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
@@ -189,8 +190,8 @@ fn sample() -> Value {
     })
 }
 
-/// Returns the breaks after the value at a JSON pointer of the sample is set to `value`, or removed
-/// if `value` is null.
+/// Returns the breaks after a change of the sample: the value at the JSON pointer `place` is set to
+/// `value`, or removed if `value` is null.
 #[cfg(test)]
 fn after(place: &str, value: Value) -> Vec<String> {
     let mut after = sample();

@@ -1,4 +1,4 @@
-//! Compares operations: names, paths, parameters, bodies and extensions.
+//! Comparison of operations: names, paths, parameters, bodies and extensions.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{
     usage::Ways,
 };
 
-/// An operation with the parameters of its path, all references resolved.
+/// Operation with its parameters, including those of its path. All references are resolved.
 pub struct Operation<'a> {
     method: &'a str,
     path: &'a str,
@@ -46,8 +46,8 @@ pub fn compare(before: &Value, after: &Value, breaks: &mut Vec<Break>) {
     }
 }
 
-/// Compares the security schemes that all operations accept. A client uses one of them, so schemes
-/// may be added; an empty list would mean unsigned requests.
+/// Compares the security schemes that all operations accept. A client uses one of them, so new
+/// schemes may be added. An empty list would declare unsigned requests.
 fn security(old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     let ways = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let (old, new) = (ways(old), ways(new));
@@ -165,16 +165,16 @@ fn operation(
             received: false,
         };
         let (old, new) = (&parameter["schema"], &now["schema"]);
-        // x-open-enum determines the Rust type of a parameter. A property with it remains plain
-        // text.
+        // `x-open-enum` determines the Rust type of a parameter, but not that of a property, which
+        // remains a string.
         compare_setting(&place, "x-open-enum", old, new, breaks);
         schemas::compare(&place, old, new, sent, breaks);
     }
     bodies(place, before, after, old.value, new.value, breaks);
 }
 
-/// Compares the paging of a list. A `disputed` flag is not part of the contract, and a largest page
-/// or a total may be added.
+/// Compares the paging of a list. `disputed` is not compared, because compatibility does not cover
+/// it. `max-limit` and `total` may be added.
 fn pagination(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     let place = format!("{place}, x-pagination");
     for (key, _) in entries(old).filter(|(key, _)| *key != "disputed") {
@@ -248,8 +248,8 @@ fn bodies(
     }
 }
 
-/// Compares media types and their schemas. Both adding the first content and removing it changes
-/// generated signatures.
+/// Compares media types and their schemas. Adding a body where none was declared changes generated
+/// signatures, and so does removing the body.
 fn content(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut Vec<Break>) {
     let kinds = |value: &Value| {
         entries(&value["content"])

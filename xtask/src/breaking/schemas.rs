@@ -1,4 +1,4 @@
-//! Compares schemas: names, kinds, properties, values and limits.
+//! Comparison of schemas: names, kinds, properties, values and limits.
 
 use serde_json::Value;
 
@@ -8,9 +8,9 @@ use super::{
     usage::{Usage, Ways},
 };
 
-/// Lower bounds, which must not rise: a higher one rejects values that were valid.
+/// Lower bounds, which must not increase: a higher bound would reject values that were valid.
 const LOWER: [&str; 4] = ["minLength", "minimum", "minItems", "minProperties"];
-/// Upper bounds, which must not fall.
+/// Upper bounds, which must not decrease.
 const UPPER: [&str; 4] = ["maxLength", "maximum", "maxItems", "maxProperties"];
 
 /// Compares all named schemas.
@@ -46,7 +46,8 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
             what,
         });
     };
-    // Every value becomes a constant in clients, for requests and responses alike.
+    // Generators define a constant for every value, in requests and in responses, so no value may
+    // be removed.
     for value in old["enum"].as_array().into_iter().flatten() {
         let values = new["enum"].as_array();
         if values.is_some_and(|values| !values.contains(value)) {
@@ -71,7 +72,7 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
     };
     if ways.received {
         for name in old_required.iter().filter(|it| !new_required.contains(it)) {
-            // The comparison of schemas reports a removed property below.
+            // Skips removed properties, which are reported below.
             if !new["properties"][name].is_null() {
                 say(format!("{name} may be missing now"));
             }
@@ -103,7 +104,7 @@ pub fn compare(place: &str, old: &Value, new: &Value, ways: Ways, breaks: &mut V
     }
 }
 
-/// Finds limits that reject values which were valid before.
+/// Adds a break for each limit that rejects values which were valid before.
 fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     let limits = LOWER.map(|key| (key, false)).into_iter();
     for (key, upper) in limits.chain(UPPER.map(|key| (key, true))) {
@@ -125,7 +126,8 @@ fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
             });
         }
     }
-    // The sets of values that two patterns admit cannot be compared.
+    // These keywords must not change: the sets of values that two patterns match, for example,
+    // cannot be compared.
     for key in [
         "pattern",
         "uniqueItems",
@@ -139,7 +141,8 @@ fn narrowed(place: &str, old: &Value, new: &Value, breaks: &mut Vec<Break>) {
     }
 }
 
-/// Returns the kind of a schema in a few words; schemas of the same kind are compared in detail.
+/// Returns a short name for the kind of a schema. Only schemas of the same kind are compared in
+/// detail.
 fn kind(schema: &Value) -> String {
     let name = |schema: &Value| {
         schema["$ref"].as_str().map(|reference| {

@@ -1,4 +1,4 @@
-//! Determines which schemas clients send and which they receive.
+//! Classification of schemas by direction: those that clients send, and those that they receive.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use super::json::{entries, follow};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Names of schemas.
+/// Names of the schemas in requests and in responses.
 #[derive(Default)]
 pub struct Usage {
     pub sent: BTreeSet<String>,
     pub received: BTreeSet<String>,
 }
 
-/// The directions in which a schema is transferred.
+/// Directions in which a schema is transferred: in requests, in responses, or in both.
 #[derive(Clone, Copy)]
 pub struct Ways {
     pub sent: bool,
@@ -27,7 +27,7 @@ impl Usage {
         let mut usage = Self::default();
         for (_, path) in entries(&root["paths"]) {
             for (_, part) in entries(path) {
-                // The part is either the parameters of a path or an operation.
+                // `part` is either the list of a path's parameters or an operation.
                 let parameters = part.as_array().or_else(|| part["parameters"].as_array());
                 for parameter in parameters.into_iter().flatten() {
                     collect(root, &follow(root, parameter)["schema"], &mut usage.sent);
@@ -59,7 +59,7 @@ fn collect(root: &Value, value: &Value, names: &mut BTreeSet<String>) {
                 return;
             }
             for (key, value) in object {
-                // An example may contain any data, including data that has the form of a reference.
+                // Skips examples, because their data may have the form of a reference.
                 if key != "example" && key != "examples" {
                     collect(root, value, names);
                 }

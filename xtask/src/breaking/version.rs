@@ -1,11 +1,11 @@
-//! The rules by which a version announces that clients break.
+//! Versions of descriptions, and the rules by which they permit breaking changes.
 
 use std::fmt;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// The versions of two descriptions, as major, minor and patch.
+/// Versions of two descriptions, as major, minor and patch.
 pub struct Versions {
     before: [u64; 3],
     after: [u64; 3],
@@ -23,14 +23,14 @@ impl Versions {
         self.before != self.after
     }
 
-    /// Returns whether the new version admits breaks. By Semantic Versioning, the minor version
-    /// must rise below 1.0, otherwise the major version.
+    /// Returns true if the new version permits breaking changes. According to Semantic Versioning,
+    /// the minor version must increase below 1.0, and the major version otherwise.
     pub fn admit_breaks(&self) -> bool {
         let ([major, minor, _], [new_major, new_minor, _]) = (self.before, self.after);
         new_major > major || (major == 0 && new_major == 0 && new_minor > minor)
     }
 
-    /// Returns the lowest version that admits breaks.
+    /// Returns the lowest version that permits breaking changes.
     pub fn needed(&self) -> String {
         match self.before {
             [0, minor, _] => format!("0.{}.0", minor + 1),

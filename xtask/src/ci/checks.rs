@@ -1,5 +1,5 @@
-//! The list of checks. All of them build into one target directory with one profile, so that later
-//! checks reuse the artefacts of earlier ones.
+//! List of checks. All checks use the same target directory and profile, so that later checks reuse
+//! the artefacts of earlier checks.
 
 use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
 
@@ -162,7 +162,7 @@ pub const ALL: &[Check] = &[
     },
 ];
 
-/// The fixtures of each schema.
+/// Names of the fixtures of each schema.
 const FIXTURES: &[(&str, &[&str])] = &[
     (
         "TrainingJob",
@@ -194,9 +194,9 @@ const FIXTURES: &[(&str, &[&str])] = &[
     ("ApiError", &["error_events.json", "error_train.json"]),
 ];
 
-/// Bodies that no generated type decodes directly.
+/// Fixtures that no generated type decodes directly.
 const NO_SCHEMA: &[&str] = &[
-    // The transport converts it to ApiError first.
+    // The transport converts this body to an ApiError first.
     "error_iam_nested.json",
 ];
 
@@ -244,7 +244,7 @@ fn payloads() -> Result<Outcome> {
     })
 }
 
-/// Fails if a fixture has no schema, because it would remain unchecked.
+/// Fails if no schema lists a fixture, because this fixture would remain unchecked.
 fn every_fixture_has_a_schema(directory: &Path) -> Result<()> {
     let named: BTreeSet<&str> = FIXTURES
         .iter()

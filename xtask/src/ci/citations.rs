@@ -1,9 +1,9 @@
-//! Checks the citations in committed text, which refer to rows of `openapi/SOURCES.md` and to
-//! documents of the repository.
+//! Checks the citations in the files of the repository, which refer to rows of `openapi/SOURCES.md`
+//! and to documents of the repository.
 //!
-//! A fact of the service is cited by the row that has its evidence: the id of a contradiction, the
+//! A statement about the service cites the row with its evidence: by the id of a contradiction, the
 //! tag of a source (`SOURCES K 20`), or a rule (`` rule `code-dir-files` ``). Other citations are
-//! rejected, because readers have no access to their documents.
+//! rejected, because readers have no access to the cited documents.
 
 use std::{collections::BTreeSet, fs};
 
@@ -16,7 +16,7 @@ const SOURCES: &str = "openapi/SOURCES.md";
 const EXTENSIONS: [&str; 13] = [
     "rs", "md", "yaml", "yml", "py", "ts", "mjs", "go", "java", "toml", "sh", "sql", "json",
 ];
-/// Documents that name files of other repositories, which are not checked.
+/// Documents that name files of other repositories. File names in these documents are not checked.
 const EVIDENCE: [&str; 2] = [SOURCES, "openapi/attested/"];
 
 pub fn run() -> Result<Outcome> {
@@ -33,7 +33,7 @@ pub fn run() -> Result<Outcome> {
         if !is_text || path.contains("/snapshots/") {
             continue;
         }
-        // git lists a deleted file until its deletion is committed.
+        // Skips deleted files, which git lists until the deletion is committed.
         let Ok(text) = fs::read_to_string(root.join(path)) else {
             continue;
         };
@@ -48,7 +48,7 @@ pub fn run() -> Result<Outcome> {
     })
 }
 
-/// The rows and documents that a citation may name.
+/// Rows and documents that a citation may name.
 struct Known<'a> {
     ids: BTreeSet<&'a str>,
     tags: BTreeSet<&'a str>,
@@ -86,7 +86,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Returns the line and the reason of each wrong citation.
+    /// Returns the line number and the reason for each broken citation.
     fn broken_citations(&self, path: &str, text: &str) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -112,7 +112,8 @@ impl<'a> Known<'a> {
         found
     }
 
-    /// Returns whether a document has this path, or a path that ends with it.
+    /// Returns true if the repository contains a document with this path, or with a path that ends
+    /// with it.
     fn has_document(&self, name: &str) -> bool {
         let name = name.trim_start_matches("../").trim_start_matches("./");
         self.documents.iter().any(|document| {
@@ -122,7 +123,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Returns whether a word is the id of a contradiction: `D-` and digits.
+/// Returns true if a word is the id of a contradiction: `D-` and digits.
 fn is_id(word: &str) -> bool {
     let digits = word.strip_prefix("D-");
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
@@ -145,8 +146,8 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
 }
 
-/// Returns the tags that follow the name of the file, as in `SOURCES C3`, `openapi/SOURCES.md, K 20
-/// and F1`.
+/// Returns the tags that follow a mention of SOURCES.md, as in `SOURCES C3`, `openapi/SOURCES.md, K
+/// 20 and F1`.
 fn cited_tags(line: &str) -> impl Iterator<Item = &str> {
     line.match_indices("SOURCES").flat_map(|(at, name)| {
         let rest = &line[at + name.len()..];
@@ -164,8 +165,8 @@ fn cited_tags(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns whether a word is a tag: a capital letter, with a number or a revision, such as `O`,
-/// `F1` and `O-6d9`.
+/// Returns true if a word is the tag of a source: a capital letter, optionally with a number or a
+/// revision, such as `O`, `F1` and `O-6d9`.
 fn is_tag(word: &str) -> bool {
     let Some(rest) = word.strip_prefix(|c: char| c.is_ascii_uppercase()) else {
         return false;
@@ -174,7 +175,7 @@ fn is_tag(word: &str) -> bool {
     !is_id(word) && (is_number || rest.starts_with('-'))
 }
 
-/// Returns the names that follow the word `rule`.
+/// Returns the names of rules, which follow the word `rule`.
 fn cited_rules(line: &str) -> impl Iterator<Item = &str> {
     line.match_indices("rule `").filter_map(|(at, word)| {
         let (rule, _) = line[at + word.len()..].split_once('`')?;
@@ -182,8 +183,8 @@ fn cited_rules(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the Markdown documents that a line names. In Rust files only comments count, because
-/// tests write files.
+/// Returns the Markdown documents that a line names. In Rust files, only comments are searched,
+/// because tests contain names of files that they write.
 fn documents<'a>(path: &str, line: &'a str) -> impl Iterator<Item = &'a str> {
     let text = match path.ends_with(".rs") {
         true => comment(line).unwrap_or_default(),
@@ -195,7 +196,7 @@ fn documents<'a>(path: &str, line: &'a str) -> impl Iterator<Item = &'a str> {
     names.filter(|name| name.len() > ".md".len() && name.ends_with(".md"))
 }
 
-/// Returns the comment of a line. Slashes in a string literal do not begin a comment.
+/// Returns the comment at the end of a line. Slashes in a string literal do not begin a comment.
 fn comment(line: &str) -> Option<&str> {
     let mut slashes = line.match_indices("//");
     let (at, _) = slashes.find(|(at, _)| line[..*at].matches('"').count().is_multiple_of(2))?;

@@ -1,4 +1,5 @@
-//! Runs clients in other languages, generated from the description, against the emulator.
+//! Check of the clients in other languages: generates them from the description, and runs them
+//! against the emulator.
 
 use anyhow::Result;
 
@@ -6,7 +7,7 @@ use super::outcome::Outcome;
 use crate::clients::{self, Selection};
 
 pub fn run() -> Result<Outcome> {
-    // `.ci/run` installs missing programs where it has permission to do so.
+    // `.ci/run` installs missing programs if it has permission to do so.
     let missing = clients::missing();
     if !missing.is_empty() {
         return Ok(Outcome::Skipped {

@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: runs all checks one after another, and prints a table of the results.
+//! `cargo xtask ci`: runs all checks in sequence, and prints a table of the results.
 
 mod checks;
 mod citations;
@@ -25,7 +25,7 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
     let in_ci = env::var_os("CI").is_some_and(|value| value == "true");
     let rows = run_all(&select(checks::ALL, only)?);
     print!("\n{}", table::render(&rows, in_ci));
-    // The duration depends on the machine, so a duration above the limit is only reported.
+    // Exceeding the maximum duration is only reported, because the duration depends on the machine.
     if let Some(late) = too_long(&rows) {
         println!("{late}");
     }
@@ -36,7 +36,7 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
     })
 }
 
-/// Maximum duration of all checks. Slower checks would be run less often.
+/// Maximum total duration of all checks, so that developers run them often.
 const LONGEST: Duration = Duration::from_mins(30);
 
 fn too_long(rows: &[Row]) -> Option<String> {
@@ -67,7 +67,7 @@ fn select<'a>(checks: &'a [Check], only: &[String]) -> Result<Vec<&'a Check>> {
         .collect())
 }
 
-/// Runs all checks; a failed check does not prevent the next ones.
+/// Runs all checks. A failed check does not prevent the following checks.
 fn run_all(checks: &[&Check]) -> Vec<Row> {
     checks
         .iter()

@@ -1,31 +1,31 @@
-//! The definition of a check, and its outcome.
+//! Definition and outcome of a check.
 
 use std::{process::Command, time::Duration};
 
 use anyhow::{Context, Result};
 
-/// One check.
+/// Check of `cargo xtask ci`.
 pub struct Check {
     pub name: &'static str,
-    /// The description of the check in its headline.
+    /// Description of the check, which is printed before it runs.
     pub about: &'static str,
     pub run: fn() -> Result<Outcome>,
 }
 
-/// The outcome of a check that could be run.
+/// Outcome of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Passed,
-    /// The reason of the failure, for the table.
+    /// The check failed, for this reason.
     Failed(String),
     Skipped {
         why: String,
-        /// True if the check may be skipped in CI as well, which needs a good reason.
+        /// True if the check may be skipped even in CI.
         also_in_ci: bool,
     },
 }
 
-/// A row of the table.
+/// Row of the table of results.
 #[derive(Debug)]
 pub struct Row {
     pub name: &'static str,
@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// Runs a command and returns its outcome.
+/// Runs a command. The outcome is a success if the command succeeds.
 pub fn passes(command: &mut Command) -> Result<Outcome> {
     let status = command
         .status()

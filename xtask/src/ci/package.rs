@@ -26,7 +26,7 @@ pub fn run() -> Result<Outcome> {
     builds(&metadata)
 }
 
-/// Returns the files of a package.
+/// Returns the paths of the files that cargo would publish with a package.
 fn listed(name: &str) -> Result<Vec<String>> {
     let output = cargo(["package", "--list", "--allow-dirty", "--package", name]).output()?;
     ensure!(
@@ -48,7 +48,7 @@ fn offences(folder: &Path, files: &[String]) -> Result<Vec<String>> {
             offences.push(format!("must contain {required}"));
         }
     }
-    // Tests need other crates of the repository, so packages do not contain them.
+    // Packages must not contain tests, because these need other crates of the repository.
     if let Some(test) = files.iter().find(|file| file.starts_with("tests/")) {
         offences.push(format!("must not contain {test}"));
     }
@@ -59,7 +59,8 @@ fn offences(folder: &Path, files: &[String]) -> Result<Vec<String>> {
             offences.push(format!("{licence} must be that of the repository"));
         }
     }
-    // Registries resolve links of a README relative to the folder of the package in the repository.
+    // Links of the README must work in a registry, which resolves them relative to the folder of
+    // the package in the repository.
     let readme = fs::read_to_string(folder.join("README.md")).unwrap_or_default();
     for link in markdown::linked_files(&readme) {
         if link.starts_with("..") || !folder.join(link).exists() {
@@ -71,14 +72,14 @@ fn offences(folder: &Path, files: &[String]) -> Result<Vec<String>> {
     Ok(offences)
 }
 
-/// Builds the packages from their contents.
+/// Builds the packages from the files that would be published.
 fn builds(metadata: &Metadata) -> Result<Outcome> {
     forget_unpacked()?;
-    // Runs the steps of `cargo publish --dry-run --workspace`, except the query whether the
-    // registry lacks these versions: after a release, it has them. Uncommitted changes are allowed,
-    // because only a release requires that everything is committed. The target directory is
-    // separate and new, because cargo would reuse artefacts of an earlier package with the same
-    // version.
+    // Runs the steps of `cargo publish --dry-run --workspace`, except for the check that the
+    // registry does not contain these versions, which would fail after a release. Uncommitted
+    // changes are allowed, because only a release requires that everything is committed. The target
+    // directory is separate and new, because cargo would reuse artefacts of an earlier package with
+    // the same version.
     let target = workspace::root().join("target/package-check");
     if target.exists() {
         fs::remove_dir_all(&target)?;
@@ -95,8 +96,8 @@ fn builds(metadata: &Metadata) -> Result<Outcome> {
 ///
 /// To verify packages that depend on one another, cargo creates a registry in the target directory
 /// and unpacks packages from it. It identifies unpacked sources by the path of that registry and
-/// the version, and does not unpack a changed package again: a second run in the same directory
-/// would build against the packages of the first.
+/// the version, and does not unpack a changed package again. A second run in the same directory
+/// would therefore build against the packages of the first run.
 fn forget_unpacked() -> Result<()> {
     let home = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -109,7 +110,8 @@ fn forget_unpacked() -> Result<()> {
     };
     for registry in registries {
         let registry = registry?;
-        // The folder of a registry in a local directory has no host before the hyphen.
+        // cargo names the folder of a registry `HOST-HASH`. For a registry in a local directory,
+        // the host is empty.
         if !registry.file_name().to_string_lossy().starts_with('-') {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Runs the test suite of the emulator's page for testers.
+//! Runs the pytest suite of the emulator's examples.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ pub fn run() -> Result<Outcome> {
     emulator::build()?;
     passes(
         Command::new(python)
-            // The options keep caches out of the package.
+            // The options prevent cache files in the folder of the package.
             .args(["-B", "-m", "pytest", "-p", "no:cacheprovider"])
             .arg(&suite)
             .env("MODELARTS_EMULATOR", emulator::program()?),

@@ -1,6 +1,6 @@
-//! Runs Redocly's linter on the description, for the rules of the standard; the rules of this
-//! project are in `xtask spec`. A lock file pins Redocly, which comes from npm. If Node is missing,
-//! only this check is skipped.
+//! Runs Redocly's linter on the description, which checks the rules of OpenAPI. `xtask spec` checks
+//! the rules of this project. Redocly is installed from npm, in the version that a lock file pins.
+//! If Node is missing, only this check is skipped.
 
 use anyhow::Result;
 
@@ -30,7 +30,7 @@ pub fn run() -> Result<Outcome> {
         redocly::command()?
             .args(LINT)
             .arg(file)
-            // The plain variant does not refer to the lists of known values.
+            // In the plain variant, no reference points to the lists of known values.
             .args(["--skip-rule", "no-unused-components"]),
     )
 }

@@ -18,7 +18,7 @@ pub fn run() -> Result<Outcome> {
     let files = workspace::root().join("xtask/schemathesis");
     let python = venv::python("schemathesis", &files.join("requirements.txt"))?;
     emulator::build()?;
-    // A script replaces the commands of random jobs, which must not be executed.
+    // A script simulates the jobs, because the random commands must not be executed.
     let script = files.join("script.json").display().to_string();
     let flags = [
         "--runner",
@@ -53,7 +53,7 @@ pub fn run() -> Result<Outcome> {
     passes(&mut command)
 }
 
-/// Returns the body of a job, which must exist for the read operations.
+/// Returns the request body of the job that the read operations need.
 fn job() -> Value {
     json!({
         "kind": "job",
@@ -67,7 +67,8 @@ fn job() -> Value {
     })
 }
 
-/// Returns the operations that the emulator does not count, to which it responds with 501.
+/// Returns the operations that the emulator does not implement: it does not count them, and
+/// responds with 501.
 fn unmodelled<'a>(description: &'a Value, counted: &Value) -> Vec<&'a str> {
     let paths = description["paths"].as_object().into_iter().flatten();
     let operations = paths.flat_map(|(_, item)| item.as_object().into_iter().flatten());

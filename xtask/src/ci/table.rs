@@ -1,4 +1,4 @@
-//! The table of the results of a run.
+//! Table of the results of all checks.
 
 use std::{fmt::Write as _, time::Duration};
 

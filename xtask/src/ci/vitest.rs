@@ -1,4 +1,4 @@
-//! Runs the test suite for Node, which corresponds to the one for pytest.
+//! Runs the vitest suite of the emulator's examples.
 
 use std::process::Command;
 
@@ -21,7 +21,7 @@ pub fn run() -> Result<Outcome> {
         });
     }
     let suite = workspace::root().join("crates/modelarts-emulator/examples/vitest");
-    // The bundler has a binary for each system in an optional package.
+    // Optional packages are necessary, because the bundler has one for the binary of each system.
     node::install(&suite, PACKAGE, Optional::Installed)?;
     emulator::build()?;
     passes(

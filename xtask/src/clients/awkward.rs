@@ -1,5 +1,5 @@
-//! Unusual responses that break generated clients, and a server that returns them. The project id
-//! of a request selects the response.
+//! Unusual responses that can break generated clients, and a server that returns them. The project
+//! id of a request selects the response.
 
 use std::{collections::BTreeMap, process::Command, sync::OnceLock};
 
@@ -15,13 +15,13 @@ use super::{
     },
 };
 
-/// A response, and the values that a client may read from it.
+/// Unusual response, with the values that a client may read from it.
 #[derive(Debug, Deserialize)]
 pub struct Case {
     pub name: String,
-    /// Text about the response, for the table.
+    /// Description of the response, for the table.
     pub about: String,
-    /// True if the table has a row for the response, and the programs read it.
+    /// True if the programs read the response, and the table has a row for it.
     #[serde(default)]
     table: bool,
     status: u16,
@@ -38,13 +38,14 @@ struct Expected {
 }
 
 impl Case {
-    /// Returns the values of the first expected field, the only field that the programs read.
+    /// Returns the correct values of the first expected field, which is the only field that the
+    /// programs read.
     fn right(&self) -> &[Value] {
         self.expected.first().map_or(&[], |first| &first.values)
     }
 }
 
-/// Deserializes a body that may be null, in contrast to a missing body.
+/// Deserializes a body that may be null, and distinguishes null from a missing body.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -64,7 +65,7 @@ fn all() -> Result<&'static [Case]> {
     Ok(CASES.get_or_init(|| cases))
 }
 
-/// Runs a program that reads every response. Returns one cell of the table for each.
+/// Runs a program that reads every response. Returns a table cell for each response.
 pub fn watch(program: &mut Command) -> Result<BTreeMap<&'static str, String>> {
     let url = serve()?;
     let lines = steps::lines(program.env("MODELARTS_ENDPOINT", url))?;

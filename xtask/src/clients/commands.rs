@@ -1,5 +1,5 @@
-//! Commands of `openapi/README.md`. The check runs the printed commands themselves, so that no
-//! separate copy can differ from them.
+//! Reads the commands in `openapi/README.md`. The check runs the commands as they are printed
+//! there, not a copy that could differ.
 
 use anyhow::{Context, Result};
 
@@ -53,8 +53,8 @@ mod tests {
 
     #[test]
     fn a_language_without_commands_is_an_error() {
-        // In this order: no block before the next language, an unclosed block, a block in another
-        // section, and a name that does not occur.
+        // The cases, in this order: no block before the next language, an unclosed block, a block
+        // in another section, and a missing language.
         for language in ["java", "rust", "c", "python"] {
             let error = of(README, language).unwrap_err();
             assert_eq!(

@@ -1,4 +1,4 @@
-//! A running emulator: its program, with the fields of its ready line.
+//! Emulator in a separate process, for the checks of clients.
 
 use std::{
     env, fs,
@@ -29,12 +29,12 @@ for epoch in range(given.epochs):
     time.sleep(given.pause)
 ";
 
-/// The process of an emulator, which ends when this value is dropped.
+/// Process of an emulator, which ends when this value is dropped.
 pub struct Emulator {
     child: Child,
     url: String,
     project: String,
-    /// The environment variables for a program that uses the emulator.
+    /// Environment variables for a program that uses the emulator.
     settings: Vec<(&'static str, String)>,
 }
 
@@ -45,7 +45,7 @@ pub fn build() -> Result<()> {
     Ok(())
 }
 
-/// Returns the path of the program, which cargo writes to the directory of this program.
+/// Returns the path of the emulator's program, which is in the same directory as this program.
 pub fn program() -> Result<PathBuf> {
     let here = env::current_exe()?;
     let directory = here.parent().context("this program is in no directory")?;
@@ -143,7 +143,7 @@ impl Emulator {
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        // An error cannot be handled here.
+        // `drop` cannot report an error.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

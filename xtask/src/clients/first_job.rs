@@ -1,5 +1,5 @@
-//! Runs a program of `openapi/clients` against the emulator, and compares its output with the state
-//! of the emulator.
+//! Runs the first-job program of a language in `openapi/clients` against the emulator, and compares
+//! its output with the state of the emulator.
 
 use std::process::Command;
 
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::{emulator::Emulator, steps};
 
-/// A phase that no release of the service has.
+/// Phase that does not exist, and that clients must therefore treat as unknown.
 const UNKNOWN: &str = "Hibernating";
-/// The page size of events in all programs.
+/// Page size of events in all programs.
 const PAGE: usize = 5;
 
-/// Output of a program.
+/// Parsed output of a program.
 #[derive(Debug, Default, PartialEq)]
 struct Printed {
     name: String,
@@ -24,12 +24,13 @@ struct Printed {
     pages: usize,
 }
 
-/// Runs the program, with an unknown phase and with totals as text, and returns a summary.
+/// Runs the program against an emulator that returns an unknown phase and writes totals as strings.
+/// Returns a summary.
 pub fn watch(program: &mut Command, language: &str) -> Result<String> {
     let emulator = Emulator::start(language)?;
     let unknown = json!({ "fault": "unknown-phase", "phase": UNKNOWN });
     emulator.inject("ShowTrainingJobDetails", 1, unknown)?;
-    // The fault applies to the first two pages; the total of later pages is a number.
+    // The totals of the first two pages are strings; those of later pages are numbers.
     emulator.inject(
         "ListTrainingJobEvents",
         2,
@@ -64,7 +65,8 @@ pub fn watch(program: &mut Command, language: &str) -> Result<String> {
     ))
 }
 
-/// Skips the lines of generators and installers, which run before the program.
+/// Returns the lines that the program printed, without those of generators and installers, which
+/// run before it.
 fn of_program(lines: &[String]) -> &[String] {
     let first = lines.iter().position(|line| line.starts_with("created "));
     &lines[first.unwrap_or(lines.len())..]
@@ -115,7 +117,8 @@ fn check(printed: &Printed, events: &Value) -> Result<()> {
         printed.events,
         printed.pages
     );
-    // The emulator may have added the billing event meanwhile.
+    // The number may be larger by one, because the emulator may have added the billing event
+    // meanwhile.
     let total = events["total"].as_u64().unwrap_or_default();
     ensure!(
         (printed.events as u64..=printed.events as u64 + 1).contains(&total),

@@ -1,4 +1,4 @@
-//! The folder in `target/clients` in which a client is generated.
+//! Folder in `target/clients` in which a client is generated.
 
 use std::{
     fs,
@@ -10,11 +10,12 @@ use anyhow::{Context, Result};
 
 use crate::{plain, workspace};
 
-/// Files that pin the packages of a virtual environment, which is kept while they are unchanged.
+/// Files that pin the packages of a virtual environment. The environment is kept while these files
+/// are unchanged.
 const PINS: [&str; 2] = ["requirements.txt", "../requirements.txt"];
 const ENVIRONMENT: &str = ".venv";
 
-/// A copy of the sources of a client, with the paths of the repository and nothing else.
+/// Copy of the sources of a client. Its files have the same relative paths as in the repository.
 pub struct Folder {
     /// The copy of the root of the repository.
     root: PathBuf,
@@ -28,8 +29,8 @@ impl Folder {
         Self::made_of(name, &workspace::root().join("openapi/clients").join(name))
     }
 
-    /// Creates the folder of a client whose sources are elsewhere. Of an earlier folder, only the
-    /// virtual environment is kept, if its pins are unchanged.
+    /// Creates the folder of a client with the given sources. Removes an earlier folder, except for
+    /// its virtual environment if the pins are unchanged.
     pub fn made_of(name: &str, sources: &Path) -> Result<Self> {
         let openapi = workspace::root().join("openapi");
         let root = workspace::root().join("target/clients").join(name);
@@ -82,10 +83,10 @@ fn shell(commands: &str, directory: &Path) -> Command {
     shell
         .args(["-eu", "-c", commands])
         .current_dir(directory)
-        // npm queries the registry only for packages that its cache lacks.
+        // npm queries the registry only for packages that are not in its cache.
         .env("PIP_DISABLE_PIP_VERSION_CHECK", "1")
         .env("npm_config_prefer_offline", "true")
-        // The generated client for Go needs the standard library only, and no C compiler.
+        // The generated Go client needs only the standard library, and no C compiler.
         .env("GOPROXY", "off")
         .env("CGO_ENABLED", "0");
     shell

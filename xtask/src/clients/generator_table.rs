@@ -1,4 +1,5 @@
-//! The table in `openapi/README.md` with the description and the options for each generator.
+//! Table in `openapi/README.md` with the variant of the description, the options and the result of
+//! each generator.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -15,7 +16,7 @@ const BEGIN: &str = "<!-- made by `cargo xtask clients --all --write`: begin -->
 const END: &str = "<!-- end -->\n";
 const HEADS: [&str; 5] = ["generator", "version", "variant", "options", "result"];
 
-/// The last cell of each row, by the name of the generator.
+/// Contents of the result column, by the name of the generator.
 pub type Results = BTreeMap<&'static str, String>;
 
 /// Compares the table with the results of a run, or updates it with `write`.
@@ -25,7 +26,7 @@ pub fn compare_or_write(file: &Path, results: &Results, write: bool) -> Result<(
     table::replace(file, &text, &current, write, "clients --all --write")
 }
 
-/// Returns the document with the results of a run in its table.
+/// Returns the document with its table updated by the results of a run.
 fn with_results(text: &str, results: &Results) -> Result<String> {
     let row = |name: &str, version: &str, variant: Variant, options: &str| {
         let result = results.get(name).map_or("not run", String::as_str);

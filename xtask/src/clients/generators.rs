@@ -11,13 +11,13 @@ use super::{
 };
 use crate::{tools::venv, workspace};
 
-/// The cells of the table of unusual responses, by case.
+/// Cells of the table of unusual responses, by case.
 pub type Cells = BTreeMap<&'static str, String>;
 
-/// A generator with its options and the form of the description that it supports.
+/// Client generator, with its options and the variant of the description that it supports.
 pub struct Generator {
     pub name: &'static str,
-    /// The folder in `xtask/clients`, whose `run.sh` generates a client and runs a program.
+    /// Folder in `xtask/clients`. Its `run.sh` generates a client and runs a program with it.
     folder: &'static str,
     pub version: &'static str,
     pub variant: Variant,
@@ -27,16 +27,16 @@ pub struct Generator {
     outcome: Outcome,
 }
 
-/// The form of the description that a generator reads.
+/// Variant of the description that a generator reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     Main,
     Plain,
 }
 
-/// The steps that a generated client passes.
+/// Expected result for a generated client.
 enum Outcome {
-    /// The client is only generated, because no compiler is available.
+    /// The client is generated. It is not compiled, because no compiler is available.
     Generates,
     /// The compiler rejects the client, and its output contains this text.
     Refused {
@@ -52,9 +52,9 @@ const NODE: Program = ("npm", "Node with npm");
 const JAVA: Program = ("java", "default-jdk-headless");
 const PYTHON: Program = ("python3", "python3 and python3-venv");
 const CARGO: Program = ("cargo", "Rust");
-/// The release that `openapi/clients/requirements.txt` pins.
+/// Version of OpenAPI Generator, which `openapi/clients/requirements.txt` pins.
 const OPENAPI_GENERATOR: &str = "7.26.0";
-/// Options of a generator that needs none.
+/// Table entry for a generator without options.
 pub const NO_OPTIONS: &str = "";
 
 /// All generators, in the order of the table.
@@ -137,7 +137,7 @@ pub const GENERATORS: &[Generator] = &[
 ];
 
 impl Variant {
-    /// Returns the file name in the directory `openapi` of the folder.
+    /// Returns the name of the variant's file in the directory `openapi` of the folder.
     fn file(self) -> &'static str {
         match self {
             Self::Main => "modelarts.yaml",
@@ -153,7 +153,8 @@ impl Variant {
     }
 }
 
-/// Generates a client and runs its steps. Returns its cell of the table.
+/// Generates a client, and compiles and runs it as far as possible. Returns the table cell with the
+/// result.
 pub fn run(generator: &Generator) -> Result<String> {
     generator.needs.iter().try_for_each(steps::require)?;
     let sources = workspace::root()
@@ -192,7 +193,7 @@ pub fn run(generator: &Generator) -> Result<String> {
     }
 }
 
-/// The result of a client that runs a job and reads unusual responses.
+/// Returns the result of a client that runs a job and reads unusual responses.
 pub fn reads(cells: &Cells) -> String {
     let right = cells.values().filter(|cell| !cell.starts_with("**"));
     format!(
@@ -202,7 +203,7 @@ pub fn reads(cells: &Cells) -> String {
     )
 }
 
-/// Installs the programs from PyPI, and returns a PATH on which they are first.
+/// Installs the programs from PyPI, and returns a `PATH` that begins with their directory.
 fn path() -> Result<OsString> {
     let pins = workspace::root().join("openapi/clients/requirements.txt");
     let python = venv::python("generator", &pins)?;

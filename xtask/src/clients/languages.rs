@@ -7,18 +7,20 @@ use anyhow::{Context, Result};
 use super::steps::Program;
 use crate::workspace;
 
-/// A language, with the commands of the programs that the README does not start.
+/// Language of a generated client, with the commands of the programs that the README does not
+/// start.
 pub struct Language {
     pub name: &'static str,
     /// A required program, with the package that contains it.
     pub needs: Program,
     /// The generator that the README uses.
     pub generator: &'static str,
-    /// The name of the generator in the file below `openapi/clients` that pins it.
+    /// File below `openapi/clients` that pins the generator, and the name of the generator in this
+    /// file.
     pin: (&'static str, &'static str),
-    /// Command that starts the program that reads unusual responses.
+    /// Command of the program that reads unusual responses.
     pub awkward: &'static str,
-    /// Command that starts the program that runs the files of `openapi/vectors`.
+    /// Command of the program that runs the test vectors in `openapi/vectors`.
     pub vectors: &'static str,
     /// The files of `openapi/vectors` that do not apply to the language.
     pub vectors_without: &'static [&'static str],
@@ -69,7 +71,7 @@ pub const LANGUAGES: &[Language] = &[
 ];
 
 impl Language {
-    /// Returns the release of the generator.
+    /// Returns the pinned version of the generator.
     pub fn version(&self) -> Result<String> {
         let (name, file) = self.pin;
         let file = workspace::root().join("openapi/clients").join(file);

@@ -25,19 +25,19 @@ use self::{
 };
 use crate::workspace;
 
-/// The name of the official SDK, which the emulator must support.
+/// Name that selects the official SDK, which the emulator must support.
 const OFFICIAL: &str = "official";
 
-/// The clients to generate.
+/// Selection of the clients to generate.
 pub struct Selection {
-    /// Languages; all of them if empty.
+    /// Names of the languages; all languages if empty.
     pub names: Vec<String>,
     /// True to run the additional generators as well.
     pub all_generators: bool,
 }
 
-/// Generates the selected clients and prints a line for each. Returns true if all work. With
-/// `write`, the tables in `openapi/README.md` are updated instead of compared.
+/// Generates the selected clients and prints a line for each. Returns true if all clients work.
+/// With `write`, updates the tables in `openapi/README.md` instead of comparing them.
 pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
     let names = &selection.names;
     if let Some(unknown) = names
@@ -105,7 +105,7 @@ pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
     Ok(!failed)
 }
 
-/// Returns the packages of missing programs.
+/// Returns the packages that contain the required programs which are not installed.
 pub fn missing() -> Vec<&'static str> {
     LANGUAGES
         .iter()

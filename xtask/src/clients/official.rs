@@ -1,5 +1,5 @@
-//! The vendor's SDK for Python against the emulator. It was written for the service, so a response
-//! that it cannot read is a defect of the emulator.
+//! Runs the vendor's Python SDK against the emulator. This SDK was written for the service, so a
+//! response that it cannot read is a defect of the emulator.
 
 use std::{fs, process::Command};
 
@@ -8,13 +8,13 @@ use anyhow::{Context, Result};
 use super::{emulator::Emulator, folder::Folder, steps};
 use crate::tools::venv;
 
-/// Calls eleven operations with the SDK, in a script that checks every response.
+/// Runs a script that calls eleven operations with the SDK and checks every response.
 pub fn run() -> Result<String> {
     let folder = Folder::of_client("official")?;
     let directory = folder.directory();
     let python = venv::python("official", &directory.join("requirements.txt"))?;
     let emulator = Emulator::start("official")?;
-    // The SDK writes an id below the home directory.
+    // The home directory is replaced, because the SDK writes an id into it.
     let home = directory.join("home");
     fs::create_dir_all(&home)?;
     let lines = steps::lines(

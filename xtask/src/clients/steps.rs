@@ -4,13 +4,13 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// Number of lines shown of the output of a failed program.
+/// Maximum number of printed lines of the output of a failed program.
 const SHOWN: usize = 60;
 
-/// The name of a program, and the package that contains it.
+/// Name of a program, and of the package that contains it.
 pub type Program = (&'static str, &'static str);
 
-/// Fails if a program is not on the PATH.
+/// Fails if a program is not on the `PATH`.
 pub fn require((program, package): &Program) -> Result<()> {
     ensure!(
         is_there(program),
@@ -19,9 +19,9 @@ pub fn require((program, package): &Program) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether a program is on the PATH.
+/// Returns true if a program is on the `PATH`.
 pub fn is_there(program: &str) -> bool {
-    // go has no `--version`.
+    // The program `go` has no option `--version`.
     let flag = if program == "go" {
         "version"
     } else {
@@ -35,11 +35,12 @@ pub fn is_there(program: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Returns the lines that a program prints; an error if it fails.
+/// Runs a program and returns the lines of its output. Fails if the program fails.
 pub fn lines(command: &mut Command) -> Result<Vec<String>> {
     let name = command.get_program().display().to_string();
     let output = command
-        // The proxy of the environment must not be used for the emulator, which has this address.
+        // Requests to the emulator, which has this address, must not use the proxy of the
+        // environment.
         .env("NO_PROXY", "127.0.0.1")
         .output()
         .with_context(|| format!("{name} could not be started"))?;
@@ -54,7 +55,7 @@ pub fn lines(command: &mut Command) -> Result<Vec<String>> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-/// Returns the last lines of an output, which contain the reason of a failure.
+/// Returns the last lines of an output, which usually contain the reason for a failure.
 fn end(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(SHOWN)..].join("\n")

@@ -1,5 +1,4 @@
-//! The table in `openapi/README.md` with the values that generated clients read from unusual
-//! responses.
+//! Table in `openapi/README.md` with the values that generated clients read from unusual responses.
 
 use std::{array, collections::BTreeMap, fs, path::Path};
 
@@ -13,10 +12,10 @@ use crate::markdown;
 
 const BEGIN: &str = "<!-- made by `cargo xtask clients --write`: begin -->\n";
 const END: &str = "<!-- end -->\n";
-/// The name of a case, then a column for each language.
+/// Number of columns: the name of a case, and one column for each language.
 const COLUMNS: usize = 1 + LANGUAGES.len();
 
-/// For each language the cells of its column, by case.
+/// Cells by language and by case.
 pub type Columns = BTreeMap<&'static str, BTreeMap<&'static str, String>>;
 
 /// Compares the table with the cells of a run, or updates it with `write`. Columns of languages
@@ -41,7 +40,7 @@ pub fn replace(file: &Path, text: &str, current: &str, write: bool, command: &st
     Ok(())
 }
 
-/// Returns the document with the cells of a run in its table.
+/// Returns the document with its table updated by the cells of a run.
 fn with_cells(text: &str, columns: &Columns) -> Result<String> {
     let old = text.split_once(BEGIN).map_or("", |(_, old)| old);
     let cell = |case: &Case, index: usize| {

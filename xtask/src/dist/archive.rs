@@ -1,4 +1,4 @@
-//! Checksums and the archive of a release.
+//! Checksums and archive of a release.
 
 use std::{
     fs::{self, File},
@@ -14,11 +14,12 @@ use super::files;
 /// Name of the file with the checksums of all other files.
 pub const SUMS: &str = "SHA256SUMS";
 
-/// The time of all entries, 1980-01-01, so that the bytes do not depend on the time of the release.
+/// Modification time of all entries, 1980-01-01. It is constant, so that the bytes of the archive
+/// do not depend on the time of the release.
 const TIME: u64 = 315_532_800;
 
-/// Returns the checksums of all files in a folder, as `sha256sum` writes them, in the order of
-/// their names.
+/// Returns the checksums of all files in a folder, in the format of `sha256sum` and in the order of
+/// the file names.
 pub fn sums(folder: &Path) -> Result<String> {
     let mut sums = String::new();
     for name in files::all(folder)? {
@@ -35,7 +36,7 @@ pub fn sum(folder: &Path, file: &Path) -> Result<String> {
     Ok(format!("{hex}  {}\n", name.display()))
 }
 
-/// Writes a folder as an archive, under the name `name`.
+/// Writes a folder into an archive, in which the folder has the name `name`.
 pub fn write(folder: &Path, name: &str, archive: &Path) -> Result<()> {
     let gzip = GzBuilder::new().write(File::create(archive)?, Compression::best());
     let mut tar = tar::Builder::new(gzip);
@@ -80,7 +81,8 @@ mod tests {
         let target = tempfile::tempdir().unwrap();
         let archives = ["1.tar.gz", "2.tar.gz"].map(|name| target.path().join(name));
         for archive in &archives {
-            // The second folder has files with other times, and perhaps in another order.
+            // The files of the second folder have different modification times, and possibly a
+            // different order.
             write(folder().path(), "release", archive).unwrap();
         }
         let [first, second] = archives.map(|archive| fs::read(archive).unwrap());

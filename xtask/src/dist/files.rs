@@ -1,4 +1,4 @@
-//! The files that a release takes from the repository.
+//! Files that a release contains from the repository.
 
 use std::{
     ffi::OsStr,
@@ -36,8 +36,8 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the committed files of the folder, which also contains generated clients and packages of
-/// npm and pip.
+/// Returns the committed files of the folder. Other files, such as generated clients and packages
+/// of npm and pip, are not part of a release.
 fn committed(root: &Path) -> Result<Vec<PathBuf>> {
     let names = workspace::files(&root.join(DESCRIPTION), &[])?;
     let names = names.into_iter().map(PathBuf::from);
@@ -49,7 +49,7 @@ fn is_released(name: &Path) -> bool {
     !first.is_some_and(|first| LEFT_OUT.contains(&first))
 }
 
-/// Fails when a document of the release links to a file that is not in it.
+/// Fails if a document of the release links to a file that the release does not contain.
 pub fn links_hold(release: &Path) -> Result<()> {
     for document in all(release)? {
         if document.extension() != Some(OsStr::new("md")) {

@@ -1,18 +1,18 @@
-//! Text of the reference about error codes.
+//! Generates the text of the reference about error codes.
 
 use serde_json::Value;
 
 use super::fields::{list, text};
 use crate::markdown::{collapsed, table};
 
-/// The effects of operations, each with a phrase for its calls.
+/// Effects of operations, each with a phrase for the operations that have it.
 const EFFECTS: [(&str, &str); 3] = [
     ("read", "reads"),
     ("idempotent", "idempotent calls"),
     ("create", "creations"),
 ];
 
-/// Returns the rows of the table at the root; none if the table is missing.
+/// Returns the rows of `x-error-table`. The result is empty if the table is missing.
 fn rows(description: &Value) -> &[Value] {
     let rows = description.get("x-error-table").and_then(Value::as_array);
     rows.map(Vec::as_slice).unwrap_or_default()
@@ -95,7 +95,8 @@ fn cells(row: &Value, again: String) -> [String; 4] {
     };
     let status = row["status"].as_u64();
     [
-        // Redoc breaks code inside a word if the column is narrow.
+        // The code is not formatted as code, because Redoc would break it inside a word if the
+        // column is narrow.
         text(row, "code").to_owned(),
         status.map(|status| status.to_string()).unwrap_or_default(),
         format!("{} {}", text(row, "meaning"), text(row, "advice")),
@@ -113,7 +114,8 @@ fn again(retry: &str) -> &str {
     }
 }
 
-/// Returns one word if it is the same for each effect, otherwise one for each.
+/// Returns the value of `retry` if it is the same for each effect, and otherwise the value for each
+/// effect.
 fn by_effect(retry: &Value) -> String {
     let words = EFFECTS.map(|(effect, calls)| (again(text(retry, effect)), calls));
     if words.iter().all(|(again, _)| *again == words[0].0) {

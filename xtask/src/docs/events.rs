@@ -1,4 +1,4 @@
-//! Text of the reference about events and waiters.
+//! Generates the text of the reference about events and waiters.
 
 use serde_json::Value;
 
@@ -38,7 +38,8 @@ pub fn events(description: &Value) -> Option<String> {
     Some(section)
 }
 
-/// Returns the texts of one kind: those of the user guide, then those that differ in responses.
+/// Returns the texts of one kind: those of the user guide, then the different wordings in
+/// responses.
 fn texts(texts: &Value) -> String {
     let mut lines = String::new();
     for (key, note) in [("guide", ""), ("api", " (from the API)")] {
@@ -49,7 +50,7 @@ fn texts(texts: &Value) -> String {
     lines
 }
 
-/// Returns the section about conditions to wait for. `link` returns the link to an operation.
+/// Returns the section about waiters. `link` returns the link to an operation.
 pub fn waiters(description: &Value, link: impl Fn(&str) -> Option<String>) -> Option<String> {
     let waiters = description.get("x-waiters")?.as_array()?;
     let mut section =

@@ -1,4 +1,4 @@
-//! Accessors for fields of the description; empty if a field is missing.
+//! Accessors for fields of the description. They return an empty value if a field is missing.
 
 use serde_json::Value;
 

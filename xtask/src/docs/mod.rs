@@ -14,15 +14,15 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{tools::redocly, workspace};
 
-/// Content security policy of the page, which prevents a browser from loading anything: Redoc's
-/// script contains the address of a logo. The search of the page is a worker that the script
-/// creates from text.
+/// Content security policy of the page. It prevents a browser from loading any resource, such as
+/// the logo whose address Redoc's script contains. It permits the worker that the script creates
+/// for the search.
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
     script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; \
     img-src data:; font-src data:\">";
 
-/// HTML that makes a browser load a resource. The page is self-contained and must not contain any
-/// of it.
+/// HTML fragments that make a browser load a resource. The page is self-contained and must not
+/// contain any of them.
 const LOADS: &[&str] = &[
     "<script src",
     "<link ",
@@ -41,7 +41,7 @@ pub fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the page in a file.
+/// Builds the page and writes it to a file.
 pub fn build(page: &Path) -> Result<()> {
     let read = |file: &Path| fs::read_to_string(file).with_context(|| file.display().to_string());
     let description = workspace::description();
@@ -52,14 +52,14 @@ pub fn build(page: &Path) -> Result<()> {
         &copy,
         reference::with_text(&read(&description)?, &read(&readme)?)?,
     )?;
-    // Embeds the script, which the page would otherwise load from a server.
+    // The option embeds the script, which the page would otherwise load from a server.
     redocly::make(&["build-docs", "--inlineBundle"], &copy, page)?;
     let html = with_policy(&read(page)?)?;
     fs::write(page, &html)?;
     loads_nothing(&html).with_context(|| page.display().to_string())
 }
 
-/// Returns the page with the policy as its first element.
+/// Returns the page with the policy as the first element of its head.
 fn with_policy(html: &str) -> Result<String> {
     let (before, after) = html.split_once("<head>").context("the page has no head")?;
     Ok(format!("{before}<head>\n    {POLICY}{after}"))

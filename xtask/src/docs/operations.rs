@@ -1,11 +1,11 @@
-//! Text of the reference about the extensions of an operation.
+//! Generates the text of the reference about the extensions of an operation.
 
 use serde_json::Value;
 
 use super::errors;
 use crate::markdown::code;
 
-/// Returns the paragraphs below the description of an operation.
+/// Returns the paragraphs that are added to the description of an operation.
 pub fn text(description: &Value, operation: &Value) -> String {
     let mut sentences = vec![
         format!("**Clouds**: {}.", clouds(&operation["x-clouds"])),
@@ -14,7 +14,7 @@ pub fn text(description: &Value, operation: &Value) -> String {
     if let Some(paging) = paging(&operation["x-pagination"]) {
         sentences.push(format!("**Paging**: {paging}"));
     }
-    // Redoc shows external documents of the whole description only.
+    // Redoc shows `externalDocs` only for the whole description, not for operations.
     let page = |key: &str| operation["externalDocs"][key].as_str();
     if let (Some(url), Some(label)) = (page("url"), page("description")) {
         sentences.push(format!(

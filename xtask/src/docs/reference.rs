@@ -1,7 +1,7 @@
-//! Converts the description for its page: extensions become text.
+//! Converts the extensions of the description to text, for the HTML page.
 //!
-//! Redoc hides extensions or shows them as raw data. The copy keeps the order of the keys, which is
-//! the order of operations and fields on the page.
+//! Redoc hides extensions or shows them as raw data. The converted copy keeps the order of the
+//! keys, which is the order of operations and fields on the page.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -87,7 +87,7 @@ fn anchor(operations: &[&Value], id: &str) -> Option<String> {
     Some(format!("#/{tag}/{id}").to_lowercase())
 }
 
-/// Returns a tag without operations, which Redoc shows as text.
+/// Returns a tag without operations, which Redoc shows as a section of text.
 fn section(name: &str, text: &str) -> Yaml {
     let mut tag = Mapping::new();
     tag.insert("name".into(), name.into());

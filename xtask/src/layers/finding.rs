@@ -1,8 +1,8 @@
-//! A violation of a rule, with its location.
+//! Violation of a rule, with its location.
 
 use std::fmt;
 
-/// A violation of a rule. Violations are sorted by location, and equal ones count once.
+/// Violation of a rule. Violations are sorted by location; equal violations are reported once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// The path of the file, relative to the root of the workspace.

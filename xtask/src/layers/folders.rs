@@ -1,4 +1,4 @@
-//! The rule on the size of folders.
+//! Rule on the number of files in a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 

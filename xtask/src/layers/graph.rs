@@ -1,4 +1,4 @@
-//! The dependencies between the files of a crate.
+//! Dependencies between the files of a crate.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,15 +9,15 @@ use super::{
     tree::Tree,
 };
 
-/// The first use of one file in another.
+/// First use of a file in another file.
 #[derive(Clone, Debug)]
 pub struct Edge {
     pub line: usize,
-    /// The path of the definition, which may differ from the written path.
+    /// Path of the definition, which may differ from the path in the source.
     pub path: String,
 }
 
-/// The files that each file uses.
+/// For each file, the files that it uses.
 pub type Graph = BTreeMap<String, BTreeMap<String, Edge>>;
 
 /// Builds the graph of a crate, and finds imports from its root of names that are defined
@@ -60,7 +60,8 @@ impl Reader<'_> {
         let used = &self.tree.modules[from].source.used;
         let is_used = import.name.as_ref().is_some_and(|name| used.contains(name));
         let is_facade = import.public && !is_used && self.tree.is_below(module, from);
-        // An imported module counts as used where paths begin with its name.
+        // The import of a module is no dependency itself. The module counts as used where paths
+        // begin with its name.
         let is_alias = is_module && !import.public;
         if !is_facade && !is_alias {
             self.add(from, module, import.line, &resolved);
@@ -125,7 +126,7 @@ impl Reader<'_> {
         let root = &modules[0].file;
         let file = &modules[from].file;
         let by_root = |module: &usize| modules[*module].file == *root;
-        // A rename in this file does not involve the root.
+        // A name that this file renames is not imported through the root.
         if file != root && resolved.through.iter().any(by_root) {
             let written = path.join("::");
             let defined = match self.path_in_root(path) {
@@ -141,7 +142,7 @@ impl Reader<'_> {
     }
 }
 
-/// Finds import circles: one finding for all files that depend on each other.
+/// Finds import cycles. All files that depend on each other are reported as one finding.
 pub fn circles(graph: &Graph) -> Vec<Finding> {
     let reached: BTreeMap<&str, BTreeSet<&str>> = graph
         .keys()
@@ -195,12 +196,12 @@ fn describe(graph: &Graph, circle: &BTreeSet<&str>) -> Option<Finding> {
     ))
 }
 
-/// Returns the length of the common folder of all files.
+/// Returns the length of the path of the common folder of all files.
 fn common_folder(files: &BTreeSet<&str>) -> usize {
     let (Some(first), Some(last)) = (files.first(), files.last()) else {
         return 0;
     };
-    // Among sorted texts, the first and the last have the shortest common prefix.
+    // The common prefix of sorted strings is that of the first and the last string.
     let same = first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b);
     first[..same.count()]
         .rfind('/')
@@ -220,7 +221,7 @@ fn reachable<'a>(graph: &'a Graph, from: &str) -> BTreeSet<&'a str> {
     reached
 }
 
-/// Returns the files on the shortest path from a file back to itself, each once.
+/// Returns the files of the shortest cycle that contains a file, each once.
 fn shortest_circle<'a>(graph: &'a Graph, start: &'a str) -> Option<Vec<&'a str>> {
     let mut before: BTreeMap<&str, &str> = BTreeMap::new();
     let mut open = VecDeque::from([start]);

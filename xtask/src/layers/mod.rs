@@ -1,9 +1,9 @@
 //! `cargo xtask layers`: checks that modules depend only on modules of lower layers.
 //!
-//! For every crate of the workspace: no import circle between files, no folder with more than
-//! fifteen source files, no name imported from the crate root that another module defines. For
-//! the crates that have a table in `CONTRIBUTING.md`, also the order of modules that it shows.
-//! Tests are exempt.
+//! For every crate of the workspace, the command reports import cycles between files, folders with
+//! more than fifteen source files, and names that are imported from the crate root although another
+//! module defines them. For crates with a table in `CONTRIBUTING.md`, it also reports imports that
+//! violate the order of the table. Tests are exempt.
 
 mod finding;
 mod folders;
@@ -49,7 +49,7 @@ pub fn run(root: &Path, tables: Option<&Path>) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Checks the crates whose root files are given.
+/// Checks the crates whose root files are `starts`.
 fn check(root: &Path, starts: &[PathBuf], document: &str) -> Result<BTreeSet<Finding>> {
     let root = root
         .canonicalize()

@@ -1,10 +1,10 @@
-//! The order of modules in `CONTRIBUTING.md`, and its check.
+//! Order of modules, as defined in `CONTRIBUTING.md`, and its check.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{finding::Finding, graph::Graph};
 
-/// The order of the modules of one folder of sources.
+/// Order of the modules of one source folder.
 #[derive(Debug, PartialEq)]
 pub struct Order {
     /// The path of the folder, relative to the root of the workspace.
@@ -14,19 +14,19 @@ pub struct Order {
     pub entries: Vec<Entry>,
 }
 
-/// A module in a table.
+/// Entry of a table: a module.
 #[derive(Debug, PartialEq)]
 pub struct Entry {
     pub module: String,
-    /// The floor of the module, which may use only modules of lower floors.
+    /// Layer of the module, which may use only modules of lower layers.
     pub floor: usize,
     pub line: usize,
 }
 
-/// Parses the code blocks whose first line is three backticks, `text` and a folder.
+/// Parses the code blocks whose first line consists of three backticks, `text` and a folder.
 ///
-/// Each line is a floor, the lowest first: modules separated by commas, then two spaces and a
-/// remark. `a < b` is two floors in one line.
+/// Each line is a layer, with the lowest layer first. It contains modules separated by commas, then
+/// two spaces and a remark. `a < b` denotes two layers in one line.
 pub fn parse(document: &str) -> Vec<Order> {
     let mut orders: Vec<Order> = Vec::new();
     let mut is_open = false;
@@ -70,8 +70,8 @@ impl Order {
         Some(name.strip_suffix("/mod").unwrap_or(name).replace('/', "::"))
     }
 
-    /// Returns the entry of a module: its own, or that of an enclosing folder of which the table
-    /// lists no part.
+    /// Returns the entry of a module. If the table lists no module of a folder, the entry of the
+    /// folder applies to its modules.
     fn entry(&self, module: &str) -> Option<&Entry> {
         let named = |name: &str| self.entries.iter().find(|entry| entry.module == name);
         let mut name = module;
@@ -123,7 +123,7 @@ impl Order {
         findings
     }
 
-    /// Finds modules that the table lacks, and entries whose module does not exist.
+    /// Finds modules without an entry in the table, and entries whose module does not exist.
     pub fn check_completeness(&self, document: &str, files: &BTreeSet<String>) -> Vec<Finding> {
         let mut findings = Vec::new();
         let modules: BTreeMap<String, &String> = files

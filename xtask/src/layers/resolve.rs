@@ -4,26 +4,26 @@ use std::collections::BTreeSet;
 
 use super::{source::Import, tree::Tree};
 
-/// The result of resolving a path.
+/// Result of resolving a path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     Module(usize),
     /// A name that this module defines.
     Item(usize, String),
-    /// A path into another crate.
+    /// A name of another crate, with its path.
     External(Vec<String>),
 }
 
-/// A path with the definition that it refers to.
+/// Resolved path: the definition that it refers to.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     pub target: Target,
-    /// Modules whose `use` items the path goes through.
+    /// Modules whose `use` items were followed.
     pub through: Vec<usize>,
 }
 
 impl Resolved {
-    /// Returns the direct path to the target.
+    /// Returns the path of the target in the module that defines it.
     pub fn path(&self, tree: &Tree) -> String {
         let of = |module: usize, name: Option<&String>| {
             let path = &tree.modules[module].path;
@@ -51,7 +51,7 @@ pub fn resolve(tree: &Tree, from: usize, path: &[String]) -> Option<Resolved> {
 
 struct Resolver<'a> {
     tree: &'a Tree,
-    /// Names that are being resolved, because imports may be circular.
+    /// Names that are being resolved, to detect circular imports.
     visited: BTreeSet<(usize, String)>,
     through: Vec<usize>,
 }
@@ -93,7 +93,7 @@ impl Resolver<'_> {
                     Some(found) => found,
                     None => self.item(module, name)?,
                 },
-                // The rest of the path is a variant or an associated function.
+                // The remaining names are a variant or an associated function of this item.
                 Target::Item(..) => return Some(at),
                 Target::External(mut path) => {
                     path.push(name.clone());
@@ -104,7 +104,7 @@ impl Resolver<'_> {
         Some(at)
     }
 
-    /// Returns a child of the module, or a name that it imports.
+    /// Returns the target of a name in a module: a child module or an imported name.
     fn name(&mut self, module: usize, name: &str) -> Option<Target> {
         if !self.visited.insert((module, name.to_owned())) {
             return None;
@@ -118,7 +118,7 @@ impl Resolver<'_> {
         let imports = &tree.modules[module].source.imports;
         let named = |import: &&Import| import.name.as_deref() == Some(name);
         let found = match imports.iter().find(named) {
-            // Covers `use anyhow;`, and names that only another crate can define.
+            // Handles `use anyhow;`, and names that only another crate can define.
             Some(import) if import.path.len() == 1 && import.path[0] == name => {
                 Some(Target::External(import.path.clone()))
             }
@@ -149,14 +149,14 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns a name that the module itself must define, because nothing else provides it.
+    /// Returns an item of the module itself, if no other module can provide the name.
     fn item(&self, module: usize, name: &str) -> Option<Target> {
         let modules = &self.tree.modules;
         let source = &modules[module].source;
         if module != 0 || source.items.contains(name) {
             return Some(Target::Item(module, name.to_owned()));
         }
-        // The root also contains the macros of `#[macro_export]`, and names that macros define.
+        // The root also contains macros with `#[macro_export]`, and names that macros define.
         let exports = |module: &usize| modules[*module].source.exported_macros.contains(name);
         let exporter = (0..modules.len()).find(exports)?;
         Some(Target::Item(exporter, name.to_owned()))

@@ -9,25 +9,25 @@ use syn::{
     spanned::Spanned,
 };
 
-/// One name of a `use` item.
+/// Imported name of a `use` item.
 #[derive(Debug)]
 pub struct Import {
     pub path: Vec<String>,
-    /// The name in this module, `None` for `*`.
+    /// Name in this module; `None` for `*`.
     pub name: Option<String>,
-    /// True for a re-export: `pub`, `pub(crate)` or the like.
+    /// True for a re-export with any visibility, such as `pub` or `pub(crate)`.
     pub public: bool,
     pub line: usize,
 }
 
-/// A path of two or more names outside of `use` items.
+/// Path of two or more names outside of `use` items.
 #[derive(Debug)]
 pub struct Mention {
     pub path: Vec<String>,
     pub line: usize,
 }
 
-/// A `mod` item that is compiled outside of tests.
+/// `mod` item that is not restricted to tests.
 #[derive(Debug)]
 pub struct Child {
     pub name: String,
@@ -37,8 +37,7 @@ pub struct Child {
     pub content: Option<Source>,
 }
 
-/// The content of a module, without that of its child modules. Code that is compiled only for tests
-/// is left out.
+/// Content of a module, without its child modules and without code that is compiled only for tests.
 #[derive(Debug, Default)]
 pub struct Source {
     pub children: Vec<Child>,
@@ -48,13 +47,13 @@ pub struct Source {
     pub items: BTreeSet<String>,
     /// Macros that `#[macro_export]` adds to the crate root.
     pub exported_macros: BTreeSet<String>,
-    /// First names of all paths outside of `use`.
+    /// First names of all paths outside of `use` items.
     pub used: BTreeSet<String>,
     /// True if the module calls a macro between its items, which may define further items.
     pub has_hidden_items: bool,
 }
 
-/// Macros whose tokens are quoted Rust code, not code of this crate.
+/// Macros whose tokens are quoted Rust code, which is not code of this crate.
 const QUOTES: [&str; 4] = [
     "quote",
     "quote_spanned",
@@ -111,7 +110,7 @@ impl Source {
     }
 
     fn import(&mut self, item: &ItemUse) {
-        // A path that begins with `::` belongs to another crate.
+        // Skips paths that begin with `::`, which belong to other crates.
         if item.leading_colon.is_none() {
             let public = !matches!(item.vis, Visibility::Inherited);
             self.import_tree(&item.tree, &mut Vec::new(), public);
@@ -137,7 +136,7 @@ impl Source {
             UseTree::Glob(glob) => (None, None, glob.star_token.span()),
         };
         let mut path = path.clone();
-        // `use a::{self}` means `use a`.
+        // `use a::{self}` is equivalent to `use a`.
         path.extend(last.map(ToString::to_string).filter(|last| last != "self"));
         let name = match name.map(ToString::to_string) {
             Some(name) if name == "self" => path.last().cloned(),
@@ -204,13 +203,13 @@ fn is_double_colon(trees: &[TokenTree], at: usize) -> bool {
         && is_punct(trees, at + 1, ':')
 }
 
-/// Returns whether the token continues a path or a field access: `…::name`, `value.name`.
+/// Returns true if the token continues a path or a field access: `…::name`, `value.name`.
 fn continues(trees: &[TokenTree], at: usize) -> bool {
     let before = |steps: usize, char| at >= steps && is_punct(trees, at - steps, char);
     (at >= 2 && is_double_colon(trees, at - 2)) || (before(1, '.') && !before(2, '.'))
 }
 
-/// Matches `#[cfg(test)]`, `#[cfg(doctest)]`, `#[cfg(all(test, …))]` and `#[test]`.
+/// Returns true for `#[cfg(test)]`, `#[cfg(doctest)]`, `#[cfg(all(test, …))]` and `#[test]`.
 fn is_for_tests(attribute: &Attribute) -> bool {
     if attribute.path().is_ident("test") {
         return true;

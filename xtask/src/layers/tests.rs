@@ -1,10 +1,11 @@
-//! Tests each kind of finding on a small crate.
+//! Tests of each kind of finding, with small crates.
 
 use std::fs;
 
 use super::*;
 
-/// Returns the findings for a crate of these files, whose root is `src/lib.rs`, with these tables.
+/// Returns the findings for a crate with these files and tables. The root of the crate is
+/// `src/lib.rs`.
 fn findings_by(tables: &str, files: &[(&str, &str)]) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -21,7 +22,8 @@ fn findings(files: &[(&str, &str)]) -> Vec<String> {
     findings_by("", files)
 }
 
-/// Returns the findings for a crate of a lower module `a` with this text and an upper module `b`.
+/// Returns the findings for a crate with two modules: a lower module `a` with this text, and an
+/// upper module `b`.
 fn in_lower(text: &str) -> Vec<String> {
     let table = "```text src\na   lower\nb   upper\nlib\n```\n";
     let b = "pub struct B;\npub mod c { pub struct C; }\n";
@@ -253,7 +255,7 @@ fn a_folder_and_its_child_that_use_each_other_are_a_circle() {
         with(&format!("mod child;\npub use child::Child;\n{shared}")),
         [""; 0]
     );
-    // It is a dependency if the file uses these names itself.
+    // If the file uses these names itself, the re-export is a dependency.
     assert_eq!(
         with(&format!(
             "mod child;\npub use child::Child;\n{shared} fn f(_: Child) {{}}"
@@ -264,7 +266,8 @@ fn a_folder_and_its_child_that_use_each_other_are_a_circle() {
 
 #[test]
 fn a_re_export_leads_to_the_file_that_defines_the_name() {
-    // `one` uses `two` through their folder, and does not use the folder itself.
+    // The path leads through the folder of both modules, but `one` depends only on `two`, not on
+    // the folder.
     let files = |two| {
         findings(&[
             ("src/lib.rs", "mod a;"),

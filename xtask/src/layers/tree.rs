@@ -1,4 +1,4 @@
-//! The module tree of one crate, read from its files.
+//! Module tree of one crate, read from its files.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use super::source::{self, Child, Source};
 
-/// One module, inline or in a file.
+/// Module, inline or in a file.
 #[derive(Debug)]
 pub struct Module {
     /// The names of the path below the root of the crate.
@@ -18,14 +18,14 @@ pub struct Module {
     pub source: Source,
 }
 
-/// All modules of a crate except those of tests; the first is the root.
+/// All modules of a crate except test modules. The first module is the root.
 #[derive(Debug)]
 pub struct Tree {
     pub modules: Vec<Module>,
 }
 
 impl Tree {
-    /// Reads the crate whose root is the file `start` of the workspace in `root`, which must be a
+    /// Reads the crate whose root file is `start`, in the workspace `root`. `root` must be a
     /// canonical path.
     pub fn read(root: &Path, start: &Path) -> Result<Self> {
         let mut reader = Reader {
@@ -38,7 +38,7 @@ impl Tree {
         })
     }
 
-    /// Returns whether `module` is inside `ancestor`.
+    /// Returns true if `module` is a descendant of `ancestor`.
     pub fn is_below(&self, module: usize, ancestor: usize) -> bool {
         let (below, above) = (&self.modules[module].path, &self.modules[ancestor].path);
         below.len() > above.len() && below.starts_with(above)
@@ -67,7 +67,8 @@ impl Reader<'_> {
         self.module(source, relative, parent, path, &directory, &below)
     }
 
-    /// Reads a module; `below` is the folder of its children, `beside` that of its file.
+    /// Reads a module. `below` is the folder of its child modules, `beside` the folder of its own
+    /// file.
     fn module(
         &mut self,
         mut source: Source,
@@ -115,7 +116,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns whether a file contains only tests, even if its `mod` item has no attribute.
+/// Returns true if a file contains only tests, even if its `mod` item has no attribute.
 fn is_tests(file: &Path) -> bool {
     file.file_name().is_some_and(|name| {
         let name = name.to_string_lossy();

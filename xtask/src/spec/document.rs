@@ -54,7 +54,7 @@ pub struct Parameter<'a> {
     pub value: &'a Value,
 }
 
-/// An operation of the description.
+/// Operation of the description.
 pub struct Operation<'a> {
     pub place: String,
     pub value: &'a Value,

@@ -1,11 +1,12 @@
 //! Replaces identifying values in recorded calls.
 //!
-//! A text is kept only if it is known to belong to the service: a value of an enumeration, a
-//! number, a time, a text of the public catalogues (flavors, engines, categories of events, search
-//! algorithms), or a word of the description in a message. Every other text is replaced by a
-//! placeholder, the same one at each occurrence, in the form of the original where the service
-//! depends on the form: a UUID, digits, a path, a file with its extension. Values that the user
-//! chooses freely, such as those of environment variables, are always replaced.
+//! A string is kept only if it is known not to identify the user: a value of an enumeration, a
+//! number, a time, a string of the public catalogues (flavors, engines, categories of events,
+//! search algorithms), or a word in a message that also occurs in the description. Every other
+//! string is replaced by a placeholder, which is the same at each occurrence. The placeholder has
+//! the form of the original where the service depends on the form: a UUID, digits, a path, a file
+//! with its extension. Values that the user chooses freely, such as those of environment variables,
+//! are always replaced.
 
 mod sentences;
 
@@ -34,8 +35,9 @@ const CATALOGUES: [&str; 6] = [
 ];
 /// Suffixes of the names of fields that contain sentences of the service.
 const SENTENCES: [&str; 4] = ["message", "_msg", "reason", "solution"];
-/// Parts of the names of fields whose values the service generates, such as `worker-0`. They are
-/// kept only if they consist of the service's words, because users can name tasks as well.
+/// Parts of the names of fields whose values the service generates, such as `worker-0`. These
+/// values are kept only if they consist of words of the service, because users can also choose the
+/// names of tasks.
 const OWN: [&str; 6] = ["task", "order", "sort_by", "group_by", "engine", "flavor"];
 /// Maps whose keys the service defines.
 const SWITCHES: [&str; 3] = ["annotations", "annotation", "attributes"];
@@ -47,15 +49,15 @@ const VALUES: [&str; 5] = [
     "upper_bound",
     "discrete_values",
 ];
-/// Lists whose field `value` contains numbers or words of the service.
+/// Lists whose elements have a field `value` with numbers or words of the service.
 const SERVICE_VALUES: [&str; 3] = ["filters", "metrics", "resource_requirements"];
-/// Headers of responses whose values contain no names.
+/// Response headers whose values cannot identify the user.
 const HEADERS: [&str; 2] = ["content-type", "retry-after"];
 /// Maximum length of the shape of a log, in characters; the rest is left out.
 const LOG: usize = 2000;
 
-/// Returns calls with placeholders for identifying values. `secrets` are identifying values from
-/// other sources.
+/// Returns the calls with placeholders instead of identifying values. `secrets` are further
+/// identifying values, such as those of environment variables.
 pub fn redact(
     description: &Description,
     secrets: impl IntoIterator<Item = String>,
@@ -81,8 +83,8 @@ pub fn redact(
         redactor.placeholder("secret", &secret, false);
     }
     redactor.catalogues(exchanges);
-    // The first pass collects the placeholders, because a name may occur before the field that
-    // identifies it as a name.
+    // Two passes are necessary: a name may occur before the field that identifies it as a name. The
+    // first pass only collects the placeholders.
     for exchange in exchanges {
         redactor.call(exchange);
     }
@@ -97,7 +99,7 @@ struct Redactor<'a> {
     description: &'a Description,
     /// Words of the description, in lower case.
     words: BTreeSet<String>,
-    /// The texts of the catalogues, and values of enumerations.
+    /// Strings of the catalogues, and values of enumerations.
     public: BTreeSet<String>,
     /// Values of the enumerations that occur in requests.
     sent: BTreeSet<&'a str>,
@@ -112,11 +114,11 @@ struct Redactor<'a> {
 #[derive(Clone)]
 struct Placeholder {
     text: String,
-    /// True for a part of a path, which may be a common word.
+    /// True for a segment of a path, which may be a common word.
     segment: bool,
 }
 
-/// The field that contains a text, which determines the redaction of the text.
+/// Field that contains a string. It determines how the string is redacted.
 #[derive(Clone, Copy)]
 struct Field<'a> {
     key: &'a str,
@@ -258,7 +260,7 @@ impl Redactor<'_> {
         let facts = schema.map(|schema| description.facts(schema));
         match value {
             Value::String(text) => {
-                // Users can send any text where an enumeration is open.
+                // Users can send any string as the value of an open enumeration.
                 let enumerated = facts.is_some_and(|it| {
                     let of_user = !it.known.is_disjoint(&self.sent);
                     !it.known.is_empty() && (!of_user || self.is_known(text))
@@ -286,7 +288,8 @@ impl Redactor<'_> {
                         Some(Member::OfMap(schema)) => {
                             (Some(schema), false, !SWITCHES.contains(&field.key))
                         }
-                        // The names of members that the service has added are kept.
+                        // Keeps the names of undocumented members, because the service has added
+                        // them.
                         Some(Member::Unknown) => (None, true, false),
                         Some(Member::Free) | None => (None, false, false),
                     };
@@ -299,8 +302,8 @@ impl Redactor<'_> {
                             field.key != "attributes" && !self.switches.contains(name.as_str())
                         }
                     };
-                    // Values of a map belong to the field of the map; their own keys may be
-                    // private.
+                    // The values of a map are treated as values of the field that contains the map,
+                    // because the keys of the map may be private.
                     let key = if own { name } else { field.key };
                     let member = Field {
                         key,
@@ -365,7 +368,8 @@ impl Redactor<'_> {
         let names = ["id", "name", "key"].iter().any(|end| key.ends_with(end));
         let plain = match shape {
             Shape::Time | Shape::Flag => true,
-            // A long number may be an id; `0` is the default workspace of every user.
+            // A long number may be an id. Short numbers are kept, such as `0`, the default
+            // workspace of every user.
             Shape::Number => !names || text.len() < 4,
             _ => false,
         };
@@ -378,8 +382,8 @@ impl Redactor<'_> {
         self.placeholder(key, text, false)
     }
 
-    /// Returns a text of the same shape. Numbers and times are replaced in messages as well, unless
-    /// they are so short that they occur everywhere.
+    /// Returns a replacement of the same form. Numbers and times are also replaced in messages,
+    /// except short ones, which occur in many messages by chance.
     fn private(&mut self, key: &str, shape: Shape, text: &str) -> String {
         if is_path(text) {
             return self.path(text, true);
@@ -397,15 +401,15 @@ impl Redactor<'_> {
         masked
     }
 
-    /// Returns the existing placeholder of a text. During the first pass, a text that was
-    /// classified as a directory may get a more specific one.
+    /// Returns the existing placeholder of a string. During the first pass, returns `None` for a
+    /// string that was classified as a directory and may get a more specific placeholder.
     fn known(&self, text: &str, segment: bool) -> Option<String> {
         let known = self.placeholders.get(text)?;
         let better = self.learning && known.segment && !segment;
         (!better).then(|| known.text.clone())
     }
 
-    /// Returns the placeholder of a text, which is the same at each occurrence.
+    /// Returns the placeholder of a string. It is the same at each occurrence of the string.
     fn placeholder(&mut self, prefix: &str, text: &str, segment: bool) -> String {
         if let Some(known) = self.known(text, segment) {
             return known;
@@ -438,7 +442,8 @@ impl Redactor<'_> {
     }
 }
 
-/// Reduces a log to its shape: its lines, and the lengths of its words.
+/// Replaces the letters and digits of a log, but keeps its line breaks and the lengths of its
+/// words.
 fn blacked(text: &str) -> String {
     let shape = text.chars().map(|c| match c {
         c if c.is_numeric() => '0',
@@ -452,7 +457,7 @@ fn is_path(text: &str) -> bool {
     text.contains('/') && !text.contains(char::is_whitespace)
 }
 
-/// Returns whether a text has the form of a value of an enumeration.
+/// Returns true if a string has the form of an enumeration value.
 fn is_token(text: &str) -> bool {
     text.len() <= 64
         && text

@@ -3,7 +3,7 @@
 use super::Redactor;
 use crate::text::{self, Shape, is_word_char};
 
-/// Directories of containers and schemes of URLs, which are kept in paths.
+/// Path segments that are kept: directories of containers, and URL schemes.
 const WELL_KNOWN: [&str; 15] = [
     "v2",
     "home",
@@ -22,8 +22,8 @@ const WELL_KNOWN: [&str; 15] = [
     "..",
 ];
 impl Redactor<'_> {
-    /// Redacts a sentence of the service: its words are kept, names are replaced. In a `catalogue`,
-    /// all words belong to the service.
+    /// Redacts a sentence of the service: keeps its words, and replaces names. With `catalogue`,
+    /// all words are regarded as words of the service.
     pub(super) fn sentence(&mut self, text: &str, catalogue: bool) -> String {
         if self.learning {
             return String::new();
@@ -103,7 +103,7 @@ impl Redactor<'_> {
         }
     }
 
-    /// Returns whether a text consists of words of the service and short numbers.
+    /// Returns true if a string consists of words of the service and short numbers.
     pub(super) fn is_known(&self, text: &str) -> bool {
         text.split(|c: char| !c.is_alphanumeric()).all(|part| {
             let number = part.len() < 4 && part.chars().all(|c| c.is_ascii_digit());
@@ -111,13 +111,14 @@ impl Redactor<'_> {
         })
     }
 
-    /// Returns whether a name may be replaced in sentences. A name that consists of the service's
-    /// own words is kept, because in sentences it is usually an ordinary word.
+    /// Returns true if a name may be replaced in sentences. A name that consists of words of the
+    /// service is kept, because in sentences it is usually an ordinary word.
     fn may_replace(&self, name: &str) -> bool {
         !self.is_known(name)
     }
 
-    /// Redacts each part of a path, an address or an image name; with `private`, also numbers.
+    /// Redacts each segment of a path, an address or an image name. With `private`, numbers are
+    /// redacted as well.
     pub(super) fn path(&mut self, text: &str, private: bool) -> String {
         let (text, query) = match text.split_once('?') {
             Some((text, query)) => (text, Some(query)),
@@ -180,12 +181,12 @@ impl Redactor<'_> {
     }
 }
 
-/// Returns whether a character can delimit a word in a sentence.
+/// Returns true if a character can delimit a word in a sentence.
 fn is_border(c: char) -> bool {
     "[](){}<>\"'`,|".contains(c)
 }
 
-/// Returns the position of a name as a whole word.
+/// Returns the first position at which a name occurs as a whole word.
 fn find_word(text: &str, name: &str) -> Option<usize> {
     text.match_indices(name).map(|(at, _)| at).find(|at| {
         let before = text[..*at].chars().next_back();

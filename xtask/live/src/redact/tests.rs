@@ -1,4 +1,4 @@
-//! Tests the redaction of bodies with names in every position.
+//! Tests of the redaction, with bodies that contain names in every field.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -288,14 +288,14 @@ fn a_role_of_the_user_is_replaced() {
         .map(|it| it["role"].as_str().unwrap())
         .collect();
     assert_eq!(roles, ["worker", "parameter-server", "role_1"]);
-    // Only the service creates phases, so an unknown phase is kept.
+    // Users cannot choose phases, so an unknown phase is kept.
     assert_eq!(got["status"]["phase"], "Lurking");
     assert_eq!(got["status"]["tasks"], json!(["worker-0", "role_1-0"]));
 }
 
 #[test]
 fn a_name_of_common_words_stays_in_sentences() {
-    // The last text is a value of an enumeration.
+    // The last string is a value of an enumeration, and is therefore kept.
     for (name, shown) in [
         ("training", "name_1"),
         ("worker-0", "name_1"),

@@ -1,4 +1,4 @@
-//! Tests comparisons of transcripts, as recorded and after changes.
+//! Tests of the comparison, with recorded transcripts and modified copies of them.
 
 use std::fs;
 
@@ -79,7 +79,7 @@ async fn each_kind_of_difference_is_named() {
 }
 
 impl Session {
-    /// Returns a transcript of calls about a job with two roles.
+    /// Records calls about a job with two roles, and returns the transcript.
     async fn roles(&self) -> Value {
         self.put("lapwing/kittiwake/puffins.py", "");
         let role = |role: &str, nodes: u32| {

@@ -1,4 +1,4 @@
-//! Runs the program against an emulator.
+//! Tests of the program against an emulator.
 // clippy exempts only functions with the attribute of a test, not the functions that these call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -109,7 +109,7 @@ async fn a_session_has_no_names_and_compares_without_differences() {
     assert_eq!(job["status"]["phase"], "Completed");
     let log = answer(&transcript, "ShowTrainingJobLogsPreview");
     assert_eq!(log["content"], "xxxx-xxxxxx 00\nxxx xxxxxxxx\n");
-    // The job was deleted, and the comparison found no difference.
+    // The job was deleted; the comparison found no difference.
     assert_eq!(session.executed("CreateTrainingJob"), 1);
     assert_eq!(session.executed("DeleteTrainingJob"), 1);
     let (code, out) = compare(&session.file());
@@ -240,7 +240,7 @@ async fn a_session_ends_when_its_first_call_is_refused() {
         "{said}"
     );
     assert!(!session.file().exists());
-    // The first line names the endpoint, the second is the error; no other step has started.
+    // Only two lines are printed, the endpoint and the error: no further step was started.
     assert_eq!(said.lines().count(), 2, "{said}");
 }
 
@@ -248,7 +248,7 @@ async fn a_session_ends_when_its_first_call_is_refused() {
 async fn a_session_ends_when_there_is_no_connection() {
     let session = Session::start().await;
     let mut command = session.command(&[]);
-    // The port of a closed listener refuses connections.
+    // Connections to the port of a closed listener are refused.
     let closed = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()

@@ -1,4 +1,4 @@
-//! A session against an emulator, in which all names of the user are listed.
+//! Recording session against an emulator, with a list of all names that the user has chosen.
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +12,7 @@ use modelarts_ext::{Client, Credentials, types};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// All names that belong to the user and must not occur in a transcript.
+/// All names that the user has chosen; no transcript may contain them.
 pub const NAMES: [&str; 34] = [
     "jackdaw",
     "rookery",
@@ -78,7 +78,7 @@ impl Session {
         fs::write(path, content).unwrap();
     }
 
-    /// Creates jobs with a history, in which all parts have listed names.
+    /// Creates jobs in past states, whose fields contain the names of the list.
     pub async fn jobs(&self) -> Vec<String> {
         self.put("lapwing/kittiwake/puffins.py", "");
         self.put("lapwing/herons/x", "");
@@ -186,7 +186,7 @@ impl Session {
         serde_json::from_str(&fs::read_to_string(self.file()).unwrap()).unwrap()
     }
 
-    /// Returns the number of executed calls of an operation.
+    /// Returns the number of times that the emulator has executed an operation.
     pub fn executed(&self, operation: &str) -> u64 {
         self.emulator
             .requests()
@@ -201,7 +201,7 @@ pub fn program(arguments: &[&str]) -> Command {
     command
 }
 
-/// Returns the exit code and stdout of a comparison.
+/// Runs a comparison, and returns its exit code and stdout.
 pub fn compare(file: &Path) -> (i32, String) {
     let output = program(&["--compare"]).arg(file).output().unwrap();
     assert_eq!(text(&output.stderr), "");

@@ -1,6 +1,6 @@
-//! The files of `openapi/vectors`, which the programs in other languages run.
+//! Test vectors of `openapi/vectors`, and the programs in other languages that run them.
 
-// Shared with the tests of modelarts-ext.
+// This file is shared with the tests of modelarts-ext.
 #[path = "../../../../crates/modelarts-ext/tests/support/scripted_list.rs"]
 mod scripted_list;
 pub mod server;
@@ -24,14 +24,14 @@ use self::{
 use super::steps;
 use crate::{regenerate, workspace};
 
-/// Files whose cases only the tests of the Rust crates run: the programs for unusual responses have
-/// a separate table, and no program signs with a derived key.
+/// Files whose cases the programs do not run. Separate programs read the unusual responses, and no
+/// program signs with a derived key.
 const RUST_ONLY: [&str; 2] = ["awkward", "signing-scoped"];
 
-/// The parts of a case that determine which programs run it.
+/// Fields of a case that determine which programs run it.
 #[derive(Debug, Deserialize)]
 struct Case {
-    /// A feature that clients without an SDK lack.
+    /// Ability that a basic client may lack.
     needs: Option<String>,
     operation: Option<String>,
     kind: Option<String>,
@@ -53,8 +53,8 @@ fn directory() -> PathBuf {
     workspace::root().join("openapi/vectors")
 }
 
-/// Runs a program on a copy of the files, and checks that it has run every case that applies to it,
-/// of all files except `without`.
+/// Runs a program on a copy of the files, and checks that it has run every case that applies to it.
+/// The program does not run the files in `without`.
 pub fn watch(program: &mut Command, copy: &Path, without: &[&str]) -> Result<String> {
     let description = workspace::root().join("target/clients/modelarts.json");
     fs::create_dir_all(workspace::root().join("target/clients"))?;
@@ -82,13 +82,13 @@ pub fn watch(program: &mut Command, copy: &Path, without: &[&str]) -> Result<Str
     ))
 }
 
-/// Returns whether a line is of the form `ok FILE COUNT`.
+/// Returns true if a line has the form `ok FILE COUNT`.
 fn is_count(line: &str) -> bool {
     let words: Vec<_> = line.split(' ').collect();
     matches!(words[..], ["ok", _, count] if count.parse::<usize>().is_ok())
 }
 
-/// Returns the expected lines of a program that runs all files except `without`.
+/// Returns the expected output lines of a program that runs all files except those in `without`.
 fn expected(without: &[&str]) -> Result<Vec<String>> {
     let mut expected = Vec::new();
     let mut files = fs::read_dir(directory())?
@@ -110,14 +110,14 @@ fn expected(without: &[&str]) -> Result<Vec<String>> {
     Ok(expected)
 }
 
-/// Returns whether programs without an SDK run a case.
+/// Returns true if the programs, which are basic clients, run a case.
 fn concerns_programs(file: &str, case: &Case) -> bool {
     match file {
-        // Such clients page through events only.
+        // The programs page through events only.
         "pagination" => {
             case.needs.is_none() && case.operation.as_deref() == Some("ListTrainingJobEvents")
         }
-        // Such clients parse only the texts of the description.
+        // The programs parse only the texts of the description.
         "events" => case.exact == Some(true) || case.kind.as_deref() == Some("Other"),
         _ => case.needs.is_none(),
     }

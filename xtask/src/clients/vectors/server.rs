@@ -1,4 +1,4 @@
-//! An HTTP server on this machine that computes each response by a function.
+//! Local HTTP server that computes each response by a function.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// A response of the server.
+/// Response of the server.
 pub struct Reply {
     pub status: u16,
     pub headers: BTreeMap<String, String>,
@@ -27,21 +27,22 @@ impl Reply {
     }
 }
 
-/// Starts a server that computes responses from path and query until this program ends. Returns its
-/// address.
+/// Starts a server, which computes responses from path and query until this program ends. Returns
+/// its address.
 pub fn serve(answer: impl Fn(&str) -> Result<Reply> + Send + 'static) -> Result<String> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let url = format!("http://{}", listener.local_addr()?);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // A client that disconnects is ignored here; its output is checked.
+            // Errors of a connection are ignored, because the check examines the output of the
+            // client.
             let _ = handle(&stream, &answer);
         }
     });
     Ok(url)
 }
 
-/// Serves one request of a connection, which is sufficient.
+/// Serves one request of a connection, and closes the connection.
 fn handle(mut stream: &TcpStream, answer: &impl Fn(&str) -> Result<Reply>) -> Result<()> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
