@@ -1,5 +1,5 @@
-//! Tests `cargo xtask codegen` as a user runs it, on a small description.
-// clippy exempts only functions with the attribute of a test, not the functions that these call.
+//! Tests of the command `cargo xtask codegen`, with a small description.
+// clippy exempts only functions with a test attribute, but not the functions that they call.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -39,7 +39,7 @@ components:
         error_code: {type: string}
 ";
 
-/// A description and its snapshots.
+/// Temporary project with a description and its snapshots.
 struct Project(TempDir);
 
 impl Project {
@@ -68,7 +68,7 @@ impl Project {
         Command::new(env!("CARGO_BIN_EXE_xtask"))
             .arg("codegen")
             .args(arguments)
-            // The paths are relative to the current directory.
+            // Relative paths must refer to the current directory.
             .args(["--description", "small.yaml", "--snapshots", "snapshots"])
             .current_dir(self.0.path())
             .output()

@@ -1,5 +1,6 @@
-//! Tests the statement of `openapi/README.md` on progenitor without the lowering of modelarts-api.
-// clippy exempts only functions with the attribute of a test, not the functions that these call.
+//! Tests the statement of `openapi/README.md` about progenitor without the simplifications of
+//! modelarts-api.
+// clippy exempts only functions with a test attribute, but not the functions that they call.
 #![allow(clippy::unwrap_used)]
 
 use std::{fs, panic, path::Path};

@@ -33,9 +33,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// One get over loopback, compared with reqwest and serde used by hand
+    /// One call over loopback, compared with a client written by hand with reqwest and serde
     Get,
-    /// The same get, compared with the official Python SDK where it is installed
+    /// The same call, compared with the official Python SDK if it is installed
     Official {
         /// The Python interpreter with the package huaweicloudsdkmodelarts
         #[arg(long, default_value = "python3")]
@@ -43,7 +43,7 @@ enum Command {
     },
     /// The emulator: responses per second, ten thousand jobs, memory
     Emulator,
-    /// Clean builds of programs with these crates, compared with one that uses reqwest alone
+    /// Clean builds of programs with the SDK, compared with programs that use reqwest alone
     Build {
         /// Number of builds of each program
         #[arg(long, default_value_t = 3)]
@@ -52,7 +52,7 @@ enum Command {
         #[arg(long)]
         only: Option<build::Crate>,
     },
-    /// The emulator's lists of a million jobs, compared with ten thousand; takes minutes
+    /// The emulator's lists of a million jobs, compared with those of ten thousand; takes minutes
     EmulatorListing,
     /// Run an emulator in this directory; started by the other commands
     #[command(hide = true)]
@@ -61,9 +61,9 @@ enum Command {
     Decode,
     /// A long list over a slow connection, with one page in flight and with eight
     InFlight,
-    /// The memory that a list of a million events takes
+    /// Memory usage of reading a list of a million events
     Memory,
-    /// Answer requests for a job and its events; started by the other commands
+    /// Serve a job and its events; started by the other commands
     #[command(hide = true)]
     Serve {
         /// Number of events of the job

@@ -1,5 +1,5 @@
 //! Tests of the program's output and exit codes.
-// clippy exempts only functions with the attribute of a test, not the functions that these call.
+// clippy exempts only functions with a test attribute, but not the functions that they call.
 #![allow(clippy::unwrap_used)]
 
 use std::{

@@ -16,7 +16,7 @@ pub struct Check {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     Passed,
-    /// The check failed, for this reason.
+    /// The check failed. The value is the reason.
     Failed(String),
     Skipped {
         why: String,

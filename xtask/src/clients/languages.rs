@@ -15,8 +15,8 @@ pub struct Language {
     pub needs: Program,
     /// The generator that the README uses.
     pub generator: &'static str,
-    /// File below `openapi/clients` that pins the generator, and the name of the generator in this
-    /// file.
+    /// Text that precedes the pinned version of the generator, and the file below `openapi/clients`
+    /// that contains this text.
     pin: (&'static str, &'static str),
     /// Command of the program that reads unusual responses.
     pub awkward: &'static str,

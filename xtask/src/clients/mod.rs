@@ -105,7 +105,7 @@ pub fn all_work(selection: &Selection, write: bool) -> Result<bool> {
     Ok(!failed)
 }
 
-/// Returns the packages that contain the required programs which are not installed.
+/// Returns the packages of the required programs that are not installed.
 pub fn missing() -> Vec<&'static str> {
     LANGUAGES
         .iter()

@@ -1,5 +1,5 @@
-//! The parts of the description that rules check: schemas, parameters, operations and bodies, each
-//! with its JSON pointer.
+//! Parts of the description that rules check: schemas, parameters, operations and bodies, each with
+//! its JSON pointer.
 
 use std::collections::BTreeSet;
 
@@ -12,15 +12,15 @@ const METHODS: [&str; 8] = [
 ];
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// A description and its parts.
+/// Description with its parts.
 pub struct Document<'a> {
     pub root: &'a Value,
     pub schemas: Vec<Schema<'a>>,
     pub parameters: Vec<Parameter<'a>>,
     pub operations: Vec<Operation<'a>>,
-    /// Media types of requests and responses.
+    /// Bodies of requests and responses, by media type.
     pub bodies: Vec<Body<'a>>,
-    /// Names of the schemas that responses contain.
+    /// Names of the schemas that responses use.
     pub in_answers: BTreeSet<&'a str>,
 }
 
@@ -31,16 +31,16 @@ pub struct Schema<'a> {
     pub role: Role<'a>,
 }
 
-/// The position of a schema in its surroundings.
+/// Position of a schema in the description.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role<'a> {
     /// A named schema under `components/schemas`.
     Named(&'a str),
-    /// The value of a property.
+    /// The schema of a property.
     Property,
-    /// The elements of a list, or the values of a map.
+    /// The schema of the elements of a list, or of the values of a map.
     Element,
-    /// A part of `allOf`, `anyOf`, `oneOf` or `not`.
+    /// A subschema of `allOf`, `anyOf`, `oneOf` or `not`.
     Part,
     /// The schema of a parameter or a header.
     Parameter,
@@ -48,7 +48,7 @@ pub enum Role<'a> {
     Body,
 }
 
-/// A parameter with the JSON pointer to its definition.
+/// Parameter, with the JSON pointer to its definition.
 pub struct Parameter<'a> {
     pub place: String,
     pub value: &'a Value,
@@ -113,8 +113,8 @@ impl<'a> Document<'a> {
             .unwrap_or(value)
     }
 
-    /// Returns the values that an enumeration lists: a closed one, an open one, or the one that a
-    /// text names by `x-open-enum`.
+    /// Returns the known values of a schema: those of a closed or an open enumeration, or of the
+    /// enumeration that `x-open-enum` names.
     pub fn known_values(&self, schema: &'a Value) -> &'a [Value] {
         let schema = self.resolve(schema);
         let named = schema.get("x-open-enum").and_then(Value::as_str);
@@ -132,14 +132,14 @@ impl<'a> Document<'a> {
         self.root.pointer(place)
     }
 
-    /// Returns all texts for readers with their JSON pointers, except those in examples.
+    /// Returns all documentation texts with their JSON pointers, except for those in examples.
     pub fn texts(&self) -> Vec<(String, &'a str)> {
         let mut found = Vec::new();
         texts(self.root, "", &mut found);
         found
     }
 
-    /// Returns the named schema that a schema refers to, directly or by `allOf`.
+    /// Resolves a reference to a named schema, direct or by `allOf`.
     pub fn resolve(&self, schema: &'a Value) -> &'a Value {
         let wrapped = schema
             .get("allOf")
@@ -250,12 +250,12 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Returns the name in a reference to a schema.
+/// Returns the name of the schema that a reference points to.
 pub fn reference(value: &Value) -> Option<&str> {
     value.get("$ref")?.as_str()?.strip_prefix(SCHEMAS)
 }
 
-/// Returns the entries of an object; none if it is missing or not an object.
+/// Returns the entries of an object. The result is empty if the value is missing or not an object.
 pub fn entries(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
     value
         .and_then(Value::as_object)
@@ -263,7 +263,7 @@ pub fn entries(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)>
         .flat_map(Map::iter)
 }
 
-/// Returns the elements of a list; none if it is missing or not a list.
+/// Returns the elements of a list. The result is empty if the value is missing or not a list.
 pub fn list(value: Option<&Value>) -> &[Value] {
     value
         .and_then(Value::as_array)
@@ -271,10 +271,10 @@ pub fn list(value: Option<&Value>) -> &[Value] {
         .unwrap_or_default()
 }
 
-/// Keys of texts for readers; the last three occur in `x-error-table` and `x-events`.
+/// Keys of documentation texts. The last three occur in `x-error-table` and `x-events`.
 const TEXTS: [&str; 5] = ["description", "summary", "meaning", "advice", "when"];
 
-/// Collects the texts for readers in `value`, whose JSON pointer is `place`.
+/// Collects the documentation texts in `value`, whose JSON pointer is `place`.
 fn texts<'a>(value: &'a Value, place: &str, found: &mut Vec<(String, &'a str)>) {
     match value {
         Value::Object(object) => {
@@ -284,7 +284,7 @@ fn texts<'a>(value: &'a Value, place: &str, found: &mut Vec<(String, &'a str)>) 
                     Value::String(text) if TEXTS.contains(&key.as_str()) => {
                         found.push((place, text));
                     }
-                    // A property may have this name.
+                    // Under `properties`, such a key is the name of a property.
                     _ if ["example", "examples", "enum"].contains(&key.as_str())
                         && !place.ends_with(&format!("/properties/{key}")) => {}
                     _ => texts(inner, &place, found),
@@ -306,7 +306,7 @@ fn references<'a>(value: &'a Value, names: &mut BTreeSet<&'a str>) {
         Value::Object(object) => {
             names.extend(reference(value));
             for (key, inner) in object {
-                // An example is data, even in the form of a reference.
+                // Skips examples, which are data even if they have the form of a reference.
                 if key != "example" && key != "examples" {
                     references(inner, names);
                 }

@@ -1,4 +1,4 @@
-//! The rule that every example in the description is valid for its schema.
+//! Rule on examples: every example in the description is valid for its schema.
 
 use anyhow::{Context, Result};
 use jsonschema::Draft;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{json_schema, offence::Offence, pointer::escape};
 
-/// An example and its schema.
+/// Example with its schema.
 pub struct Example<'a> {
     /// JSON pointer to the example.
     place: String,
@@ -40,7 +40,7 @@ fn walk<'a>(
                 });
             }
             for (key, inner) in object {
-                // The contents of an example are data, except where a property has that name.
+                // The values of these keys are data, unless the key is the name of a property.
                 let data = ["example", "examples", "default", "enum"].contains(&key.as_str());
                 if !data || place.ends_with("/properties") {
                     walk(
@@ -97,12 +97,12 @@ fn is_schema(object: &Map<String, Value>) -> bool {
         .any(|key| object.contains_key(*key))
 }
 
-/// Returns an offence for each difference between an example and its schema.
+/// Returns an offence for each violation of a schema by an example.
 pub fn check(description: &Value, examples: &[Example]) -> Result<Vec<Offence>> {
     let components = json_schema::components(description);
     let mut offences = Vec::new();
     for example in examples {
-        // In draft 4, keywords beside a reference are ignored, so the reference is nested.
+        // The reference is nested in `allOf`, because draft 4 ignores keywords beside a reference.
         let schema = json!({
             "allOf": [json_schema::rewrite(example.schema)],
             "components": components,
@@ -152,7 +152,7 @@ mod tests {
                     "properties": {
                         "name": { "type": "string", "maxLength": 8, "example": "a" },
                         "tags": { "type": "array", "items": { "type": "string" }, "nullable": true },
-                        // A property with the name of a keyword.
+                        // This property has the name of a keyword.
                         "example": { "type": "string", "example": "b" },
                     },
                 } },

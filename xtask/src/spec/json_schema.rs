@@ -1,9 +1,9 @@
-//! Converts schemas of OpenAPI 3.0 to JSON Schema, draft 4. The only keyword to convert is
-//! `nullable`.
+//! Conversion of OpenAPI 3.0 schemas to JSON Schema, draft 4. `nullable` is the only keyword that
+//! is converted.
 
 use serde_json::{Map, Value, json};
 
-/// The keywords that hold one schema, a list of schemas, or schemas by name.
+/// Keywords whose value is a schema. The value of a keyword in `LIST` is a list of schemas.
 const ONE: [&str; 3] = ["items", "additionalProperties", "not"];
 const LIST: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
@@ -36,7 +36,8 @@ pub fn rewrite(schema: &Value) -> Value {
     Value::Object(object)
 }
 
-/// Returns all named schemas, at the path to which references point.
+/// Returns all named schemas in JSON Schema, at the same path as in the description, so that
+/// references are valid.
 pub fn components(description: &Value) -> Value {
     let schemas = description
         .pointer("/components/schemas")
@@ -58,7 +59,7 @@ mod tests {
         let schema = json!({
             "type": "object",
             "properties": {
-                // A property may have the name of a keyword.
+                // This property has the name of a keyword.
                 "nullable": { "type": "boolean" },
                 "tags": {
                     "type": "array",

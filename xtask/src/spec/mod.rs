@@ -16,7 +16,7 @@ use serde_json::Value;
 use self::document::Document;
 use crate::{codegen, regenerate};
 
-/// Prints all offences in the description.
+/// Checks the description, and prints all offences.
 pub fn check(description: &Path) -> Result<ExitCode> {
     let value = regenerate::read(description)?;
     let offences = offences(&value)?;

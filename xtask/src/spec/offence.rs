@@ -1,13 +1,13 @@
-//! A violation of a rule by the description, with its JSON pointer.
+//! Violation of a rule by the description, with its JSON pointer.
 
 use std::fmt;
 
-/// A violation of one rule.
+/// Violation of one rule by the description.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Offence {
     /// JSON pointer to the violation.
     pub place: String,
-    /// The violation and its remedy.
+    /// Description of the violation and its remedy.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Programs from npm and PyPI that checks run, installed from lock files.
+//! Programs from npm and PyPI that checks run. They are installed from lock files.
 
 pub mod node;
 pub mod redocly;

@@ -1,11 +1,11 @@
-//! Packages from npm, installed from lock files without addresses of a registry.
+//! Installation of npm packages from lock files, which do not contain addresses of a registry.
 
 use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-/// The oldest version of Node that the locked releases support.
+/// Minimum version of Node, major and minor, that the locked packages support.
 const OLDEST: (u32, u32) = (20, 19);
 
 /// The treatment of optional dependencies.
@@ -41,7 +41,8 @@ fn read(file: &Path) -> Result<Value> {
     serde_json::from_str(&text).with_context(|| file.display().to_string())
 }
 
-/// Fails if a lock file contains addresses, because it would work only where these can be reached.
+/// Fails if a lock file contains addresses of a registry, because it could be used only where these
+/// are reachable.
 fn names_no_address(lock: &Value) -> Result<()> {
     let packages = lock.get("packages").and_then(Value::as_object);
     let packages = packages.context("package-lock.json lists no packages")?;
@@ -52,7 +53,8 @@ fn names_no_address(lock: &Value) -> Result<()> {
                  .npmrc has omit-lockfile-registry-resolved=true"
             );
         }
-        // Without an address, only the checksum identifies the package.
+        // A checksum is necessary, because without an address only the checksum identifies the
+        // package.
         ensure!(
             name.is_empty() || package.get("integrity").is_some(),
             "package-lock.json has no integrity for {name}"
@@ -61,15 +63,15 @@ fn names_no_address(lock: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether the locked release is installed, so that no network is needed.
+/// Returns true if the locked version is installed already, so that no network access is necessary.
 fn is_installed(lock: &Value, directory: &Path, package: &str) -> bool {
     let installed = read(&directory.join(package).join("package.json")).ok();
     let installed = installed.as_ref().and_then(|it| it.get("version"));
     installed.is_some() && installed == lock["packages"][package].get("version")
 }
 
-/// Returns the reason why Node cannot be used, if any. `.ci/run` installs Node where it has
-/// permission to do so, and fails if the version is too old.
+/// Returns the reason if Node cannot be used. `.ci/run` installs Node if it has permission to do
+/// so, and fails if the version is too old.
 pub fn unavailable() -> Option<String> {
     let (major, minor) = OLDEST;
     match version() {

@@ -1,4 +1,4 @@
-//! Redocly, which lints the description and builds pages and bundles from it.
+//! Redocly commands, which lint the description and build pages and bundles from it.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use crate::workspace;
 /// The folder of the package.
 const PACKAGE: &str = "node_modules/@redocly/cli";
 
-/// Installs Redocly, and returns its command in the directory of its configuration.
+/// Installs Redocly, and returns its command, which runs in the directory of its configuration.
 pub fn command() -> Result<Command> {
     node::install(&workspace::lint(), PACKAGE, node::Optional::LeftOut)?;
     let mut command = Command::new("node");

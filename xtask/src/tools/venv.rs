@@ -1,4 +1,4 @@
-//! Virtual environments for checks that run Python programs.
+//! Python virtual environments for checks.
 
 use std::{
     fs,
@@ -10,11 +10,13 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace;
 
-/// The file with the installed requirements, so that the next run needs no network.
+/// Name of the file in which an environment stores its installed requirements, so that the next run
+/// needs no network access.
 const INSTALLED: &str = "installed.txt";
 
-/// Returns the python3 of an environment in the target directory with exactly the packages that
-/// `requirements` pins. Creates the environment when it is missing or the pins have changed.
+/// Returns the path of python3 in an environment that contains exactly the packages that
+/// `requirements` pins. Creates the environment in the target directory if it is missing or the
+/// pins have changed.
 pub fn python(name: &str, requirements: &Path) -> Result<PathBuf> {
     let pins =
         fs::read_to_string(requirements).with_context(|| requirements.display().to_string())?;

@@ -1,5 +1,5 @@
 //! Tests of the program against an emulator.
-// clippy exempts only functions with the attribute of a test, not the functions that these call.
+// clippy exempts only functions with a test attribute, but not the functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod compare;

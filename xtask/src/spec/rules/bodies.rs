@@ -1,8 +1,9 @@
-//! Bodies: JSON, each with an example.
+//! Rules on bodies: each is JSON and has an example.
 
 use super::super::{document::Document, offence::Offence};
 
-/// Checks that each body has an example. The rule on examples checks that it fits its schema.
+/// Checks that each body has an example. The rule on examples checks that the example is valid for
+/// its schema.
 pub fn examples(document: &Document) -> Vec<Offence> {
     document
         .bodies

@@ -1,4 +1,4 @@
-//! Error codes: the table of the description, and the codes that an operation names.
+//! Rules on error codes: the table of the description, and the codes that operations list.
 
 use std::collections::BTreeSet;
 
@@ -12,19 +12,19 @@ use super::super::{
 
 /// JSON pointer to the table in the description.
 const TABLE: &str = "/x-error-table";
-/// JSON pointer to the schema that has its codes as constants.
+/// JSON pointer to the schema that lists the codes of the table as constants.
 const KNOWN: &str = "/components/schemas/KnownErrorCode";
 /// The keys that each row has.
 const KEYS: [&str; 6] = ["code", "status", "name", "retry", "meaning", "advice"];
 /// Key of the rows that apply to any operation.
 const ANY: &str = "any-operation";
-/// The key of the text that the message must contain for a retry.
+/// Key of the text that the message must contain for a retry.
 const ONLY_WITH: &str = "retry-only-with";
 /// The values of `x-effect`, which are the keys of `retry`.
 const EFFECTS: [&str; 3] = ["read", "idempotent", "create"];
 const RETRIES: [&str; 4] = ["never", "backoff", "poll", "token"];
 
-/// Checks the rows of the table, from which clients decide about retries.
+/// Checks the rows of the table, by which clients decide about retries.
 pub fn table(document: &Document) -> Vec<Offence> {
     let rows = list(document.at(TABLE));
     let mut offences = Vec::new();
@@ -75,7 +75,7 @@ fn wrong(row: &Value) -> Vec<(&'static str, &'static str)> {
     }
     let retry = |effect: &str| row.get("retry")?.get(effect)?.as_str();
     let retries = EFFECTS.map(retry);
-    // The codes for "not yet" come with 204.
+    // The codes for a result that is not ready yet have the status 204.
     let admitted = match row.get("status").and_then(Value::as_u64) {
         Some(204) => retries == [Some("poll"); 3],
         Some(status) => (400..600).contains(&status),
@@ -114,7 +114,7 @@ fn wrong(row: &Value) -> Vec<(&'static str, &'static str)> {
     if row.get(ANY).is_some_and(|any| *any != json!(true)) {
         wrong.push((ANY, "must be true or left out"));
     }
-    // A response with 204 has no message, and `never` admits no condition.
+    // A 204 response has no message, and a condition has no effect on `never`.
     let has_condition = row.get(ONLY_WITH).is_some();
     let admits_condition = !text(ONLY_WITH).is_empty()
         && row.get("status") != Some(&json!(204))
@@ -135,8 +135,8 @@ fn is_code(code: &str) -> bool {
     number.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Checks the codes of operations. Codes that any operation can return are only in the table, so
-/// that a change of them affects one line.
+/// Checks the codes that operations list. Codes that any operation can return must not be listed,
+/// so that a change of such a code affects only the table.
 pub fn of_operations(document: &Document) -> Vec<Offence> {
     let rows = list(document.at(TABLE));
     let mut offences = Vec::new();
@@ -171,7 +171,7 @@ pub fn of_operations(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// Checks the schema whose values become constants in every language.
+/// Checks the schema of known error codes, from whose values generators define constants.
 pub fn known(document: &Document) -> Vec<Offence> {
     let codes: BTreeSet<_> = list(document.at(TABLE)).iter().map(code).collect();
     let codes: Vec<_> = codes.into_iter().collect();
@@ -192,7 +192,7 @@ mod tests {
         *,
     };
 
-    /// Returns the offences after a change of the second row.
+    /// Returns the offences after `edit` has changed the second row.
     fn row(edit: impl FnOnce(&mut Value)) -> Vec<String> {
         after(table, |description| {
             edit(&mut description["x-error-table"][1])

@@ -1,4 +1,5 @@
-//! `allOf`, `anyOf`, `oneOf` and `not`: the few forms that all generators support.
+//! Rule on `allOf`, `anyOf`, `oneOf` and `not`: only the forms that all generators support are
+//! admitted.
 
 use serde_json::{Value, json};
 
@@ -63,7 +64,7 @@ fn of(document: &Document, schema: &Schema) -> Vec<Offence> {
     offences
 }
 
-/// Returns whether a schema is `allOf: [$ref]` with a description and, optionally, an example.
+/// Returns true if a schema is `allOf: [$ref]` with a description and, optionally, an example.
 fn is_wrapper(schema: &Schema) -> bool {
     let [part] = list(schema.value.get("allOf")) else {
         return false;
@@ -77,7 +78,7 @@ fn is_wrapper(schema: &Schema) -> bool {
             .all(|key| ["allOf", "description", "example", "deprecated"].contains(&key))
 }
 
-/// Returns whether a schema is `anyOf: [$ref to KnownX, {type: string}]` under the name X.
+/// Returns true if a schema is `anyOf: [$ref to KnownX, {type: string}]` and has the name X.
 fn is_open_enum(document: &Document, schema: &Schema) -> bool {
     let (Role::Named(name), [known, text]) = (schema.role, list(schema.value.get("anyOf"))) else {
         return false;
@@ -88,8 +89,8 @@ fn is_open_enum(document: &Document, schema: &Schema) -> bool {
         && *text == json!({ "type": "string" })
 }
 
-/// Returns whether a schema is a number that may arrive as text. The integer comes first, because
-/// validators and generators take the first match.
+/// Returns true if a schema is an integer that may be encoded as a string. The integer must be the
+/// first alternative, because validators and generators use the first match.
 fn is_integer_or_text(schema: &Schema) -> bool {
     schema.role == Role::Named("IntegerOrText")
         && schema.value.get("anyOf")
@@ -103,7 +104,8 @@ mod tests {
         *,
     };
 
-    /// Returns the offences of a property, without the JSON pointer to the property.
+    /// Returns the offences of a property with this schema, without the JSON pointer to the
+    /// property.
     fn offences(schema: Value) -> Vec<String> {
         with_property(check, schema)
             .iter()

@@ -1,4 +1,4 @@
-//! Descriptions: each visible part has at least one sentence.
+//! Rules on descriptions: each visible part has at least one sentence.
 
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ pub fn check(document: &Document) -> Vec<Offence> {
             ));
         }
     }
-    // A reference in a property cannot be described.
+    // Skips references, because a property that is a reference cannot have a description.
     for schema in &document.schemas {
         if schema.role == Role::Property && reference(schema.value).is_some() {
             offences.push(Offence::new(
@@ -73,11 +73,10 @@ pub fn check(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// The maximum length of the text about the whole description, in characters. Generators repeat it
-/// in every file.
+/// Maximum length of `info.description`, in characters. Generators repeat this text in every file.
 const LONGEST_INFO: usize = 700;
 
-/// Checks the length of the text about the whole description.
+/// Checks the length of `info.description`.
 pub fn info(document: &Document) -> Vec<Offence> {
     let text = document.at("/info/description").and_then(Value::as_str);
     let length = text.unwrap_or_default().chars().count();
@@ -88,7 +87,8 @@ pub fn info(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// Words that begin a question or a clause instead of naming the thing.
+/// Words that begin a question or a subordinate clause. A description must begin with the name of
+/// its subject instead.
 const QUESTION_WORDS: [&str; 7] = ["What", "Whether", "Who", "Whose", "Where", "When", "How"];
 
 /// Checks the first word of every description and summary.
@@ -110,14 +110,14 @@ pub fn first_word(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// Returns whether the first paragraph is a sentence, or introduces a list.
+/// Returns true if the first paragraph is a sentence, or introduces a list.
 fn is_sentence(text: &str) -> bool {
     let paragraph = text.trim().split("\n\n").next().unwrap_or_default();
     let begins = paragraph
         .chars()
         .next()
         .is_some_and(|first| first.is_uppercase() || first.is_ascii_digit() || first == '`');
-    // A list may follow its introduction without a blank line.
+    // A list may directly follow its introduction, without a blank line.
     let sentence = paragraph
         .split("\n- ")
         .next()

@@ -1,4 +1,4 @@
-//! Extensions of operations: effects, clouds and sources, for which OpenAPI has no keyword.
+//! Rules on extensions: effects, clouds and sources of operations, and known values of parameters.
 
 use serde_json::{Value, json};
 
@@ -63,8 +63,8 @@ pub fn clouds(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// Checks the sentence about the cloud at the end of the description, because generated code shows
-/// no extensions.
+/// Checks that the description of an operation ends with a sentence about its cloud, because
+/// generated code does not show extensions.
 pub fn clouds_in_words(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for operation in &document.operations {
@@ -87,7 +87,7 @@ pub fn clouds_in_words(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// Checks `x-sources`, which readers need to verify and update the facts about an operation.
+/// Checks `x-sources`, which lists the documents that describe an operation.
 pub fn sources(document: &Document) -> Vec<Offence> {
     let known = |tag: &Value| codegen::SOURCES.iter().any(|(known, _)| tag == known);
     document
@@ -107,7 +107,7 @@ pub fn sources(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// Checks the names of extensions. A misspelt one would have no effect.
+/// Checks the names of extensions, because a misspelt extension would have no effect.
 pub fn known_extensions(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     let operations = document.operations.iter();
@@ -141,9 +141,9 @@ pub fn known_extensions(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// Checks `x-open-enum`: a text with any value, whose known values are the constants of a schema.
-/// Generators for Go and Java would wrap an `anyOf` into a separate type, which is inconvenient for
-/// comparisons.
+/// Returns true if a schema is a string whose `x-open-enum` names an enumeration with its known
+/// values. This form replaces `anyOf` where generators for Go and Java would define a wrapper type,
+/// which is inconvenient for comparisons.
 fn is_text_with_constants(document: &Document, schema: &Schema, constants: &Value) -> bool {
     let place = constants
         .as_str()
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(with(sources, LIST, "x-sources", json!(["F1"])), [""; 0]);
     }
 
-    /// The table of operations in SOURCES.md lists the same sources.
+    /// `x-sources` of each operation must equal its row in the table of operations in SOURCES.md.
     #[test]
     fn the_sources_of_the_description_are_those_of_the_table() {
         let root = workspace::description();
@@ -246,7 +246,8 @@ mod tests {
         }
     }
 
-    /// Each contradiction must have a decision with its reason.
+    /// Each row of a contradiction must contain the statements of the documents, the decision and
+    /// its reason.
     #[test]
     fn every_contradiction_has_an_id_a_decision_and_a_reason() {
         let file = workspace::description().with_file_name("SOURCES.md");

@@ -11,8 +11,8 @@ use super::super::{
     pointer::join,
 };
 
-/// Closed enumerations may occur only in requests: a response with an unlisted value would be
-/// unreadable in Rust, Python, Go and Java.
+/// Checks that closed enumerations occur only in requests. Clients in Rust, Python, Go and Java
+/// could not decode a response with an unlisted value.
 pub fn closed(document: &Document) -> Vec<Offence> {
     document
         .schemas
@@ -29,8 +29,7 @@ pub fn closed(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// Returns whether a response contains a schema otherwise than as the known values of an open
-/// enumeration.
+/// Returns true if a response uses a schema, except as the known values of an open enumeration.
 fn in_answer(document: &Document, name: &str) -> bool {
     let used = document
         .schemas
@@ -39,7 +38,8 @@ fn in_answer(document: &Document, name: &str) -> bool {
     used && document.in_answers.contains(name)
 }
 
-/// Checks the values of an enumeration: they are texts, and differ also without regard to case.
+/// Checks the values of an enumeration: they must be strings, and differ by more than the case of
+/// letters.
 pub fn values(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for schema in &document.schemas {
@@ -47,7 +47,7 @@ pub fn values(document: &Document) -> Vec<Offence> {
         for (index, value) in list(schema.value.get("enum")).iter().enumerate() {
             let place = join(&join(&schema.place, "enum"), &index.to_string());
             let message = match value {
-                // With a null among the values, prism stops validating the whole body.
+                // If null is among the values, prism does not validate the body.
                 Value::Null => "null in an enumeration; remove it".to_owned(),
                 Value::String(text) => match seen.insert(text.to_upper_camel_case(), text) {
                     Some(other) => format!(

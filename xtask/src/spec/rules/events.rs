@@ -1,4 +1,5 @@
-//! `x-events`: the kinds of events with their texts, which clients read and the emulator writes.
+//! Rule on `x-events`: the kinds of events with their texts, which clients parse and the emulator
+//! writes.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +15,14 @@ use super::{
 };
 
 const PLACE: &str = "/x-events";
-/// Pattern of the admitted patterns, which have the same meaning in every language. In some
-/// languages `\d` matches more digits and `$` also matches before a final line break; numbered
-/// groups would shift those of a client.
+/// Regular expression for the admitted patterns, which have the same meaning in every language. It
+/// excludes `\d`, which matches further digits in some languages, and `$`, which may also match
+/// before a final line break. It also excludes numbered groups, which would change the numbers of a
+/// client's own groups.
 const PATTERN: &str = r"^([^()^$\\]|\[\^|\(\?:|\)|\\[^A-Za-z0-9])+$";
 
-/// Checks the form of the extension, then its names. A text with an undeclared placeholder can be
-/// neither parsed nor produced.
+/// Checks the form of the extension, then its names. Texts must not contain undeclared
+/// placeholders, because such texts can be neither parsed nor produced.
 pub fn check(document: &Document) -> Vec<Offence> {
     let Some(events) = document.root.get("x-events") else {
         return vec![Offence::new(PLACE, "missing; list the kinds of events")];
@@ -123,7 +125,7 @@ fn schema(levels: &[Value], sources: &[Value]) -> Value {
                     "source": { "enum": sources },
                     "level": { "enum": levels },
                     "when": sentence,
-                    // `final: false` is the default, so it is omitted.
+                    // `false` is the default and must be omitted.
                     "final": { "enum": [true] },
                     "texts": {
                         "type": "object",
@@ -152,7 +154,7 @@ fn names_in(text: &str) -> impl Iterator<Item = &str> {
     parts.filter_map(|part| Some(part.split_once('}')?.0))
 }
 
-/// Names that must be unique.
+/// Set of names that must be unique.
 #[derive(Default)]
 pub struct Names<'a>(BTreeSet<&'a str>);
 

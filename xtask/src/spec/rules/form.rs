@@ -1,11 +1,11 @@
-//! The form of an extension, which is a JSON Schema.
+//! Validation of an extension against its form, which is a JSON Schema.
 
 use jsonschema::ValidationError;
 use serde_json::Value;
 
 use super::super::offence::Offence;
 
-/// Returns an offence for each violation of the form by the extension at `place`.
+/// Returns an offence for each violation of `schema` by the extension at `place`.
 pub fn offences(place: &str, schema: &Value, value: &Value) -> Vec<Offence> {
     let name = place.trim_start_matches('/');
     let validator = match jsonschema::draft4::new(schema) {

@@ -1,11 +1,11 @@
-//! Formats with the same meaning in all languages.
+//! Rule on formats: only those with the same meaning in all languages are admitted.
 
 use serde_json::Value;
 
 use super::super::{document::Document, offence::Offence, pointer::join};
 
-/// The admitted formats with their types. `date-time` and `uuid` are excluded: values of the
-/// service do not always comply with them, and typed clients then reject the response.
+/// Admitted formats, each with its type. `date-time` and `uuid` are not admitted: values of the
+/// service do not always comply with them, and typed clients would then reject the response.
 const FORMATS: &[(&str, &str)] = &[
     ("integer", "int32"),
     ("integer", "int64"),

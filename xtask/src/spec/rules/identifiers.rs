@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::super::{document::Document, offence::Offence, pointer::join};
 
-/// Checks `operationId`: progenitor requires it, and every generator derives a method from it.
+/// Checks `operationId`, which progenitor requires, and from which every generator derives the name
+/// of a method.
 pub fn operations(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();

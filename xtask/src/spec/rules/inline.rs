@@ -1,4 +1,4 @@
-//! Keywords of schemas: those that require a named schema, and those that are not admitted.
+//! Rules on keywords of schemas: some require a named schema, and some are not admitted.
 
 use serde_json::json;
 
@@ -8,8 +8,8 @@ use super::super::{
     pointer::join,
 };
 
-/// Objects and enumerations must be named schemas. Generators invent different names for unnamed
-/// ones, and in Go two that share a value do not compile.
+/// Checks that objects and enumerations are named schemas. Generators choose different names for
+/// unnamed schemas, and two unnamed enumerations with a common value do not compile in Go.
 pub fn named(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for schema in &document.schemas {
@@ -32,8 +32,8 @@ pub fn named(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// Titles are not admitted: progenitor uses a title as the name of a type, and two equal titles as
-/// one type.
+/// Rejects titles: progenitor uses a title as the name of a type, so two schemas with equal titles
+/// would become one type.
 pub fn no_title(document: &Document) -> Vec<Offence> {
     without(
         document,
@@ -42,7 +42,7 @@ pub fn no_title(document: &Document) -> Vec<Offence> {
     )
 }
 
-/// Defaults are not admitted: generated clients would send a value that the caller did not set.
+/// Rejects defaults: generated clients would send values that the caller did not set.
 pub fn no_default(document: &Document) -> Vec<Offence> {
     without(
         document,
@@ -51,8 +51,8 @@ pub fn no_default(document: &Document) -> Vec<Offence> {
     )
 }
 
-/// `additionalProperties: false` is not admitted: the service adds fields, and the response would
-/// be unreadable.
+/// Rejects `additionalProperties: false`: the service may add fields, and clients could not decode
+/// such a response.
 pub fn open_objects(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for schema in &document.schemas {
@@ -70,7 +70,8 @@ fn without(document: &Document, key: &str, advice: &str) -> Vec<Offence> {
     document
         .schemas
         .iter()
-        // A property with this name is one level below, in `properties`.
+        // A property that has the name of the keyword does not match, because it is one level
+        // below, in `properties`.
         .filter(|schema| schema.value.get(key).is_some())
         .map(|schema| Offence::new(join(&schema.place, key), advice))
         .collect()

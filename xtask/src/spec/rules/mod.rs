@@ -1,7 +1,7 @@
-//! Rules of the description: it must compile here, and generators of other languages must neither
-//! fail nor produce wrong code silently.
+//! Rules on the description. They ensure that generators of any language neither fail nor silently
+//! generate wrong code.
 //!
-//! Each rule is the result of an observed failure, which its comment names.
+//! Each rule is the result of an observed failure, which its comment describes.
 
 mod bodies;
 mod codes;
@@ -31,7 +31,7 @@ mod sample;
 
 use super::{document::Document, offence::Offence};
 
-/// One rule.
+/// Rule on the description.
 pub struct Rule {
     pub name: &'static str,
     pub check: fn(&Document) -> Vec<Offence>,
@@ -39,7 +39,7 @@ pub struct Rule {
 
 macro_rules! rules {
     ($($name:literal: $check:path,)*) => {
-        /// All rules, in the order of their messages.
+        /// All rules, in the order in which their messages are printed.
         pub const ALL: &[Rule] = &[$(Rule { name: $name, check: $check }),*];
     };
 }

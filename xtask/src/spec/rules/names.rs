@@ -1,4 +1,4 @@
-//! Names that must remain distinct in the naming conventions of each language.
+//! Rules on names, which must remain distinct in the naming conventions of each language.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use super::super::{
     pointer::join,
 };
 
-/// Names of schemas become names of types and files, and some file systems ignore case.
+/// Checks that names of schemas are in PascalCase and differ by more than the case of letters.
+/// Generators derive names of types and files from them, and some file systems ignore case.
 pub fn schemas(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
@@ -23,7 +24,7 @@ pub fn schemas(document: &Document) -> Vec<Offence> {
         if pascal != name {
             offend(format!("write the name as {pascal}"));
         }
-        // The Go generator creates types with such names itself.
+        // The Go generator defines types with such names itself.
         if name.starts_with("Nullable") {
             offend("a name must not begin with Nullable: Go has such a type for each other".into());
         }
@@ -34,8 +35,8 @@ pub fn schemas(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// Names of components must be unique across sections: generators for Go and Rust put all of them
-/// into one name space.
+/// Checks that names of components are unique across sections, because generators for Go and Rust
+/// put all components into one namespace.
 pub fn components(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     let mut seen: BTreeMap<String, String> = BTreeMap::new();
@@ -57,7 +58,8 @@ pub fn components(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// Two properties with the same name in snake_case produce a struct that does not compile.
+/// Checks that properties have different names in snake_case, because the generated struct would
+/// not compile otherwise.
 pub fn properties(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for schema in &document.schemas {

@@ -1,4 +1,4 @@
-//! `nullable`, only in positions where every generator admits null.
+//! Rule on `nullable`: it is admitted only in positions in which every generator admits null.
 
 use serde_json::Value;
 
@@ -26,14 +26,15 @@ fn wrong(schema: &Schema) -> Option<&'static str> {
         return Some("remove it: without it null is not admitted either");
     }
     if has("$ref") || has("allOf") || has("anyOf") {
-        // Otherwise four of five validators and the Python client reject null.
+        // In this position, four of five validators and the Python client ignore the keyword and
+        // reject null.
         return Some("nullable does not count beside a reference; put it on the named schema");
     }
     if has("enum") {
         return Some("a nullable enumeration needs null among its values, which breaks others");
     }
     match schema.value.get("type").and_then(Value::as_str) {
-        // openapi-python-client crashes on it.
+        // openapi-python-client crashes on such a schema.
         None => Some("nullable needs a type; without a type null is admitted anyway"),
         Some("object") if matches!(schema.role, Role::Named(_)) => None,
         Some("object") => Some("give the object a name and put nullable there"),

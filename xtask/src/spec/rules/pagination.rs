@@ -1,4 +1,4 @@
-//! `x-pagination`: the paging of a list, with names of existing fields and parameters.
+//! Rule on `x-pagination`: the paging of a list, which must name existing fields and parameters.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::super::{
     pointer::join,
 };
 
-/// The keys for each meaning of `offset`, in addition to the common ones.
+/// Keys for each value of `offset`, in addition to the common keys.
 const KINDS: [(&str, &[&str]); 4] = [
     ("page-index", &["offset-name", "limit-name"]),
     ("record", &["offset-name", "limit-name"]),
@@ -20,7 +20,8 @@ const KINDS: [(&str, &[&str]); 4] = [
 ];
 const NEEDED: [&str; 3] = ["offset", "in", "items"];
 const OPTIONAL: [&str; 3] = ["disputed", "max-limit", "total"];
-/// Keys that name fields of the response; the others that end in `-name` are parameters.
+/// Keys whose values are fields of the response. The values of keys that end in `-name` are
+/// parameters.
 const FIELDS: [&str; 4] = ["items", "total", "first", "last"];
 
 pub fn check(document: &Document) -> Vec<Offence> {
@@ -29,7 +30,8 @@ pub fn check(document: &Document) -> Vec<Offence> {
         let place = join(&operation.place, "x-pagination");
         match operation.value.get("x-pagination") {
             Some(pagination) => offences.extend(of(document, operation, &place, pagination)),
-            // An operation with an offset and a list in its response has pages.
+            // An operation with an offset, and with a list in its response, must have
+            // `x-pagination`.
             None if ["query", "body"]
                 .iter()
                 .any(|place| parameter(document, operation, place, "offset").is_some())
@@ -74,7 +76,7 @@ fn of<'a>(
             let path = value.as_str().unwrap_or_default();
             match field(document, operation, path) {
                 None => offend(key, format!("the answer has no field {path}")),
-                // A strict client would otherwise fail to read the page (D-111).
+                // Strict clients could otherwise not decode a page whose rows are null (D-111).
                 Some(rows) if key == "items" && is_list(rows) && !path.is_empty() => {
                     if rows.get("nullable") != Some(&json!(true)) {
                         offend(
@@ -101,7 +103,8 @@ fn of<'a>(
     if limit.is_some_and(|limit| limit.as_u64().is_none_or(|limit| limit == 0)) {
         offend("max-limit", "write a whole number above 0".into());
     }
-    // If the parameter has no maximum, the sources state a number but no rule.
+    // Without a maximum of the parameter, any value is admitted, because some sources state a
+    // number but no limit.
     let taken = text("limit-name")
         .and_then(|name| parameter(document, operation, text("in").unwrap_or_default(), name))
         .and_then(|schema| document.resolve(schema).get("maximum"));
@@ -113,7 +116,7 @@ fn of<'a>(
             format!("the limit has the maximum {taken}; write the same"),
         );
     }
-    // `disputed: false` is the default, so it is omitted.
+    // `false` is the default and must be omitted.
     if pagination
         .get("disputed")
         .is_some_and(|value| *value != json!(true))
@@ -148,7 +151,7 @@ fn answer<'a>(operation: &Operation<'a>) -> Option<&'a Value> {
         .find_map(|(_, response)| response.pointer("/content/application~1json/schema"))
 }
 
-/// Returns true if the response is a list, or has one in a field or in a field of a field.
+/// Returns true if the response is a list, or contains a list at most two levels deep.
 fn has_list(document: &Document, operation: &Operation) -> bool {
     let fields = |schema| entries(document.resolve(schema).get("properties")).map(|(_, it)| it);
     let lists = |schema| is_list(document.resolve(schema));
@@ -161,7 +164,7 @@ fn is_list(schema: &Value) -> bool {
     schema.get("type") == Some(&json!("array"))
 }
 
-/// Returns the schema of a field of the response, by names joined with dots.
+/// Returns the schema of a field of the response. `path` joins the names of nested fields by dots.
 pub fn field<'a>(
     document: &Document<'a>,
     operation: &Operation<'a>,
@@ -169,7 +172,7 @@ pub fn field<'a>(
 ) -> Option<&'a Value> {
     let body = answer(operation)?;
     if path.is_empty() {
-        // The response itself is the list.
+        // With an empty path, the response itself is the list.
         return Some(document.resolve(body)).filter(|body| is_list(body));
     }
     path.split('.')
@@ -197,7 +200,7 @@ mod tests {
 
     #[test]
     fn keys_that_are_missing_or_unknown_fire() {
-        // The list is in a field of a field.
+        // The list is two levels deep.
         let missing = after(check, |description| {
             let operation = description.pointer_mut(LIST).unwrap();
             operation.as_object_mut().unwrap().remove("x-pagination");
@@ -322,7 +325,8 @@ mod tests {
         assert_eq!(pagination("items", json!("page.jobs")), [""; 0]);
         assert_eq!(pagination("total", json!(null)), [""; 0]);
         assert_eq!(pagination("disputed", json!(true)), [""; 0]);
-        // A response without a list, such as a count, has no pages despite its offset.
+        // An operation whose response has no list, such as a count, has no pages, even if it has an
+        // offset.
         let count = after(check, |description| {
             let body = format!("{LIST}/responses/200/content/application~1json");
             description.pointer_mut(&body).unwrap()["schema"] =

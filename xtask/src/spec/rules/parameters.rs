@@ -1,4 +1,4 @@
-//! Parameters: only forms that all generators encode in the same way.
+//! Rules on parameters: only forms that all generators encode in the same way are admitted.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,8 @@ use super::super::{
     pointer::join,
 };
 
-/// Parameters are in the path, the query or a header; they are scalars or, in the query, lists.
+/// Checks that parameters are in the path, the query or a header, and that they are scalars or, in
+/// the query, lists.
 pub fn check(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for parameter in &document.parameters {
@@ -32,7 +33,7 @@ fn wrong<'a>(
             "write path, query or header; progenitor has no cookies",
         ));
     }
-    // All generators encode lists as `a=1&a=2`; one in three supports other styles.
+    // All generators support the encoding `a=1&a=2`; only one in three supports other styles.
     if parameter.value.get("explode") == Some(&json!(false)) {
         wrong.push((
             "explode",
@@ -93,9 +94,9 @@ fn wrong<'a>(
     wrong
 }
 
-/// An identifier in the path must not be `..` or empty, which would address another resource. Each
-/// has a named schema with a pattern, the only constraint that generated code enforces, or with a
-/// list of values.
+/// Checks that path parameters cannot be empty or `..`, which would address another resource. Each
+/// must have a named schema with a list of values or with a pattern, which is the only constraint
+/// that generated code enforces.
 pub fn in_paths(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for parameter in &document.parameters {
@@ -128,7 +129,7 @@ mod tests {
         *,
     };
 
-    /// Returns the offences of the parameter `phase` after a change.
+    /// Returns the offences after a key of the parameter `phase` is set to `value`.
     fn phase(key: &str, value: Value) -> Vec<String> {
         with(check, &format!("{LIST}/parameters/2"), key, value)
     }

@@ -1,11 +1,12 @@
-//! Links from operations to the vendor's public pages.
+//! Rule on links from operations to the vendor's public pages.
 
 use serde_json::Value;
 
 use super::super::{document::Document, offence::Offence, pointer::join};
 
-/// The vendor's public reference. The page of an operation has its name; the second form is the
-/// Chinese edition, for pages with another name in English or none.
+/// URL prefixes of the vendor's public reference, in which pages are named after operations. The
+/// second prefix is that of the Chinese edition, for operations whose English page is missing or
+/// has another name.
 const PAGES: [&str; 2] = [
     "https://support.huaweicloud.com/intl/en-us/api-modelarts/",
     "https://support.huaweicloud.com/api-modelarts/",

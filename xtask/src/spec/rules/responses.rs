@@ -1,4 +1,4 @@
-//! Responses: one success, and errors of one type.
+//! Rules on responses: each operation has one success status, and errors of one type.
 
 use serde_json::json;
 
@@ -19,8 +19,8 @@ pub fn check(document: &Document) -> Vec<Offence> {
     offences
 }
 
-/// Checks the responses of an operation. progenitor panics on two types of errors, and on `default`
-/// beside a success.
+/// Checks the responses of an operation. progenitor panics if errors have two types, or if
+/// `default` is declared together with a success status.
 fn of(operation: &Operation) -> Vec<Offence> {
     let place = join(&operation.place, "responses");
     let mut offences = Vec::new();
@@ -58,7 +58,7 @@ fn of(operation: &Operation) -> Vec<Offence> {
             ));
         }
     }
-    // Beside a response with a body, 204 means that the result does not exist yet.
+    // If another success response has a body, 204 means that the result does not exist yet.
     let one = match bodies.len() {
         0 => empty.len() == 1,
         1 => empty.is_empty() || empty == ["204"],
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn one_success_is_silent_with_or_without_a_body() {
         assert_eq!(responses("204", json!(null)), [""; 0]);
-        // 204 is then the only success.
+        // The 204 response is then the only success.
         assert_eq!(responses("200", json!(null)), [""; 0]);
     }
 }

@@ -1,5 +1,5 @@
-//! Descriptions become Rust documentation, where some Markdown unintentionally turns into tests,
-//! links or HTML.
+//! Rules on descriptions as Rust documentation, in which some Markdown would unintentionally become
+//! tests, links or HTML.
 
 use super::super::{document::Document, offence::Offence};
 
@@ -34,7 +34,7 @@ fn wrong(text: &str) -> Option<&'static str> {
     None
 }
 
-/// Returns whether every opening fence names its language.
+/// Returns true if every code block names its language.
 fn fenced(text: &str) -> bool {
     text.lines()
         .map(str::trim)
@@ -43,7 +43,7 @@ fn fenced(text: &str) -> bool {
         .all(|(index, line)| (line == "```") != index.is_multiple_of(2))
 }
 
-/// Returns the text without its code, in fences or backticks.
+/// Returns the text without code blocks and inline code.
 fn prose(text: &str) -> String {
     let mut inside = false;
     let unfenced: Vec<&str> = text
@@ -54,7 +54,8 @@ fn prose(text: &str) -> String {
             !fence && !inside
         })
         .collect();
-    // Parts at odd indexes are between backticks; if the last part is one of them, it is unclosed.
+    // Parts at odd indexes are between backticks, except for the last part: its opening backtick is
+    // not closed.
     let joined = unfenced.join("\n");
     let parts: Vec<&str> = joined.split('`').collect();
     let mut prose: String = parts.iter().step_by(2).copied().collect();

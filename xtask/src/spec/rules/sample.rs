@@ -1,15 +1,15 @@
-//! A small description that complies with all rules and has one instance of each admitted form. The
-//! tests of a rule change one part of it.
+//! Small description for the tests of rules. It complies with all rules and contains one instance
+//! of each admitted form. Each test changes one part of it.
 
 use serde_json::{Value, json};
 
 use super::super::{document::Document, offence::Offence};
 
-/// The pointer to the schema that most tests change.
+/// JSON pointer to the schema that most tests change.
 pub const JOB: &str = "/components/schemas/Job";
-/// The pointer to the operation that lists.
+/// JSON pointer to the operation that returns a list.
 pub const LIST: &str = "/paths/~1v2~1{project_id}~1jobs/get";
-/// The pointer to the operation that creates.
+/// JSON pointer to the operation that creates a job.
 pub const CREATE: &str = "/paths/~1v2~1{project_id}~1jobs/post";
 
 pub fn description() -> Value {
@@ -174,7 +174,7 @@ pub fn description() -> Value {
                         "labels": { "type": "object", "description": "Its labels.", "additionalProperties": { "type": "string" } },
                         "token": { "type": "string", "format": "password", "description": "Its token." },
                         "extra": { "description": "Any JSON." },
-                        // A property with the name of a keyword.
+                        // This property has the name of a keyword.
                         "title": { "type": "string", "description": "Its title." },
                     },
                 },
@@ -199,7 +199,7 @@ pub fn description() -> Value {
     })
 }
 
-/// Returns the offences in the sample after `edit`.
+/// Returns the offences in the sample after `edit` has changed it.
 pub fn after(check: fn(&Document) -> Vec<Offence>, edit: impl FnOnce(&mut Value)) -> Vec<String> {
     let mut description = description();
     edit(&mut description);
@@ -207,7 +207,7 @@ pub fn after(check: fn(&Document) -> Vec<Offence>, edit: impl FnOnce(&mut Value)
     offences.iter().map(ToString::to_string).collect()
 }
 
-/// Returns the offences after a key is set to another value; null removes the key.
+/// Returns the offences after a key is set to another value. Null removes the key.
 pub fn with(
     check: fn(&Document) -> Vec<Offence>,
     place: &str,
@@ -227,7 +227,7 @@ pub fn with(
     })
 }
 
-/// The beginning of all messages about the new property `x` of a job.
+/// Returns the prefix of all messages about the new property `x` of a job.
 pub fn property_x() -> String {
     format!("{JOB}/properties/x")
 }

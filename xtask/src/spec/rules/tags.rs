@@ -1,4 +1,4 @@
-//! Tags: the groups of operations.
+//! Rules on tags, the groups of operations.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use super::super::{
     pointer::join,
 };
 
-/// Title of a tag on pages. The name itself becomes part of file and class names in generated
-/// clients, so it has no spaces.
+/// Extension with the title of a tag in rendered documentation. The name of a tag cannot contain
+/// spaces, because it becomes part of file and class names in generated clients.
 const DISPLAY_NAME: &str = "x-displayName";
 
 /// Checks the display names of tags.

@@ -1,5 +1,5 @@
-//! Units of times and sizes. A wrong guess is off by a factor of a thousand, and no type prevents
-//! it.
+//! Rule on units: descriptions of times and sizes state the unit, because types do not show it, and
+//! a wrong assumption results in an error by a factor of a thousand.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::super::{
     pointer::join,
 };
 
-/// Parts of names, between underscores, that denote a quantity with a unit.
+/// Words in the names of fields, separated by underscores, that denote a quantity with a unit.
 const AMOUNTS: [&str; 8] = [
     "time",
     "timestamp",
@@ -21,7 +21,7 @@ const AMOUNTS: [&str; 8] = [
     "at",
 ];
 
-/// Words for a unit, or for a format that includes one.
+/// Words that denote a unit, or a format that includes a unit.
 const UNITS: [&str; 17] = [
     "millisecond",
     "second",
@@ -71,8 +71,8 @@ pub fn check(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// Returns whether a schema is a number or a text. An object has fields, and an enumeration has
-/// values, so neither is an amount.
+/// Returns true if the type of a schema is a number or a string. Objects and enumerations, which
+/// are named schemas, are not quantities.
 fn is_amount(schema: &Value) -> bool {
     let typed = schema.get("type").and_then(Value::as_str);
     let part = schema.pointer("/allOf/0").and_then(reference);

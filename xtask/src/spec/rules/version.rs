@@ -1,4 +1,5 @@
-//! The version: the same as that of the crates, and in ASCII, because it is sent in a header.
+//! Rule on the version: it must be that of the crates, and ASCII, because clients send it in a
+//! header.
 
 use serde_json::Value;
 
@@ -7,7 +8,8 @@ use super::super::{document::Document, offence::Offence};
 pub fn check(document: &Document) -> Vec<Offence> {
     let says = |place: &str| document.at(place).and_then(Value::as_str);
     let mut offences = Vec::new();
-    // OpenAPI 3.1 is incompatible with 3.0, and half of the generators do not support it.
+    // OpenAPI 3.1 is not admitted: it is incompatible with 3.0, and half of the generators do not
+    // support it.
     if says("/openapi") != Some("3.0.3") {
         offences.push(Offence::new("/openapi", "write 3.0.3"));
     }

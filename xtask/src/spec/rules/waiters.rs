@@ -1,4 +1,5 @@
-//! `x-waiters`: operations to poll until a field of the response has a final value.
+//! Rule on `x-waiters`: operations that clients poll until a field of the response has a final
+//! value.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +18,8 @@ use super::{
 
 const PLACE: &str = "/x-waiters";
 
-/// Checks the form of the extension, then its names. A waiter for an impossible value would never
-/// end.
+/// Checks the form of the extension, then its names. The values of outcomes must exist, because a
+/// waiter for an impossible value would never end.
 pub fn check(document: &Document) -> Vec<Offence> {
     let Some(waiters) = document.root.get("x-waiters") else {
         return vec![Offence::new(PLACE, "missing; list the waiters")];
