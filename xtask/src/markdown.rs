@@ -62,7 +62,7 @@ struct Link<'a> {
     target: &'a str,
 }
 
-/// Returns the links of a text, and the text after the last link.
+/// Returns the links of a Markdown text, and the text after the last link.
 fn links(text: &str) -> (Vec<Link<'_>>, &str) {
     let mut links = Vec::new();
     let mut rest = text;

@@ -17,7 +17,7 @@ use nix::sys::{
 #[path = "../../../crates/modelarts-api/codegen/snapshots.rs"]
 mod snapshots;
 
-/// A program that sends the request without the SDK, with reqwest and serde_json.
+/// Source of a program that sends the request with reqwest and serde_json, without the SDK.
 const BARE: &str = r#"
 #[tokio::main]
 async fn main() {
@@ -27,7 +27,7 @@ async fn main() {
 }
 "#;
 
-/// A program that sends the request with the generated client and a minimal transport.
+/// Source of a program that sends the request with the generated client and a minimal transport.
 const API: &str = r#"
 use modelarts_api::{BoxFuture, Client, Context, Operation, RawResponse, Transport, TransportError};
 
@@ -68,11 +68,11 @@ async fn main() {
 /// Dependencies of every measured program, in the syntax of Cargo.toml.
 const COMMON: &str = "serde_json = \"1\"\n\
     tokio = { version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }\n";
-/// reqwest with the features of modelarts-api, without TLS.
+/// Dependency on reqwest with the features that modelarts-api uses, without TLS.
 const PLAIN: &str = "reqwest = { version = \"0.13\", default-features = false, \
     features = [\"json\", \"query\", \"stream\"] }\n";
-/// reqwest with the features of modelarts-ext: TLS by rustls with ring and the platform's
-/// certificates.
+/// Dependency on reqwest with the features that modelarts-ext uses: TLS by rustls with ring and the
+/// platform's certificates.
 const TLS: &str = "reqwest = { version = \"0.13\", default-features = false, \
     features = [\"json\", \"query\", \"stream\", \"gzip\", \"system-proxy\", \"rustls-no-provider\"] }\n\
     rustls = { version = \"0.23\", default-features = false, features = [\"std\", \"ring\", \"tls12\", \"logging\"] }\n\
@@ -253,7 +253,7 @@ impl Program {
             // Users install these crates from a registry, and cargo does not build such crates
             // incrementally.
             .env("CARGO_INCREMENTAL", "0")
-            // Flags of the environment would change the measured build.
+            // Removes flags of the environment, which would change the measured build.
             .env_remove("RUSTFLAGS")
             .current_dir(self.dir.path());
         command

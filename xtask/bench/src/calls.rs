@@ -67,9 +67,9 @@ pub async fn get() -> Result<()> {
     Ok(())
 }
 
-/// Creates a reqwest client with the timeouts of the SDK. modelarts-ext enables reqwest's TLS
-/// without a provider for the whole program; without an explicit TLS configuration, building a
-/// client would panic.
+/// Creates a reqwest client with the timeouts of the SDK. An explicit TLS configuration is
+/// necessary: modelarts-ext enables reqwest's TLS without a provider for the whole program, and
+/// building a client without a provider would panic.
 pub fn client_by_hand() -> Result<reqwest::Client> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)

@@ -10,8 +10,8 @@ const TEXTS: [&str; 4] = [
     "[worker-0] Training output(parameter name: train_url) Uploading.",
 ];
 
-/// Returns the page of `limit` events from `offset` in a list of `total` events. Events are one
-/// second apart, and every tenth is equal to its predecessor.
+/// Returns a page of a list of `total` events: `limit` events from `offset` on. Events are one
+/// second apart; every tenth event is equal to its predecessor.
 pub fn page(total: u64, offset: u64, limit: u64) -> String {
     let mut body = format!(
         r#"{{"total":{total},"limit":{limit},"offset":{offset},"order":"asc","start_time":"2024-06-10T14:13:20+08:00","end_time":"2024-06-10T15:13:20+08:00","events":["#

@@ -1,4 +1,5 @@
-//! Measures a long list over a slow connection, with one page in flight and with several.
+//! Measures reading a long list over a slow connection, with one page in flight and with several
+//! pages.
 
 use std::time::Duration;
 

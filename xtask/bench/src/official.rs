@@ -1,4 +1,4 @@
-//! Measures the official Python SDK, where it is installed.
+//! Measures the official Python SDK, if it is installed.
 
 use std::process::Command;
 

@@ -147,7 +147,7 @@ impl Create {
         if let Some(path) = &self.log_dir {
             job = job.log_path(path);
         }
-        // The service stops the job if this program or its machine fails.
+        // With this limit, the service stops the job even if this program or its machine fails.
         let hours = self.budget().as_secs() / 3600 + 1;
         job = job.auto_stop(Duration::from_secs(hours * 3600));
         eprintln!(

@@ -27,7 +27,7 @@ use reqwest::Url;
 
 use crate::{create::Create, description::Description, recorder::Recorder, transcript::Transcript};
 
-/// Exit code for an error of the program; exit code 1 reports differences.
+/// Exit code for an error of the program. Exit code 1 means that differences were found.
 const FAILED: u8 = 2;
 
 #[derive(Parser)]

@@ -12,7 +12,7 @@ use modelarts_ext::{
 
 /// Number of rows of a page. It is small, so that most lists have a second page.
 const ROWS: u32 = 10;
-/// Number of pages to read of each list. The second page shows the unit of the offset.
+/// Number of pages to read of each list. The second page reveals the unit of the offset.
 const PAGES: usize = 2;
 
 /// Runs a step, and prints its result on stderr. An error is printed as well, and does not prevent

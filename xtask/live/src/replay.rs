@@ -83,7 +83,8 @@ impl Replay {
             Some("otc") => builder = builder.cloud(Cloud::Otc),
             _ => {}
         }
-        // The created job ends as in the transcript, or runs until it is stopped.
+        // The emulated job ends as the job of the transcript, or runs until the transcript stops
+        // it.
         let stopped =
             |call: &Call| is(call, "StopTrainingJob") && call.status.is_some_and(|it| it < 300);
         let created = created(transcript);

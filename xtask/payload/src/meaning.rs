@@ -38,7 +38,7 @@ enum Number {
 /// Returns the exact number that a value represents. An integer beyond 2^53 that was converted to a
 /// float may be a different number.
 fn number(value: &Value) -> Option<Number> {
-    // Beyond this value, the digits of a float are not significant.
+    // Above this value, not all digits of a float are significant.
     const LARGEST: f64 = 1e30;
     let text = match value {
         Value::Number(number) => number.to_string(),

@@ -143,7 +143,7 @@ const BODIES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Bodies of the identity service, which the description does not cover.
+/// File names of bodies of the identity service, which the description does not cover.
 const OF_OTHERS: [&str; 3] = [
     "authentication__req_1",
     "making_an_api_request__req_3",

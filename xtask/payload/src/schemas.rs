@@ -36,7 +36,7 @@ pub fn find(name: &str) -> Option<Trip> {
         .map(|(_, trip)| *trip)
 }
 
-/// Returns the error message for an unknown schema, with the nearest name.
+/// Returns the error message for an unknown schema, which suggests the most similar name.
 pub fn unknown(name: &str) -> String {
     let wanted = name.to_lowercase();
     let nearest = SCHEMAS

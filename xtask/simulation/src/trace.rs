@@ -70,7 +70,7 @@ impl Trace {
 }
 
 impl Record {
-    /// Replaces each id in a text by a number, such as `job#1`.
+    /// Replaces each id in a string by a number, such as `job#1`.
     fn without_ids(&mut self, text: &str) -> String {
         let is_part = |c: char| c.is_ascii_hexdigit() || c == '-';
         let mut plain = String::with_capacity(text.len());

@@ -129,8 +129,8 @@ fn is_id(word: &str) -> bool {
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Returns the tags in a row of the legend, such as `O-6d9**, **O-f3d**`; `F1 .. F5` denotes five
-/// tags.
+/// Returns the tags in the first cell of a legend row, such as `O-6d9**, **O-f3d**`. `F1 .. F5`
+/// denotes five tags.
 fn tags_of(names: &str) -> Vec<&str> {
     const GUIDES: [&str; 5] = ["F1", "F2", "F3", "F4", "F5"];
     if names.starts_with("F1 .. F5") {

@@ -45,7 +45,7 @@ pub fn run() -> Result<Outcome> {
         .arg(workspace::description())
         .envs(emulator.settings())
         .env("JOB", job)
-        // schemathesis stores its results in the working directory.
+        // The working directory is in `target`, because schemathesis stores its results there.
         .current_dir(workspace::root().join("target"));
     for operation in excluded {
         command.args(["--exclude-operation-id", operation]);

@@ -26,7 +26,7 @@ pub fn compare_or_write(file: &Path, columns: &Columns, write: bool) -> Result<(
     replace(file, &text, &current, write, "clients --write")
 }
 
-/// Fails if the text of a file is outdated, or updates it with `write`.
+/// Fails if the text of a file is outdated. With `write`, updates the file instead.
 pub fn replace(file: &Path, text: &str, current: &str, write: bool, command: &str) -> Result<()> {
     if current != text {
         ensure!(

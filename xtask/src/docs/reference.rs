@@ -10,7 +10,8 @@ use yaml_serde::{Mapping, Value as Yaml};
 use super::{errors, events, operations};
 use crate::{codegen::METHODS, markdown};
 
-/// Returns the copy, built from the description and the README in its folder.
+/// Returns the description with its extensions as text. The section about signing is from the
+/// README in its folder.
 pub fn with_text(yaml: &str, readme: &str) -> Result<String> {
     let mut copy: Yaml = yaml_serde::from_str(yaml)?;
     let description: Value = yaml_serde::from_value(copy.clone())?;

@@ -6,8 +6,8 @@ use super::finding::Finding;
 
 const MAX_FILES: usize = 15;
 
-/// Finds folders with too many source files. A folder named `rules` is exempt, because each of its
-/// files is one rule.
+/// Finds folders with more than fifteen source files. Folders named `rules` are exempt, because
+/// each of their files is one rule.
 pub fn check(files: &BTreeSet<String>) -> Vec<Finding> {
     let mut folders: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
     for file in files {

@@ -104,7 +104,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the path by which the root imports the first name of `path`.
+    /// Returns the path from which the crate root imports the first name of `path`; `None` if the
+    /// root does not import this name.
     fn path_in_root(&self, path: &[String]) -> Option<String> {
         let root = &self.tree.modules[0];
         let is_name = |part: &&String| !["crate", "self", "super"].contains(&part.as_str());

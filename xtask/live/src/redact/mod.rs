@@ -53,7 +53,7 @@ const VALUES: [&str; 5] = [
 const SERVICE_VALUES: [&str; 3] = ["filters", "metrics", "resource_requirements"];
 /// Response headers whose values cannot identify the user.
 const HEADERS: [&str; 2] = ["content-type", "retry-after"];
-/// Maximum length of the shape of a log, in characters; the rest is left out.
+/// Maximum length of a redacted log, in characters. The rest of the log is omitted.
 const LOG: usize = 2000;
 
 /// Returns the calls with placeholders instead of identifying values. `secrets` are further
@@ -148,7 +148,7 @@ impl Redactor<'_> {
             let known = self.description.find(&exchange.method, exchange.url.path());
             let known = known.is_some_and(|(it, _)| CATALOGUES.contains(&it.id.as_str()));
             let answer = exchange.answer.as_ref().ok();
-            // The response to a rejected call may contain the name of the user.
+            // Skips responses to rejected calls, which may contain the name of the user.
             let Some(answer) = answer.filter(|answer| known && answer.status == 200) else {
                 continue;
             };

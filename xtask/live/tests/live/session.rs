@@ -176,7 +176,8 @@ impl Session {
 
     pub async fn record(&self, arguments: &[&str]) -> Output {
         let mut command = self.command(arguments);
-        // The emulator serves requests on this runtime, so the program runs on another thread.
+        // The program runs on a blocking thread, because the emulator serves its requests on this
+        // runtime.
         tokio::task::spawn_blocking(move || command.output().unwrap())
             .await
             .unwrap()

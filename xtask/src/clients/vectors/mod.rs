@@ -123,7 +123,8 @@ fn concerns_programs(file: &str, case: &Case) -> bool {
     }
 }
 
-/// Starts a server with the lists of `pagination.json`; the project id selects the case.
+/// Starts a server with the lists of `pagination.json`. The project id of a request selects the
+/// case.
 fn serve_pages() -> Result<String> {
     let lists: ScriptedLists = read("pagination.json")?;
     let requests = Mutex::new(BTreeMap::<String, u64>::new());

@@ -20,7 +20,7 @@ const KEYS: [&str; 6] = ["code", "status", "name", "retry", "meaning", "advice"]
 const ANY: &str = "any-operation";
 /// Key of the text that the message must contain for a retry.
 const ONLY_WITH: &str = "retry-only-with";
-/// The values of `x-effect`, which are the keys of `retry`.
+/// Values of `x-effect`, which are also the keys of `retry`.
 const EFFECTS: [&str; 3] = ["read", "idempotent", "create"];
 const RETRIES: [&str; 4] = ["never", "backoff", "poll", "token"];
 

@@ -124,7 +124,7 @@ pub fn known_extensions(document: &Document) -> Vec<Offence> {
         }
     }
     for schema in &document.schemas {
-        // The rule on parameters checks x-open-enum of a parameter.
+        // Skips parameters, because the rule on parameters checks their `x-open-enum`.
         let of_parameter = schema.place.contains("/parameters/");
         for (key, value) in entries(Some(schema.value)).filter(|(key, _)| key.starts_with("x-")) {
             let message = match key.as_str() {
