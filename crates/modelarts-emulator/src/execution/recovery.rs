@@ -1,4 +1,4 @@
-//! Recovery of the jobs of an earlier process at the next start.
+//! Recovery of the jobs of an earlier process when the emulator starts.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
                 held = true;
                 return None;
             }
-            // A job that has only waited in the queue does not count as requeued.
+            // A job that was only queued, and never ran, does not count as requeued.
             (!job.settled).then(|| lifecycle::node_request(job, job.started.is_some()))
         });
         match continued.flatten() {

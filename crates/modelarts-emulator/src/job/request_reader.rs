@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl JobRequest {
-    /// Reads the body of an ordinary or heterogeneous job that has passed the rules.
+    /// Reads the validated body of an ordinary or heterogeneous job.
     pub(crate) fn read(given: Value) -> Result<Self, ApiError> {
         let body = JsonField::root(&given);
         let kind = body.required("kind")?.text()?;

@@ -1,5 +1,5 @@
-//! Trials of a job in the database, each in a row of its own, so that a report of one trial does
-//! not rewrite the others.
+//! Trials of a job in the database. Each trial is stored in a separate row, so that a report of one
+//! trial does not rewrite the others.
 
 use rusqlite::{Connection, params};
 

@@ -1,5 +1,5 @@
-//! Script of simulated jobs: the part that a job follows, and the behaviour of each run of its
-//! code.
+//! Script of simulated jobs: the selection of a script element for a job, and the behaviour of each
+//! run of its code.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ struct ScriptedJob {
     runs: Vec<ScriptedRun>,
 }
 
-/// Behaviour of one run of the code, or the members that differ in one task.
+/// Behaviour of one run of the code, or the members that differ for one task.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ScriptedRun {
@@ -83,7 +83,7 @@ pub(crate) struct ScriptedRun {
     tasks: BTreeMap<String, ScriptedRun>,
 }
 
-/// Line of the log, with its times in seconds from the start of the code.
+/// Line of the log, with its times in seconds from the start of the run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) struct LogLine {
@@ -98,7 +98,7 @@ pub(super) struct LogLine {
 pub(super) enum RunFault {
     /// Failure of the node.
     NodeFault(f64),
-    /// Hang of the code, which has no more activity and does not end.
+    /// Hang of the code: its activity stops, and the run does not end.
     Hang(f64),
 }
 
@@ -113,10 +113,10 @@ const MAX_SECONDS: f64 = 31_536_000.0;
 const MAX_LINES: f64 = 1_000_000.0;
 
 impl Script {
-    /// Reads and checks a script.
+    /// Reads and validates a script.
     ///
     /// # Errors
-    /// Returns a sentence that names the member and the rule that it breaks.
+    /// Returns a sentence that names the member and states the violated rule.
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
         let script: Self =
             serde_json::from_str(text).map_err(|error| ScriptError(error.to_string()))?;
@@ -168,7 +168,7 @@ impl ScriptedJob {
     }
 }
 
-/// Returns `true` if a text matches the pattern, in which `*` stands for any text.
+/// Returns `true` if a string matches the pattern, in which `*` stands for any string.
 fn matches_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -208,8 +208,8 @@ impl ScriptedRun {
         }
     }
 
-    /// Checks a run. `path` names it in messages. `of_all` is the run of all tasks if this run
-    /// belongs to a single task.
+    /// Validates a run. `path` identifies it in messages. If the run applies to a single task,
+    /// `of_all` is the run of all tasks.
     fn check(&self, path: &str, of_all: Option<&Self>) -> Result<(), String> {
         let time = |name: &str, seconds: Option<f64>| match seconds {
             Some(seconds) if !(0.0..=MAX_SECONDS).contains(&seconds) => Err(format!(
