@@ -34,18 +34,18 @@ use crate::{
 ///
 /// | member | default | value |
 /// |---|---|---|
-/// | `name` | that of `job` | must be free; with `count`, `{n}` is 0, 1, … |
-/// | `job` | a command in a custom image | the body of CreateTrainingJob; all of its rules apply |
-/// | `count` | 1 | the number of jobs, each created a second after the one before |
+/// | `name` | the name in `job` | must not exist yet; with `count`, `{n}` is replaced by 0, 1, … |
+/// | `job` | a command in a custom image | the body of a CreateTrainingJob request, to which all its rules apply |
+/// | `count` | 1 | the number of jobs; their creation times are one second apart |
 /// | `id` | random | a UUID |
-/// | `user` | the first | the name of a user, whose project the job belongs to |
-/// | `phase` | `Completed` | any of the eight. Jobs that have not ended keep their phase until they are stopped or deleted |
-/// | `created` `started` `ended` | now, then each the one before | RFC 3339, or milliseconds; only what the phase has, in this order, not in the future |
-/// | `exit_code`, `task` | 1, `worker-0` | of a job whose phase is `Failed` |
-/// | `events` | those of the phase | list of `time`, `message`, `level` (`Info`), `source` (`Job`), in the order of time |
-/// | `logs` | none | text by task |
-/// | `metrics` | none | by task and series, a value for each minute, -1 for a gap |
-/// | `tags` | none | |
+/// | `user` | the first user | the name of the user; the job belongs to the project of this user |
+/// | `phase` | `Completed` | any of the eight phases. Jobs that have not ended keep their phase until they are stopped or deleted |
+/// | `created` `started` `ended` | current time; `started` and `ended` default to the time before them | RFC 3339, or milliseconds; in this order and not in the future. A time that the job has not reached in its phase must be absent |
+/// | `exit_code`, `task` | 1, `worker-0` | only for a job whose phase is `Failed` |
+/// | `events` | the events of the phase | list of `time`, `message`, `level` (default `Info`) and `source` (default `Job`), in chronological order |
+/// | `logs` | none | object with the text of the log for each task |
+/// | `metrics` | none | object with the values for each task and series: one for each minute, -1 for a gap |
+/// | `tags` | none | object of tag keys and values |
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seeds {

@@ -352,7 +352,7 @@ mod tests {
 
     use super::*;
 
-    /// Kinds that the catalogue lacks, and those with the source `Cluster` in it.
+    /// Kinds that the catalogue does not contain, or that it combines into the kind `Cluster`.
     const NOT_IN_CATALOGUE: [&str; 6] = [
         "DependenciesFailed",
         "Given",

@@ -145,8 +145,8 @@ async fn respond(
     Ok(answer)
 }
 
-/// Executes the operation and applies a fault to its response, unless the fault replaces the
-/// operation.
+/// Executes the operation and applies an injected fault to its response. Some faults replace the
+/// operation instead.
 async fn perform(operation: Operation, call: &ApiCall<'_>, request_id: &str) -> ApiResponse {
     let state = call.state;
     state.request_counts.add_received(operation);

@@ -36,8 +36,8 @@ pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
 
 type Visit = fn(&JsonField<'_>, &FieldSpec) -> Result<(), ApiError>;
 
-/// Visits the members and the elements of fields in one row of the table. Errors of a row precede
-/// those of later rows, in all elements of an array.
+/// Visits the members of `fields`, and recursively their members, row by row. Errors of a row
+/// precede those of later rows, in all elements of an array.
 fn visit_below(kind: &Type, fields: &[JsonField<'_>], visit: Visit) -> Result<(), ApiError> {
     for line in kind.members() {
         let (names, need, _, kind) = line;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Script of simulated jobs, which defines their behaviour. [`Script::from_json`] reads it from
-/// JSON. With the default script, every job ends at once with exit code 0.
+/// JSON. With the default script, every job ends immediately with exit code 0.
 ///
 /// ```json
 /// {
@@ -25,24 +25,24 @@ use crate::{
 /// ```
 ///
 /// A job follows the first element of `jobs` whose `name`, `annotations` and `environments` all
-/// match, otherwise `default`. In these values, `*` stands for any text. The first run of a job's
-/// code follows the first element of the list, and so on; the last element repeats. Members of a
-/// run:
+/// match, otherwise `default`. In these values, `*` stands for any string. The first run of a
+/// job's code follows the first element of the list, the second run the second element, and so on;
+/// the last element repeats. Members of a run:
 ///
-/// | member | if left out | |
+/// | member | default | value |
 /// |---|---|---|
 /// | `seconds` | 0 | duration of the run, up to a year |
 /// | `exit_code` | 0 | 0 to 255 |
-/// | `log` | nothing | lines: a text for a line at the start, or `{"at": 1, "every": 10, "line": "…"}`, in seconds from the start; `every` repeats the line until the end |
-/// | `metrics` | `{"cpuUsage": 25, "memUsage": 10}` | by series: a number, or a list with a number for each minute, of which the last repeats |
+/// | `log` | no lines | list of lines, each a string for a line at the start, or `{"at": 1, "every": 10, "line": "…"}`, in seconds from the start; `every` repeats the line until the end |
+/// | `metrics` | `{"cpuUsage": 25, "memUsage": 10}` | object with the values of each series: a number, or a list with a number for each minute, the last of which repeats |
 /// | `fault` | none | `{"node_fault": 20}`: the node fails after 20 s; `{"hang": 20}`: activity stops after 20 s, and the run does not end |
-/// | `ignores_sigterm` | false | a stop ends it only after the grace period, with 137 instead of 143 |
+/// | `ignores_sigterm` | false | true: a stop ends the run only after the grace period, with exit code 137 instead of 143 |
 /// | `download_seconds` | 0 | download time of the code directory |
 /// | `download_error` | none | the cause of a failed download of the code |
 /// | `input_error` | none | the cause of a failed download of inputs |
-/// | `pre_check_error` | none | the defect found by the pre-check, of jobs that have one |
-/// | `prepare_timeout` | false | the preparation times out before the queue; first run only |
-/// | `tasks` | none | by task, for example `worker-1`: members above with other values there |
+/// | `pre_check_error` | none | the defect found by the pre-check, for jobs that have a pre-check |
+/// | `prepare_timeout` | false | true: the preparation times out before the job is queued; only in the first run |
+/// | `tasks` | none | object with the members above that differ in a task, for example `worker-1` |
 ///
 /// Lines may contain the placeholders `{n}` (number of earlier repetitions of the line), `{run}`
 /// (1, 2, …), `{task}`, `{parameter.NAME}` and `{environment.NAME}`.

@@ -101,7 +101,7 @@ fn refuse_documented(paths: &IgnoredPaths) -> Result<(), ApiError> {
     )))
 }
 
-/// Adds the ignored paths of a value of this type, which is at `path` in the body.
+/// Adds the ignored paths of a value of this type, which is located at `path` in the body.
 fn add_ignored(kind: &Type, value: &Value, path: &str, paths: &mut IgnoredPaths) {
     match value {
         Value::Object(members) => {
@@ -141,7 +141,8 @@ fn add_ignored(kind: &Type, value: &Value, path: &str, paths: &mut IgnoredPaths)
     }
 }
 
-/// Returns `true` unless the value has its effect, or is the documented default, which needs none.
+/// Returns `true` unless the value has the effect that it has on the service, or is the documented
+/// default, which requires no effect.
 fn is_ignored(handling: Handling, kind: &Type, path: &str, value: &Value) -> bool {
     match (handling, kind) {
         (_, Type::Open(known)) if !known.iter().any(|known| value == known) => true,
@@ -155,7 +156,7 @@ fn is_ignored(handling: Handling, kind: &Type, path: &str, value: &Value) -> boo
     }
 }
 
-/// Returns `true` for a value that requests no effect.
+/// Returns `true` for a value that has no effect.
 pub(crate) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -166,8 +167,8 @@ pub(crate) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns the header with the paths, separated by commas. If they are too long, the last one is
-/// `...`.
+/// Returns the header with the paths, separated by commas. If the paths exceed the maximum size,
+/// the last element is `...`.
 pub(super) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
     let mut list = String::new();
     for path in paths {

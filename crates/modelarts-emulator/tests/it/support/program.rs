@@ -78,7 +78,7 @@ pub(crate) fn cpu_job(name: &str) -> Value {
 }
 
 impl Program {
-    /// Creates a job, and returns its id.
+    /// Creates a job, and returns its ID.
     pub(crate) async fn create(&self, job: &Value) -> String {
         let created = self.client.post("/training-jobs", job).await;
         assert_eq!(created.status, 201, "{}", created.text);
