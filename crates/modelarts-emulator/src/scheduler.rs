@@ -124,7 +124,7 @@ impl Scheduler {
         }
     }
 
-    /// Changes the priority of a job in the queue and, if given, its `preemptible` property.
+    /// Changes the priority of a queued job and, if specified, its `preemptible` property.
     pub(crate) fn set_priority(&self, job: &str, priority: i64, preemptible: Option<bool>) {
         let mut guard = self.state.lock();
         let state = &mut *guard;

@@ -57,7 +57,7 @@ pub(crate) struct EmulatorState {
     pub(crate) background: Background,
 }
 
-/// Tasks of all jobs, and the moves of the clock that wait for them.
+/// Tasks of all jobs, with the tracker of their activity and the lock for moves of the clock.
 #[derive(Debug, Default)]
 pub(crate) struct Background {
     tasks: Mutex<JoinSet<()>>,

@@ -132,7 +132,7 @@ mod tests {
             ApiError::events_query(),
             ApiError::body_too_large(),
         ];
-        // The last two errors come from injected faults that name only a status.
+        // The last two errors are those of injected faults that specify only a status.
         let answers = ROWS
             .iter()
             .map(|row| (format!("ModelArts.{:04}", row.0), row.1))

@@ -43,8 +43,8 @@ impl<'a> JsonField<'a> {
         Ok(text.filter(|text| !text.is_empty()))
     }
 
-    /// Returns a path in the container, if present. The emulator supports only directories below
-    /// `/home`.
+    /// Returns the value of a member that is a path in the container, if present. The emulator
+    /// supports only directories below `/home`.
     pub(crate) fn container_path_of(&self, name: &str) -> Result<Option<ContainerPath>, ApiError> {
         let Some(text) = self.text_of(name)? else {
             return Ok(None);

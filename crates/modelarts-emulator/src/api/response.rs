@@ -82,7 +82,7 @@ impl ApiResponse {
     pub(crate) fn error(error: &ApiError, request_id: &str) -> Self {
         let response = Self::json(error.status, error.body(request_id));
         match error.status {
-            // Unread bytes of the request would otherwise be parsed as the next request.
+            // Otherwise, unread bytes of the request would be parsed as the next request.
             StatusCode::REQUEST_TIMEOUT => {
                 response.header(CONNECTION, HeaderValue::from_static("close"))
             }

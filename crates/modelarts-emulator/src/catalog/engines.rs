@@ -106,15 +106,15 @@ impl Engine {
         })
     }
 
-    /// Returns the names of the engines that new jobs can use on nodes with or without accelerator
-    /// cards.
+    /// Returns the names of the engines that new jobs can use on nodes with (`gpu`) or without
+    /// accelerator cards.
     pub(super) fn names_on(gpu: bool) -> BTreeSet<&'static str> {
         let usable = |engine: &&Engine| !engine.retired && engine.runs_on(gpu);
         let usable = ENGINES.iter().filter(usable);
         usable.map(|engine| engine.name).collect()
     }
 
-    /// Returns true if the engine has an image for nodes with or without accelerator cards.
+    /// Returns true if the engine has an image for nodes with (`gpu`) or without accelerator cards.
     pub(crate) const fn runs_on(&self, gpu: bool) -> bool {
         !self.images[gpu as usize].is_empty()
     }

@@ -47,8 +47,8 @@ quirks! {
         /// `Failed`, as after a failure.
         Failed,
     }
-    /// Phase of a preemptible job that loses its nodes to another job (`openapi/SOURCES.md`,
-    /// D-155).
+    /// Phase of a preemptible job after its nodes have been assigned to another job
+    /// (`openapi/SOURCES.md`, D-155).
     preempted: PreemptionPhase {
         /// `Pending`: the job is queued again. The default.
         Pending,

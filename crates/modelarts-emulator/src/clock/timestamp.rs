@@ -36,7 +36,8 @@ impl Timestamp {
         self.0.div_euclid(1000)
     }
 
-    /// Returns the time with its milliseconds set to zero, as the service reports nearly all times.
+    /// Returns the time with its milliseconds set to zero, the precision of nearly all times in
+    /// responses.
     pub(crate) const fn whole_second(self) -> Self {
         Self(self.seconds() * 1000)
     }

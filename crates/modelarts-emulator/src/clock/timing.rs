@@ -9,8 +9,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timing {
-    /// Time from the accepted request to the queue (Creating to Pending): 2.4 s, when the first
-    /// node sample is taken.
+    /// Time from the accepted request to the queue (Creating to Pending): 2.4 s, the time of the
+    /// first node sample in the examples.
     pub creating: Duration,
     /// Time from the queue to the first container event: 7 s.
     pub queuing: Duration,

@@ -281,11 +281,12 @@ fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), Data
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-    // This statement takes the lock; in this mode it is held until the file is closed.
+    // This statement acquires the lock, which is held until the file is closed in this locking
+    // mode.
     connection.execute_batch("BEGIN EXCLUSIVE")?;
     let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    // The layout of the file, `user_version`, is one more than the number of migrations since
-    // layout 1.
+    // `user_version` contains the layout version of the file. The current version is the number of
+    // migrations plus 1.
     let expected = i64::try_from(migrations.len()).unwrap_or(i64::MAX - 1) + 1;
     let table = "SELECT name FROM sqlite_schema LIMIT 1";
     let table: Option<String> = connection

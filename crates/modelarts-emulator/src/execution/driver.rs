@@ -29,7 +29,7 @@ pub(super) type SharedLimit = OnceLock<Shared<Sleep>>;
 pub(super) enum Ending {
     /// All workers ended. Contains the first failure, if any.
     Exited(Option<TaskFailure>),
-    /// The job was stopped by a request. Contains a worker and its exit code, if the code ran.
+    /// A request stopped the job. Contains a worker and its exit code, if the code ran.
     Stopped(StopReason, Option<TaskFailure>),
     /// The job did not reach the queue, or the start of its code, within the time limit.
     PrepareTimedOut,
@@ -37,11 +37,11 @@ pub(super) enum Ending {
     Unprepared(String),
     /// The pre-check of a node failed.
     PreCheckFailed(String),
-    /// The node of this task died.
+    /// The node of this task failed.
     NodeFault(String),
-    /// The nodes were taken by another job.
+    /// The nodes of the job were assigned to another job.
     Preempted,
-    /// A job that runs again waited too long for nodes, or its pool no longer exists.
+    /// A restarted job exceeded its time limit for waiting for nodes, or its pool no longer exists.
     NoNodes,
 }
 
@@ -186,7 +186,7 @@ impl Driver {
         }
     }
 
-    /// Returns the grace period of processes that are being ended. A reset ends it early.
+    /// Returns the grace period of processes that must end. A reset ends it early.
     pub(super) fn grace_period(&self) -> Sleep {
         let grace = self.state.clock.sleep(self.state.timing.grace);
         let reset = self.stop_request_that(|stop| stop == StopReason::Reset);

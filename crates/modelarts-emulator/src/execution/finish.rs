@@ -55,7 +55,7 @@ impl Driver {
         let now = self.now();
         self.state.store.update(&self.id, |job| {
             let mut kind = kind;
-            // The job was terminated while its outputs were being uploaded.
+            // A request terminated the job while its outputs were being uploaded.
             if job.state == JobState::Terminating {
                 state = JobState::Terminated;
                 kind = job.stop_reason().and_then(stop_event);

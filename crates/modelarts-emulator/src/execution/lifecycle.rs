@@ -36,7 +36,7 @@ pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     }
 }
 
-/// Stores a new job, unless a limit or a conflict forbids it, and starts it.
+/// Stores and starts a new job, unless a limit or a conflict with another job prevents it.
 pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Result<(), ApiError> {
     let request = node_request(&job, false);
     state.store.insert(job, quota, state.one_job_per_output)?;
@@ -161,7 +161,7 @@ impl Driver {
         }
     }
 
-    /// Puts the job back into the queue. Returns `false` if it may not run again.
+    /// Puts the job back into the queue. Returns `false` if it must not be restarted.
     async fn requeue(&mut self, ending: &Ending) -> bool {
         let retry = self.request.retry;
         let allowed = match (retry.unconditional, retry.times) {

@@ -171,7 +171,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Performs one step and records an event at its start and one at its end. The event at the end
+    /// Performs a step, and records an event at its start and at its end. The event at the end
     /// contains the duration in seconds and the result.
     async fn copy_with_events<F: Future<Output = io::Result<()>>>(
         &self,

@@ -16,8 +16,8 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
         let mut held = false;
         let continued = state.store.update(&id, |job| {
             match job.state {
-                // The end of the earlier process counts as a fault of the machine and not of the
-                // code, so the job is scheduled again.
+                // The end of the earlier process counts as a machine fault, not as a failure of the
+                // code. The job is therefore scheduled again.
                 JobState::Running if !job.standing => {
                     job.end_record(RecordEnd {
                         at: now.whole_second(),

@@ -25,7 +25,7 @@ use crate::{
 
 /// Interval between exports of the logs. The value is from a line in the service's own logs.
 const LOG_PERIOD: Duration = Duration::from_secs(5);
-/// Maximum number of consecutive restarts in place of a job that hangs.
+/// Maximum number of consecutive restarts in place of a hanging job.
 const HANG_RESTARTS: u32 = 3;
 
 /// End of the supervision of a run.
@@ -157,7 +157,7 @@ impl Driver {
     ) -> (String, Exit) {
         let all_end = async { drop(ended.wait_for(|ended| *ended).await) };
         let exit = tokio::select! {
-            // Termination takes precedence over an exit at the same moment.
+            // Termination takes precedence over a simultaneous exit.
             biased;
             () = all_end => Exit::Code(run.terminate(self.grace_period()).await),
             exit = run.wait() => exit,

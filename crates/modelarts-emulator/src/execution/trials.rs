@@ -103,8 +103,8 @@ impl Driver {
         (ending, failure.filter(|_| !any_success))
     }
 
-    /// Runs one trial, and returns its task and the exit of its code, which is 0 if the trial was
-    /// stopped. Trials are assigned to the workers in turn.
+    /// Runs a trial, and returns its task and the exit of its code; the exit code of a stopped
+    /// trial is 0. Trials are assigned to the workers in round-robin order.
     async fn run_trial(
         &self,
         tuning: &Tuning,

@@ -142,7 +142,7 @@ pub(crate) fn copy(
         check_interrupt(interrupt)?;
         let entry = match entry {
             Ok(entry) => entry,
-            // Such errors are a dangling symbolic link, a cycle of links, or an unreadable
+            // Such errors result from a dangling symbolic link, a cycle of links, or an unreadable
             // directory.
             Err(error) if error.depth() > 0 => {
                 leave_out(io::Error::other(error.to_string()))?;
@@ -247,8 +247,8 @@ fn copy_file(
     Ok(())
 }
 
-/// Returns `path` without trailing slashes and dots, or an error if it has components other than
-/// names.
+/// Returns `path` without trailing slashes and dots, or an error if it contains components other
+/// than names.
 fn names_only(path: &Path) -> io::Result<PathBuf> {
     path.components()
         .filter(|part| !matches!(part, Component::CurDir))

@@ -35,7 +35,7 @@ const REQUIREMENTS: &[&str] = &[
     "host_distributed_mode",
 ];
 
-/// Fields of the body of an algorithm. Those of `job_config` must also follow the rules of a job.
+/// Fields of the body of an algorithm. Those of `job_config` must also satisfy the rules for jobs.
 #[rustfmt::skip]
 const ALGORITHM: Type = Object(&[
     (&["metadata"], Required, Acted, Object(&[
@@ -287,7 +287,7 @@ pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::ACCEPTED, Value::Null))
 }
 
-/// Lists algorithms. `offset` counts pages and not items (openapi/SOURCES.md, D-94).
+/// Lists algorithms. `offset` counts pages, not items (openapi/SOURCES.md, D-94).
 pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     // If several parameters are invalid, the error names the first one in this order.
     let query = ListQuery {

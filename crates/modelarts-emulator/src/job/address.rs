@@ -26,7 +26,7 @@ pub(crate) fn network(job_id: &str) -> u16 {
     if !cfg!(target_os = "linux") {
         return 0;
     }
-    // Two bytes of the id distinguish the addresses of different jobs.
+    // Two bytes of the job ID distinguish the addresses of different jobs.
     let byte = |at: usize| {
         job_id
             .get(at..at + 2)

@@ -48,7 +48,7 @@ pub(crate) struct Job {
     pub(crate) request: Arc<JobRequest>,
     /// Description of the job: from the request, or from the last change.
     pub(crate) description: String,
-    /// Members changed after the creation, which override those of the request.
+    /// Members changed after the job was created, which override those of the request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     changed: Map<String, Value>,
     /// Priority, 1 to 3. It can be changed while the job is queued.

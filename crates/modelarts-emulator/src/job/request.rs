@@ -108,9 +108,9 @@ pub(crate) struct Retry {
     /// Maximum number of restarts after a failure. A value other than 0 also requests a pre-check
     /// of the environment.
     pub(crate) times: u32,
-    /// True if any failure restarts the job, three times in a row.
+    /// True if any failure restarts the job, at most three consecutive times.
     pub(crate) unconditional: bool,
-    /// True if a job that hangs is restarted in place.
+    /// True if the job is restarted in place when it hangs.
     pub(crate) hang: bool,
 }
 
@@ -203,7 +203,7 @@ impl JobRequest {
         self.local_code_dir.clone().unwrap_or_else(default)
     }
 
-    /// Returns the path of the copy of the code directory, which keeps the last segment of the
+    /// Returns the path of the copy of the code directory. Its last segment is that of the
     /// original.
     pub(crate) fn code_copy(&self) -> ContainerPath {
         match &self.code_dir {

@@ -1,4 +1,4 @@
-//! Reading of requests of both kinds of jobs, ordinary and heterogeneous.
+//! Reading of requests for ordinary and heterogeneous jobs.
 
 use serde_json::Value;
 

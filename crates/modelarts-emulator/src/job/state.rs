@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// State of a job. Each state stands for one pair of `status.phase` and `status.secondary_phase`.
+/// State of a job. Each state corresponds to a pair of `status.phase` and `status.secondary_phase`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum JobState {
     #[default]
@@ -87,7 +87,7 @@ pub(crate) const PHASES: [&str; 8] = [
     "Abnormal",
 ];
 
-/// Failures after which a job with `fault-tolerance/job-retry-num` runs again. The guides of the
+/// Failures after which a job with `fault-tolerance/job-retry-num` is restarted. The guides of the
 /// service disagree (`openapi/SOURCES.md`, D-152).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartOn {
@@ -120,7 +120,7 @@ impl StopReason {
         self.urgency() > 0
     }
 
-    /// Returns the urgency. A reason replaces an earlier one that is less urgent.
+    /// Returns the urgency of the reason. A reason replaces an earlier reason that is less urgent.
     pub(super) const fn urgency(self) -> u8 {
         match self {
             Self::ByUser | Self::AfterHours(_) => 0,

@@ -30,8 +30,8 @@ pub(crate) enum UserName<'a> {
     Known(&'a str),
 }
 
-/// Renders a job as CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and the items of
-/// ListTrainingJobs show it.
+/// Renders a job in the form that CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and
+/// the items of ListTrainingJobs return.
 pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
     let body = job.body();
     let mut shown = json!({
@@ -338,7 +338,8 @@ fn task_of_role(role: &JobRequest) -> Value {
     };
     let mut engine = json!(role.engine);
     if let Some(engine) = engine.as_object_mut() {
-        // This member is not documented in the engine of a task (SOURCES O, S).
+        // The engine of a task does not contain this member according to the documents (SOURCES O,
+        // S).
         engine.remove("install_sys_packages");
     }
     if let Some(preset) = preset(&role.engine) {

@@ -20,7 +20,7 @@ const BLOCK: usize = 64 << 10;
 /// Maximum number of blocks in the index of a log (256 KiB of memory). When it is reached, the
 /// block size doubles; the number must therefore be even.
 const MAX_BLOCKS: usize = 1 << 15;
-/// Number of bytes that are kept from the end of the counted part to detect a rewritten log.
+/// Number of bytes at the end of the counted part that are stored to detect a rewritten log.
 const MARK_LENGTH: usize = 256;
 /// Maximum number of logs with an index.
 const MAX_LOGS: usize = 4096;

@@ -40,8 +40,8 @@ pub(crate) enum Runner {
 }
 
 impl Runner {
-    /// Returns `true` if the preparation of a worker before the queue completes in time. Workers
-    /// that run as processes have no such preparation.
+    /// Returns `true` if the preparation of a worker before the job is queued completes in time.
+    /// Workers that run as processes have no such preparation.
     pub(crate) fn is_prepared(&self, worker: &Worker) -> bool {
         match self {
             Self::Process(_) => true,
@@ -230,7 +230,7 @@ impl Runner {
         }
     }
 
-    /// Kills all workers and does not wait for their end. Called when the emulator is dropped.
+    /// Kills all workers without waiting for their end. Called when the emulator is dropped.
     pub(crate) fn kill_all(&self) {
         match self {
             Self::Process(runner) => runner.runs.watchdog.end_all(),

@@ -182,7 +182,7 @@ async fn reset_stored(state: &EmulatorState) -> rusqlite::Result<()> {
 /// Number of jobs deleted in one batch, which limits the number of IDs in memory.
 const PURGE_BATCH: u32 = 500;
 
-/// Returns the whole log to which a link refers, as text.
+/// Returns the whole log to which a link refers, as plain text.
 async fn follow_link(
     State(state): State<Arc<EmulatorState>>,
     Path((token, _)): Path<(String, String)>,

@@ -86,7 +86,7 @@ fn not_modelled(parts: &Parts) -> ApiError {
     error
 }
 
-/// Reason why the operations on fine-tuning are not implemented.
+/// Part of an error message: the reason why the operations on fine-tuning are not implemented.
 const NO_FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
 
 /// Validates the head of a request. Like a gateway, the emulator looks up the operation before it
@@ -111,7 +111,7 @@ fn check_head<'a>(
     authenticate::check_head(&state.accounts, state.clock.now(), parts)
 }
 
-/// Checks the project, executes the operation, and logs the request.
+/// Verifies the project, executes the operation, and logs the request.
 async fn respond(
     state: &Arc<EmulatorState>,
     target: Target,

@@ -1,4 +1,4 @@
-//! Queries for the tags of jobs, and for jobs with given tags.
+//! Queries for the tags of jobs, and for jobs with specific tags.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use crate::{
     tuning::trial::Trial,
 };
 
-/// Writes the changed trials. An empty list starts a new search and removes all rows.
+/// Stores the changed trials. An empty list means that a new search starts, and removes all rows.
 pub(crate) fn save(
     connection: &Connection,
     job: i64,

@@ -27,7 +27,7 @@ pub(crate) struct Tuning {
 #[derive(Clone, Debug)]
 pub(crate) struct Reward {
     pub(crate) name: String,
-    /// `true` for a metric with `max`, `false` for one with `min`.
+    /// `true` for a metric whose mode is `max`, `false` for `min`.
     pub(crate) more_is_better: bool,
     pub(crate) regex: Regex,
 }

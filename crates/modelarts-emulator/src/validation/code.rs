@@ -144,7 +144,7 @@ pub(super) const RULES: &[Rule] = &[
         let relative = has_local_dirs(job) && !job.text(WORKING_DIR)?.starts_with('/');
         relative.then(|| ApiError::working_dir("it must be an absolute path"))
     }),
-    // The emulator itself does not support paths with `.` or `..` (501).
+    // The emulator does not support paths with `.` or `..`, and rejects them with 501.
     advice("working-dir-plain", |job| {
         let path = job.text(WORKING_DIR)?;
         let applies = has_local_dirs(job) && path.starts_with('/');

@@ -39,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
         let pool = job.pool()?;
         (!pool.trains).then(|| ApiError::of(2886, &[&pool.id]))
     }),
-    // GPU pools accept only flavors of pools; CPU pools accept no flavor.
+    // GPU pools accept only pool flavors; CPU pools accept no flavor.
     refusal("flavor-of-pool", |job| {
         let flavor = job.flavor()?;
         let fits = match job.pool()?.kind {
@@ -177,7 +177,7 @@ fn priority_above(job: &Creation<'_>, highest: i64) -> Option<ApiError> {
     more.then(|| ApiError::of(2816, &values))
 }
 
-/// Returns the required and the preferred conditions on nodes.
+/// Returns the required and the preferred conditions on nodes, in this order.
 fn conditions<'a>(job: &Creation<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
     let required = job
         .list(&format!("{AFFINITY}/node_affinity/nodeSelectorTerms"))

@@ -17,8 +17,8 @@ const SOURCES: [&str; 3] = ["K8S", "Job", "Task"];
 /// Validated query of ListTrainingJobEvents. All invalid queries result in the same error response.
 #[derive(Debug, Default)]
 pub(super) struct EventQuery {
-    /// The `offset` parameter as received: events in SOURCES O, P and F2, pages in SOURCES S.
-    /// [`EventsOffset`] selects the unit.
+    /// The `offset` parameter as received. Its unit is events in SOURCES O, P and F2, and pages in
+    /// SOURCES S; [`EventsOffset`] selects the unit.
     offset: usize,
     /// Number of events before the page.
     skip: usize,
@@ -31,7 +31,7 @@ pub(super) struct EventQuery {
 }
 
 impl EventQuery {
-    /// Parses the query of a URL. Blank values count as absent, unknown parameters are ignored.
+    /// Parses the query of a URL. Blank values count as absent, and unknown parameters are ignored.
     pub(crate) fn read(query: &str, offset: EventsOffset) -> Result<Self, ApiError> {
         let mut read = Self::parse(query).ok_or_else(ApiError::events_query)?;
         read.skip = match offset {

@@ -39,7 +39,7 @@ fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> 
     }
 }
 
-/// Returns the end of the worker's log, at most `limit` bytes, within its retention.
+/// Returns the last `limit` bytes of the worker's log, or an error if its retention has ended.
 async fn log_tail(
     call: &ApiCall<'_>,
     worker: Worker,

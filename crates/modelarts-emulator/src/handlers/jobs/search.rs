@@ -299,7 +299,7 @@ fn check_undocumented(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError>
     Ok(())
 }
 
-/// Narrows the time span of a search to the values of a filter `create_time`.
+/// Limits the time span of a search to the values of the filter `create_time`.
 fn narrow_span(values: &[String], selection: &mut Selection) -> Result<(), ApiError> {
     let moment = |text: &String| match text.as_str() {
         "" => Ok(None),

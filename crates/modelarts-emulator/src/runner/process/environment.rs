@@ -72,8 +72,8 @@ pub(crate) fn variables(
     set("HOME", fixed(MA_HOME));
     set("TMPDIR", directory.join("tmp").into_os_string());
     set("PATH", search_path(python));
-    // PYTHONUNBUFFERED is not a preset of the service. It makes log lines appear while the code
-    // runs.
+    // PYTHONUNBUFFERED is not a preset of the service. With it, Python writes log lines while the
+    // code runs.
     set("PYTHONUNBUFFERED", text("1"));
 
     for channel in request.inputs.iter().chain(&request.outputs) {
@@ -112,8 +112,8 @@ fn search_path(python: Option<&Path>) -> OsString {
     path
 }
 
-/// Returns the arguments: `--name=value` for each hyper-parameter, then `--name=<local dir>` for
-/// each channel.
+/// Returns the command-line arguments: `--name=value` for each hyper-parameter, then `--name=<local
+/// dir>` for each channel.
 pub(crate) fn arguments(request: &JobRequest, directory: &Path) -> Vec<OsString> {
     let parameters = request
         .parameters

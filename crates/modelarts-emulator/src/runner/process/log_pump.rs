@@ -31,7 +31,7 @@ struct PumpState {
     logs: Logs,
 }
 
-/// Log files of a worker, each with `true` once some of its output has been discarded.
+/// Log files of a worker. The flag of a file is `true` once some of its output has been discarded.
 #[derive(Debug)]
 struct Logs {
     files: Vec<(File, bool)>,

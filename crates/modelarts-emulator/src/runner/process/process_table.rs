@@ -254,7 +254,7 @@ impl Stat {
     pub(super) fn of(process: Pid) -> Option<Self> {
         let path = format!("/proc/{}/stat", process.as_raw_nonzero());
         let stat = fs::read_to_string(path).ok()?;
-        // The line is "pid (name) state ppid pgrp ...", and the name may contain blanks and
+        // The line has the form "pid (name) state ppid pgrp ...". The name may contain spaces and
         // parentheses.
         let mut fields = stat.rsplit(')').next()?.split_whitespace();
         Some(Self {

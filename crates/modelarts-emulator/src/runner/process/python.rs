@@ -89,7 +89,7 @@ fn isolated_command(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // Build processes that pip starts end with its process group.
+        // Build processes that pip starts are in its process group and end with it.
         .process_group(0)
         .kill_on_drop(true);
     command

@@ -188,7 +188,7 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
 }
 
 impl ScriptedRun {
-    /// Returns the run with its absent members taken from `other`.
+    /// Returns the run, with absent members replaced by those of `other`.
     fn with_defaults_from(self, other: &Self) -> Self {
         Self {
             seconds: self.seconds.or(other.seconds),

@@ -106,7 +106,7 @@ impl Type {
         }
     }
 
-    /// Returns `true` if members that are not in the table are part of the value.
+    /// Returns `true` if the value may contain members that are not in the table.
     pub(super) const fn is_free(&self) -> bool {
         matches!(self, Self::Any | Self::Texts(..))
     }

@@ -430,7 +430,7 @@ fn every_line_of_the_table_is_checked() {
     for (path, kind, need, _) in field_specs() {
         let steps: Vec<&str> = path.split('.').collect();
         let (good, bad) = examples(kind);
-        // The body contains the field and its parents, and nothing else.
+        // The body contains only the field and its parents.
         let nest = |value: Option<Value>| {
             let (last, parents) = steps.split_last().unwrap();
             let mut body = match (last.strip_suffix("[]"), value) {

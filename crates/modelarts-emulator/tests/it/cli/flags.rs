@@ -1,4 +1,4 @@
-//! Flags of the program that other tests do not use, each with a visible effect.
+//! Flags of the program that other tests do not cover, each with an observable effect.
 
 use std::path::Path;
 

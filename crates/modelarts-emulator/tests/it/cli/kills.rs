@@ -410,7 +410,7 @@ impl Gate {
         waiting.connections.iter().any(|(parent, _)| parent == url)
     }
 
-    /// Waits until a process started by the emulator at `url` waits at the gate.
+    /// Waits until a process started by the emulator at `url` has reached the gate.
     async fn reached(&self, url: &str) {
         loop {
             let arrival = self.arrival.notified();

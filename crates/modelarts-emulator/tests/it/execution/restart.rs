@@ -143,8 +143,8 @@ async fn a_job_that_is_stopped_does_not_run_again() {
     assert_eq!(records(&details).len(), 1);
 }
 
-/// Starts a site with a manual clock. Its requests use a token, because signatures would have
-/// expired.
+/// Starts a site with a manual clock. Its requests use a token, because signatures would expire as
+/// the clock advances.
 async fn timeless() -> (Site, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
     let site = Site::with(|builder| builder.clock(Arc::clone(&clock) as _).token("t")).await;

@@ -219,7 +219,7 @@ async fn output_of_python_and_bash_is_in_the_log() {
         127
     );
 
-    // The exit code of a process that is killed by a signal is 128 + 9.
+    // The exit code of a process that is killed by signal 9 is 128 + 9.
     let script = format!("{}import os\nos.kill(os.getpid(), 9)\n", gate.python());
     let id = site.run(&site.script("killed", &script)).await;
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Statuses and bodies of the basic operations, and of requests that no operation defines.
+//! Statuses and bodies of responses: to the basic operations, and to requests for undefined
+//! operations.
 
 use std::time::{Duration, SystemTime};
 

@@ -73,8 +73,8 @@ async fn an_escaped_process_ends_with_its_job() {
     end_with_deletion_and_reset(&site, async |name| started(&site, name).await).await;
 }
 
-/// Checks that the processes of a started job end when it is deleted, and when the emulator is
-/// reset.
+/// Verifies that the processes of a started job end when the job is deleted, and when the emulator
+/// is reset.
 #[cfg(target_os = "linux")]
 async fn end_with_deletion_and_reset(
     site: &Site,

@@ -147,8 +147,8 @@ async fn everything_happens_at_its_own_time_in_any_move_of_the_clock() {
     simulation.pass(24 * 3600).await;
     let status = simulation.status(&id).await;
     assert_eq!(status["phase"], "Completed");
-    // The job is Running after 12.4 s. 1 s, an hour, 1 s and 25 s follow; times are in whole
-    // seconds.
+    // The job is Running after 12.4 s. The following steps take 1 s, an hour, 1 s and 25 s. Times
+    // are in whole seconds.
     let (start, end) = (START + 12, START + 12 + 3600 + 27);
     assert_eq!(status["start_time"], start * 1000);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Control routes: clock, reset, HTML errors, and processes left by an earlier start.
+//! Control routes: clock, reset, HTML errors, and processes left running by an earlier emulator.
 
 use std::{
     sync::Arc,

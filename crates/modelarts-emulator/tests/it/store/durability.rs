@@ -276,7 +276,7 @@ async fn minutes(site: &Site, minutes: u64) {
     assert!(site.emulator.advance(time).await);
 }
 
-/// Sends a request with a token, because signatures would have expired.
+/// Sends a request with a token, because signatures would expire as the clock advances.
 async fn by_token(site: &Site, below: &str, body: Option<&Value>) -> Value {
     let (url, project) = (site.emulator.url(), site.emulator.project_id());
     let url = format!("{url}/v2/{project}/training-jobs{below}");

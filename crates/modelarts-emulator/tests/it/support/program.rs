@@ -21,7 +21,7 @@ pub(crate) async fn serve_in(place: &std::path::Path) -> Program {
     serve_with(place, &[]).await
 }
 
-/// Starts the program like [`serve_in`], with additional flags.
+/// Starts the program like [`serve_in`], but with additional flags.
 pub(crate) async fn serve_with(place: &std::path::Path, flags: &[&str]) -> Program {
     let mut child = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
         .args(["serve", "--listen", "127.0.0.1:0", "--timing", "instant"])
