@@ -2,10 +2,10 @@
 # of the emulator has ended.
 #
 # $1 is a string that the environment of each of these processes contains, $2 the temporary
-# directory; either may be empty. Standard input reports the start and the end of process groups, "+1234" and "-1234",
-# and is closed when the emulator ends. "=" announces an orderly end, at which the emulator removes
-# its directory itself; without any group this script then exits, because the name of the directory
-# may already be in use again.
+# directory; either may be empty. Standard input reports the start and the end of process groups,
+# "+1234" and "-1234", and is closed when the emulator ends. "=" announces an orderly end, at which
+# the emulator removes its directory itself; without any group this script then exits, because the
+# name of the directory may already be in use again.
 trap '' HUP INT QUIT TERM TSTP
 groups=' '
 scans=100
