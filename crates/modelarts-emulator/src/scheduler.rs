@@ -1,8 +1,8 @@
 //! Scheduler that assigns the nodes of the pools to jobs.
 //!
 //! Jobs of the same priority get nodes strictly in the order of their arrival: a job at the head of
-//! the queue that waits for many nodes blocks later jobs that need few. Jobs that run again precede
-//! all others. A job preempts preemptible jobs of lower priority if it can then run.
+//! the queue that waits for many nodes blocks later jobs that need few. Restarted jobs precede all
+//! others. A job preempts preemptible jobs of lower priority if it can then run.
 
 use std::{
     cmp::Reverse,
@@ -38,7 +38,7 @@ struct Queue {
     held: u32,
 }
 
-/// Order of the queue: jobs that run again, then higher priority, then age.
+/// Position in the queue: restarted jobs first, then by priority, then by age.
 type Rank = (Reverse<bool>, Reverse<i64>, u64);
 
 #[derive(Debug)]
@@ -51,12 +51,12 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct NodeRequest {
     pub(crate) job: String,
-    /// Id of the pool; empty for nodes outside of pools.
+    /// ID of the pool; empty for nodes outside of pools.
     pub(crate) pool: String,
     pub(crate) nodes: u32,
     pub(crate) priority: i64,
     pub(crate) preemptible: bool,
-    /// `true` if the job has run before and runs again.
+    /// `true` if the job has run before and is restarted.
     pub(crate) requeued: bool,
 }
 
@@ -71,11 +71,11 @@ impl NodeRequest {
 enum SlotState {
     Waiting,
     Holding,
-    /// The job has to release its nodes for another job.
+    /// The job must release its nodes for another job.
     Preempted,
 }
 
-/// Position of a job in the queue, later with its nodes. Dropping the slot releases both.
+/// Position of a job in the queue, and later its nodes. Dropping the slot releases both.
 #[derive(Debug)]
 pub(crate) struct QueueSlot {
     scheduler: Arc<Scheduler>,
@@ -85,7 +85,7 @@ pub(crate) struct QueueSlot {
 
 impl Scheduler {
     /// Creates a scheduler with `public` nodes outside of pools. `sizes` contains the number of
-    /// nodes of each pool, by the id of the pool.
+    /// nodes of each pool, by pool ID.
     pub(crate) fn new(public: u32, sizes: HashMap<String, u32>) -> Arc<Self> {
         Arc::new(Self {
             public,
@@ -96,7 +96,8 @@ impl Scheduler {
         })
     }
 
-    /// Returns `true` if the pool exists. The pool of a job may be missing after a restart.
+    /// Returns `true` if the pool exists. After a restart of the emulator, the pool of a stored job
+    /// may no longer exist.
     pub(crate) fn has_pool(&self, pool: &str) -> bool {
         pool.is_empty() || self.state.lock().sizes.contains_key(pool)
     }
@@ -123,7 +124,7 @@ impl Scheduler {
         }
     }
 
-    /// Changes the priority of a job in the queue and, if given, its `preemptible` property.
+    /// Changes the priority of a queued job and, if specified, its `preemptible` property.
     pub(crate) fn set_priority(&self, job: &str, priority: i64, preemptible: Option<bool>) {
         let mut guard = self.state.lock();
         let state = &mut *guard;
@@ -167,7 +168,8 @@ impl Scheduler {
                 first.slot_state.send_replace(SlotState::Holding);
                 continue;
             }
-            // Jobs of the lowest priority are preempted first; among equals, the youngest first.
+            // Jobs of the lowest priority are preempted first; if priorities are equal, the
+            // youngest first.
             let holders = queue.holding.iter().rev();
             let holders = holders.filter_map(|number| state.entries.get(number));
             let lower = |entry: &&Entry| entry.request.priority < first.request.priority;
@@ -191,12 +193,12 @@ impl Scheduler {
 }
 
 impl QueueSlot {
-    /// Returns `true` if the job has its nodes.
+    /// Returns `true` if nodes have been assigned to the job.
     pub(crate) fn has_nodes(&self) -> bool {
         *self.slot_state.borrow() != SlotState::Waiting
     }
 
-    /// Waits until the job has its nodes.
+    /// Waits until nodes are assigned to the job.
     pub(crate) async fn wait_for_nodes(&mut self) {
         // The wait does not fail, because the sender lives as long as the slot.
         let granted = |state: &SlotState| *state != SlotState::Waiting;

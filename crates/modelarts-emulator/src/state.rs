@@ -1,4 +1,4 @@
-//! State of one emulator, shared by its routes and its jobs.
+//! State of an emulator, shared by its routes and its jobs.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -22,16 +22,16 @@ use crate::{
     validation::creation::Offer,
 };
 
-/// State of an emulator, excluding its socket.
+/// State of an emulator, without its socket.
 pub(crate) struct EmulatorState {
     pub(crate) accounts: Accounts,
-    /// Address of the emulator, which is its own origin and the host of its links.
+    /// Address of the emulator. It is the emulator's own origin, and the host in its links.
     pub(crate) address: SocketAddr,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) timing: Timing,
     pub(crate) wording: Wording,
     pub(crate) restart_on: RestartOn,
-    /// Offer of the service, against which creations are checked.
+    /// Resources that the service offers; create requests are validated against them.
     pub(crate) offer: Offer,
     pub(crate) store: JobStore,
     pub(crate) algorithms: Documents,
@@ -40,7 +40,7 @@ pub(crate) struct EmulatorState {
     pub(crate) quotas: Quotas,
     pub(crate) log_links: LogLinks,
     pub(crate) log_indexes: LogIndexes,
-    /// If true, a job is refused if an active job writes to the same output path.
+    /// If true, a job is rejected if an active job writes to the same output path.
     pub(crate) one_job_per_output: bool,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) metrics: Arc<Metrics>,
@@ -52,22 +52,22 @@ pub(crate) struct EmulatorState {
     pub(crate) ids: Ids,
     pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
-    /// Token that is cancelled when the emulator stops waiting for copies.
+    /// Token that is cancelled when the emulator no longer waits for copies.
     pub(crate) copy_cancellation: CancellationToken,
     pub(crate) background: Background,
 }
 
-/// Tasks of all jobs, and the moves of the clock that wait for them.
+/// Tasks of all jobs, with the tracker of their activity and the lock for moves of the clock.
 #[derive(Debug, Default)]
 pub(crate) struct Background {
     tasks: Mutex<JoinSet<()>>,
     idle: IdleTracker,
-    /// Lock that is held while the clock is moved, so that moves do not overlap.
+    /// Lock that is held while the clock is moved, so that concurrent moves do not overlap.
     clock_lock: tokio::sync::Mutex<()>,
 }
 
 impl EmulatorState {
-    /// Spawns a task of a job, which runs until it is done or the emulator ends.
+    /// Spawns a task of a job, which runs until it completes or the emulator ends.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = self.background.tasks.lock();
         while tasks.try_join_next().is_some() {}
@@ -75,8 +75,8 @@ impl EmulatorState {
     }
 
     /// Moves the clock forward; returns `false` if it cannot be moved. The clock stops at each due
-    /// time until all work that was due is done, so that everything happens at its own time, even
-    /// in a long move.
+    /// time until all due work is complete, so that each action has the correct time, even in a
+    /// long move.
     pub(crate) async fn advance(&self, duration: Duration) -> bool {
         let _guard = self.background.clock_lock.lock().await;
         let clock = self.clock.as_ref();

@@ -1,8 +1,8 @@
 //! Error responses.
 //!
-//! Training errors come from the service's own table, see `error_table.rs`; those that several
-//! callers return have a constructor here. Codes that start with `Emulator.` are the emulator's
-//! own, and the service never returns them.
+//! Training errors come from the service's own table, see `error_table.rs`. This module contains
+//! constructors for those that several callers return. Codes that start with `Emulator.` are the
+//! emulator's own; the service never returns them.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ pub(crate) struct ApiError {
     pub(crate) code: String,
     pub(crate) message: String,
     solution: Option<&'static str>,
-    /// True for errors of the API gateway, whose body includes the request id. Errors of ModelArts
+    /// True for errors of the API gateway, whose body includes the request ID. Errors of ModelArts
     /// itself do not include it.
     from_gateway: bool,
 }
@@ -43,8 +43,8 @@ impl ApiError {
         error
     }
 
-    /// Creates the error in a row of the service's table; `values` fill the placeholders of its
-    /// message.
+    /// Creates the error from the row of the service's table with this number; `values` fill the
+    /// placeholders of its message.
     pub(crate) fn of(number: u16, values: &[&str]) -> Self {
         let Some((_, status, message, solution)) = row(number) else {
             return Self::internal(format!("No row for ModelArts.{number}."));
@@ -76,7 +76,7 @@ impl ApiError {
         )
     }
 
-    /// Returns the error for a path at which the gateway has no API. The message is that of the
+    /// Returns the error for a path at which the gateway has no API. The message is taken from the
     /// gateway's list of error codes.
     pub(crate) fn no_such_api() -> Self {
         Self::gateway(
@@ -104,8 +104,8 @@ impl ApiError {
         Self::of(2786, &[requested, own])
     }
 
-    /// Returns the error for an invalid parameter; `what` names the field and the rule that it
-    /// breaks.
+    /// Returns the error for an invalid parameter; `what` names the field and states the violated
+    /// rule.
     pub(crate) fn invalid_parameter(what: impl std::fmt::Display) -> Self {
         Self::of(2788, &[&what.to_string()])
     }
@@ -150,8 +150,8 @@ impl ApiError {
         Self::of(2859, &[&reason.to_string()])
     }
 
-    /// Returns the error for an invalid query of ListTrainingJobEvents. It differs from the other
-    /// errors: an eight-digit code, two fields and no solution (SOURCES D-38).
+    /// Returns the error for an invalid query of ListTrainingJobEvents. Unlike other errors, it has
+    /// an eight-digit code and only two fields, without a solution (SOURCES D-38).
     pub(crate) fn events_query() -> Self {
         Self::new(
             StatusCode::BAD_REQUEST,

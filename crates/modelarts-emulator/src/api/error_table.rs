@@ -1,8 +1,8 @@
 //! Rows of the service's table of training errors that this emulator can return.
 //!
-//! The source is the API reference of Open Telekom Cloud, "Error Codes" (SOURCES E). A row has the
-//! number in the code `ModelArts.<number>`, the HTTP status, the message and the solution. `%s` and
-//! `%d` are placeholders.
+//! The source is the API reference of Open Telekom Cloud, "Error Codes" (SOURCES E). Each row
+//! contains the number in the code `ModelArts.<number>`, the HTTP status, the message and the
+//! solution. `%s` and `%d` are placeholders.
 
 /// Row of the table: number, HTTP status, message and solution.
 type Row = (u16, u16, &'static str, &'static str);
@@ -26,7 +26,7 @@ pub(super) fn fill(message: &str, values: &[&str]) -> String {
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    // The documented message uses another form of placeholder.
+    // The documented message uses a different placeholder syntax.
     (108, 403, "You do not have permission to perform %s.", "Check whether you are authorized to perform operations on OBS or APIs."),
     (2751, 400, "Duplicate training job (name %s).", "Change training job name."),
     (2753, 400, "input and output channel information is not standardized.", "Check the validity of the input and output channel information in the request."),
@@ -61,7 +61,7 @@ const ROWS: &[Row] = &[
     (2796, 409, "The job cannot be terminated.", "Check whether the job status is valid."),
     (2802, 400, "Invalid codeDir path: %s.", "Check the codeDir path."),
     (2803, 405, "Method not allowed.", "Please confirm that the HTTP Method is correct"),
-    // The message is that of the service (SOURCES K 20); the documented list has an older one.
+    // Message as observed on the service (SOURCES K 20); the documented list contains an older one.
     (2806, 400, "Custom image jobs engine.image_url and command or engine.engine_name cannot be empty.", "Check whether the command and engine.url is valid."),
     (2807, 400, "Unsupported condition key (%s)", "Check whether the key of search is valid."),
     (2808, 400, "Unsupported condition operator (%s)", "Check whether the operator of search is valid."),
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::api::error::ApiError;
 
-    /// Returns codes and statuses in the error table of the OpenAPI description.
+    /// Returns the codes and statuses in the error table of the OpenAPI description.
     fn described() -> BTreeSet<(String, u16)> {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/modelarts.yaml");
         let text = std::fs::read_to_string(file).unwrap();
@@ -132,7 +132,7 @@ mod tests {
             ApiError::events_query(),
             ApiError::body_too_large(),
         ];
-        // The last two errors come from injected faults that name only a status.
+        // The last two errors are those of injected faults that specify only a status.
         let answers = ROWS
             .iter()
             .map(|row| (format!("ModelArts.{:04}", row.0), row.1))

@@ -1,9 +1,10 @@
-//! Ids of new jobs, algorithms and experiments.
+//! IDs of new jobs, algorithms and experiments.
 
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-/// Generator of ids. They are random, or follow from a seed and are then the same at each start.
+/// Generator of IDs. Without a seed, IDs are random; with a seed, the sequence is the same at each
+/// start.
 #[derive(Debug)]
 pub(crate) struct Ids(Option<Mutex<fastrand::Rng>>);
 

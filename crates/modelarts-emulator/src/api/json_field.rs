@@ -1,7 +1,7 @@
-//! Reading of a request body field by field, with errors that name the field.
+//! Field-by-field reading of a request body, with errors that name the field.
 //!
-//! The emulator does not decode requests into structs as a whole, because the service has a status
-//! and code of its own for each broken rule. `null` counts as absent.
+//! The emulator does not decode requests into structs as a whole, because the service returns a
+//! specific status and code for each violated rule. `null` counts as absent.
 
 use std::fmt;
 
@@ -36,14 +36,15 @@ impl<'a> JsonField<'a> {
         self.get(name)?.ok_or_else(|| self.missing(name))
     }
 
-    /// Returns a text member. Empty text counts as absent, because examples send it (SOURCES X).
+    /// Returns a string member. An empty string counts as absent, because examples send it (SOURCES
+    /// X).
     pub(crate) fn text_of(&self, name: &str) -> Result<Option<&'a str>, ApiError> {
         let text = self.get(name)?.map(|field| field.text()).transpose()?;
         Ok(text.filter(|text| !text.is_empty()))
     }
 
-    /// Returns a path in the container, if present. The emulator supports only directories below
-    /// `/home`.
+    /// Returns the value of a member that is a path in the container, if present. The emulator
+    /// supports only directories below `/home`.
     pub(crate) fn container_path_of(&self, name: &str) -> Result<Option<ContainerPath>, ApiError> {
         let Some(text) = self.text_of(name)? else {
             return Ok(None);
@@ -57,14 +58,14 @@ impl<'a> JsonField<'a> {
         })
     }
 
-    /// Returns a required text member, which must not be empty.
+    /// Returns a required string member, which must not be empty.
     pub(crate) fn required_text(&self, name: &str) -> Result<&'a str, ApiError> {
         let text = self.required(name)?.text()?;
         let text = Some(text).filter(|text| !text.is_empty());
         text.ok_or_else(|| self.missing(name))
     }
 
-    /// Returns the elements of a list member; an absent list has none.
+    /// Returns the elements of an array member, or no elements if it is absent.
     pub(crate) fn items_of(&self, name: &str) -> Result<Vec<Self>, ApiError> {
         self.get(name)?
             .map_or_else(|| Ok(Vec::new()), |list| list.items())
@@ -83,7 +84,7 @@ impl<'a> JsonField<'a> {
         Ok(text)
     }
 
-    /// Returns the text of the field, which may have at most `maximum` characters.
+    /// Returns the string value of the field, which may have at most `maximum` characters.
     pub(crate) fn text_up_to(&self, maximum: usize) -> Result<&'a str, ApiError> {
         let text = self.text()?;
         if text.chars().count() > maximum {

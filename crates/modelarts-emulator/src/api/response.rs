@@ -18,13 +18,14 @@ use crate::api::error::ApiError;
 /// of the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// Before the first byte of the response.
+    /// Before the first byte of the response is sent.
     BeforeAnswer,
-    /// After the head and half of the body.
+    /// After the head and half of the body have been sent.
     MidBody,
 }
 
-/// Response with status, headers and body; a JSON body is kept as a value.
+/// Response with status, headers and body. JSON bodies remain unserialised until the response is
+/// sent.
 #[derive(Debug)]
 pub(crate) struct ApiResponse {
     status: StatusCode,
@@ -38,7 +39,7 @@ pub(crate) struct ApiResponse {
 enum ResponseBody {
     Empty,
     Json(Value),
-    /// Body of this media type.
+    /// Body of another media type, with its bytes.
     Other(&'static str, Bytes),
 }
 
@@ -71,7 +72,7 @@ impl ApiResponse {
         Self::of(status, body)
     }
 
-    /// Creates a response that cuts the connection instead of being sent.
+    /// Creates a response for which the server sends nothing and cuts the connection.
     pub(crate) fn cut(cut: Cut) -> Self {
         let mut response = Self::empty(StatusCode::SERVICE_UNAVAILABLE);
         response.cut = Some(cut);
@@ -81,7 +82,7 @@ impl ApiResponse {
     pub(crate) fn error(error: &ApiError, request_id: &str) -> Self {
         let response = Self::json(error.status, error.body(request_id));
         match error.status {
-            // Unread bytes of the request would otherwise be parsed as the next request.
+            // Otherwise, unread bytes of the request would be parsed as the next request.
             StatusCode::REQUEST_TIMEOUT => {
                 response.header(CONNECTION, HeaderValue::from_static("close"))
             }
@@ -104,7 +105,7 @@ impl ApiResponse {
         self
     }
 
-    /// Changes the body if it is JSON.
+    /// Applies `change` to the body if it is JSON.
     pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Value)) {
         if let ResponseBody::Json(body) = &mut self.body {
             change(body);
@@ -121,7 +122,7 @@ impl ApiResponse {
     }
 
     /// Builds the HTTP response, with the header `X-Request-Id` that every response of the service
-    /// has.
+    /// contains.
     pub(crate) fn with_request_id(self, request_id: &str) -> Response {
         let (content_type, bytes) = self.body.bytes();
         let length = bytes.len();
@@ -147,7 +148,7 @@ impl ApiResponse {
     }
 }
 
-/// Returns a body that declares its whole length, delivers half of it, and then fails.
+/// Returns a body that declares its full length, delivers half of its bytes, and then fails.
 fn half_body(bytes: Bytes) -> Body {
     let first = bytes.slice(..bytes.len() / 2);
     Body::from_stream(stream::unfold(Some(first), |rest| async move {

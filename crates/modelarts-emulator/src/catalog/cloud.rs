@@ -37,7 +37,7 @@ impl Cloud {
         self == Self::Huawei || COMMON_OPERATIONS.contains(&operation)
     }
 
-    /// Returns true if the cloud has an operation at this path, or if neither cloud has one there.
+    /// Returns true if the cloud offers an operation at this path, or if neither cloud does.
     pub(crate) fn has_path(self, path: &str) -> bool {
         let steps = || path.split('/').skip(3);
         let is_here = |operation: &&Operation| {
@@ -51,8 +51,9 @@ impl Cloud {
         here.peek().is_none() || here.any(|operation| self.has(*operation))
     }
 
-    /// Returns true if the cloud may have an undocumented API at this path. For Open Telekom Cloud
-    /// all paths of training management are known; those of other parts of ModelArts are not.
+    /// Returns true if the cloud may offer an undocumented API at this path. For Open Telekom
+    /// Cloud, all paths of training management are known, but not those of other parts of
+    /// ModelArts.
     pub(crate) fn may_have(self, path: &str) -> bool {
         let Some(first) = path.split('/').nth(3) else {
             return true;

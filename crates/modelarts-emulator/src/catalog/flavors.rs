@@ -1,5 +1,5 @@
-//! Flavors, with their limits of nodes and cards, and the members shown in job details. They come
-//! from the examples (SOURCES X, D-20) and from the ids in the reference (SOURCES O, D-67).
+//! Flavors: their limits of nodes and cards, and the members shown in job details. The values are
+//! from the examples (SOURCES X, D-20) and from the IDs in the reference (SOURCES O, D-67).
 //!
 //! Public flavors come first, those of dedicated GPU pools last.
 
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::catalog::engines::Engine;
 
-/// Maximum number of workers of a job whose flavor has no limit of its own, because all workers run
-/// on one machine.
+/// Maximum number of workers of a job whose flavor defines no limit. All workers run on the same
+/// machine.
 const MAX_NODES: u32 = 16;
 
-/// Flavor: the hardware and the limits of the nodes of a job.
+/// Flavor: the hardware of a job's nodes and their maximum number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flavor {
     pub(crate) id: &'static str,
@@ -20,7 +20,7 @@ pub(crate) struct Flavor {
     max_nodes: u32,
     cores: u32,
     memory_gb: u32,
-    /// Accelerator cards: number per node, product name, memory of one card.
+    /// Accelerator cards of a node: their number, product name, and memory per card.
     gpu: Option<(u32, &'static str, &'static str)>,
     disk_gb: Option<u32>,
     /// True if the flavor is available in dedicated pools only.
@@ -63,8 +63,8 @@ const fn pool(id: &'static str, cards: u32) -> Flavor {
     }
 }
 
-/// Table of flavors, from the flavor list (both CPU flavors) and the examples of creation and
-/// details (GPU).
+/// Flavors of the emulator. The CPU flavors are from the flavor-list example of the API reference;
+/// the GPU flavors are from its job creation and job details examples.
 #[rustfmt::skip]
 const FLAVORS: [Flavor; 11] = [
     cpu("modelarts.vm.cpu.2u", "Computing CPU(2U) instance", 1, 2),
@@ -112,7 +112,7 @@ impl Flavor {
                 shown["flavor_id"] = flavor.id.into();
                 shown["flavor_name"] = flavor.name.into();
                 shown["max_num"] = flavor.max_nodes.into();
-                // The service sends this list as the text of a JSON array.
+                // The service returns this list as a string that contains a JSON array.
                 let engines = Engine::names_on(flavor.gpu.is_some());
                 shown["support_engines"] = json!(engines).to_string().into();
                 shown

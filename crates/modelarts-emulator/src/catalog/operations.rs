@@ -11,7 +11,7 @@ macro_rules! operations {
         impl Operation {
             pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Returns the `operationId`.
+            /// Returns the `operationId` of the OpenAPI description.
             pub(crate) const fn id(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)*
@@ -25,7 +25,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Returns the path below `/v2/{project_id}`.
+            /// Returns the path relative to `/v2/{project_id}`.
             pub(crate) const fn path(self) -> &'static str {
                 match self {
                     $(Self::$name => $path,)*

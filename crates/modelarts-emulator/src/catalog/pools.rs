@@ -3,10 +3,10 @@
 /// Hardware of the nodes of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolKind {
-    /// Nodes without accelerator cards; jobs in the pool name no flavor.
+    /// Nodes without accelerator cards. Jobs in the pool specify no flavor.
     Cpu,
-    /// Nodes with accelerator cards; jobs in the pool name a flavor `modelarts.pool.visual.*` with
-    /// the required number of cards.
+    /// Nodes with accelerator cards. Jobs in the pool specify a flavor `modelarts.pool.visual.*`
+    /// with the required number of cards.
     Gpu,
 }
 
@@ -22,7 +22,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Creates a running pool for training with this id and this number of nodes.
+    /// Creates a running pool for training with the given ID and number of nodes.
     #[must_use]
     pub fn new(id: impl Into<String>, kind: PoolKind, nodes: u32) -> Self {
         Self {
@@ -71,21 +71,22 @@ impl Pool {
         self
     }
 
-    /// Marks the pool as not meant for training; the emulator then rejects its jobs.
+    /// Marks the pool as not intended for training; the emulator then rejects its jobs.
     #[must_use]
     pub fn not_for_training(mut self) -> Self {
         self.trains = false;
         self
     }
 
-    /// Marks the pool as one of supernodes; `affinity_group_size` of its jobs then defaults to 1.
+    /// Marks the pool as a pool of supernodes; `affinity_group_size` of its jobs then defaults to
+    /// 1.
     #[must_use]
     pub fn supernode(mut self) -> Self {
         self.supernode = true;
         self
     }
 
-    /// Returns the pools of an emulator whose builder names none.
+    /// Returns the default pools, which an emulator has if its builder specifies none.
     pub(crate) fn defaults() -> Vec<Self> {
         vec![
             Self::new("pool-cpu", PoolKind::Cpu, 16),

@@ -47,8 +47,8 @@ quirks! {
         /// `Failed`, as after a failure.
         Failed,
     }
-    /// Phase of a preemptible job that loses its nodes to another job (`openapi/SOURCES.md`,
-    /// D-155).
+    /// Phase of a preemptible job after its nodes have been assigned to another job
+    /// (`openapi/SOURCES.md`, D-155).
     preempted: PreemptionPhase {
         /// `Pending`: the job is queued again. The default.
         Pending,
@@ -57,7 +57,7 @@ quirks! {
     }
     /// Effect of DeleteTrainingJob on a job that has not ended (`openapi/SOURCES.md`, D-156).
     delete_active: DeleteActive {
-        /// The service stops the job, then deletes it. The default.
+        /// The service stops the job and then deletes it. The default.
         Ends,
         /// The service rejects the request with 400.
         Refuses,
@@ -66,7 +66,7 @@ quirks! {
     stop_again: RepeatedStop {
         /// 409, as for a job that has ended. The default.
         Refuses,
-        /// 202, without an effect.
+        /// 202, with no effect on the job.
         Accepts,
     }
     /// Error code for an unknown `action_type` (`openapi/SOURCES.md`, D-127).

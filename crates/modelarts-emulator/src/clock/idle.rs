@@ -68,9 +68,9 @@ impl IdleTracker {
     }
 }
 
-/// State of a task that was polled and not woken since.
+/// State of a task that was polled and has not been woken since.
 const WAITING: u8 = 0;
-/// State of a task that was woken and not yet polled. It counts as busy.
+/// State of a task that was woken and has not been polled yet. It counts as busy.
 const RUNNABLE: u8 = 1;
 /// State of a task that has finished or was dropped. It ignores further wake-ups.
 const DONE: u8 = 2;
@@ -89,7 +89,7 @@ impl Wake for TaskWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // The count rises before the state changes, so that it never drops too low.
+        // The count is incremented before the state changes, so that it never drops too low.
         self.busy.increment();
         let woken =
             self.state
@@ -171,7 +171,7 @@ mod tests {
         let work = tokio::spawn(work);
         idle.wait_until_idle().await;
         clock.advance(Duration::from_secs(1));
-        // The task was woken and not polled yet.
+        // The task has been woken, but not polled yet.
         assert!(idle.wait_until_idle().now_or_never().is_none());
         idle.wait_until_idle().await;
         assert_eq!(clock.sleepers(), 1);

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::clock::system::{Clock, Sleep};
 
-/// Clock that stands still until it is [advanced](ManualClock::advance).
+/// Clock whose time changes only when it is [advanced](ManualClock::advance).
 #[derive(Debug)]
 pub struct ManualClock(Arc<Mutex<ManualState>>);
 
@@ -30,7 +30,7 @@ struct Sleeper {
 }
 
 impl ManualClock {
-    /// Creates a clock that shows `now`.
+    /// Creates a clock whose current time is `now`.
     #[must_use]
     pub fn at(now: SystemTime) -> Self {
         Self(Arc::new(Mutex::new(ManualState {
@@ -40,9 +40,9 @@ impl ManualClock {
         })))
     }
 
-    /// Returns the number of sleepers on this clock, without those that wait for a time limit. A
-    /// test that waits for a sleeper before it advances the clock can rely on the sleep having
-    /// begun.
+    /// Returns the number of sleepers on this clock, excluding those that wait for a time limit. A
+    /// test can wait for a sleeper to appear before it advances the clock, so that the sleep has
+    /// certainly begun.
     #[must_use]
     pub fn sleepers(&self) -> usize {
         let manual = self.0.lock();
@@ -51,8 +51,8 @@ impl ManualClock {
     }
 
     /// Moves the clock forward in one step, and wakes all sleepers that are due. Their next actions
-    /// are dated after the step; [`Emulator::advance`](crate::emulator::Emulator::advance) stops at
-    /// each due time instead.
+    /// are dated after the step. [`Emulator::advance`](crate::emulator::Emulator::advance) instead
+    /// stops at each due time.
     pub fn advance(&self, duration: Duration) {
         let mut manual = self.0.lock();
         let now = manual.now + duration;
@@ -72,7 +72,7 @@ impl ManualClock {
         }
         let (wake, woken) = oneshot::channel();
         let mut manual = self.0.lock();
-        // A time beyond the range of the clock is never reached.
+        // A sleep beyond the range of the clock never completes.
         let Some(at) = manual.now.checked_add(duration) else {
             return Box::pin(std::future::pending());
         };
@@ -87,7 +87,7 @@ impl ManualClock {
         Box::pin(async move {
             let _pending = pending;
             if woken.await.is_err() {
-                // A sleep on a dropped clock never ends.
+                // If the clock is dropped, the sleep never completes.
                 std::future::pending::<()>().await;
             }
         })

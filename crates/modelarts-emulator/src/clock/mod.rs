@@ -23,7 +23,7 @@
 //! ```
 
 // `idle` detects when a manual clock may advance. `timestamp` defines the precision and the formats
-// of the service, and `timing` its delays.
+// of time in the service's API, and `timing` the delays of the service.
 
 pub(crate) mod idle;
 pub(crate) mod manual;

@@ -1,4 +1,4 @@
-//! Trait of clocks, and the clock of the operating system.
+//! Clock interface, and the clock of the operating system.
 
 use std::{
     fmt,
@@ -9,17 +9,17 @@ use std::{
 /// Future returned by [`Clock::sleep`].
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Source of time for everything in the emulator that waits, expires or is dated.
+/// Source of time for all waits, expirations and dates of the emulator.
 ///
 /// One wait does not use it: the few milliseconds between two checks for the end of a process
 /// group, because processes run in real time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the current time.
     fn now(&self) -> SystemTime;
-    /// Completes after `duration` on this clock; at once if `duration` is zero.
+    /// Completes after `duration` on this clock, or immediately if `duration` is zero.
     fn sleep(&self, duration: Duration) -> Sleep;
-    /// Sleeps like [`sleep`](Self::sleep), for a time limit. A clock that counts its sleepers may
-    /// omit those of limits.
+    /// Sleeps like [`sleep`](Self::sleep), but for a time limit. A clock that counts its sleepers
+    /// may exclude these.
     fn limit(&self, duration: Duration) -> Sleep {
         self.sleep(duration)
     }
@@ -28,8 +28,8 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
         false
     }
     /// Returns the time at which the next sleeper is due, if this clock can be moved.
-    /// [`Emulator::advance`](crate::emulator::Emulator::advance) stops there, so that everything
-    /// happens at its own time.
+    /// [`Emulator::advance`](crate::emulator::Emulator::advance) stops at this time, so that each
+    /// action happens when it is due.
     fn next_wake(&self) -> Option<SystemTime> {
         None
     }

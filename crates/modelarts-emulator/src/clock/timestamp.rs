@@ -36,7 +36,8 @@ impl Timestamp {
         self.0.div_euclid(1000)
     }
 
-    /// Returns the time with its milliseconds set to zero, as the service reports nearly all times.
+    /// Returns the time with its milliseconds set to zero, the precision of nearly all times in
+    /// responses.
     pub(crate) const fn whole_second(self) -> Self {
         Self(self.seconds() * 1000)
     }
@@ -51,7 +52,7 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
 
-    /// Formats the time as `2022-11-26T16:01:36+08:00`, with the milliseconds cut off.
+    /// Formats the time as `2022-11-26T16:01:36+08:00`, truncated to whole seconds.
     pub(crate) fn rfc3339(self) -> String {
         self.timestamp()
             .display_with_offset(Offset::constant(REPORTED_OFFSET))
@@ -80,7 +81,7 @@ impl Timestamp {
         self.timestamp().strftime("%Y%m%dT%H%M%SZ").to_string()
     }
 
-    /// Parses a time in the format of the header `X-Sdk-Date`, and in no other format.
+    /// Parses a time in the format of the header `X-Sdk-Date`; other formats are invalid.
     pub(crate) fn parse_compact(text: &str) -> Option<Self> {
         if text.len() != "20260115T083045Z".len() {
             return None;
@@ -90,8 +91,8 @@ impl Timestamp {
         Some(Self(zoned.timestamp().as_millisecond()))
     }
 
-    /// Parses a time in a search of the service: a text of digits counts milliseconds, any other
-    /// text is RFC 3339.
+    /// Parses a time in a search of the service: a string of digits is in milliseconds, any other
+    /// string in RFC 3339 format.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         Self::parse_millis(text).or_else(|| {
             let timestamp: jiff::Timestamp = text.parse().ok()?;
@@ -99,7 +100,7 @@ impl Timestamp {
         })
     }
 
-    /// Parses milliseconds since the epoch, written in digits, up to the year 9999.
+    /// Parses a string of digits as milliseconds since the epoch, up to the year 9999.
     pub(crate) fn parse_millis(text: &str) -> Option<Self> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let millis: i64 = digits.then(|| text.parse().ok())??;
@@ -144,7 +145,7 @@ mod tests {
 
     #[test]
     fn times_are_cut_to_seconds_and_reported_in_the_services_zone() {
-        // Both times are in the documented example of events (SOURCES F2).
+        // Both times are from the documented example of events (SOURCES F2).
         let asked = Timestamp::parse("1669449696964").unwrap();
         assert_eq!(asked.rfc3339(), "2022-11-26T16:01:36+08:00");
         assert_eq!(

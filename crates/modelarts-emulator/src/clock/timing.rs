@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-/// Delays that the service adds around the run of the code.
+/// Delays that the service adds to the run of the code.
 ///
 /// The emulator adds them to the real time of runs, copies and downloads. Values come from examples
 /// (`openapi/SOURCES.md`, D-159); **\[i\]** marks estimates for which no source exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timing {
-    /// Time from the accepted request to the queue (Creating to Pending): 2.4 s, when the first
-    /// node sample is taken.
+    /// Time from the accepted request to the queue (Creating to Pending): 2.4 s, the time of the
+    /// first node sample in the examples.
     pub creating: Duration,
     /// Time from the queue to the first container event: 7 s.
     pub queuing: Duration,
@@ -31,13 +31,13 @@ pub struct Timing {
     /// Time from the request to save an image to the saved image: 60 s \[i\].
     pub saving_image: Duration,
     /// Maximum time for processes to end after SIGTERM, before SIGKILL: 30 s. This is an upper
-    /// bound and no delay: a job ends as soon as its processes have ended.
+    /// bound, not a delay: a job ends as soon as its processes have ended.
     pub grace: Duration,
-    /// Maximum time that a job waits for nodes before it runs again: 30 minutes. This is an upper
-    /// bound as well.
+    /// Maximum time that a job waits for nodes before it runs again: 30 minutes. This is also an
+    /// upper bound.
     pub requeue: Duration,
     /// Maximum time for copying code and inputs and for installing packages: 1 hour \[i\]. It
-    /// limits real copies, and no factor shortens it.
+    /// limits real copies, so that factors do not shorten it.
     pub preparing: Duration,
 }
 
@@ -62,7 +62,8 @@ impl Timing {
         }
     }
 
-    /// Returns a timing without delays, for tests. The grace period is an upper bound, and is 5 s.
+    /// Returns a timing without delays, for tests. The grace period remains as an upper bound of 5
+    /// s.
     #[must_use]
     pub const fn instant() -> Self {
         Self {
@@ -82,8 +83,8 @@ impl Timing {
         }
     }
 
-    /// Returns the service's own delays divided by `factor`. The grace period shrinks to no less
-    /// than 5 s.
+    /// Returns the service's own delays divided by `factor`. The grace period is never shorter than
+    /// 5 s.
     ///
     /// A factor that is not a positive number counts as 1.
     #[must_use]
@@ -116,8 +117,8 @@ impl Timing {
 }
 
 impl Default for Timing {
-    /// Returns delays thirty times shorter than those of the service. Each step stays visible, and
-    /// all of them together add about one and a half seconds to a job.
+    /// Returns delays thirty times shorter than those of the service. Each step remains visible,
+    /// and the steps together add about one and a half seconds to a job.
     fn default() -> Self {
         Self::faster(30.0)
     }

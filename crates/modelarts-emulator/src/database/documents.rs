@@ -1,5 +1,5 @@
-//! Documents that are stored in the form in which they are shown: algorithms, their publications,
-//! and experiments.
+//! Documents that are stored in the form in which responses contain them: algorithms, their
+//! publications, and experiments.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -51,16 +51,16 @@ impl Documents {
         self.database.write(|c| c.execute(sql, values))
     }
 
-    /// Inserts a document, unless its project has one of this name. Returns `true` if it was
-    /// inserted.
+    /// Inserts a document, unless its project already contains a document with this name. Returns
+    /// `true` if it was inserted.
     pub(crate) fn insert(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "INSERT INTO records (kind, project, id, name, value) VALUES (?1, ?2, ?3, ?4, ?5)
                    ON CONFLICT DO NOTHING";
         Ok(self.execute(sql, self.columns(record)?)? == 1)
     }
 
-    /// Replaces the document with the same id. Returns `false` if that document does not exist, or
-    /// if another one has the new name.
+    /// Replaces the document with the same ID. Returns `false` if that document does not exist, or
+    /// if the new name belongs to another document.
     pub(crate) fn replace(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "UPDATE OR IGNORE records SET name = ?4, value = ?5
                    WHERE kind = ?1 AND project = ?2 AND id = ?3";

@@ -9,13 +9,12 @@ pub enum DatabaseError {
     /// Another emulator uses the directory.
     #[error("another emulator runs on it: end that one, or choose another data directory")]
     InUse,
-    /// The layout of the file is newer than that of this version of the emulator, or older than
-    /// layout 1.
+    /// The layout version of the file is newer than that of this emulator, or older than layout 1.
     #[error("it has the layout {found}, which {}", advice(*.found, *.expected))]
     Version {
-        /// The layout of the file.
+        /// Layout version of the file.
         found: i64,
-        /// The layout that this version of the emulator uses.
+        /// Layout version of this emulator.
         expected: i64,
     },
     /// The migration from an earlier layout failed. The file is unchanged.
@@ -23,15 +22,15 @@ pub enum DatabaseError {
         "the migration from the layout {from} to the layout {to} failed, and the file is unchanged: {error}. Choose another data directory, or use the version of the emulator that has written it"
     )]
     Migration {
-        /// The layout before the failed step.
+        /// Layout version before the failed step.
         from: i64,
-        /// The layout after the failed step.
+        /// Layout version after the failed step.
         to: i64,
         /// The error of the failed step.
         #[source]
         error: rusqlite::Error,
     },
-    /// Parts of the file cannot be read. The text is the message of SQLite.
+    /// Parts of the file cannot be read. Contains the message of SQLite.
     #[error("it is damaged: {0}. Restore a backup, or delete it and lose the jobs in it")]
     Damaged(String),
     /// The file cannot be created.
@@ -42,7 +41,7 @@ pub enum DatabaseError {
     Sqlite(#[from] rusqlite::Error),
 }
 
-/// Returns the end of the message about an unsupported layout.
+/// Returns the last part of the message about an unsupported layout.
 fn advice(found: i64, expected: i64) -> String {
     if found > expected {
         return format!(

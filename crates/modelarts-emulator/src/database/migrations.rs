@@ -2,8 +2,9 @@
 //! `schema.sql`.
 //!
 //! A step must not use code that reads or writes the current layout, because that code keeps
-//! changing. Step 1 calls `address::network` on purpose: searches by address compare its result
-//! with the stored one, and stored rows must therefore have the values of the current function.
+//! changing. Step 1 calls `address::network` on purpose: searches by address compare the result of
+//! this function with the stored value, so that stored rows must contain the values of its current
+//! version.
 
 use rusqlite::{Connection, params};
 
@@ -12,14 +13,14 @@ use crate::job::address::network;
 /// Step that changes the tables from one layout to the next, inside a transaction.
 pub(crate) type Migration = fn(&Connection) -> rusqlite::Result<()>;
 
-/// Steps of the migration; the first one starts from layout 1. Layout 0 had no number, and stored
-/// jobs in a form that is no longer supported.
+/// Steps of the migration. The first one starts from layout 1. Layout 0 had no version number, and
+/// stored jobs in a form that is no longer supported.
 pub(super) const MIGRATIONS: &[Migration] = &[trials_and_hosts];
 
-/// Migrates layout 1 to 2, which adds a row for each trial and a search for jobs by the addresses
-/// of their workers.
+/// Migrates layout 1 to 2, which adds a row for each trial and allows searches for jobs by the
+/// addresses of their workers.
 fn trials_and_hosts(connection: &Connection) -> rusqlite::Result<()> {
-    // The first version with layout 1 had no table given_metrics; later versions had it.
+    // The first version with layout 1 did not have the table given_metrics; later versions did.
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS given_metrics (pod TEXT PRIMARY KEY, minutes TEXT NOT NULL)
              WITHOUT ROWID;
@@ -76,7 +77,7 @@ mod tests {
         rows.map(Result::unwrap).collect()
     }
 
-    /// Returns all tables, columns and indexes. The order of columns does not matter.
+    /// Returns all tables, columns and indexes. The order of columns is not significant.
     fn shape(connection: &Connection) -> BTreeSet<String> {
         let columns = rows(
             connection,
@@ -101,7 +102,7 @@ mod tests {
             }
             assert_eq!(shape(&connection), today, "layout {}", done + 1);
         }
-        // The first version with layout 1 had no table given_metrics.
+        // The first version with layout 1 did not have the table given_metrics.
         let connection = database(LAYOUTS[0]);
         connection
             .execute_batch("DROP TABLE given_metrics")

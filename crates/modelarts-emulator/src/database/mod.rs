@@ -1,14 +1,13 @@
-//! The database of an emulator: one SQLite file, or memory if no data directory is set.
+//! The database of an emulator: an SQLite file, or memory if no data directory is set.
 //!
 //! An acknowledged change survives any end of the process. The emulator executes changes of the
-//! file at once, and a thread commits them in groups; a response waits for [`Database::committed`],
-//! so that it reports only committed changes. The write-ahead log preserves changes if the process
-//! is killed; a power failure may lose the last of them. In memory, each change is committed by
-//! itself.
+//! file immediately, and a thread commits them in groups. Each response waits for
+//! [`Database::committed`], so that it reports only committed changes. The write-ahead log
+//! preserves changes if the process is killed; a power failure may discard the most recent ones. In
+//! memory, each change is committed separately.
 //!
-//! [`documents`] and [`quotas`] access their own tables; those of jobs are in
-//! [`store`](crate::store). [`migrations`] converts a file of an earlier layout to that of
-//! `schema.sql`.
+//! [`documents`] and [`quotas`] access their own tables; [`store`](crate::store) accesses those of
+//! jobs. [`migrations`] converts a file of an earlier layout to that of `schema.sql`.
 
 pub(crate) mod documents;
 pub(crate) mod error;
@@ -41,16 +40,16 @@ use crate::{
 /// Size of the page cache, in KiB. It is small because the operating system caches the file as
 /// well.
 const CACHE_KIB: i64 = 16 * 1024;
-/// Number of pages between checkpoints. Each checkpoint syncs the disk, so that fewer checkpoints
-/// are faster.
+/// Number of pages between checkpoints. Each checkpoint syncs the disk, so that a higher number is
+/// faster.
 const CHECKPOINT_PAGES: i64 = 4000;
 
 /// The database of one emulator.
 #[derive(Debug)]
 pub(crate) struct Database {
     shared: Arc<Shared>,
-    /// Thread that commits changes in groups. `None` in memory, where each change is committed by
-    /// itself.
+    /// Thread that commits changes in groups. `None` in memory, where each change is committed
+    /// separately.
     committer: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -58,7 +57,7 @@ pub(crate) struct Database {
 struct Shared {
     inner: Mutex<Inner>,
     in_memory: bool,
-    /// Condition that is notified of changes to commit, and of the closing of the database.
+    /// Condition that is notified of changes to commit, and when the database is closed.
     work: Condvar,
     /// Number of changes executed so far.
     executed: AtomicU64,
@@ -77,7 +76,7 @@ struct Inner {
 struct Progress {
     /// Number of changes committed so far.
     committed: u64,
-    /// First error of a change or commit. No changes are stored after it.
+    /// First error of a change or commit. Later changes are not stored.
     failure: Option<Arc<str>>,
 }
 
@@ -92,7 +91,7 @@ impl Database {
         let connection = match path {
             None => Connection::open_in_memory()?,
             Some(path) => {
-                // The file contains tokens, so that only the user may read it.
+                // The file contains tokens, so that only the current user may read it.
                 File::options()
                     .append(true)
                     .create(true)
@@ -134,7 +133,7 @@ impl Database {
         })
     }
 
-    /// Reads the state, including changes that are not committed yet.
+    /// Reads the state, including uncommitted changes.
     pub(crate) fn read<R>(
         &self,
         look: impl FnOnce(&Connection) -> rusqlite::Result<R>,
@@ -143,8 +142,9 @@ impl Database {
         look(inner.connection.as_ref().ok_or_else(closed_error)?)
     }
 
-    /// Executes a change. No further changes are stored after an error: those since the last commit
-    /// are rolled back, and callers that wait for them and all later callers get the error.
+    /// Executes a change. After an error, the database stores no further changes: it rolls back
+    /// those since the last commit, and returns the error to callers that wait for them and to all
+    /// later callers.
     pub(crate) fn write<R>(
         &self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
@@ -176,7 +176,7 @@ impl Database {
             Ok(Some(failure)) => Err(ApiError::internal(format!(
                 "The state of the emulator cannot be stored: {failure}. Start it again."
             ))),
-            // Cannot happen, because the sender lives as long as `self`.
+            // Unreachable, because the sender lives as long as `self`.
             Err(_) => Ok(()),
         }
     }
@@ -271,8 +271,8 @@ fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Locks the file for this process, checks it, and migrates it to the current layout, in one
-/// transaction.
+/// Locks the file for this process, checks it, and migrates it to the current layout. All steps are
+/// in one transaction.
 fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), DatabaseError> {
     connection.set_prepared_statement_cache_capacity(128);
     connection.busy_timeout(std::time::Duration::ZERO)?;
@@ -281,11 +281,12 @@ fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), Data
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-    // This statement takes the lock; in this mode it is held until the file is closed.
+    // This statement acquires the lock, which is held until the file is closed in this locking
+    // mode.
     connection.execute_batch("BEGIN EXCLUSIVE")?;
     let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    // The layout of the file, `user_version`, is one more than the number of migrations since
-    // layout 1.
+    // `user_version` contains the layout version of the file. The current version is the number of
+    // migrations plus 1.
     let expected = i64::try_from(migrations.len()).unwrap_or(i64::MAX - 1) + 1;
     let table = "SELECT name FROM sqlite_schema LIMIT 1";
     let table: Option<String> = connection
@@ -314,7 +315,7 @@ fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), Data
     Ok(())
 }
 
-/// Reads all pages, so that the emulator reports an unreadable page at its start and not in the
+/// Reads all pages, so that an unreadable page is reported when the emulator starts and not in the
 /// middle of a job. The check takes 0.2 s for 100,000 jobs.
 fn check_integrity(connection: &Connection) -> Result<(), DatabaseError> {
     let checked: rusqlite::Result<String> =
@@ -482,7 +483,7 @@ mod tests {
         );
     }
 
-    /// After a failure, all callers get the error, and committed changes stay.
+    /// After a failure, all callers receive the error, and committed changes are preserved.
     #[tokio::test]
     async fn a_failure_reaches_all_waiters() {
         let directory = tempfile::tempdir().unwrap();

@@ -9,16 +9,16 @@ use crate::database::Database;
 /// Default maximum number of jobs of a project.
 const JOB_QUOTA: u32 = 10_000;
 
-/// Quotas of all projects, by project and resource.
+/// Quotas of all projects. Each entry is identified by project and resource.
 #[derive(Debug)]
 pub(crate) struct Quotas {
     database: Arc<Database>,
-    /// Quota of jobs for projects that have no value of their own.
+    /// Default job quota, for projects without a value of their own.
     jobs: i64,
 }
 
 impl Quotas {
-    /// Creates the quotas. `jobs` is the quota of jobs for projects that have no value of their
+    /// Creates the quotas. `jobs` is the default job quota, for projects without a value of their
     /// own.
     pub(crate) fn new(database: &Arc<Database>, jobs: Option<u32>) -> Self {
         Self {
@@ -44,14 +44,14 @@ impl Quotas {
             .map(|_| ())
     }
 
-    /// Removes the values of all projects.
+    /// Removes the project-specific values.
     pub(crate) fn clear(&self) -> rusqlite::Result<()> {
         self.database
             .write(|connection| connection.execute("DELETE FROM quotas", []))
             .map(|_| ())
     }
 
-    /// Returns the quota of jobs of a project.
+    /// Returns the job quota of a project.
     pub(crate) fn jobs(&self, project: &str) -> rusqlite::Result<usize> {
         let jobs = self.get(project, "job-num")?.unwrap_or(self.jobs);
         Ok(usize::try_from(jobs).unwrap_or(0))

@@ -5,8 +5,8 @@ CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID
 
 CREATE TABLE projects (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
 
--- Groups of jobs with the same properties. There are few, so that lists select groups first and use
--- their counts: see listing.rs.
+-- Groups of jobs with the same properties. Their number is small, so that lists first select groups
+-- and use their counts: see listing.rs.
 CREATE TABLE job_groups (
     number INTEGER PRIMARY KEY,
     project INTEGER NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE tallies (
     PRIMARY KEY (job_group, level, span)
 ) WITHOUT ROWID;
 
--- Numbers are in the order of creation. Large values are in tables of their own.
+-- Numbers are in the order of creation. Large values are in separate tables.
 CREATE TABLE jobs (
     number INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -88,10 +88,10 @@ CREATE TABLE minutes (
     memory REAL NOT NULL,
     PRIMARY KEY (series, minute)
 ) WITHOUT ROWID;
--- Given metrics of simulated and seeded jobs, by pod: the values of each series as JSON.
+-- Predefined metrics of simulated and seeded jobs, by pod: the values of each series as JSON.
 CREATE TABLE given_metrics (pod TEXT PRIMARY KEY, minutes TEXT NOT NULL) WITHOUT ROWID;
 
--- Algorithms, their publications, and experiments, in the form in which they are shown.
+-- Algorithms, their publications, and experiments, in the form in which responses contain them.
 CREATE TABLE records (
     number INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
@@ -110,7 +110,8 @@ CREATE TABLE quotas (
     PRIMARY KEY (project, resource)
 ) WITHOUT ROWID;
 
--- Issued tokens and keys. Users are named, because their indexes may change at the next start.
+-- Issued tokens and keys. Users are identified by name, because their indexes may
+-- change at the next start.
 CREATE TABLE tokens (
     token TEXT PRIMARY KEY,
     user_name TEXT NOT NULL,

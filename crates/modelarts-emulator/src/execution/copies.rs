@@ -1,5 +1,5 @@
-//! Copies of a job: uploads of outputs and logs, and the interruption of all copies by requests to
-//! stop and by time limits.
+//! Copies of a job: uploads of outputs and logs, and the interruption of all copies by stop
+//! requests and time limits.
 
 use std::io;
 
@@ -13,11 +13,11 @@ use crate::{
     runner::worker_files::Transfer,
 };
 
-/// Time limit of a preparation: a future that completes when the preparation has taken too long.
+/// Time limit of a preparation: a future that completes when the limit is reached.
 pub(super) type PrepareLimit = Shared<Sleep>;
 
-/// Runs a copy until `end` completes. The function waits for an interrupted copy, which could
-/// otherwise overwrite a newer file later.
+/// Runs a copy until `end` completes. The function waits until an interrupted copy has ended,
+/// because that copy could otherwise overwrite a newer file later.
 async fn copy_until<T, E>(
     end: impl Future<Output = E>,
     interrupt: &CancellationToken,
@@ -35,8 +35,8 @@ async fn copy_until<T, E>(
 }
 
 impl Driver {
-    /// Runs a copy or an installation before the start of the code. It ends at any request to stop
-    /// and at the time limit of the preparation.
+    /// Runs a copy or an installation before the start of the code. Any stop request and the time
+    /// limit of the preparation interrupt it.
     pub(super) async fn copy_in_time<F: Future<Output = io::Result<()>>>(
         &self,
         limit: &PrepareLimit,
@@ -47,7 +47,7 @@ impl Driver {
         copy_until(self.preparation_end(limit), &interrupt, copy).await
     }
 
-    /// Completes at the first request to stop or at the time limit of the preparation.
+    /// Completes at the first stop request or at the time limit of the preparation.
     pub(super) async fn preparation_end(&self, limit: &PrepareLimit) -> Ending {
         tokio::select! {
             biased;
@@ -56,9 +56,9 @@ impl Driver {
         }
     }
 
-    /// Runs a copy after the end of the code. After a request to stop, the copy may continue for
-    /// the grace period, so that results are kept. Copies with the same `end` share one grace
-    /// period. Returns `false` if the copy was interrupted or the grace period is over.
+    /// Runs a copy after the end of the code. After a stop request, the copy may continue for the
+    /// grace period, so that results are kept. Copies with the same `end` share one grace period.
+    /// Returns `false` if the copy was interrupted or the grace period is over.
     pub(super) async fn within_grace(
         &self,
         end: &SharedLimit,
@@ -80,8 +80,8 @@ impl Driver {
         copied.is_ok() && !interrupt.is_cancelled()
     }
 
-    /// Uploads outputs and logs after any exit code. Logs have a grace period of their own, because
-    /// they report incomplete outputs. Returns `false` if the upload was interrupted.
+    /// Uploads outputs and logs, regardless of the exit code. The logs report incomplete outputs,
+    /// and therefore have a separate grace period. Returns `false` if the upload was interrupted.
     pub(crate) async fn upload(&self) -> bool {
         let interrupt = self.state.copy_cancellation.child_token();
         let copy = self.upload_outputs(&interrupt);
@@ -113,7 +113,7 @@ impl Driver {
                     });
                     continue;
                 };
-                // The catalogue of events has no text for a failed upload.
+                // The event catalogue (SOURCES F1) has no text for a failed upload.
                 tracing::warn!(job = self.id, output = parameter, %error, "an output cannot be uploaded");
                 if interrupt.is_cancelled() {
                     let line = format!(
@@ -136,7 +136,7 @@ impl Driver {
             let runner = &self.state.runner;
             let export = runner.export_log(worker.clone(), path.clone(), interrupt.clone());
             match export.await {
-                // A log that is still empty has no file.
+                // The file of an empty log does not exist.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => tracing::warn!(job = self.id, %error, "a log cannot be exported"),
                 Ok(()) => {}

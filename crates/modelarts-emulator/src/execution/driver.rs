@@ -1,4 +1,4 @@
-//! The driver of one job: the handle shared by all steps of its execution.
+//! Driver of one job: the handle shared by all steps of its execution.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -21,32 +21,32 @@ use crate::{
     state::EmulatorState,
 };
 
-/// A time limit of a run, or the grace period of copies. It starts at its first use.
+/// Time limit of a run, or grace period of copies. It starts at its first use.
 pub(super) type SharedLimit = OnceLock<Shared<Sleep>>;
 
-/// The end of a run, before it is recorded as an event.
+/// Cause of the end of a run, before it is recorded as an event.
 #[derive(Debug)]
 pub(super) enum Ending {
-    /// All workers ended. Contains the first failure, if a worker failed.
+    /// All workers ended. Contains the first failure, if any.
     Exited(Option<TaskFailure>),
-    /// The job was stopped by a request. Contains a worker and its exit code, if the code ran.
+    /// A request stopped the job. Contains a worker and its exit code, if the code ran.
     Stopped(StopReason, Option<TaskFailure>),
-    /// The job did not reach the queue, or the start of its code, in time.
+    /// The job did not reach the queue, or the start of its code, within the time limit.
     PrepareTimedOut,
     /// The code or the data of the job could not be downloaded.
     Unprepared(String),
     /// The pre-check of a node failed.
     PreCheckFailed(String),
-    /// The node of this task died.
+    /// The node of this task failed.
     NodeFault(String),
-    /// The nodes were taken by another job.
+    /// The nodes of the job were assigned to another job.
     Preempted,
-    /// A job that runs again waited too long for nodes, or its pool no longer exists.
+    /// A restarted job exceeded its time limit for waiting for nodes, or its pool no longer exists.
     NoNodes,
 }
 
 impl Ending {
-    /// Adds the first failure of a worker to an end by exit or by a stop.
+    /// Adds the first failure of a worker to a cause of type `Exited` or `Stopped`.
     pub(super) fn with_failure(self, failure: Option<TaskFailure>) -> Self {
         match self {
             Self::Exited(_) => Self::Exited(failure),
@@ -70,12 +70,12 @@ pub(super) struct Driver {
     pub(crate) workers: Vec<Worker>,
     pub(crate) stop: watch::Receiver<Option<StopReason>>,
     pub(crate) slot: Option<QueueSlot>,
-    /// Limit of the running duration, which starts when the job is first Running.
+    /// Limit of the running duration, which starts when the job enters Running for the first time.
     pub(super) time_limit: SharedLimit,
-    /// Grace period of copies of outputs, which starts at the first request to stop that interrupts
-    /// one.
+    /// Grace period for copying outputs. It starts at the first stop request that interrupts such a
+    /// copy.
     pub(super) upload_end: SharedLimit,
-    /// Grace period of copies of logs.
+    /// Grace period for copying logs.
     pub(super) export_end: SharedLimit,
 }
 
@@ -99,7 +99,7 @@ impl Driver {
         }
     }
 
-    /// Moves the job to `state` and records the event, unless a stop was requested.
+    /// Moves the job to `state` and records the event, unless a stop has been requested.
     pub(super) fn advance(&self, state: JobState, kind: EventKind) -> Result<(), StopReason> {
         let now = self.now();
         let advanced = self.state.store.update(&self.id, |job| {
@@ -111,7 +111,7 @@ impl Driver {
         });
         match advanced {
             Some(true) => Ok(()),
-            // A request to stop has set the reason. If no reason is set, the job has been deleted.
+            // A stop request has set the reason. If no reason is set, the job has been deleted.
             _ => Err((*self.stop.borrow()).unwrap_or(StopReason::Deleted)),
         }
     }
@@ -141,12 +141,12 @@ impl Driver {
         }
     }
 
-    /// Returns a future that completes at the first request to stop.
+    /// Returns a future that completes at the first stop request.
     pub(super) fn stop_request(&self) -> impl Future<Output = StopReason> + Send + use<> {
         self.stop_request_that(|_| true)
     }
 
-    /// Returns a future that completes at the first request to stop for which `fits` is true, or
+    /// Returns a future that completes at the first stop request for which `fits` returns true, or
     /// when the job no longer exists.
     pub(super) fn stop_request_that(
         &self,
@@ -161,8 +161,8 @@ impl Driver {
         }
     }
 
-    /// Completes when the code must end: at a request to stop, after the maximum running duration,
-    /// or on preemption.
+    /// Completes when the code must end: at a stop request, after the maximum running duration, or
+    /// on preemption.
     pub(super) async fn interruption(&self) -> Ending {
         let time_limit = async {
             match self.time_limit.get() {
@@ -186,7 +186,7 @@ impl Driver {
         }
     }
 
-    /// Returns the grace period of processes that are being ended. A reset ends it early.
+    /// Returns the grace period of processes that must end. A reset ends it early.
     pub(super) fn grace_period(&self) -> Sleep {
         let grace = self.state.clock.sleep(self.state.timing.grace);
         let reset = self.stop_request_that(|stop| stop == StopReason::Reset);

@@ -25,7 +25,7 @@ impl Driver {
         if ran {
             self.wait_unless_hurried(timing.before_upload).await;
             if !self.upload().await && *self.stop.borrow() == Some(StopReason::Shutdown) {
-                // The next emulator runs the job again, as if it had not ended.
+                // The next emulator process runs the job again, as if it had not ended.
                 return;
             }
             self.clear_scratch().await;
@@ -44,7 +44,7 @@ impl Driver {
             }
             Ending::PrepareTimedOut => (JobState::CreateFailed, Some(EventKind::PrepareTimedOut)),
             Ending::NoNodes => (JobState::Failed, Some(EventKind::QueueFailed)),
-            // A request to stop at the same moment is handled below.
+            // A simultaneous stop request is handled below.
             Ending::Preempted => (JobState::Failed, Some(EventKind::Preempted)),
             Ending::Stopped(why, _) => (self.stopped_state(*why), stop_event(*why)),
         };
@@ -55,7 +55,7 @@ impl Driver {
         let now = self.now();
         self.state.store.update(&self.id, |job| {
             let mut kind = kind;
-            // The job was terminated while its outputs were being uploaded.
+            // A request terminated the job while its outputs were being uploaded.
             if job.state == JobState::Terminating {
                 state = JobState::Terminated;
                 kind = job.stop_reason().and_then(stop_event);
@@ -118,7 +118,7 @@ fn stop_event(why: StopReason) -> Option<EventKind> {
     match why {
         StopReason::ByUser => Some(EventKind::StoppedByUser),
         StopReason::AfterHours(hours) => Some(EventKind::AutoStopped { hours }),
-        // A request to delete has written its event already.
+        // The event of a deletion has already been recorded at its request.
         StopReason::Deleted | StopReason::Shutdown | StopReason::Reset => None,
     }
 }
@@ -152,7 +152,7 @@ pub(crate) async fn remove_deleted(state: Arc<EmulatorState>, id: String) {
     let mut closing = state.closing.subscribe();
     tokio::select! {
         () = state.clock.sleep(state.timing.deleting) => {}
-        // If the emulator ends first, the directory of the job remains.
+        // If the emulator ends first, the directory of the job is not removed.
         _ = closing.wait_for(|closing| *closing) => return,
     }
     purge(&state, &id).await;

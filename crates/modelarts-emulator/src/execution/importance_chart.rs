@@ -1,5 +1,5 @@
-//! Charts of the analysis of a search, one for each parameter: values on the x axis, rewards on the
-//! y axis.
+//! Charts of the hyper-parameter analysis of a search, one for each parameter: values on the x
+//! axis, rewards on the y axis.
 
 use std::{fs, io, ops::RangeInclusive};
 
@@ -14,8 +14,8 @@ use crate::{
     tuning::{importance::points, trial::Trial},
 };
 
-/// Folder of the charts, in the directory of logs or, for a job without one, of the first output in
-/// OBS.
+/// Folder of the charts, relative to the log directory or, for a job without log export, to its
+/// first output in OBS.
 const FOLDER: &str = "hyperparameter-analysis/fanova";
 
 const WIDTH: usize = 320;
@@ -28,7 +28,8 @@ const WHITE: u8 = 255;
 const GREY: u8 = 160;
 const BLACK: u8 = 0;
 
-/// Returns the OBS path of a parameter's chart, or `None` if the job stores nothing in OBS.
+/// Returns the OBS path of a parameter's chart, or `None` if the job has neither log export nor
+/// outputs in OBS.
 pub(crate) fn place(request: &JobRequest, name: &str) -> Option<String> {
     let directory = chart_directory(request)?.to_string();
     let directory = directory.trim_end_matches('/');
@@ -60,13 +61,13 @@ pub(super) fn draw_all(
     let directory = obs.directory(&directory_path.relative().join(FOLDER))?;
     for name in tuning.space.names() {
         let path = directory.join(format!("{name}.png"));
-        // A symbolic link with this name is replaced and not followed.
+        // A symbolic link with this name is replaced, not followed.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let file = fs::File::create_new(path)?;
-        // Grayscale with eight bits, the defaults of the crate.
+        // The encoder's defaults are grayscale and eight bits.
         let mut writer = Encoder::new(file, WIDTH as u32, HEIGHT as u32).write_header()?;
         writer.write_image_data(&draw(&points(trials, name)))?;
         writer.finish()?;
@@ -93,7 +94,7 @@ fn draw(points: &[(f64, f64)]) -> Vec<u8> {
     pixels
 }
 
-/// Returns the positions of numbers, in pixels, on an axis that spans their range.
+/// Returns the pixel positions of numbers on an axis that spans their range.
 fn positions(
     numbers: impl Iterator<Item = f64> + Clone,
     length: usize,

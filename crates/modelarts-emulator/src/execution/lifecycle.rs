@@ -20,8 +20,8 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Maximum number of unconditional restarts in a row (SOURCES D-158). On one machine all restarts
-/// are in a row.
+/// Maximum number of consecutive unconditional restarts (SOURCES D-158). On a single machine, all
+/// restarts are consecutive.
 const UNCONDITIONAL_RESTARTS: u32 = 3;
 
 /// Returns the nodes that a job requests from its pool.
@@ -36,7 +36,7 @@ pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     }
 }
 
-/// Stores a new job, unless a limit or a conflict forbids it, and starts it.
+/// Stores and starts a new job, unless a limit or a conflict with another job prevents it.
 pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Result<(), ApiError> {
     let request = node_request(&job, false);
     state.store.insert(job, quota, state.one_job_per_output)?;
@@ -53,7 +53,8 @@ pub(super) fn start(state: &Arc<EmulatorState>, request: NodeRequest) {
 
 /// Drives the job until it is settled. `slot` is its position in the queue.
 async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
-    // An earlier process may have left the job in the queue, before its first run or after it.
+    // An earlier process may have left the job in the queue, either before its first run or between
+    // runs.
     let look = |job: &Job| {
         let (first, requeued) = (job.state == JobState::Creating, job.started.is_some());
         (Driver::new(&state, job, Some(slot)), first, requeued)
@@ -111,7 +112,7 @@ impl Driver {
         self.advance(JobState::Running, EventKind::Running)?;
         if let Some(limit) = self.request.auto_stop() {
             self.time_limit.get_or_init(|| {
-                // A job that an earlier process started has already used a part of the limit.
+                // A job that was started by an earlier process has already used part of the limit.
                 let started = self.state.store.read(&self.id, |job| job.started).flatten();
                 let ran = started.filter(|_| requeued);
                 let ran = ran.map(|started| self.now().since(started));
@@ -127,7 +128,7 @@ impl Driver {
     }
 
     /// Waits for the nodes. Returns an error if the job is stopped, if its pool no longer exists,
-    /// or if a job that runs again waits too long.
+    /// or if a restarted job exceeds its time limit for waiting.
     async fn wait_for_nodes(&mut self, requeued: bool) -> Result<(), Ending> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
         if !self.state.scheduler.has_pool(pool) {
@@ -160,7 +161,7 @@ impl Driver {
         }
     }
 
-    /// Puts the job back into the queue. Returns `false` if it may not run again.
+    /// Puts the job back into the queue. Returns `false` if it must not be restarted.
     async fn requeue(&mut self, ending: &Ending) -> bool {
         let retry = self.request.retry;
         let allowed = match (retry.unconditional, retry.times) {
@@ -177,7 +178,7 @@ impl Driver {
             Ending::Preempted if self.state.quirks.preempted == PreemptionPhase::Pending => true,
             _ => return false,
         };
-        // A job that did not run has no outputs.
+        // A job whose pre-check failed has not run and has no outputs.
         if !matches!(ending, Ending::PreCheckFailed(_)) {
             if !preempted {
                 let delay = self.state.timing.before_upload;

@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Driver {
-    /// Prepares all workers. A job that ran before gets new containers.
+    /// Prepares all workers. A job that has run before gets new containers.
     pub(crate) async fn prepare(&self, first: bool) -> Result<(), Ending> {
         let limit = self.state.clock.limit(self.state.timing.preparing).shared();
         for worker in &self.workers {
@@ -41,7 +41,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs the pre-check of the nodes. Only jobs that may run again have one (SOURCES D-152).
+    /// Runs the pre-check of the nodes, which exists only for jobs that may be restarted (SOURCES
+    /// D-152).
     fn pre_check(&self) -> Result<(), Ending> {
         for worker in &self.workers {
             let task = worker.task();
@@ -70,8 +71,8 @@ impl Driver {
         if worker.request.code_dir.is_some() {
             let download = |interrupt: CancellationToken| async move {
                 tokio::select! {
-                    // `copy_in_time` reports the end of the preparation and interrupts the
-                    // download, which then ends at once.
+                    // `copy_in_time` determines when the preparation ends and interrupts the
+                    // download, which then ends immediately.
                     biased;
                     () = interrupt.cancelled() => {}
                     _ = self.preparation_end(limit) => interrupt.cancelled().await,
@@ -131,7 +132,7 @@ impl Driver {
                 continue;
             }
             self.check_not_stopped()?;
-            // The catalogue of events has no kind for this copy (SOURCES F1).
+            // The event catalogue contains no kind for this copy (SOURCES F1).
             let download =
                 |interrupt| runner.copy(worker.clone(), Transfer::StoredOutput(index), interrupt);
             self.copy_in_time(limit, download).await?.map_err(|error| {
@@ -163,15 +164,14 @@ impl Driver {
                     },
                 }
             };
-            // If the installation fails, the code runs without the packages and fails at its
-            // imports.
+            // If the installation fails, the code runs without the packages, and its imports fail.
             let _ = self.copy_with_events(limit, install, start, end).await?;
         }
         self.check_not_stopped()?;
         Ok(())
     }
 
-    /// Performs one step and records an event at its start and one at its end. The event at the end
+    /// Performs a step, and records an event at its start and at its end. The event at the end
     /// contains the duration in seconds and the result.
     async fn copy_with_events<F: Future<Output = io::Result<()>>>(
         &self,

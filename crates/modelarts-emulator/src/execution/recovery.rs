@@ -1,4 +1,4 @@
-//! Recovery of the jobs of an earlier process at the next start.
+//! Recovery of the jobs of an earlier process when the emulator starts.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
         let mut held = false;
         let continued = state.store.update(&id, |job| {
             match job.state {
-                // The end of the earlier process counts as a fault of the machine and not of the
-                // code, so the job is scheduled again.
+                // The end of the earlier process counts as a machine fault, not as a failure of the
+                // code. The job is therefore scheduled again.
                 JobState::Running if !job.standing => {
                     job.end_record(RecordEnd {
                         at: now.whole_second(),
@@ -43,7 +43,7 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
                 held = true;
                 return None;
             }
-            // A job that has only waited in the queue does not count as requeued.
+            // A job that was only queued, and never ran, does not count as requeued.
             (!job.settled).then(|| lifecycle::node_request(job, job.started.is_some()))
         });
         match continued.flatten() {

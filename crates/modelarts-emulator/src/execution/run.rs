@@ -23,15 +23,15 @@ use crate::{
     },
 };
 
-/// Period of the export of logs. The value is from a line of the service's own logs.
+/// Interval between exports of the logs. The value is from a line in the service's own logs.
 const LOG_PERIOD: Duration = Duration::from_secs(5);
-/// Maximum number of consecutive restarts in place of a job that hangs.
+/// Maximum number of consecutive restarts in place of a hanging job.
 const HANG_RESTARTS: u32 = 3;
 
 /// End of the supervision of a run.
 enum RunEnd {
     Ended(Ending),
-    /// The job hangs and is to be restarted.
+    /// The job hangs and must be restarted.
     Hung,
 }
 
@@ -96,8 +96,8 @@ impl Driver {
         });
     }
 
-    /// Waits for the workers. The first failure ends the others, as do an interruption and the
-    /// restart of a job that hangs.
+    /// Waits for the workers. The first failure ends all other workers; an interruption or the
+    /// restart of a hanging job ends all of them.
     async fn supervise(
         &self,
         runs: Vec<(String, Box<dyn Run>)>,
@@ -116,7 +116,7 @@ impl Driver {
         let mut failure = None;
         loop {
             tokio::select! {
-                // An exit takes precedence over requests to stop.
+                // An exit takes precedence over stop requests.
                 biased;
                 exited = workers.next() => match exited {
                     None => break,
@@ -140,8 +140,8 @@ impl Driver {
             }
         }
         interrupt.cancel();
-        // The monitor must end first: a copy that still runs could overwrite files of the last copy
-        // with older ones.
+        // The monitor must end first, because a copy that is still running could overwrite files of
+        // the last copy with older ones.
         if !monitor.is_terminated() {
             monitor.await;
         }
@@ -157,12 +157,12 @@ impl Driver {
     ) -> (String, Exit) {
         let all_end = async { drop(ended.wait_for(|ended| *ended).await) };
         let exit = tokio::select! {
-            // Termination takes precedence over an exit at the same moment.
+            // Termination takes precedence over a simultaneous exit.
             biased;
             () = all_end => Exit::Code(run.terminate(self.grace_period()).await),
             exit = run.wait() => exit,
         };
-        // There is no exit code after a node fault.
+        // A node fault produces no exit code.
         if let Exit::Code(exit_code) = exit {
             let task = task.clone();
             self.note(EventKind::TaskFinished { task, exit_code });
@@ -172,7 +172,7 @@ impl Driver {
 
     /// Records that the code is being ended early.
     pub(super) fn begin_stop(&self, why: StopReason) {
-        // A request to stop has already changed the state; auto stop has not.
+        // A stop request has already changed the state; auto stop has not.
         let now = self.now();
         let terminates = self.stopped_state(why) == JobState::Terminated;
         self.state.store.update(&self.id, |job| {
@@ -184,9 +184,9 @@ impl Driver {
         self.note_termination();
     }
 
-    /// Performs the periodic work of a run (uploads, metrics and the detection of hangs) until it
-    /// is interrupted. Returns `true` only if the job hangs and is to be restarted, provided that
-    /// it `may_restart`.
+    /// Performs the periodic work of a run (uploads, metrics and hang detection) until it is
+    /// interrupted. Returns `true` only if the job hangs and must be restarted, which `may_restart`
+    /// permits.
     pub(super) async fn monitor(&self, may_restart: bool, interrupt: &CancellationToken) -> bool {
         let mut now = self.now();
         let workers = self.workers.iter();
@@ -209,7 +209,7 @@ impl Driver {
             if interrupt.is_cancelled() {
                 return false;
             }
-            // A search has no metrics, and no detection of hangs.
+            // A search has no metrics and no hang detection.
             if self.request.tuning.is_none() {
                 self.record_usage(&mut progress, now).await;
                 if self.is_hanging(&mut progress, now).await && may_restart {
@@ -227,7 +227,7 @@ impl Driver {
         }
     }
 
-    /// Uploads outputs while the code runs, each with the period of its channel.
+    /// Uploads outputs while the code runs, each at the interval of its channel.
     async fn upload_due_outputs(
         &self,
         progress: &mut RunProgress,
@@ -268,9 +268,9 @@ impl Driver {
         }
     }
 
-    /// Detects a job that hangs, and returns true if it is to be restarted. A job counts as hanging
-    /// only if it requests accelerator cards and shows no activity for the whole detection time.
-    /// The emulator has no cards, so logs and processor time count as activity.
+    /// Detects a hanging job, and returns true if it must be restarted. Detection applies only to
+    /// jobs that request accelerator cards: such a job hangs if it shows no activity for the whole
+    /// detection time. The emulator has no cards; it measures activity by logs and processor time.
     async fn is_hanging(&self, progress: &mut RunProgress, now: Timestamp) -> bool {
         let requests = self.workers.iter().map(|worker| &worker.request);
         let with_cards = requests.filter(|request| flavors::gpus(request.flavor()) > 0);
@@ -285,8 +285,8 @@ impl Driver {
             let usage = self.state.runner.usage(worker.clone()).await;
             let log = self.state.runner.log_tail(worker.clone(), 0).await;
             let log = log.ok().flatten().map_or(0, |log| log.full_size);
-            // A waiting job uses some processor time as well; a busy job uses more than a twentieth
-            // of the elapsed time.
+            // Waiting consumes some processor time as well. A job counts as busy if it uses more
+            // than a twentieth of the elapsed time.
             let used = usage.map_or(0, |usage| usage.cpu_millis);
             activity.push((log, used));
         }

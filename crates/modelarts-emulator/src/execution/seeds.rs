@@ -34,18 +34,18 @@ use crate::{
 ///
 /// | member | default | value |
 /// |---|---|---|
-/// | `name` | that of `job` | must be free; with `count`, `{n}` is 0, 1, … |
-/// | `job` | a command in a custom image | the body of CreateTrainingJob; all of its rules apply |
-/// | `count` | 1 | the number of jobs, each created a second after the one before |
+/// | `name` | the name in `job` | must not exist yet; with `count`, `{n}` is replaced by 0, 1, … |
+/// | `job` | a command in a custom image | the body of a CreateTrainingJob request, to which all its rules apply |
+/// | `count` | 1 | the number of jobs; their creation times are one second apart |
 /// | `id` | random | a UUID |
-/// | `user` | the first | the name of a user, whose project the job belongs to |
-/// | `phase` | `Completed` | any of the eight. Jobs that have not ended keep their phase until they are stopped or deleted |
-/// | `created` `started` `ended` | now, then each the one before | RFC 3339, or milliseconds; only what the phase has, in this order, not in the future |
-/// | `exit_code`, `task` | 1, `worker-0` | of a job whose phase is `Failed` |
-/// | `events` | those of the phase | list of `time`, `message`, `level` (`Info`), `source` (`Job`), in the order of time |
-/// | `logs` | none | text by task |
-/// | `metrics` | none | by task and series, a value for each minute, -1 for a gap |
-/// | `tags` | none | |
+/// | `user` | the first user | the name of the user; the job belongs to the project of this user |
+/// | `phase` | `Completed` | any of the eight phases. Jobs that have not ended keep their phase until they are stopped or deleted |
+/// | `created` `started` `ended` | current time; `started` and `ended` default to the time before them | RFC 3339, or milliseconds; in this order and not in the future. A time that the job has not reached in its phase must be absent |
+/// | `exit_code`, `task` | 1, `worker-0` | only for a job whose phase is `Failed` |
+/// | `events` | the events of the phase | list of `time`, `message`, `level` (default `Info`) and `source` (default `Job`), in chronological order |
+/// | `logs` | none | object with the text of the log for each task |
+/// | `metrics` | none | object with the values for each task and series: one for each minute, -1 for a gap |
+/// | `tags` | none | object of tag keys and values |
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seeds {
@@ -113,23 +113,23 @@ impl fmt::Display for SeedError {
 
 impl std::error::Error for SeedError {}
 
-/// Maximum number of jobs of one seed.
+/// Maximum number of jobs that one seed creates.
 const MAX_COUNT: u32 = 1_000_000;
-/// Number of jobs created between two commits.
+/// Number of jobs that are created between two commits.
 const COMMIT_BATCH: usize = 1000;
 
 impl Seeds {
-    /// Reads seeds. Their rules are checked when an emulator creates them.
+    /// Reads seeds. The emulator validates them when it creates their jobs.
     ///
     /// # Errors
-    /// If the JSON is not that of seeds. The error is a sentence that names the member and the
-    /// rule.
+    /// Returns an error if the JSON does not have the structure of seeds. The error is a sentence
+    /// that names the member and states the rule.
     pub fn from_json(text: &str) -> Result<Self, SeedError> {
         serde_json::from_str(text).map_err(|error| SeedError(error.to_string()))
     }
 
-    /// Creates the jobs, all or none, and returns their ids. With `keep_existing`, seeds whose
-    /// names are taken are skipped.
+    /// Creates all jobs and returns their IDs, or creates none of them. With `keep_existing`, seeds
+    /// whose names already exist are skipped.
     pub(crate) async fn create_jobs(
         &self,
         state: &Arc<EmulatorState>,
@@ -153,7 +153,7 @@ impl Seeds {
         Ok(ids)
     }
 
-    /// Checks the first and the last job of each seed before any is created.
+    /// Validates the first and the last job of each seed before the emulator creates any.
     fn check(&self, state: &EmulatorState) -> Result<(), SeedError> {
         let now = Timestamp::now(state.clock.as_ref());
         for (at, seed) in self.jobs.iter().enumerate() {
@@ -174,8 +174,8 @@ impl Seeds {
         Ok(())
     }
 
-    /// Creates the jobs one after the other, because they may be many. `ids` receives the ids of
-    /// all jobs whose creation began, also on failure.
+    /// Creates the jobs one after another, because their number may be large. `ids` receives the
+    /// IDs of all jobs whose creation began, even on failure.
     async fn create_each(
         &self,
         state: &Arc<EmulatorState>,
@@ -200,7 +200,7 @@ impl Seeds {
                 ids.push(id);
                 store_job(state, seed, job).await.map_err(refused)?;
                 if ids.len().is_multiple_of(COMMIT_BATCH) {
-                    // Lets other tasks run, and bounds the number of uncommitted changes.
+                    // Lets other tasks run, and limits the number of uncommitted changes.
                     let written = state.store.database.committed().await;
                     written.map_err(|error| SeedError(error.message))?;
                 }
@@ -210,8 +210,8 @@ impl Seeds {
     }
 }
 
-/// Returns the error of a seed, given by its index. `sentence` starts with the member that follows
-/// the index.
+/// Returns the error for a seed, which is identified by its index. `sentence` starts with the
+/// member that follows the index.
 fn seed_error(at: usize, sentence: &str) -> SeedError {
     SeedError(format!("jobs[{at}]{sentence}"))
 }
@@ -236,7 +236,7 @@ async fn store_job(state: &Arc<EmulatorState>, seed: &Seed, job: Job) -> Result<
     Ok(())
 }
 
-/// The times of the phases of a job.
+/// Times at which a job reached its phases.
 struct SeedTimes {
     created: Timestamp,
     started: Option<Timestamp>,
@@ -244,7 +244,7 @@ struct SeedTimes {
 }
 
 impl Seed {
-    /// Builds the job with the number `n`, counted from 0. The text of an error starts with the
+    /// Builds the job with the number `n`, counted from 0. The message of an error starts with the
     /// member that follows the index of the seed.
     fn build_job(&self, state: &EmulatorState, n: u32, now: Timestamp) -> Result<Job, String> {
         let phase = self.phase.as_deref().unwrap_or("Completed");
@@ -338,7 +338,7 @@ impl Seed {
         if !(1..=255).contains(&exit_code) {
             return Err(".exit_code must be between 1 and 255".to_owned());
         }
-        // Each job of a seed is created a second after the one before, and none in the future.
+        // Creation times within a seed are one second apart, and never in the future.
         let later = std::time::Duration::from_secs(u64::from(n));
         let shift = |time: Option<SeedTime>| time.map(|SeedTime(moment)| moment.plus(later));
         let before = i64::from(self.count.unwrap_or(1) - 1 - n) * 1000;
@@ -395,7 +395,7 @@ impl Seed {
         Ok(())
     }
 
-    /// Takes the job through the phases of its past, with their events.
+    /// Moves the job through the phases of its past, and records their events.
     fn replay(&self, job: &mut Job, phase: &str, times: &SeedTimes) -> Result<(), String> {
         let (created, started) = (times.created, times.started);
         let ended = times.ended.unwrap_or(created);
@@ -455,7 +455,7 @@ impl Seed {
         }
         job.settled = job.state.is_final();
         job.standing = !job.settled;
-        // All phases in the table above can be reached in the state machine.
+        // The state machine can reach all phases in the table above.
         reached
             .then_some(())
             .ok_or_else(|| format!(".phase: {phase} cannot be reached"))

@@ -1,4 +1,4 @@
-//! Execution of the trials of a search, which replace the single run of a job.
+//! Execution of the trials of a search, which replaces the single run of a job.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::{
 };
 
 impl Driver {
-    /// Runs all trials. Each run of the job starts them from the beginning.
+    /// Runs all trials. Each run of the job starts again with the first trial.
     pub(super) async fn run_search(&self, tuning: &Tuning) -> Ending {
         tracing::info!(
             job = self.id,
@@ -49,8 +49,8 @@ impl Driver {
         ending.with_failure(failure)
     }
 
-    /// Keeps as many trials running as allowed, until all have run or the job must end. Returns the
-    /// failure of the last trial if no trial succeeded.
+    /// Keeps the permitted number of trials running, until all have run or the job must end.
+    /// Returns the failure of the last trial if no trial succeeded.
     async fn run_trials(&self, tuning: &Tuning) -> (Ending, Option<TaskFailure>) {
         let mut rng = Rng::with_seed(tuning.seed);
         let mut trials = FuturesUnordered::new();
@@ -93,8 +93,8 @@ impl Driver {
                 self.begin_stop(why);
             }
         }
-        // The monitor must end first: a copy that still runs could overwrite files of the last copy
-        // with older ones.
+        // The monitor must end first, because a copy that is still running could overwrite files of
+        // the last copy with older ones.
         interrupt.cancel();
         if !monitor.is_terminated() {
             monitor.await;
@@ -103,8 +103,8 @@ impl Driver {
         (ending, failure.filter(|_| !any_success))
     }
 
-    /// Runs one trial, and returns its task and the exit of its code, which is 0 if the trial was
-    /// stopped. Trials are assigned to the workers in turn.
+    /// Runs a trial, and returns its task and the exit of its code; the exit code of a stopped
+    /// trial is 0. Trials are assigned to the workers in round-robin order.
     async fn run_trial(
         &self,
         tuning: &Tuning,
@@ -128,7 +128,7 @@ impl Driver {
         let mut look = self.state.runner.next_poll(&worker);
         let stop = async {
             tokio::select! {
-                // The search ends. An error means that the sender has been dropped.
+                // The search has ended. An error means that the sender has been dropped.
                 _ = ended.wait_for(|ended| *ended) => {}
                 () = self.trial_stop_request(&id) => {}
             }
@@ -160,7 +160,7 @@ impl Driver {
         (worker.task(), exit.unwrap_or(Exit::Code(0)))
     }
 
-    /// Completes on a request to stop the trial, or when the job has been removed.
+    /// Completes when a stop of the trial is requested, or when the job has been removed.
     async fn trial_stop_request(&self, id: &str) {
         let asked = |trial: &Trial| trial.id == id && trial.stop;
         let look = |job: Option<&Job>| {
@@ -180,7 +180,7 @@ impl Driver {
         });
     }
 
-    /// Reads new rewards from the trial's log.
+    /// Reads new rewards from the log of the trial.
     async fn read_rewards(
         &self,
         tuning: &Tuning,
@@ -212,7 +212,7 @@ impl Driver {
         }
     }
 
-    /// Stores the charts of the analysis in OBS.
+    /// Stores the charts of the hyper-parameter analysis in OBS.
     async fn draw_charts(&self) {
         let obs = self.state.offer.obs.clone();
         let request = Arc::clone(&self.request);
@@ -226,8 +226,8 @@ impl Driver {
     }
 }
 
-/// Returns the request of a trial: that of the job, with the values of the trial and with a
-/// directory for the trial in each output.
+/// Returns the request of a trial: the request of the job with the parameter values of the trial,
+/// and with a directory for the trial in each output.
 fn trial_request(request: &JobRequest, id: &str, values: &Map<String, Value>) -> JobRequest {
     let mut request = request.clone();
     for (name, value) in values {

@@ -1,11 +1,10 @@
-//! Directory that no path can leave, be it by `..`, by an absolute path, or by a link.
+//! Directory that paths cannot leave, whether by `..`, an absolute path, or a link.
 //!
-//! The emulator uses two of them: the OBS root, and the directory of a worker. All copies go from
-//! one to the other through [`copy`].
+//! The emulator uses two such directories: the OBS root, and the directory of a worker. All copies
+//! between them use [`copy`].
 //!
 //! The checks protect against accidents and untrusted data. They do not protect against the job
-//! code itself, which runs as the same user and could replace a directory with a link at any
-//! moment.
+//! code itself, which runs as the same user and could replace a directory with a link at any time.
 
 use std::{
     ffi::OsStr,
@@ -19,15 +18,15 @@ use std::{
 use tokio_util::sync::CancellationToken;
 use walkdir::WalkDir;
 
-/// Resolved directory that no path can leave.
+/// Resolved directory that paths cannot leave.
 #[derive(Clone, Debug)]
 pub(crate) struct ConfinedDir {
     root: PathBuf,
-    /// Mode of the directories created in it.
+    /// Mode of the directories created inside it.
     mode: u32,
 }
 
-/// Treatment of links that lead outside, and of entries that are neither file nor directory.
+/// Handling of links that lead outside, and of entries that are neither files nor directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnEscape {
     /// The copy fails with an error that names the entry.
@@ -37,7 +36,7 @@ pub(crate) enum OnEscape {
 }
 
 impl ConfinedDir {
-    /// Creates the directory `root` if it does not exist. Only this user can access it.
+    /// Creates the directory `root` if it does not exist. Only the current user can access it.
     pub(crate) fn create(root: &Path) -> io::Result<Self> {
         let mode = 0o700;
         let mut directories = fs::DirBuilder::new();
@@ -48,8 +47,8 @@ impl ConfinedDir {
         })
     }
 
-    /// Sets the mode of new directories to the one that the umask of the process allows. The mode
-    /// of the root already restricts access to them.
+    /// Uses the mode that the umask of the process permits for new directories. The mode of the
+    /// root already restricts access to them.
     pub(crate) fn with_umask_mode(self) -> Self {
         Self {
             mode: 0o777,
@@ -78,7 +77,7 @@ impl ConfinedDir {
     }
 
     /// Returns the directory `name` in `parent`, and creates it if it does not exist. `parent` is
-    /// resolved and inside the root, so that only a link has to be resolved.
+    /// already resolved and inside the root, so that only `name` may be a link.
     fn make_directory(&self, parent: &Path, name: &OsStr, requested: &Path) -> io::Result<PathBuf> {
         let mut path = parent.join(name);
         match fs::DirBuilder::new().mode(self.mode).create(&path) {
@@ -111,12 +110,12 @@ impl ConfinedDir {
 /// Copies the file or the directory tree `from_path` into the directory `to_path`, and returns the
 /// skipped entries.
 ///
-/// Existing files are replaced. The copy follows links inside `from`, and replaces links at the
-/// target. It skips incomplete files of a copy that was killed, which it recognises by their names.
+/// Existing files are replaced. The copy follows links inside `from`, and replaces links in `to`.
+/// It skips incomplete files of an interrupted earlier copy, which it recognises by their names.
 ///
 /// # Errors
-/// Returns an error if an entry cannot be read, written or copied, or if `interrupt` was cancelled.
-/// Files copied before stay.
+/// Returns an error if an entry cannot be read, written or copied, or if `interrupt` is cancelled.
+/// Files that have already been copied are kept.
 pub(crate) fn copy(
     (from, from_path): (&ConfinedDir, &Path),
     (to, to_path): (&ConfinedDir, &Path),
@@ -143,7 +142,7 @@ pub(crate) fn copy(
         check_interrupt(interrupt)?;
         let entry = match entry {
             Ok(entry) => entry,
-            // Such errors are a dangling symbolic link, a cycle of links, or an unreadable
+            // Such errors result from a dangling symbolic link, a cycle of links, or an unreadable
             // directory.
             Err(error) if error.depth() > 0 => {
                 leave_out(io::Error::other(error.to_string()))?;
@@ -203,16 +202,18 @@ fn check_interrupt(interrupt: &CancellationToken) -> io::Result<()> {
 
 /// Prefix of the names of files that are being copied.
 const PART_PREFIX: &str = ".copying-";
-/// Number of bytes copied between two checks of the interrupt: a tenth of a second on a slow disk.
+/// Number of bytes copied between two checks of the interrupt; copying them takes a tenth of a
+/// second on a slow disk.
 const COPY_CHUNK: u64 = 8 << 20;
-/// Age from which on a modification time is unique: a later change gets a later time.
+/// Minimum age at which a modification time is unique: any later change results in a later time.
 const MIN_STABLE_AGE: Duration = Duration::from_secs(2);
 
 /// Copies a file, unless its copy is up to date. Readers see either the whole old file or the whole
 /// new one.
 ///
-/// A copy gets the modification time of its source, by which the next copy recognises it. It does
-/// not if the source is so new that it may change again within the same tick of the file system.
+/// The copy receives the modification time of its source, so that the next copy recognises an
+/// unchanged file. The time is not transferred if the source is so new that it may change again
+/// within the same tick of the file system.
 fn copy_file(
     from: &Path,
     directory: &Path,
@@ -246,8 +247,8 @@ fn copy_file(
     Ok(())
 }
 
-/// Returns `path` without trailing slashes and dots, or an error if it has components other than
-/// names.
+/// Returns `path` without trailing slashes and dots, or an error if it contains components other
+/// than names.
 fn names_only(path: &Path) -> io::Result<PathBuf> {
     path.components()
         .filter(|part| !matches!(part, Component::CurDir))
@@ -406,7 +407,7 @@ mod tests {
         );
     }
 
-    /// Incomplete files of a copy that was killed are skipped.
+    /// Incomplete files of an interrupted copy are skipped.
     #[test]
     fn parts_of_files_that_an_interrupted_copy_has_left_are_not_copied() {
         let place = place();
@@ -431,7 +432,7 @@ mod tests {
         assert_eq!(copied, expected.map(PathBuf::from));
     }
 
-    /// An unchanged file is not copied again; a file that may have changed is.
+    /// An unchanged file is not copied again; a file that may have changed is copied.
     #[test]
     fn only_changes_are_copied() {
         let place = place();
@@ -465,7 +466,7 @@ mod tests {
         fs::write(&target, "six").unwrap();
         copy_all();
         assert_eq!(fs::read_to_string(&target).unwrap(), "two");
-        // The file is so new that a later change may have the same time.
+        // The file is so new that a later change may result in the same time.
         write("new", Duration::ZERO);
         copy_all();
         let changed = fs::metadata(&source).unwrap().modified().unwrap();

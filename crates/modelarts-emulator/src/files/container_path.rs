@@ -14,7 +14,8 @@ pub(crate) const DEFAULT_LOCAL_CODE_DIR: &str = "/home/ma-user/modelarts/user-jo
 /// Directory of the log of a worker in its container.
 pub(crate) const MA_LOG_DIR: &str = "/home/ma-user/modelarts/log";
 
-/// Checks a path in a container. The error is a phrase that completes a message.
+/// Checks a path in a container. The error is a phrase that follows the name of the field in a
+/// message.
 pub(crate) fn check_plain(path: &str) -> Result<(), &'static str> {
     if !path.starts_with('/') {
         return Err("it must be an absolute path");
@@ -34,7 +35,7 @@ pub(crate) fn check_plain(path: &str) -> Result<(), &'static str> {
 pub(crate) struct ContainerPath(String);
 
 impl ContainerPath {
-    /// Parses a path. The error is a phrase that completes a message.
+    /// Parses a path. The error is a phrase that follows the name of the field in a message.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let trimmed = text.trim_end_matches('/');
         if !trimmed.starts_with("/home/") {
@@ -44,7 +45,7 @@ impl ContainerPath {
         Ok(Self(trimmed.to_owned()))
     }
 
-    /// Wraps one of the constants of this module.
+    /// Creates a path from a constant of this module.
     pub(crate) fn from_static(path: &'static str) -> Self {
         Self(path.to_owned())
     }

@@ -1,4 +1,4 @@
-//! Paths of OBS and of containers, and access to files that cannot leave a directory.
+//! Paths of OBS and of containers, and file access that is confined to a directory.
 
 pub(crate) mod confined_dir;
 pub(crate) mod container_path;

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-/// Parsed OBS location. Its parts are plain names, never empty, `.` or `..`.
+/// Parsed OBS location. Its parts are plain names: none is empty, `.` or `..`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObsPath {
     parts: Vec<String>,
@@ -10,8 +10,8 @@ pub(crate) struct ObsPath {
 }
 
 impl ObsPath {
-    /// Parses both spellings. Repeated slashes count as one. The error is a phrase that completes a
-    /// message.
+    /// Parses both spellings. Repeated slashes count as one. The error is a phrase that follows the
+    /// name of the field in a message.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let rest = text
             .strip_prefix("obs://")
@@ -45,7 +45,7 @@ impl ObsPath {
         self.parts.first().map_or("", String::as_str)
     }
 
-    /// Returns the last part. The service keeps it when it downloads a directory.
+    /// Returns the last part. When the service downloads a directory, the copy keeps this name.
     pub(crate) fn last(&self) -> &str {
         self.parts.last().map_or("", String::as_str)
     }

@@ -35,7 +35,7 @@ const REQUIREMENTS: &[&str] = &[
     "host_distributed_mode",
 ];
 
-/// Fields of the body of an algorithm. Those of `job_config` must also follow the rules of a job.
+/// Fields of the body of an algorithm. Those of `job_config` must also satisfy the rules for jobs.
 #[rustfmt::skip]
 const ALGORITHM: Type = Object(&[
     (&["metadata"], Required, Acted, Object(&[
@@ -92,7 +92,7 @@ const ALGORITHM: Type = Object(&[
     ])),
 ]);
 
-/// Returns the algorithm with this id in the user's project.
+/// Returns the algorithm with this ID in the user's project.
 pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Value, ApiError> {
     let record = call.state.algorithms.find(&call.user.project_id, id)?;
     Ok(record.ok_or_else(ApiError::algorithm_not_found)?.value)
@@ -101,8 +101,8 @@ pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Value, ApiError> {
 fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     body_shape::check_against(&ALGORITHM, body)?;
     let config = &body["job_config"];
-    // The algorithm is checked as a job that uses it, without its data, because the rules on code
-    // and parameters are the same.
+    // The algorithm is validated as a job that uses it, without its data, because the same rules
+    // apply to code and parameters.
     let job = json!({
         "kind": "job",
         "metadata": {"name": body["metadata"]["name"]},
@@ -241,9 +241,9 @@ pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
     ok(find(call, call.id("algorithm_id"))?)
 }
 
-/// Replaces an algorithm and responds with 201 (SOURCES D-31). Its name cannot be changed. The body
-/// replaces all members except tags, which only an empty list removes. A body with `metadata` alone
-/// changes nothing else.
+/// Replaces an algorithm and responds with 201 (SOURCES D-31). The name cannot be changed. The body
+/// replaces all members except tags, which are removed only by an empty list. A body that contains
+/// only `metadata` changes no other member.
 pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("algorithm_id");
     let before = find(call, id)?;
@@ -287,9 +287,9 @@ pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::ACCEPTED, Value::Null))
 }
 
-/// Lists algorithms. `offset` counts pages and not items (openapi/SOURCES.md, D-94).
+/// Lists algorithms. `offset` counts pages, not items (openapi/SOURCES.md, D-94).
 pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
-    // The error names the first invalid parameter in this order.
+    // If several parameters are invalid, the error names the first one in this order.
     let query = ListQuery {
         limit: call.number("limit", 1..=LIMIT, LIMIT)?,
         offset: call.number("offset", 0..=usize::MAX, 0)?,
@@ -313,7 +313,7 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     documents.retain(|document| {
         query.is_in_workspace(&document.value["metadata"]) && document.name.contains(&part)
     });
-    // Any other list is in the order of creation, which does not depend on the clock.
+    // All other lists are in the order of creation, which does not depend on the clock.
     if query.sort_by == "name" {
         documents.sort_by(|a, b| a.name.cmp(&b.name));
     }
@@ -322,9 +322,9 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     ok(shown)
 }
 
-/// Checks the body of a job's creation and fills in its stored algorithm. The body is checked
-/// twice: first as received, because filling it in depends on its shape, and again when it is
-/// complete.
+/// Validates the body of a CreateTrainingJob request and adds the members of its stored algorithm.
+/// The body is validated twice: as received, because the algorithm can only be added to a body of
+/// the correct structure, and again when it is complete.
 pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, ApiError> {
     let named = body.pointer("/algorithm/id").and_then(Value::as_str);
     let stored = named.map(|id| call.state.algorithms.find(&call.user.project_id, id));
@@ -352,7 +352,7 @@ pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, Api
 }
 
 /// Returns the body of a job, completed with the members of its stored algorithm that the job does
-/// not set. A boot file or command of the job takes precedence over those of the algorithm.
+/// not set. A boot file or command of the job takes precedence over that of the algorithm.
 fn filled_in_body(body: &Value, stored: &Value) -> Value {
     let mut filled = body.clone();
     let config = &stored["job_config"];
@@ -366,8 +366,8 @@ fn filled_in_body(body: &Value, stored: &Value) -> Value {
         }
     }
     algorithm["name"] = stored["metadata"]["name"].clone();
-    // The parameters of the algorithm come first, with the values of the job. Parameters that only
-    // the job has follow.
+    // The parameters of the algorithm come first, with the values of the job. Parameters that occur
+    // only in the job follow.
     let own = items(&algorithm["parameters"]);
     let known = items(&config["parameters"]);
     let mut parameters = known.clone();

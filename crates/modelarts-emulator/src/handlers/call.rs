@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct ApiCall<'a> {
     pub(crate) state: &'a Arc<EmulatorState>,
     pub(crate) user: &'a User,
-    /// Ids in the path, except that of the project.
+    /// IDs in the path, except that of the project.
     pub(crate) ids: &'a HashMap<String, String>,
     /// Query string of the URL, as received.
     pub(crate) query: &'a str,
@@ -64,7 +64,7 @@ impl ApiCall<'_> {
     }
 
     /// Returns a numeric parameter of the query, or `default` if it is absent. All such parameters
-    /// have 32 bits, and some are returned in responses.
+    /// are 32-bit integers; responses repeat some of them.
     pub(crate) fn number(
         &self,
         name: &str,
@@ -79,7 +79,7 @@ impl ApiCall<'_> {
         number.ok_or_else(|| bad_param(name))
     }
 
-    /// Returns a parameter of the query that must have one of these values.
+    /// Returns a parameter of the query whose value must be one of `choices`.
     pub(crate) fn choice(
         &self,
         name: &str,
@@ -94,7 +94,7 @@ impl ApiCall<'_> {
             .ok_or_else(|| bad_param(name))
     }
 
-    /// Reads the job that the path names.
+    /// Calls `look` with the job that the path identifies.
     pub(crate) fn read<R>(&self, look: impl FnOnce(&Job) -> R) -> Result<R, ApiError> {
         self.read_job(self.job_id(), look)
     }
@@ -110,7 +110,7 @@ impl ApiCall<'_> {
         value.ok_or_else(|| ApiError::job_not_found(id))
     }
 
-    /// Changes the job that the path names.
+    /// Applies `change` to the job that the path identifies.
     pub(crate) fn update<R>(&self, change: impl FnOnce(&mut Job) -> R) -> Result<R, ApiError> {
         let id = self.job_id();
         let own = |job: &mut Job| (job.project == self.user.project_id).then(|| change(job));
@@ -127,7 +127,7 @@ pub(super) fn ok(body: Value) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::OK, body))
 }
 
-/// Returns a JSON response with a header that names the fields of the request that have no effect.
+/// Returns a JSON response with a header that lists the fields of the request that have no effect.
 pub(super) fn with_ignored_fields(
     status: StatusCode,
     body: Value,

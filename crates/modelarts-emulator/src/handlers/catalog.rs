@@ -32,7 +32,7 @@ pub(super) fn pool_flavor(call: &ApiCall<'_>) -> ApiResult {
 
 // ---- quotas ----
 
-/// Quotas of a project, each with its highest permitted value.
+/// Quotas of a project, each with its maximum value.
 const QUOTAS: [(&str, i64); 4] = [
     ("job-num", i32::MAX as i64),
     ("visual-job-num", i32::MAX as i64),
@@ -95,7 +95,7 @@ const EVENTS: [(&str, &str); 7] = [
     ("JobPreempted", "Another job has taken the nodes."),
 ];
 
-/// Lists the events that a notification can have. Only jobs with accelerator cards can hang.
+/// Lists the events for which notifications can be sent. Only jobs with accelerator cards can hang.
 pub(super) fn event_categories(call: &ApiCall<'_>) -> ApiResult {
     let flavor = call.choice("flavor_type", &FLAVOR_TYPES)?;
     let events = EVENTS

@@ -7,10 +7,10 @@ use crate::{api::error::ApiError, database::documents::Document};
 /// Default and maximum page size.
 pub(super) const LIMIT: usize = 50;
 
-/// The query of a list.
+/// Query parameters of a list request.
 pub(super) struct ListQuery {
     pub(super) limit: usize,
-    /// Number of the page, from 0.
+    /// Page number, starting from 0.
     pub(super) offset: usize,
     pub(super) sort_by: &'static str,
     /// Sort order, `asc` or `desc`.
@@ -19,7 +19,8 @@ pub(super) struct ListQuery {
 }
 
 impl ListQuery {
-    /// Returns true if the metadata belongs to the requested workspace, or if the query names none.
+    /// Returns true if the metadata belongs to the requested workspace, or if the query specifies
+    /// no workspace.
     pub(super) fn is_in_workspace(&self, metadata: &Value) -> bool {
         let own = &metadata["workspace_id"];
         let mut requested = self.workspace.iter();

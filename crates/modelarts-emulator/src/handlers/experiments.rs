@@ -1,4 +1,4 @@
-//! Experiments: names that jobs refer to.
+//! Experiments: named objects to which jobs refer.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Id of the default workspace.
+/// ID of the default workspace.
 const DEFAULT: &str = "0";
 
 /// Returns the key that is unique in a project: the name within its workspace.

@@ -1,5 +1,5 @@
-//! Publication of algorithms in the gallery. The emulator has no gallery: a publication is a
-//! record.
+//! Publication of algorithms in the gallery. The emulator has no gallery and only stores a record
+//! of each publication.
 
 use axum::http::StatusCode;
 use serde_json::json;

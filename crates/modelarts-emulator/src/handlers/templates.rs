@@ -18,8 +18,8 @@ const FAMILIES: [(&str, &str, &[&str]); 4] = [
     ("compression", "模型压缩", &["AutoCompress"]),
 ];
 
-/// Templates with known settings, each with the settings beyond those that all templates share. No
-/// source has the content of the other templates.
+/// Templates with known settings, each with the settings that it adds to those common to all
+/// templates. No source contains the settings of the other templates.
 #[rustfmt::skip]
 const SETTINGS: [(&str, &str); 3] = [
     ("Anneal", "  type: anneal_search\n  avg_best_idx: 2.0\n  shrink_coef: 0.1\n"),

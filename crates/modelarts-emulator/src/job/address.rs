@@ -1,8 +1,8 @@
-//! Addresses of a job's workers, all of them on this machine.
+//! Addresses of a job's workers. All of them belong to this machine.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Number of addresses in a row. The addresses of a row differ in their last byte, 1 to 254.
+/// Number of addresses in a row. The addresses of a row differ only in their last byte, 1 to 254.
 const ROW_LENGTH: u32 = 254;
 /// Maximum number of rows of addresses of a job, enough for two thousand workers.
 const MAX_ROWS: u8 = 8;
@@ -26,7 +26,7 @@ pub(crate) fn network(job_id: &str) -> u16 {
     if !cfg!(target_os = "linux") {
         return 0;
     }
-    // Two bytes of the id distinguish the addresses of different jobs.
+    // Two bytes of the job ID distinguish the addresses of different jobs.
     let byte = |at: usize| {
         job_id
             .get(at..at + 2)
@@ -36,17 +36,17 @@ pub(crate) fn network(job_id: &str) -> u16 {
     u16::from_be_bytes([byte(0) % 254 + 1, byte(2)])
 }
 
-/// Candidate for the owner of an address: the network of a job and the index of a worker.
+/// Possible owner of an address: the network of a job and the index of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
     pub(crate) network: u16,
-    /// Lowest index of a worker with this address.
+    /// Lowest index of a worker to which this address belongs.
     pub(crate) index: u32,
 }
 
 impl Host {
-    /// Inverts [`address`]. An address may have several hosts, because rows of different jobs
-    /// overlap.
+    /// Returns the possible owners of an address: the inverse of [`address`]. An address may have
+    /// several, because rows of different jobs overlap.
     pub(crate) fn all_at(address: IpAddr) -> Vec<Self> {
         let IpAddr::V4(address) = address else {
             return Vec::new();

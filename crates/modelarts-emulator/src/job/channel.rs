@@ -20,9 +20,10 @@ pub(crate) struct Channel {
     pub(crate) access: Access,
     pub(crate) source: DataSource,
     pub(crate) local_dir: ContainerPath,
-    /// True if the stored content of the output is downloaded before the start (predownload).
+    /// True if the existing content of the output is downloaded before the code starts
+    /// (predownload).
     pub(crate) prefetch: bool,
-    /// Period of uploads while the job runs.
+    /// Interval between uploads while the job runs.
     pub(crate) period: Duration,
 }
 
@@ -48,10 +49,10 @@ impl fmt::Display for DataSource {
     }
 }
 
-/// Method by which the code receives the local directory of a channel.
+/// Way in which the code receives the local directory of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Command-line argument `--name=<local dir>`, the default.
+    /// Command-line argument `--name=<local dir>`. The default.
     Parameter,
     /// Environment variable with the name of the channel.
     Env,
@@ -70,14 +71,14 @@ pub(crate) struct Volume {
 pub(crate) enum VolumeSource {
     /// NFS export, written as `server:/path`.
     Nfs(String),
-    /// Path in an object store or a parallel file system. Both are in the OBS root.
+    /// Path in an object store or a parallel file system; the OBS root contains both.
     Obs(ObsPath),
 }
 
 /// Default of `period`: `30s` (SOURCES O).
 const PERIOD: Duration = Duration::from_secs(30);
 
-/// Reads `inputs` or `outputs`, after they have passed the rules.
+/// Reads `inputs` or `outputs` of a validated request.
 pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Channel>, ApiError> {
     let mut channels: Vec<Channel> = Vec::new();
     for (index, item) in algorithm.items_of(kind)?.into_iter().enumerate() {
@@ -116,7 +117,7 @@ pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Chan
     Ok(channels)
 }
 
-/// Parses a duration in seconds, written as `30s` or 30 (SOURCES D-14).
+/// Parses a duration in seconds, given as the string `30s` or the number 30 (SOURCES D-14).
 fn seconds(value: &Value) -> Option<Duration> {
     let seconds = match value {
         Value::String(text) => text.trim_end_matches('s').parse().ok()?,
@@ -131,8 +132,7 @@ fn obs(parent: &JsonField<'_>, name: &str) -> Result<ObsPath, ApiError> {
     ObsPath::parse(text).map_err(|reason| ApiError::obs_path(text, reason))
 }
 
-/// Reads `spec.volumes`, after they have passed the rules. A volume without a source or a path
-/// mounts nothing.
+/// Reads `spec.volumes` of a validated request. A volume without a source or a path mounts nothing.
 pub(crate) fn volumes(spec: &JsonField<'_>) -> Result<Vec<Volume>, ApiError> {
     let mut volumes = Vec::new();
     for item in spec.items_of("volumes")? {

@@ -1,7 +1,7 @@
 //! Texts of events. Tests compare them with `x-events` in the OpenAPI description.
 //!
-//! Six kinds have a second wording, that of the API (F2 of `openapi/SOURCES.md`) instead of that of
-//! the user guide (F1); [`Wording`] selects one.
+//! Six kinds have a second wording: that of the API (F2 of `openapi/SOURCES.md`), which differs
+//! from that of the user guide (F1). [`Wording`] selects one of the two.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,8 @@ use crate::clock::timestamp::Timestamp;
 /// Wording of events for which the guide (F1) and the API (F2) have different texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wording {
-    /// Text of the events API (`Training job is running.`), for events whose text there is known.
+    /// Text of the events API (`Training job is running.`). Kinds whose text in the API is not
+    /// known have that of the guide.
     #[default]
     Api,
     /// Text of the events guide (`The training job starts to run.`).
@@ -53,7 +54,7 @@ pub enum Source {
     Task,
 }
 
-/// A kind of event, with the values that its text contains.
+/// Kind of an event, with the values that its text contains.
 ///
 /// `task` is a task name (`worker-0`), `pod` and `job` are Kubernetes names, and `seconds` is a
 /// duration in seconds.
@@ -66,9 +67,9 @@ pub enum Source {
 pub enum EventKind {
     /// The job was accepted.
     Created,
-    /// The job could not be created; the cause follows the colon.
+    /// The job could not be created. `cause` follows the colon in the text.
     CreateFailed { cause: String },
-    /// The preparation took too long.
+    /// The preparation exceeded its time limit.
     PrepareTimedOut,
     /// The job waits for resources.
     Queuing,
@@ -76,9 +77,9 @@ pub enum EventKind {
     QueueFailed,
     /// The nodes of the job are up.
     Running,
-    /// The code ended with 0.
+    /// The code exited with code 0.
     Completed,
-    /// The code ended with another exit code.
+    /// The code exited with a code other than 0.
     Failed,
     /// A preemptible job lost its nodes.
     Preempted,
@@ -137,8 +138,8 @@ pub enum EventKind {
         seconds: f64,
         files: String,
     },
-    /// Packages could not be installed. No document has a text for this event, so the emulator uses
-    /// its own.
+    /// Packages could not be installed. The documents contain no text for this event, so the
+    /// emulator uses its own.
     DependenciesFailed {
         task: String,
         seconds: f64,
@@ -149,7 +150,7 @@ pub enum EventKind {
     TaskStarted { task: String },
     /// The code ended.
     TaskFinished { task: String, exit_code: i32 },
-    /// An output is being uploaded. The guide's text says "input", but means output (D-145).
+    /// An output is being uploaded. The text of the guide incorrectly says "input" (D-145).
     OutputUploading { task: String, parameter: String },
     /// An output is uploaded.
     OutputUploaded {
@@ -165,7 +166,7 @@ pub enum EventKind {
     PodStarted { pod: String },
     /// The containers are being ended.
     TerminateJob { job: String },
-    /// An event with any text, of a seeded job or reported by the code of a task.
+    /// Event with an arbitrary text: from a seed, or reported by the code of a task.
     Given {
         message: String,
         level: Level,
@@ -243,7 +244,7 @@ impl EventKind {
         }
     }
 
-    /// Returns the text of the API, for the six kinds whose text in the guide differs.
+    /// Returns the text of the API, for the six kinds whose text differs from that in the guide.
     fn api_message(&self) -> Option<String> {
         Some(match self {
             Self::Running => "Training job is running.".into(),
@@ -268,8 +269,8 @@ impl EventKind {
         })
     }
 
-    /// Returns the level. An exit code other than 0 is still `Info`, because only the job's last
-    /// event is `Error`.
+    /// Returns the level. A task that ends with an exit code other than 0 still has the level
+    /// `Info`, because only the job's last event is `Error`.
     #[must_use]
     pub const fn level(&self) -> Level {
         match self {
@@ -288,7 +289,7 @@ impl EventKind {
         }
     }
 
-    /// Returns true if the job does nothing after this event except being billed.
+    /// Returns true if no event except the billing event follows this one.
     pub(crate) const fn is_final(&self) -> bool {
         matches!(
             self,
@@ -303,8 +304,8 @@ impl EventKind {
         )
     }
 
-    /// Returns the source, spelled as in F2 of `openapi/SOURCES.md`: `K8s` for `Pulled`, `K8S` for
-    /// the other events of the cluster (D-54).
+    /// Returns the source, in the spelling of F2 in `openapi/SOURCES.md`: `K8s` for `Pulled`, `K8S`
+    /// for the other events of the cluster (D-54).
     #[must_use]
     pub const fn source(&self) -> &'static str {
         match self {
@@ -351,7 +352,7 @@ mod tests {
 
     use super::*;
 
-    /// Kinds without a text in the documents, and those that the catalogue calls `Cluster`.
+    /// Kinds that the catalogue does not contain, or that it combines into the kind `Cluster`.
     const NOT_IN_CATALOGUE: [&str; 6] = [
         "DependenciesFailed",
         "Given",
@@ -452,7 +453,7 @@ mod tests {
 
     #[test]
     fn the_kinds_are_those_of_the_description() {
-        // The error of serde for an unknown variant lists all variants.
+        // For an unknown variant, the error message of serde lists all variants.
         let message = serde_json::from_value::<EventKind>(json!("?"))
             .unwrap_err()
             .to_string();

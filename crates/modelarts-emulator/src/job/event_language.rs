@@ -1,6 +1,6 @@
 //! Language of event texts, selected by the header `X-Language` of ListTrainingJobEvents.
 //!
-//! Documents have the English texts only; the Chinese ones are the emulator's own translations.
+//! The documents contain only English texts; the Chinese texts are the emulator's own translations.
 
 use axum::http::HeaderMap;
 
@@ -25,8 +25,8 @@ impl Language {
 }
 
 impl EventKind {
-    /// Returns the text in a language. Events of the cluster and of seeds have a text in one
-    /// language only.
+    /// Returns the text in a language. Events of the cluster and of seeds exist in one language
+    /// only.
     pub(crate) fn text(&self, wording: Wording, language: Language) -> String {
         match language {
             Language::English => None,

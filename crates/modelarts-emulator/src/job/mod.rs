@@ -1,9 +1,9 @@
 //! Jobs: the record of one job, its request, states, events and documented JSON.
 //!
-//! [`request_reader`] reads a body that has passed the rules, with [`request`], or with [`roles`]
-//! if the job is heterogeneous; [`channel`] has inputs, outputs and volumes. [`state`] has the
-//! transitions, [`event`] and [`event_language`] the texts of events. [`worker`] and [`address`]
-//! have the names and addresses of workers, and [`view`] and [`stages`] render the job for the API.
+//! [`request_reader`] reads the body of a validated request, with [`request`], or with [`roles`] if
+//! the job is heterogeneous. [`channel`] defines inputs, outputs and volumes, [`state`] the
+//! transitions, [`event`] and [`event_language`] the texts of events, [`worker`] and [`address`]
+//! the names and addresses of workers. [`view`] and [`stages`] render the job for the API.
 
 pub(crate) mod address;
 pub(crate) mod channel;
@@ -42,16 +42,16 @@ pub(crate) struct Job {
     pub(crate) user_id: String,
     pub(crate) user_name: String,
     pub(crate) tags: BTreeMap<String, String>,
-    /// Request of the job, stored once and apart from the state, because it may be large and never
-    /// changes.
+    /// Request of the job. It is stored once, separately from the state, because it may be large
+    /// and never changes.
     #[serde(skip)]
     pub(crate) request: Arc<JobRequest>,
-    /// Description of the job: initially that of the request, later that of the last change.
+    /// Description of the job: from the request, or from the last change.
     pub(crate) description: String,
-    /// Members changed after the creation, which override those of the request.
+    /// Members changed after the job was created, which override those of the request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     changed: Map<String, Value>,
-    /// Priority, 1 to 3, which may be changed while the job waits.
+    /// Priority, 1 to 3. It can be changed while the job is queued.
     pub(crate) priority: i64,
     pub(crate) preemptible: bool,
     /// Number of times the job has been scheduled.
@@ -65,24 +65,23 @@ pub(crate) struct Job {
     pub(crate) started: Option<Timestamp>,
     /// Time at which the job reached its final phase, in whole seconds.
     pub(crate) ended: Option<Timestamp>,
-    /// Points of `node_count_metrics`, each a time and a number of nodes. Responses add the latest
-    /// sample.
+    /// Points of `node_count_metrics`, each a time and a number of nodes. In responses, the latest
+    /// sample is added.
     pub(crate) nodes: Vec<(Timestamp, u32)>,
     pub(crate) failure: Option<TaskFailure>,
     pub(crate) records: Vec<RunningRecord>,
     /// The last saved image of each task's container.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) images: BTreeMap<String, SavedImage>,
-    /// Events that are not stored yet; the others are in the database.
+    /// Events that are not stored yet; earlier events are in the database.
     #[serde(skip)]
     pub(crate) events: Vec<Event>,
     /// Trials of a search. Empty in jobs that are read for a list.
     #[serde(skip)]
     pub(crate) trials: Vec<Trial>,
-    /// True when nothing more happens to the job: its processes have ended, and its last event is
-    /// written.
+    /// True when the job is complete: its processes have ended, and its last event is recorded.
     pub(crate) settled: bool,
-    /// True when the deletion has been acknowledged.
+    /// True after the deletion has been accepted.
     pub(crate) deleted: bool,
     /// True for a seeded job that keeps its phase until it is stopped or deleted.
     #[serde(default)]
@@ -113,7 +112,8 @@ pub(crate) struct RecordEnd {
     pub(crate) at: Timestamp,
     pub(crate) reason: String,
     pub(crate) task: Option<String>,
-    /// Way in which the job continues, if it does: `end_recover`.
+    /// Value of `end_recover`: the way in which the job continues after the end of the run. `None`
+    /// if it does not continue.
     pub(crate) recover: Option<String>,
 }
 
@@ -160,7 +160,7 @@ impl Job {
         given
     }
 
-    /// Records a change of members of the request.
+    /// Records changes to members of the request.
     pub(crate) fn change(&mut self, changed: &Map<String, Value>) {
         merge(&mut self.changed, changed);
     }
@@ -171,13 +171,13 @@ impl Job {
         !(self.settled && self.state.is_final()) || self.deleted
     }
 
-    /// Returns the names of the job's tasks, by rank: `worker-0` and so on.
+    /// Returns the names of the job's tasks in the order of rank, starting with `worker-0`.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = String> {
         let parts = self.request.role_requests().iter();
         parts.flat_map(|part| part.indexes().map(|index| task_name(part.role(), index)))
     }
 
-    /// Returns true if `other` would write to an output that this active job writes to.
+    /// Returns true if this active job and `other` write to the same output location.
     pub(crate) fn shares_output_with(&self, other: &Self) -> bool {
         let mut theirs = other.request.all_outputs();
         self.project == other.project
@@ -220,7 +220,8 @@ impl Job {
         true
     }
 
-    /// Adds the points on both sides of a change: the last old value, then the first new one.
+    /// Adds two points for a change of the number of nodes: one with the old value and one with the
+    /// new value.
     fn add_node_sample(&mut self, now: Timestamp, count: u32) {
         let before = Timestamp::from_millis(now.millis() - 1000);
         if let Some((at, earlier)) = self.nodes.last().copied()
@@ -263,7 +264,7 @@ impl Job {
     }
 }
 
-/// Merges the members of one object into another, at any depth. Null counts as absent.
+/// Merges the members of an object into another, recursively. Null counts as absent.
 fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
     for (name, member) in from {
         match (into.get_mut(name), member) {

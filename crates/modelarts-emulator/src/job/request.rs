@@ -1,5 +1,5 @@
-//! The request of a job: the body of CreateTrainingJob, read after it has passed the
-//! [rules](crate::validation).
+//! The request of a job: the body of CreateTrainingJob, read after its
+//! [validation](crate::validation).
 
 use std::{collections::BTreeMap, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::{
 /// Default of `spec.runtime_type`.
 pub(crate) const RUNTIME_TYPE: &str = "production";
 
-/// Checked request of a job. The default value is a placeholder for a request that has not been
+/// Validated request of a job. The default value is a placeholder for a request that has not been
 /// read yet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobRequest {
@@ -40,7 +40,7 @@ pub(crate) struct JobRequest {
     pub(crate) inputs: Vec<Channel>,
     pub(crate) outputs: Vec<Channel>,
     pub(crate) environments: Option<BTreeMap<String, String>>,
-    /// Path for the copy of the code directory, if the request names one.
+    /// Path for the copy of the code directory, if the request specifies one.
     pub(crate) local_code_dir: Option<ContainerPath>,
     pub(crate) working_dir: Option<ContainerPath>,
     pub(crate) flavor_id: Option<String>,
@@ -52,13 +52,13 @@ pub(crate) struct JobRequest {
     pub(crate) retry: Retry,
     /// Search whose trials run the code, if the job has one.
     pub(crate) tuning: Option<Tuning>,
-    /// Requests of the roles of a heterogeneous job, one for each element of `tasks`. Code,
-    /// channels, flavor and logs are then in these requests, and `node_count` is the total.
+    /// Requests of the roles of a heterogeneous job, one for each element of `tasks`. They contain
+    /// code, channels, flavor and logs of the job, and `node_count` of the job is the total.
     pub(crate) roles: Vec<Arc<JobRequest>>,
-    /// Name of the role, in the request of an element of `tasks`.
+    /// Name of the role, if this is the request of an element of `tasks`.
     pub(crate) role: Option<String>,
-    /// Index of the first task of the role, in the request of an element of `tasks`. Earlier
-    /// elements may have the same role.
+    /// Index of the first task of the role, if this is the request of an element of `tasks`. Not
+    /// always 0, because earlier elements may have the same role.
     pub(crate) first_index: u32,
 }
 
@@ -73,7 +73,7 @@ pub(crate) enum Start {
     },
     /// `bash -c <command>`, in a custom image.
     Command(String),
-    /// Fine-tuning with the platform's own code, which the emulator does not have.
+    /// Fine-tuning with the platform's own code, which the emulator does not contain.
     FineTuning,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Parameter {
 pub(crate) enum LogExport {
     #[default]
     NotGiven,
-    /// The member is present but blank. The response has `{}`.
+    /// The member is present but blank. Responses contain `{}`.
     Blank,
     To(ObsPath),
 }
@@ -108,15 +108,15 @@ pub(crate) struct Retry {
     /// Maximum number of restarts after a failure. A value other than 0 also requests a pre-check
     /// of the environment.
     pub(crate) times: u32,
-    /// True if any failure restarts the job, three times in a row.
+    /// True if any failure restarts the job, at most three consecutive times.
     pub(crate) unconditional: bool,
-    /// True if a job that hangs is restarted in place.
+    /// True if the job is restarted in place when it hangs.
     pub(crate) hang: bool,
 }
 
 impl JobRequest {
-    /// Reads a body without `tasks` that has passed the rules. [`JobRequest::read`] accepts any
-    /// body.
+    /// Reads a validated body without `tasks`. [`JobRequest::read`] reads bodies with or without
+    /// `tasks`.
     pub(super) fn read_ordinary(given: Value) -> Result<Self, ApiError> {
         let body = JsonField::root(&given);
         let metadata = body.required("metadata")?;
@@ -134,7 +134,7 @@ impl JobRequest {
             .transpose()?;
         let engine = engine(&algorithm)?;
         let (code_dir, start) = start(&given, &algorithm)?;
-        // An engine of version 1 does not support custom directories.
+        // Engines of version 1 do not support custom directories.
         let old = preset(&engine).is_some_and(|engine| engine.v1_compatible);
         let home = |name: &str| match old {
             true => Ok(None),
@@ -187,23 +187,23 @@ impl JobRequest {
         self.role_requests().iter().flat_map(|part| &part.outputs)
     }
 
-    /// Returns the name of the role, with which the names of its tasks begin.
+    /// Returns the name of the role, which is the prefix of its task names.
     pub(crate) fn role(&self) -> &str {
         self.role.as_deref().unwrap_or("worker")
     }
 
-    /// Returns the indexes of the role's tasks.
+    /// Returns the range of the indexes of the role's tasks.
     pub(crate) fn indexes(&self) -> Range<u32> {
         self.first_index..self.first_index + self.node_count
     }
 
-    /// Returns the parent of the copy of the code directory: `MA_JOB_DIR`.
+    /// Returns `MA_JOB_DIR`: the parent of the copy of the code directory.
     pub(crate) fn job_dir(&self) -> ContainerPath {
         let default = || ContainerPath::from_static(DEFAULT_LOCAL_CODE_DIR);
         self.local_code_dir.clone().unwrap_or_else(default)
     }
 
-    /// Returns the path of the copy of the code directory, which keeps the last segment of the
+    /// Returns the path of the copy of the code directory. Its last segment is that of the
     /// original.
     pub(crate) fn code_copy(&self) -> ContainerPath {
         match &self.code_dir {
@@ -221,8 +221,8 @@ impl JobRequest {
             .map(|hours| Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// Returns the time without activity after which the job counts as hanging:
-    /// `MA_HANG_DETECT_TIME` in minutes, default 30.
+    /// Returns the time without activity after which the job counts as hanging. It is set by
+    /// `MA_HANG_DETECT_TIME`, in minutes; default 30.
     pub(crate) fn hang_time(&self) -> Duration {
         let variables = self.environments.as_ref();
         let minutes = variables
@@ -233,7 +233,7 @@ impl JobRequest {
         Duration::from_secs(60 * u64::from(minutes))
     }
 
-    /// Returns the name of the image that events show.
+    /// Returns the image name that events contain.
     pub(crate) fn image(&self) -> &str {
         ["image_url", "engine_version", "engine_id", "engine_name"]
             .iter()
@@ -247,7 +247,7 @@ impl JobRequest {
         priority.and_then(Value::as_i64).unwrap_or(1)
     }
 
-    /// Returns `spec.runtime_type`, or its default if the request has none.
+    /// Returns `spec.runtime_type`, or its default if the request does not contain it.
     pub(crate) fn runtime_type(&self) -> &str {
         match self.text("/spec/runtime_type") {
             "" => RUNTIME_TYPE,
@@ -255,7 +255,7 @@ impl JobRequest {
         }
     }
 
-    /// Returns the text at a JSON pointer in the body, or an empty text if it is absent.
+    /// Returns the string at a JSON pointer in the body, or an empty string if it is absent.
     pub(crate) fn text(&self, pointer: &str) -> &str {
         let value = self.body.pointer(pointer);
         value.and_then(Value::as_str).unwrap_or_default()

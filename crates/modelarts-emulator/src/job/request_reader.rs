@@ -1,4 +1,4 @@
-//! Reading of requests of both kinds of jobs, ordinary and heterogeneous.
+//! Reading of requests for ordinary and heterogeneous jobs.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl JobRequest {
-    /// Reads the body of an ordinary or heterogeneous job that has passed the rules.
+    /// Reads the validated body of an ordinary or heterogeneous job.
     pub(crate) fn read(given: Value) -> Result<Self, ApiError> {
         let body = JsonField::root(&given);
         let kind = body.required("kind")?.text()?;

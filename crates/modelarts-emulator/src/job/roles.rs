@@ -1,5 +1,5 @@
-//! Heterogeneous jobs: each element of `tasks` is a role with code, data and resources of its own.
-//! A role is checked, read and run like an ordinary job.
+//! Heterogeneous jobs: each element of `tasks` is a role with its own code, data and resources. A
+//! role is validated, read and run like an ordinary job.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::{
     validation::roles::{rename_fields, role_bodies},
 };
 
-/// Reads a body with `tasks`. Roles share the members that belong to the whole job.
+/// Reads a body with `tasks`. The roles share the members that apply to the whole job.
 pub(super) fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
     let algorithm = JsonField::root(&given).get("algorithm")?;
     if algorithm.is_some_and(|algorithm| !algorithm.is_empty_object()) {
@@ -64,7 +64,7 @@ pub(super) fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
     })
 }
 
-/// Returns the name of a role in the spelling of environment variables.
+/// Returns the name of a role as spelled in the names of environment variables.
 pub(crate) fn role_variable(role: &str) -> String {
     role.to_uppercase().replace('-', "_")
 }

@@ -7,7 +7,7 @@ use crate::{
     job::event::{Event, EventKind},
 };
 
-/// Stages of a job, each with its name and its English and Chinese text.
+/// Stages of a job, each with its name and its English and Chinese texts.
 const STAGES: [(&str, &str, &str); 4] = [
     ("scheduling", "Waiting for resources", "等待资源"),
     ("preparing", "Preparing the environment", "准备环境"),
@@ -15,8 +15,8 @@ const STAGES: [(&str, &str, &str); 4] = [
     ("end", "Ended", "已结束"),
 ];
 
-/// Renders the stages of a job, derived from its events. The steps between the queue and the end
-/// appear once for each scheduling.
+/// Renders the stages of a job, derived from its events. The stages between the queue and the end
+/// appear once for each time that the job is scheduled.
 pub(crate) fn render(id: &str, events: &[Event]) -> Value {
     let mut records: Vec<Vec<(usize, Timestamp)>> = Vec::new();
     for event in events {

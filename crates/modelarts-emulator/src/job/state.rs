@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// State of a job. Each state stands for one pair of `status.phase` and `status.secondary_phase`.
+/// State of a job. Each state corresponds to a pair of `status.phase` and `status.secondary_phase`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum JobState {
     #[default]
@@ -13,8 +13,9 @@ pub(crate) enum JobState {
     Completed,
     Failed,
     Terminated,
-    /// The preparation failed. The other three kinds of Abnormal (TerminatedFailed, Unknown, Lost)
-    /// need failures of the control plane that cannot occur on the emulator.
+    /// The preparation failed. The other three secondary phases of Abnormal (TerminatedFailed,
+    /// Unknown, Lost) result from failures of the control plane, which cannot occur on the
+    /// emulator.
     CreateFailed,
 }
 
@@ -48,8 +49,8 @@ impl JobState {
         )
     }
 
-    /// Returns true in Creating, Pending and Running. A stop in Terminating is rejected (SOURCES
-    /// D-153).
+    /// Returns true in Creating, Pending and Running. A stop request in Terminating is rejected
+    /// (SOURCES D-153).
     pub(crate) const fn may_be_terminated(self) -> bool {
         matches!(self, Self::Creating | Self::Queuing | Self::Running)
     }
@@ -86,11 +87,11 @@ pub(crate) const PHASES: [&str; 8] = [
     "Abnormal",
 ];
 
-/// Failures after which a job with `fault-tolerance/job-retry-num` runs again. The guides of the
+/// Failures after which a job with `fault-tolerance/job-retry-num` is restarted. The guides of the
 /// service disagree (`openapi/SOURCES.md`, D-152).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartOn {
-    /// Only faults of the machine and never an exit code, as in the guide on fault tolerance.
+    /// Faults of the machine, but not exit codes, as in the guide on fault tolerance.
     Fault,
     /// Any failure, including an exit code other than 0, as in the guide to creating jobs. Real
     /// hardware faults do not occur on the emulator.
@@ -101,25 +102,25 @@ pub enum RestartOn {
 /// Reason for ending a job before its code ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StopReason {
-    /// Operation StopTrainingJob.
+    /// A StopTrainingJob request.
     ByUser,
-    /// Maximum running duration in hours, `spec.auto_stop`.
+    /// The maximum running duration in hours, `spec.auto_stop`.
     AfterHours(u32),
-    /// Operation DeleteTrainingJob.
+    /// A DeleteTrainingJob request.
     Deleted,
-    /// The end of the emulator.
+    /// The shutdown of the emulator.
     Shutdown,
-    /// `POST /_emulator/reset`, without a grace period.
+    /// A request `POST /_emulator/reset`, which grants no grace period.
     Reset,
 }
 
 impl StopReason {
-    /// Returns true if the steps after the end of the code are made without delays.
+    /// Returns true if the steps after the end of the code are performed without delays.
     pub(crate) const fn is_urgent(self) -> bool {
         self.urgency() > 0
     }
 
-    /// Returns the urgency. A reason replaces an earlier one that is less urgent.
+    /// Returns the urgency of the reason. A reason replaces an earlier reason that is less urgent.
     pub(super) const fn urgency(self) -> u8 {
         match self {
             Self::ByUser | Self::AfterHours(_) => 0,

@@ -23,15 +23,15 @@ use crate::{
     },
 };
 
-/// Name of the user in a response. It is empty in the response to a creation.
+/// Name of the user in a response. It is empty in the response to a job creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UserName<'a> {
     NotYet,
     Known(&'a str),
 }
 
-/// Renders a job as CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and the items of
-/// ListTrainingJobs show it.
+/// Renders a job in the form that CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and
+/// the items of ListTrainingJobs return.
 pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
     let body = job.body();
     let mut shown = json!({
@@ -60,8 +60,8 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
     shown
 }
 
-/// Removes the members of a fine-tuning job that responses do not contain, according to a note in
-/// the vendor's Terraform provider (SOURCES T).
+/// Removes the members of a fine-tuning job that responses omit, according to a note in the
+/// vendor's Terraform provider (SOURCES T).
 fn hide_tuning(shown: &mut Value) {
     for (parent, name) in [
         ("algorithm", "inputs"),
@@ -90,7 +90,7 @@ fn list(items: impl Iterator<Item = Value>) -> Value {
     }
 }
 
-/// Copies members of the request that are neither null nor empty, without changes.
+/// Copies the listed members of the request, unless they are null or empty.
 fn echo(shown: &mut Value, body: &Value, parent: &str, names: &[&str]) {
     for name in names {
         if let Some(value) = body.pointer(&format!("{parent}/{name}"))
@@ -149,7 +149,7 @@ fn metadata(job: &Job, body: &Value, user: UserName<'_>) -> Value {
 fn status(job: &Job, now: Timestamp) -> Value {
     let now = now.whole_second();
     let mut nodes = job.nodes.clone();
-    // Until the job ends, the latest sample is added. The duration counts up to it.
+    // Until the job ends, responses include the latest sample, and the duration extends to it.
     if !job.state.is_final()
         && let Some((at, count)) = nodes.last().copied()
         && at < now
@@ -212,7 +212,7 @@ fn algorithm(request: &JobRequest) -> Value {
         Start::Command(command) => (None, Some(command)),
         Start::FineTuning => (None, None),
     };
-    // The engine includes empty texts, as received.
+    // Empty strings in the engine are returned as received.
     let engine = match given["engine"].is_object() {
         true => present(given["engine"].clone()),
         false => json!({}),
@@ -291,7 +291,7 @@ fn channel(channel: &Channel, given: &Value) -> Value {
             DataSource::Obs(path) => json!({"obs": {"obs_url": path.to_string()}}),
             DataSource::DataSet { id, version } => {
                 let version = version.as_deref().unwrap_or_default();
-                // The service derives this URL from the two ids.
+                // The service derives this URL from both IDs.
                 let url = format!("/{id}/{version}/");
                 json!({"dataset": {"id": id, "version_id": version, "obs_url": url}})
             }
@@ -305,7 +305,7 @@ fn channel(channel: &Channel, given: &Value) -> Value {
 
 fn spec(request: &JobRequest, body: &Value) -> Value {
     let flavor = request.flavor();
-    // Responses contain the details of public flavors only.
+    // Responses contain details for public flavors only.
     let detail = flavor.filter(|_| request.pool_id.is_none());
     let resource = present(json!({
         "policy": "regular",
@@ -338,7 +338,8 @@ fn task_of_role(role: &JobRequest) -> Value {
     };
     let mut engine = json!(role.engine);
     if let Some(engine) = engine.as_object_mut() {
-        // This member is not documented in the engine of a task (SOURCES O, S).
+        // The engine of a task does not contain this member according to the documents (SOURCES O,
+        // S).
         engine.remove("install_sys_packages");
     }
     if let Some(preset) = preset(&role.engine) {
@@ -385,8 +386,8 @@ fn channel_of_role(channel: &Channel) -> Value {
     })
 }
 
-/// Renders an output of a role. Mode and period are the defaults (SOURCES O), because a request
-/// cannot name others.
+/// Renders an output of a role. Mode and period are the defaults (SOURCES O), because a role's
+/// request cannot specify other values.
 fn output_of_role(output: &Channel) -> Value {
     let mut shown = channel_of_role(output);
     shown["mode"] = "upload_periodically".into();
@@ -394,8 +395,8 @@ fn output_of_role(output: &Channel) -> Value {
     shown
 }
 
-/// Renders a task, given by its name and rank, with its address. Each task has a node of its own,
-/// with the same address.
+/// Renders a task, identified by its name and rank, with its address. Each task has its own node,
+/// whose address is that of the task.
 pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) -> Value {
     let address = address(&job.id, rank);
     json!({

@@ -24,14 +24,15 @@ pub(crate) struct Worker {
     pub(crate) rank: u32,
     /// Index among the workers of its role.
     pub(crate) index: u32,
-    /// Trial of a search that the worker runs. Trials share the worker's container.
+    /// Trial that the worker runs, if the job is a search. Trials share the container of the
+    /// worker.
     pub(crate) trial: Option<String>,
-    /// Number of earlier starts of the job's code.
+    /// Number of earlier runs of the job's code.
     pub(crate) run: usize,
 }
 
 impl Worker {
-    /// Returns all workers of a job, by rank.
+    /// Returns all workers of a job, in the order of rank.
     pub(crate) fn all(job_id: &str, job: &Arc<JobRequest>) -> impl Iterator<Item = Self> {
         let parts = job.role_requests().iter();
         let workers = parts.flat_map(|part| part.indexes().map(move |index| (part, index)));
@@ -46,12 +47,12 @@ impl Worker {
         })
     }
 
-    /// Returns the name of the worker's task: `worker-0`.
+    /// Returns the name of the worker's task, for example `worker-0`.
     pub(crate) fn task(&self) -> String {
         task_name(self.request.role(), self.index)
     }
 
-    /// Returns the name of the worker's pod: `modelarts-job-<id>-worker-0`.
+    /// Returns the name of the worker's pod, for example `modelarts-job-<id>-worker-0`.
     pub(crate) fn pod(&self) -> String {
         format!("modelarts-job-{}-{}", self.job_id, self.task())
     }

@@ -1,8 +1,8 @@
-//! Indexes of logs. An index holds the number of line ends up to each block, so that a page of
-//! lines is found without reading the log from its start. The cost of a page does not depend on its
-//! position.
+//! Line indexes of logs. An index stores the number of line ends up to each block, so that the
+//! emulator finds a page of lines without reading the log from its start. The cost of a page does
+//! not depend on its position.
 //!
-//! Indexes are in memory only, and rebuilt when needed: after a restart, for a log that the job's
+//! Indexes are in memory only. The emulator rebuilds them after a restart, for a log that the job's
 //! code has rewritten, and for the least recently used logs if all indexes exceed 16 MiB.
 
 use std::{collections::VecDeque, io, sync::Arc};
@@ -17,22 +17,22 @@ use crate::logs::{
 /// Block size in bytes: the unit in which line ends are counted. A page reads at most one block
 /// beyond its own lines.
 const BLOCK: usize = 64 << 10;
-/// Maximum number of blocks of a log, which take 256 KiB of memory. At this number the block size
-/// doubles, so the number must be even.
+/// Maximum number of blocks in the index of a log (256 KiB of memory). When it is reached, the
+/// block size doubles; the number must therefore be even.
 const MAX_BLOCKS: usize = 1 << 15;
-/// Number of bytes that are kept from the end of the counted part to detect a rewritten log.
+/// Number of bytes at the end of the counted part that are stored to detect a rewritten log.
 const MARK_LENGTH: usize = 256;
 /// Maximum number of logs with an index.
 const MAX_LOGS: usize = 4096;
-/// Maximum number of blocks of all logs together, which take 16 MiB of memory.
+/// Maximum number of blocks in all indexes together (16 MiB of memory).
 const MAX_ENTRIES: usize = 1 << 21;
 
 /// Indexes of recently used logs, the most recent one last.
 #[derive(Debug, Default)]
 pub(crate) struct LogIndexes(Mutex<VecDeque<(String, SharedIndex)>>);
 
-/// Shared index of a log. It is locked while it grows, so that concurrent requests do not read the
-/// same bytes twice.
+/// Shared index of a log. It is locked while it is extended, so that concurrent requests do not
+/// read the same bytes twice.
 pub(super) type SharedIndex = Arc<tokio::sync::Mutex<LineIndex>>;
 
 impl LogIndexes {
@@ -45,7 +45,8 @@ impl LogIndexes {
             None => (log.to_owned(), SharedIndex::default()),
         };
         let mut entries = 0;
-        // The most recently used indexes come first. A locked index is in use and is kept.
+        // The iteration starts with the most recently used index. A locked index is in use and is
+        // kept.
         let kept = all
             .iter()
             .rev()
@@ -64,7 +65,7 @@ impl LogIndexes {
     }
 }
 
-/// Positions of line ends of a log.
+/// Line ends of a log, counted by block.
 #[derive(Debug)]
 pub(crate) struct LineIndex {
     /// Block size in bytes.
@@ -100,7 +101,7 @@ impl LineIndex {
         self.line_ends.last().copied().unwrap_or(0)
     }
 
-    /// Counts line ends from [end](Self::end) on, in whole blocks.
+    /// Counts the line ends in `piece`, which follows [end](Self::end), in whole blocks.
     fn feed(&mut self, mut piece: &[u8]) {
         while let Some((block, rest)) = piece.split_at_checked(self.block) {
             let ends = block.iter().filter(|byte| **byte == b'\n').count();
@@ -117,9 +118,8 @@ impl LineIndex {
         }
     }
 
-    /// Returns the position from which to search for the lines after the line `skip`, and the
-    /// number of lines that begin before this position. None of the requested lines begins before
-    /// it.
+    /// Returns the position at which the search for the lines after the line `skip` starts, and the
+    /// number of lines that begin before this position. All requested lines begin at or after it.
     fn start_position(&self, skip: usize) -> (u64, usize) {
         match self.line_ends.partition_point(|ends| *ends < skip) {
             0 => (0, 0),
@@ -151,8 +151,8 @@ impl LineIndex {
 
 /// Finds the lines of a page. If they exceed `max_bytes` bytes, the page contains only the lines
 /// next to the base line that fit, or the beginning of a single longer line. Returns `None` if the
-/// log has no such lines. `part` reads the log from a position (its first argument), at most as
-/// many bytes as its second argument.
+/// log contains no such lines. `part` reads the log from a position (its first argument), at most
+/// as many bytes as its second argument.
 pub(crate) async fn page<P: Future<Output = io::Result<Vec<u8>>>>(
     index: &tokio::sync::Mutex<LineIndex>,
     query: LineQuery,
@@ -166,7 +166,7 @@ pub(crate) async fn page<P: Future<Output = io::Result<Vec<u8>>>>(
         index.extend(until, &part).await?;
         index.start_position(match query.ascending {
             true => skip,
-            // The log has at least as many lines as line ends.
+            // The number of lines is not less than the number of line ends.
             false => index.line_end_count().min(last).saturating_sub(query.count),
         })
     };
@@ -258,14 +258,15 @@ mod tests {
         for line in [0, 10, 99_999, 199_000] {
             let page = log.behind(line).await.unwrap();
             assert_eq!(page.content, lines(line + 1, line + 500).into_bytes());
-            // A page reads its lines, one block to find them and one to find their end.
+            // To return a page, the index reads its lines, one block to find them and one to find
+            // their end.
             let max_bytes = 500 * 13 + 2 * BLOCK + MARK_LENGTH;
             let read = log.read.take();
             assert!(read <= max_bytes, "behind line {line}: {read} bytes");
         }
     }
 
-    /// No more of a long line is read than fits into a page.
+    /// Of a long line, only the part that fits into a page is read.
     #[tokio::test]
     async fn long_lines_are_not_read_for_pages_that_cannot_hold_them() {
         let line = format!("{}\n", "x".repeat(1 << 20));
@@ -290,7 +291,8 @@ mod tests {
         assert_eq!(log.behind(1000).await.unwrap().content, b"line    10");
         log.text.borrow_mut().extend(b"01\n");
         assert_eq!(log.behind(1000).await.unwrap().content, b"line    1001\n");
-        // The new texts are shorter, longer, and of the same length with other line ends.
+        // The new contents are shorter, longer, and of the same length with line ends at other
+        // positions.
         for text in [
             "a\nb\n".to_owned(),
             "\n".repeat(100_000),
@@ -303,7 +305,7 @@ mod tests {
         assert_eq!(log.behind(0).await, None);
     }
 
-    /// Returns the lines according to a search of the whole log.
+    /// Returns the expected lines, found by a search of the whole log.
     fn plain(log: &str, query: LineQuery) -> Option<Page> {
         let all: Vec<&str> = log.split_inclusive('\n').collect();
         let (from, to) = match (query.ascending, query.base) {
@@ -354,7 +356,7 @@ mod tests {
         }
     }
 
-    /// A long log has larger blocks and not more of them.
+    /// For a long log, the blocks are larger, but not more numerous.
     #[tokio::test]
     async fn an_index_does_not_grow_beyond_its_size() {
         let text = lines(1, 50_000);
@@ -375,7 +377,7 @@ mod tests {
         assert_eq!(index.line_ends.len(), text.len() / 32);
     }
 
-    /// Logs that are followed in turn are each read once, regardless of their number.
+    /// When logs are followed in turn, each log is read once, regardless of the number of logs.
     #[tokio::test]
     async fn many_logs_keep_their_indexes() {
         let mut log = Log::new(lines(1, 100_000), BLOCK);

@@ -1,9 +1,10 @@
 //! Search for lines of a log by their numbers, chunk by chunk, so that only one chunk is in memory.
-//! The first chunk is found by the [`index`](crate::logs::index).
+//! The [`index`](crate::logs::index) determines the first chunk.
 
 use std::collections::VecDeque;
 
-/// Lines that a request selects. Numbers start from 1; the base line itself is not included.
+/// Selection of lines in a request. Line numbers start from 1; the base line itself is not
+/// included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineQuery {
     /// Maximum number of lines to return; at least 1.
@@ -42,14 +43,14 @@ pub(crate) struct Page {
     pub(crate) content: Vec<u8>,
 }
 
-/// A collector of the requested lines, which takes a log in pieces.
+/// Collector of the requested lines from a log that is passed to it in pieces.
 #[derive(Debug)]
 pub(super) struct LineCollector {
     query: LineQuery,
     /// Maximum size of all kept lines, in bytes.
     max_bytes: usize,
-    /// Last lines so far, at most as many as requested. Of a line that is too long, only the
-    /// beginning is kept.
+    /// Most recent lines, at most as many as requested. If a line is too long, only its beginning
+    /// is kept.
     kept: VecDeque<Vec<u8>>,
     /// Number of the first kept line.
     first: usize,
@@ -63,11 +64,11 @@ pub(super) struct LineCollector {
 
 impl LineCollector {
     /// Creates a collector of at most `max_bytes` bytes. The first piece starts at the position
-    /// `at`, before which `lines` lines begin, none of them requested.
+    /// `at`. `lines` lines begin before this position, and none of them is requested.
     pub(super) fn new(query: LineQuery, max_bytes: u64, (at, lines): (u64, usize)) -> Self {
         Self {
             query,
-            // One byte more than the limit is kept of a line that does not fit.
+            // Of a line that does not fit, one byte more than the limit is kept.
             max_bytes: usize::try_from(max_bytes)
                 .unwrap_or(usize::MAX)
                 .min(usize::MAX - 1),
@@ -79,7 +80,7 @@ impl LineCollector {
         }
     }
 
-    /// Takes the next piece of the log. Returns `false` if no more pieces are needed.
+    /// Processes the next piece of the log. Returns `false` if no more pieces are needed.
     pub(super) fn feed(&mut self, mut piece: &[u8]) -> bool {
         while !piece.is_empty() {
             if self.at_line_start {
@@ -112,8 +113,8 @@ impl LineCollector {
             while self.size > self.max_bytes && self.kept.len() > 1 {
                 self.drop_first();
             }
-            // One byte more than the limit is kept of a line that is too long, so that the line
-            // remains too long.
+            // Of a line that is too long, one byte more than the limit is kept, to mark it as too
+            // long.
             if let Some(line) = self.kept.back_mut()
                 && self.size > self.max_bytes
             {
@@ -147,7 +148,7 @@ impl LineCollector {
     }
 }
 
-/// Returns the length of the content without an incomplete character at its end.
+/// Returns the length of the content, excluding an incomplete character at its end.
 fn whole_characters(content: &[u8]) -> usize {
     let last = content.iter().rposition(|byte| byte & 0xc0 != 0x80);
     let last = last.unwrap_or(0);

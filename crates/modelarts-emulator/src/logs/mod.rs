@@ -5,5 +5,5 @@
 pub(crate) mod index;
 pub(crate) mod lines;
 
-/// Number of bytes of a log that are read at a time.
+/// Number of bytes of a log that are read in one operation.
 pub(crate) const LOG_CHUNK: u64 = 256 << 10;

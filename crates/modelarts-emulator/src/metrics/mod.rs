@@ -1,7 +1,7 @@
-//! Metrics of workers: their usage, one value for each minute.
+//! Metrics of workers: their usage, with one value for each minute.
 //!
-//! [`usage`] measures processes, and the samples are stored in the database. [`scripted`] has the
-//! given values of simulated and seeded jobs; both are returned as series.
+//! [`usage`] measures processes, and the samples are stored in the database. [`scripted`] provides
+//! the predefined values of simulated and seeded jobs. Both are returned as series.
 
 mod scripted;
 pub(crate) mod series;
@@ -68,7 +68,7 @@ impl Metrics {
                 }
             };
             let minute = (now.millis() - start).div_euclid(60_000);
-            // The clock may have been set back.
+            // The minute is negative if the clock was set back.
             if minute < 0 {
                 return Ok(());
             }
@@ -97,8 +97,8 @@ impl Metrics {
         Ok(minutes.map(metrics_json))
     }
 
-    /// Returns the measured series of a pod, which are those of processor and memory. This machine
-    /// has no accelerator cards.
+    /// Returns the measured series of a pod: those of processor and memory. This machine has no
+    /// accelerator cards.
     fn measured_minutes(&self, pod: &str) -> rusqlite::Result<Option<Minutes>> {
         self.database.read(|connection| {
             let Some((series, _)) = series_row(connection, pod)? else {
@@ -144,7 +144,7 @@ impl Metrics {
     }
 }
 
-/// Returns the row id of a pod's series, and their start in milliseconds.
+/// Returns the row ID of a pod's series, and their start in milliseconds.
 fn series_row(connection: &Connection, pod: &str) -> rusqlite::Result<Option<(i64, i64)>> {
     let sql = "SELECT number, start FROM series WHERE pod = ?1";
     let mut select = connection.prepare_cached(sql)?;
@@ -177,7 +177,7 @@ mod tests {
             cpu_millis,
             memory: 8 << 30,
         };
-        // A quarter of 8 cores and of 32 GB, for five minutes, with a restart in between.
+        // A quarter of 8 cores and of 32 GB is used for five minutes, with a restart in between.
         for part in [0..3, 3..5] {
             let metrics = Metrics::new(&Arc::new(Database::open(Some(&path)).unwrap()));
             for at in part {
@@ -207,7 +207,7 @@ mod tests {
             cpu_millis,
             memory: 0,
         };
-        // A quarter of 8 cores in the first minute, half of them in the fifth day.
+        // A quarter of 8 cores is used in the first minute, half of them on the fifth day.
         let day = 24 * 60;
         for (at, used) in [(0, 2), (4 * day, 4)] {
             let after = (

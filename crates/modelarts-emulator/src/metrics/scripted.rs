@@ -1,4 +1,4 @@
-//! Series with given values instead of measured ones: from the script of a simulated job, or from a
+//! Series with predefined instead of measured values: from the script of a simulated job, or from a
 //! seed.
 
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ impl Metrics {
             .transpose()
     }
 
-    /// Returns the given series of a pod, or `None` if it has none.
+    /// Returns the predefined series of a pod, or `None` if it has none.
     pub(super) fn scripted_minutes(
         &self,
         pod: &str,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::clock::timestamp::Timestamp;
 
-/// Names of the six series, all of which are always returned.
+/// Names of the six series. Responses always contain all of them.
 pub(crate) const SERIES: [&str; 6] = [
     "cpuUsage",
     "memUsage",
@@ -18,12 +18,12 @@ pub(crate) const SERIES: [&str; 6] = [
 ];
 /// Value of a minute without a sample.
 pub(super) const GAP: f64 = -1.0;
-/// Number of minutes without samples at the start, in which the service's sampler warms up.
+/// Number of minutes without samples at the start of a series, while the service's sampler starts.
 pub(super) const WARM_UP: usize = 2;
 /// Number of minutes that are kept: three days, as on the console.
 pub(super) const MAX_MINUTES: usize = 3 * 24 * 60;
 
-/// Values of a series, one for each minute. The last value repeats.
+/// Values of a series, one for each minute. After the last minute, the last value repeats.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(crate) struct Values(pub(crate) Vec<f64>);
@@ -56,8 +56,8 @@ pub(super) struct ScriptedSeries {
 }
 
 impl ScriptedSeries {
-    /// Returns the minutes up to `now`, with the initial gaps. Returns `None` in the first second,
-    /// in which no sample would exist.
+    /// Returns the minutes up to `now`, including the initial gaps. Returns `None` in the first
+    /// second, before the first sample would exist.
     pub(super) fn minutes(&self, now: Timestamp) -> Option<Minutes> {
         let ran = now.since(self.start);
         if ran < Duration::from_secs(1) {
@@ -76,7 +76,7 @@ impl ScriptedSeries {
     }
 }
 
-/// Returns the documented JSON of all series, which have the same length.
+/// Returns the documented JSON of all series, which are of equal length.
 pub(super) fn metrics_json(mut minutes: Minutes) -> Value {
     let length = minutes.values().map(Vec::len).max().unwrap_or_default();
     let metrics = SERIES.map(|name| {
@@ -87,7 +87,7 @@ pub(super) fn metrics_json(mut minutes: Minutes) -> Value {
     json!({"metrics": metrics})
 }
 
-/// Appends the later minutes to the earlier ones, and keeps the last [`MAX_MINUTES`].
+/// Appends the later minutes to the earlier ones, and keeps the most recent [`MAX_MINUTES`].
 pub(super) fn append_minutes(earlier: Option<Minutes>, later: Minutes) -> Minutes {
     let mut minutes = earlier.unwrap_or_default();
     let before = minutes.values().map(Vec::len).max().unwrap_or_default();

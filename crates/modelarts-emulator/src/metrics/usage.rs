@@ -14,8 +14,8 @@ pub(crate) struct Usage {
     pub(crate) memory: u64,
 }
 
-/// Meter of the usage of processes. Reading all of them takes time, so concurrent callers share the
-/// next reading.
+/// Meter of the usage of processes. Because reading the process table takes time, concurrent
+/// callers share the next reading.
 #[derive(Debug, Default)]
 pub(crate) struct Meter(Mutex<Reading>);
 
@@ -40,7 +40,7 @@ impl Meter {
         let leader = Pid::from_u32(leader);
         system.process(leader)?;
         let mut family = HashSet::from([leader]);
-        // A child may be listed before its parent, so passes are repeated until one adds no
+        // A child may be listed before its parent, so that passes are repeated until a pass adds no
         // process.
         loop {
             let before = family.len();
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_reading_started_after_the_call_is_shared() {
         let meter = Meter::default();
-        // This reading starts after the call and finds no process.
+        // The reading is dated after the call and contains no process.
         meter.0.lock().begun = Instant::now().checked_add(Duration::from_secs(3600));
         assert_eq!(meter.measure(std::process::id()), None);
         meter.0.lock().begun = Some(Instant::now());

@@ -1,7 +1,7 @@
 //! Runners, which execute the workers of jobs.
 //!
 //! [`Runner`] is their common interface. [`process`] runs the code of jobs as processes, and
-//! [`simulated`] follows a script. Both keep logs and files in [`worker_files`].
+//! [`simulated`] follows a script. Both store logs and files with [`worker_files`].
 
 pub(crate) mod process;
 pub(crate) mod run;
@@ -30,9 +30,9 @@ use crate::{
     },
 };
 
-/// Runner of all workers of an emulator. Its errors are sentences for events and logs. A copy or an
-/// installation ends soon after its `interrupt` token is cancelled, with an error, and leaves no
-/// incomplete files or processes.
+/// Runner of all workers of an emulator. Its errors are sentences for events and logs. When the
+/// `interrupt` token of a copy or an installation is cancelled, the operation soon fails and leaves
+/// no incomplete files or processes.
 #[derive(Debug)]
 pub(crate) enum Runner {
     Process(Arc<ProcessRunner>),
@@ -40,8 +40,8 @@ pub(crate) enum Runner {
 }
 
 impl Runner {
-    /// Returns `true` if the preparation of a worker before the queue completes in time. Workers
-    /// that run as processes have no such preparation.
+    /// Returns `true` if the preparation of a worker before the job is queued completes in time.
+    /// Workers that run as processes have no such preparation.
     pub(crate) fn is_prepared(&self, worker: &Worker) -> bool {
         match self {
             Self::Process(_) => true,
@@ -57,16 +57,16 @@ impl Runner {
         }
     }
 
-    /// Recreates the container of a worker; only the log of an earlier run is kept.
+    /// Recreates the container of a worker. Only the log of the previous run is kept.
     pub(crate) async fn renew(&self, worker: Worker) -> io::Result<()> {
         match self {
             Self::Process(_) => self.with_files(worker, WorkerFiles::renew).await,
-            // A simulated worker has no files except its log.
+            // The only file of a simulated worker is its log.
             Self::Simulated(_) => Ok(()),
         }
     }
 
-    /// Returns the time that the download of the code directory takes in addition to the copy.
+    /// Returns the duration of the code download in addition to that of the copy.
     pub(crate) fn download_time(&self, worker: &Worker) -> Duration {
         match self {
             Self::Process(_) => Duration::ZERO,
@@ -169,8 +169,8 @@ impl Runner {
         self.with_files(worker, tail).await
     }
 
-    /// Returns at most `most` bytes of the log from the offset `from`; the result is empty at the
-    /// end of the log.
+    /// Returns at most `most` bytes of the log from the offset `from`, or no bytes at the end of
+    /// the log.
     pub(crate) async fn log_part(
         &self,
         worker: Worker,
@@ -182,9 +182,9 @@ impl Runner {
     }
 
     /// Calls `access` with the files of a worker, after all output so far has been written to its
-    /// log. For processes, the call is made on a thread apart from those that handle requests. For
-    /// simulated workers it is made at once, so that no step of a manual clock waits for another
-    /// thread.
+    /// log. For processes, the call is made on a thread other than those that handle requests. For
+    /// simulated workers, it is made immediately, so that no step of a manual clock waits for
+    /// another thread.
     async fn with_files<T: Send + 'static>(
         &self,
         worker: Worker,
@@ -230,7 +230,7 @@ impl Runner {
         }
     }
 
-    /// Kills all workers and does not wait for their end. Called when the emulator is dropped.
+    /// Kills all workers without waiting for their end. Called when the emulator is dropped.
     pub(crate) fn kill_all(&self) {
         match self {
             Self::Process(runner) => runner.runs.watchdog.end_all(),
@@ -239,6 +239,6 @@ impl Runner {
     }
 }
 
-/// Period between checks of running workers, in real time. The emulator's clock determines the work
-/// that is due at a check.
+/// Interval between checks of running workers, in real time. The emulator's clock determines the
+/// work that is due at each check.
 const POLL_PERIOD: Duration = Duration::from_millis(100);

@@ -9,7 +9,7 @@ use crate::clock::system::Sleep;
 pub(crate) enum Exit {
     /// The code ended with this exit code, or with 128 + n after signal n.
     Code(i32),
-    /// The node failed, and everything on it ended.
+    /// The node failed, which ended all processes on it.
     NodeFault,
 }
 
@@ -22,6 +22,6 @@ pub(crate) trait Run: Send {
         None
     }
     /// Requests all processes of the run to end, kills them after `grace`, and returns the exit
-    /// code when they have ended.
+    /// code once they have ended.
     fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32>;
 }

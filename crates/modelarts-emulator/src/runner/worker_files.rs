@@ -21,14 +21,14 @@ use crate::{
     },
 };
 
-/// Copy into or out of the directory of a worker. Channels are identified by their index.
+/// Copy into or out of the directory of a worker. Numbers are indexes of channels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Transfer {
     /// The code directory, copied to its local directory.
     Code,
     /// An input, copied to its local directory.
     Input(usize),
-    /// The stored content of an output, copied to its local directory.
+    /// The existing content of an output, copied to its local directory.
     StoredOutput(usize),
     /// An output, copied from its local directory.
     Output(usize),
@@ -41,17 +41,18 @@ pub(crate) struct LogTail {
     pub(crate) full_size: u64,
 }
 
-/// Name of the scratch directory in the directory of a worker, and of the link to it in the home
-/// directory.
+/// Name of the scratch directory inside the directory of a worker, and of the link to it in the
+/// home directory.
 const SCRATCH: &str = "cache";
 
-/// Directories of all workers, and the storage from and to which their data is copied.
+/// Directories of all workers, and the storage with which they exchange data.
 #[derive(Debug)]
 pub(super) struct WorkerFiles {
-    /// Directory `jobs` in the data directory. Worker 0 of a job uses `<id>/worker-0` in it.
+    /// Directory `jobs` in the data directory. For example, worker 0 of a job uses its subdirectory
+    /// `<id>/worker-0`.
     jobs: ConfinedDir,
     pub(super) obs: ConfinedDir,
-    /// Directory of data sets; each version has the subdirectory `<id>/<version id>`.
+    /// Directory of data sets, with the subdirectory `<id>/<version id>` for each version.
     datasets: Option<PathBuf>,
 }
 
@@ -69,7 +70,7 @@ impl WorkerFiles {
     }
 
     /// Returns the directory of a worker, which contains the paths below `/home`. The directory is
-    /// created if it is missing.
+    /// created if it does not exist.
     pub(super) fn directory(&self, worker: &Worker) -> io::Result<ConfinedDir> {
         let below = Path::new(&worker.job_id).join(worker.task());
         ConfinedDir::create(&self.jobs.directory(&below)?)
@@ -110,8 +111,8 @@ impl WorkerFiles {
         fs::File::options().create(true).append(true).open(path)
     }
 
-    /// Opens all logs that receive the output of the code. The output of a trial also goes to the
-    /// log of its worker.
+    /// Opens all logs to which the output of the code is written. The output of a trial is also
+    /// written to the log of its worker.
     pub(super) fn open_logs(&self, worker: &Worker) -> io::Result<Vec<fs::File>> {
         let mut logs = vec![self.open_log(worker)?];
         if worker.trial.is_some() {
@@ -122,7 +123,7 @@ impl WorkerFiles {
         Ok(logs)
     }
 
-    /// Appends a line of the platform to the log of a worker.
+    /// Appends a line from the platform to the log of a worker.
     pub(super) fn log(&self, worker: &Worker, line: &str) -> io::Result<()> {
         let mut log = self.open_log(worker)?;
         writeln!(log, "[ModelArts Service Log] {line}")
@@ -133,7 +134,7 @@ impl WorkerFiles {
         let directory = self.directory(worker)?;
         let log = directory.root().join(worker.log_file());
         let aside = self.moved_log(worker);
-        // The log is moved and never copied, so that it exists at every moment.
+        // The log is moved and not copied, so that it exists at every moment.
         if is_log(&log) {
             fs::rename(&log, &aside)?;
         }
@@ -170,12 +171,12 @@ impl WorkerFiles {
     fn read_log(&self, worker: &Worker) -> Option<fs::File> {
         let path = self.worker_directory(worker).join(worker.log_file());
         let aside = self.moved_log(worker);
-        // Another thread may move the log aside and back between two attempts to open it.
+        // Another thread may move the log and move it back between two attempts to open it.
         let mut places = [&path, &aside, &path].into_iter();
         places.find_map(|path| is_log(path).then(|| fs::File::open(path).ok())?)
     }
 
-    /// Returns the path of the log while the worker's directory is recreated.
+    /// Returns the path to which the log is moved while the worker's directory is recreated.
     fn moved_log(&self, worker: &Worker) -> PathBuf {
         self.worker_directory(worker).with_added_extension("log")
     }
@@ -205,7 +206,7 @@ impl WorkerFiles {
             Transfer::StoredOutput(index) => {
                 let output = &request.outputs[index];
                 match copy_in(&output.source, &output.local_dir) {
-                    // In the first run of a recovered job, the output has no stored content.
+                    // In the first run of a recovered job, the output has no existing content.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                     result => result,
                 }
@@ -274,15 +275,15 @@ impl WorkerFiles {
     }
 }
 
-/// Returns `true` for a non-empty regular file. The code of a job can replace its log by anything
-/// else.
+/// Returns `true` for a non-empty regular file. The code of a job can replace its log with any
+/// other kind of entry.
 fn is_log(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
 }
 
-/// Appends bytes to a log up to a total size of `cap` bytes; the rest is discarded, as on the
-/// service. Returns `true` if bytes were discarded. A last line then reports the overflow, and
-/// nothing must follow it.
+/// Appends bytes to a log up to a total size of `cap` bytes; the remaining bytes are discarded, as
+/// on the service. Returns `true` if bytes were discarded. In this case, the last line of the log
+/// reports the overflow, and the caller must append no further bytes.
 pub(super) fn append_capped(log: &mut fs::File, bytes: &[u8], cap: u64) -> io::Result<bool> {
     let room = cap.saturating_sub(log.metadata()?.len());
     let count = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
@@ -291,7 +292,7 @@ pub(super) fn append_capped(log: &mut fs::File, bytes: &[u8], cap: u64) -> io::R
     if lost.is_empty() {
         return Ok(false);
     }
-    // Wording of the service, with the cap filled in.
+    // The wording is that of the service, with the value of the cap.
     let line = format!(
         "\nmodelarts-pope: log length overflow(max:{cap}; already:{cap}; going to add:{}), process will continue running silently\n",
         lost.len()

@@ -1,5 +1,5 @@
 //! Control routes under `/_emulator`, for testers. Their requests need no signature, but the same
-//! `Host` and `Origin` as those of all other routes.
+//! `Host` and `Origin` as requests for all other routes.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -86,7 +86,7 @@ async fn last_requests(State(state): State<Arc<EmulatorState>>) -> Reply {
     ok(json!(state.request_log.all()))
 }
 
-/// Creates jobs with a generated history, and returns their ids.
+/// Creates jobs with a generated history, and returns their IDs.
 async fn create_seeds(
     State(state): State<Arc<EmulatorState>>,
     RequestBody(body): RequestBody,
@@ -97,7 +97,7 @@ async fn create_seeds(
     Ok(ApiResponse::json(StatusCode::CREATED, json!({"ids": ids})))
 }
 
-/// Returns the paths of the fields that have no effect in a job's creation and its changes.
+/// Returns the paths of the fields that have no effect in the job's create request and its changes.
 async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<String>) -> Reply {
     let look = |job: &Job| ignored::ignored_paths(&job.body());
     let paths = state.store.read(&id, look);
@@ -110,11 +110,11 @@ async fn show_time(State(state): State<Arc<EmulatorState>>) -> Reply {
     ok(json!({"now": now.utc_micros(), "millis": now.millis()}))
 }
 
-/// Maximum number of seconds of one move of the clock (ten years).
+/// Maximum number of seconds by which a request moves the clock (ten years).
 const MAX_ADVANCE: f64 = 315_360_000.0;
 
-/// Moves a manual clock; the body is `{"advance_seconds": 60}`. Responds when all work that was due
-/// is done.
+/// Moves a manual clock; the body is `{"advance_seconds": 60}`. The response is sent when all due
+/// work is complete.
 async fn move_clock(
     State(state): State<Arc<EmulatorState>>,
     RequestBody(body): RequestBody,
@@ -130,7 +130,7 @@ async fn move_clock(
     };
     let duration = Duration::from_secs_f64(seconds);
     let moving = Arc::clone(&state);
-    // The move is a task, so that it completes even if the client disconnects.
+    // The move runs as a separate task, so that it completes even if the client disconnects.
     let moved = tokio::spawn(async move { moving.advance(duration).await });
     if moved.await.is_ok_and(|moved| moved) {
         return show_time(State(state)).await;
@@ -140,8 +140,8 @@ async fn move_clock(
     ))
 }
 
-/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and request counts.
-/// Responds when the jobs are deleted.
+/// Deletes all jobs, algorithms, publications, experiments, quotas, faults and request counts. The
+/// response is sent when the jobs are deleted.
 async fn reset(State(state): State<Arc<EmulatorState>>) -> Reply {
     state.faults.clear();
     state.request_counts.clear();
@@ -179,10 +179,10 @@ async fn reset_stored(state: &EmulatorState) -> rusqlite::Result<()> {
     }
 }
 
-/// Number of jobs deleted in one batch, which limits the ids held in memory.
+/// Number of jobs deleted in one batch, which limits the number of IDs in memory.
 const PURGE_BATCH: u32 = 500;
 
-/// Returns the whole log to which a link refers, as text.
+/// Returns the whole log to which a link refers, as plain text.
 async fn follow_link(
     State(state): State<Arc<EmulatorState>>,
     Path((token, _)): Path<(String, String)>,
@@ -218,7 +218,7 @@ async fn whole_log(state: Arc<EmulatorState>, worker: Worker) -> io::Result<Opti
         let most = LOG_CHUNK.min(length - at);
         let piece = state.runner.log_part(worker.clone(), at, most).await?;
         if piece.is_empty() {
-            // The log ends early because the job has been deleted.
+            // The log ends early if the job has been deleted.
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
         }
         let next = at + piece.len() as u64;

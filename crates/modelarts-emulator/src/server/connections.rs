@@ -1,5 +1,5 @@
-//! HTTP/1.1 connections. The emulator does not use the server of axum, because injected faults cut
-//! some connections.
+//! HTTP/1.1 connections. The emulator does not use axum's server, because some injected faults cut
+//! connections.
 
 use std::{io, time::Duration};
 
@@ -21,9 +21,9 @@ use tokio::{
 
 use crate::{api::response::Cut, server::request_body::READ_TIMEOUT};
 
-/// Time that open connections have to finish when the emulator ends.
+/// Maximum time for open connections to finish when the emulator ends.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
-/// Time during which the rest of a refused request is read after its response.
+/// Maximum time for reading the remaining bytes of a rejected request after its response.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
 /// Delay before the next accept when file descriptors are exhausted.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
@@ -58,7 +58,7 @@ async fn wait_until_closed(mut closing: watch::Receiver<bool>) {
 }
 
 async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Receiver<bool>) {
-    // The option makes the system send small responses at once; if it fails, they are delayed.
+    // With this option, the system sends small responses immediately; without it, they are delayed.
     let _ = stream.set_nodelay(true);
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
@@ -86,7 +86,8 @@ async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Rec
     let stream = connection.into_parts().io.into_inner();
     match served {
         Err(error) if error.is_user() => {
-            // With a linger time of zero, the peer receives a reset instead of an orderly end.
+            // With a linger time of zero, the connection ends with a reset instead of an orderly
+            // close.
             let _ = stream.set_zero_linger();
         }
         Err(_) => {}
@@ -97,8 +98,8 @@ async fn serve_connection(stream: TcpStream, router: Router, closing: watch::Rec
     }
 }
 
-/// Reads until the peer has closed the connection. Unread bytes would reset it, and a peer that is
-/// still sending its body would not receive the response that refuses the request.
+/// Reads until the client has closed the connection. Unread bytes would cause a reset, and a client
+/// that is still sending its body would not receive the error response.
 async fn discard(stream: TcpStream) {
     let mut bytes = vec![0; 64 << 10];
     while stream.readable().await.is_ok() {

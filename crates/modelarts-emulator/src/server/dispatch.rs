@@ -24,12 +24,12 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
     Operation(Operation),
-    /// A path of the API with a method that is not documented.
+    /// An API path with an undocumented method.
     WrongMethod,
     Unknown,
 }
 
-/// Responds to a request, and records the exchange for observers and in the log.
+/// Responds to a request, and reports the exchange to observers and to the log.
 pub(super) async fn serve(
     state: Arc<EmulatorState>,
     target: Target,
@@ -38,7 +38,7 @@ pub(super) async fn serve(
 ) -> Response {
     let request_id = new_request_id();
     let (parts, body) = request.into_parts();
-    // Axum accepts HEAD on GET routes, but the service documents no HEAD.
+    // Axum accepts HEAD on GET routes, but the service does not document HEAD.
     let target = match target {
         Target::Operation(_) if parts.method == Method::HEAD => Target::WrongMethod,
         target => target,
@@ -86,11 +86,11 @@ fn not_modelled(parts: &Parts) -> ApiError {
     error
 }
 
-/// Reason why the operations on fine-tuning are not implemented.
+/// Part of an error message: the reason why the operations on fine-tuning are not implemented.
 const NO_FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
 
-/// Checks the head of a request. Like a gateway, the emulator looks up the operation before it
-/// checks credentials.
+/// Validates the head of a request. Like a gateway, the emulator looks up the operation before it
+/// verifies credentials.
 fn check_head<'a>(
     state: &EmulatorState,
     target: Target,
@@ -111,7 +111,7 @@ fn check_head<'a>(
     authenticate::check_head(&state.accounts, state.clock.now(), parts)
 }
 
-/// Checks the project, executes the operation, and logs the request.
+/// Verifies the project, executes the operation, and logs the request.
 async fn respond(
     state: &Arc<EmulatorState>,
     target: Target,
@@ -145,7 +145,8 @@ async fn respond(
     Ok(answer)
 }
 
-/// Executes the operation, unless a fault replaces it, and applies a fault to its response.
+/// Executes the operation and applies an injected fault to its response. Some faults replace the
+/// operation instead.
 async fn perform(operation: Operation, call: &ApiCall<'_>, request_id: &str) -> ApiResponse {
     let state = call.state;
     state.request_counts.add_received(operation);

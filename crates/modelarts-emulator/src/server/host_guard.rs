@@ -14,7 +14,8 @@ use axum::http::{
 
 use crate::api::error::ApiError;
 
-/// Accepts or refuses a request by its `Host` and `Origin`. `port` is the emulator's own port.
+/// Accepts or rejects a request based on its `Host` and `Origin`. `port` is the emulator's own
+/// port.
 pub(crate) fn check(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), ApiError> {
     let mut hosts = headers.get_all(HOST).iter();
     let (host, more) = (hosts.next(), hosts.next());
@@ -23,7 +24,8 @@ pub(crate) fn check(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), Api
         Some(host) if more.is_none() && is_loopback(host) => {}
         _ => return Err(refuse_host(host.unwrap_or("(none)"))),
     }
-    // The target `http://example.com/` in a request line is the form that proxies receive.
+    // A complete URL as the target in a request line, for example `http://example.com/`, is the
+    // form for proxies.
     if let Some(authority) = uri.authority()
         && !is_loopback(authority.as_str())
     {

@@ -1,4 +1,4 @@
-//! The part of IAM that a login needs: tokens, projects and temporary keys.
+//! IAM operations that a login requires: tokens, projects and temporary keys.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -39,7 +39,7 @@ fn error(status: StatusCode, message: &str) -> ApiResponse {
     ApiResponse::json(status, body)
 }
 
-/// Adds the request id to the response in IAM's own header.
+/// Adds the request ID to the response, in the header that IAM uses.
 async fn add_trace_id(mut response: Response) -> Response {
     let headers = response.headers_mut();
     if let Some(id) = headers.get("x-request-id").cloned() {
@@ -80,7 +80,7 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Reply {
     let of_project = |member: &str| text(&format!("/auth/scope/project/{member}"));
     let fits = match of_project("id") {
         Some(id) => id == user.project_id,
-        // A token of the domain is refused: the service is regional and needs a project.
+        // A token for a domain is rejected, because the service is regional and requires a project.
         None => of_project("name").is_some_and(|name| name == user.project_name),
     };
     if !fits {
@@ -126,11 +126,11 @@ async fn authenticate(
     Ok((user, query, body))
 }
 
-/// Lists the projects of the user, which are those of all users with the same name and domain.
+/// Lists the projects of the user: those of all users with the same name and domain.
 async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request) -> Reply {
     let (at, query, _) = authenticate(&state, request).await?;
     let wanted = query.split('&').find_map(|pair| pair.strip_prefix("name="));
-    // A value that cannot be decoded is compared as sent, and matches no project.
+    // A value that cannot be decoded is compared as received, and matches no project.
     let wanted = wanted.map(|name| decode(name).unwrap_or_else(|| name.to_owned()));
     let user = state.accounts.user(at);
     let mut listed = BTreeSet::new();
@@ -149,7 +149,7 @@ async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request
     ))
 }
 
-/// Returns the links of the list of projects, or of a resource below it.
+/// Returns the links for the list of projects, or for a resource below it.
 fn links(state: &EmulatorState, below: &str) -> Value {
     let own = format!("http://{}/v3/projects{below}", state.address);
     json!({"next": null, "previous": null, "self": own})

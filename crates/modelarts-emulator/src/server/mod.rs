@@ -1,8 +1,8 @@
-//! HTTP server: connections, routes, and the checks before operations.
+//! HTTP server: connections, routes, and the checks that precede operations.
 //!
-//! `connections` accepts connections, `router` finds the operation of a request, `dispatch` checks
-//! and executes it, `host_guard` refuses requests from web pages, `admin` has the routes under
-//! `/_emulator`, and `iam` has those of IAM.
+//! `connections` accepts connections, `router` finds the operation of a request, `dispatch`
+//! validates and executes it, and `host_guard` rejects requests from web pages. `admin` serves the
+//! routes under `/_emulator`, and `iam` those of IAM.
 
 mod admin;
 pub(crate) mod connections;

@@ -20,10 +20,10 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Path segments that have no operation and are not ids.
+/// Path segments that belong to no operation and are not IDs.
 const RESERVED_WORDS: [&str; 2] = ["autosearch", "autosearch/{*rest}"];
 
-/// Builds the router. Requests for routes that are not in the table get status 501.
+/// Builds the router. Requests for routes that are not in the table are rejected with status 501.
 pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
     let refuse = |target| {
         move |State(state): State<Arc<EmulatorState>>, request: Request| {
@@ -51,7 +51,7 @@ pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
         };
         let path = format!("/v2/{{project_id}}{}", operation.path());
         router = router.route(&path, on(method, does));
-        // A use case in the documentation has these paths (SOURCES D-71).
+        // A use case in the documentation uses these paths (SOURCES D-71).
         if let Some(rest) = operation.path().strip_prefix("/training-job-")
             && ["engines", "flavors"].contains(&rest)
         {
@@ -93,8 +93,7 @@ async fn refuse_web_pages(
     }
 }
 
-/// Holds every response back until the database has committed, so that no confirmed change can
-/// disappear.
+/// Delays every response until the database has committed, so that no confirmed change can be lost.
 async fn wait_for_commit(
     State(state): State<Arc<EmulatorState>>,
     request: Request,

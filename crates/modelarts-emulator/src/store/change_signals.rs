@@ -1,15 +1,15 @@
-//! Notification of waiters about changes of a job.
+//! Notification of waiting tasks about changes of a job.
 
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Signals by job id, for ids with a listener only.
+/// Signals by job ID. Only IDs with a listener have a signal.
 #[derive(Debug, Default)]
 pub(super) struct ChangeSignals(Mutex<HashMap<String, watch::Sender<()>>>);
 
-/// Receiver of the signals of one job id, from the creation of the receiver on.
+/// Receiver of the signals for a job ID. It receives signals sent after its creation.
 #[derive(Debug)]
 pub(super) struct ChangeListener<'a> {
     signals: &'a ChangeSignals,
@@ -36,7 +36,7 @@ impl ChangeSignals {
 }
 
 impl ChangeListener<'_> {
-    /// Waits for a change since the last call.
+    /// Waits for a change since the previous call.
     pub(super) async fn changed(&mut self) {
         // The wait does not fail, because the sender lives as long as a listener.
         let _ = self.receiver.changed().await;

@@ -13,10 +13,11 @@ use crate::{
 
 /// Maximum number of counts in the cache.
 const MAX_ENTRIES: usize = 32;
-/// Maximum size of a key in bytes, to bound the memory. Selections with longer keys are not cached.
+/// Maximum size of a key in bytes, which limits the memory of the cache. Selections with longer
+/// keys are not cached.
 const MAX_KEY_LENGTH: usize = 4096;
 
-/// Selection to which a count belongs, without its page.
+/// Selection to which a count applies, without its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CountKey {
     project: String,
@@ -30,8 +31,8 @@ pub(super) struct CountKey {
 pub(super) struct CountCache(VecDeque<(CountKey, u64)>);
 
 impl CountKey {
-    /// Returns the key of a selection, or `None` if its count is not cached. Selections by tags and
-    /// hosts are not cached, because their span of time moves.
+    /// Returns the key of a selection, or `None` if counts of such selections are not cached. This
+    /// applies to selections by tags and hosts, because their time span moves.
     pub(super) fn new(project: &str, selection: &Selection) -> Option<Self> {
         let length = |(_, test): &(Key, Test)| match test {
             Test::Contains(part) => part.len(),

@@ -1,18 +1,18 @@
-//! Numbers of jobs by time of creation, counted in advance for lists.
+//! Numbers of jobs by creation time, stored in advance for lists.
 //!
-//! The database has a number for each group and each span of time, on several levels. The number of
-//! jobs before a moment is the sum of a few spans of each level and a handful of rows. The job at a
-//! position is found by descending from the longest spans. Both queries take the same time for ten
-//! thousand jobs as for a million.
+//! The database stores a number for each group and each time span, on several levels. The number of
+//! jobs before a point in time is the sum of a few spans of each level and a small number of rows.
+//! To find the job at a given position, a query descends from the longest spans. Both queries take
+//! the same time for ten thousand jobs as for a million.
 
 use rusqlite::{Connection, params};
 
-/// Lengths of spans in milliseconds, as exponents of two: about a second, a minute, an hour, three
-/// days, half a year. A span of each level but the first consists of 64 spans of the previous
+/// Lengths of time spans in milliseconds, as exponents of two: about a second, a minute, an hour,
+/// three days, half a year. Except on the first level, a span consists of 64 spans of the previous
 /// level.
 const LEVELS: [u32; 5] = [10, 16, 22, 28, 34];
 
-/// Adds `change` to all spans that contain `created`.
+/// Adds `change` to the counts of all time spans that contain `created`.
 pub(crate) fn add(
     connection: &Connection,
     group: i64,
@@ -54,7 +54,7 @@ pub(crate) fn before(
     )?;
     let mut sum: u64 = 0;
     for group in groups {
-        // All jobs created before this time have been counted.
+        // All jobs created before this time are included in the count.
         let mut counted = i64::MIN;
         for level in LEVELS.into_iter().rev() {
             let end = timestamp >> level;
@@ -68,7 +68,7 @@ pub(crate) fn before(
     Ok(sum)
 }
 
-/// Short span of time, with the number of jobs before it and in it.
+/// Short time span, with the number of jobs before it and in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: i64,
@@ -77,8 +77,8 @@ pub(super) struct Span {
     pub(super) jobs: u64,
 }
 
-/// Returns the span of the job at position `rank` in the order of creation, counted from 0; `None`
-/// beyond the last job.
+/// Returns the time span of the job at position `rank` in the order of creation, counted from 0;
+/// `None` beyond the last job.
 pub(super) fn span_at(
     connection: &Connection,
     groups: &[i64],

@@ -1,4 +1,4 @@
-//! Rows of one job in all tables of the database.
+//! Rows of a job in all tables of the database.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -25,10 +25,10 @@ pub(crate) struct Row {
 /// Stored properties of a job that may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Columns {
-    /// Phase of the job, which is the only property of its group that may change.
+    /// Phase of the job, which is the only property of its group that can change.
     phase: &'static str,
     open: bool,
-    /// Network of a job that is or was on its nodes; `None` before.
+    /// Network of the job; `None` before the job gets its nodes for the first time.
     network: Option<u16>,
 }
 
@@ -42,7 +42,7 @@ impl Columns {
     }
 }
 
-/// Returns the row id of a project that has or had a job.
+/// Returns the row ID of a project that contains or contained a job.
 pub(super) fn known_project(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
     let mut select = connection.prepare_cached("SELECT number FROM projects WHERE id = ?1")?;
     select.query_row([id], |row| row.get(0)).optional()
@@ -80,7 +80,7 @@ pub(crate) fn count(connection: &Connection, project: &str) -> rusqlite::Result<
     select.query_row([project], |row| row.get(0))
 }
 
-/// Returns the row ids and the ids of the next `many` jobs after a row id.
+/// Returns the row IDs and the IDs of the next `many` jobs after a row ID.
 pub(crate) fn ids_after(
     connection: &Connection,
     number: i64,
@@ -92,7 +92,7 @@ pub(crate) fn ids_after(
     rows.collect()
 }
 
-/// Returns `true` if a project has a job of this name.
+/// Returns `true` if a project contains a job with this name.
 pub(crate) fn is_taken(
     connection: &Connection,
     project: &str,
@@ -103,7 +103,7 @@ pub(crate) fn is_taken(
     connection.prepare_cached(sql)?.exists([project, name])
 }
 
-/// Inserts a new job with its events, unless the name is taken in its project, or the project has
+/// Inserts a new job with its events, unless its project already contains a job with this name or
 /// `quota` jobs.
 pub(super) fn insert_new(
     connection: &Connection,
@@ -170,7 +170,7 @@ fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Res
     })
 }
 
-/// Writes the changes of a job. `tags` are the tags that are already stored.
+/// Stores the changes of a job. `tags` are the tags that are already stored.
 pub(crate) fn save(
     connection: &Connection,
     row: &mut Row,
@@ -203,7 +203,7 @@ pub(crate) fn save(
     Ok(())
 }
 
-/// Writes the state and the new events of a job.
+/// Stores the state and the new events of a job.
 fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::Result<()> {
     let state = serde_json::to_string(job).map_err(write_error)?;
     connection
@@ -218,7 +218,7 @@ fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::
     Ok(())
 }
 
-/// Appends an event to the events of the job with this id, if the job exists.
+/// Appends an event to the job with this ID, if the job exists.
 pub(crate) fn append(connection: &Connection, id: &str, event: &Event) -> rusqlite::Result<()> {
     let kind = serde_json::to_string(&event.kind).map_err(write_error)?;
     let mut insert = connection.prepare_cached(
@@ -246,7 +246,7 @@ fn save_tags(
     Ok(())
 }
 
-/// Loads the job with this id.
+/// Loads the job with this ID.
 pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option<(Row, Job)>> {
     let mut select = connection.prepare_cached(
         "SELECT number, project, job_group, open, request, state FROM jobs
@@ -280,7 +280,7 @@ pub(crate) fn read(request: &str, state: &str) -> rusqlite::Result<Job> {
     Ok(job)
 }
 
-/// Returns all events of a job, in the order in which they were written.
+/// Returns all events of a job, in the order in which they were recorded.
 pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<Event>> {
     let mut select = connection.prepare_cached(
         "SELECT time, kind FROM events

@@ -1,12 +1,13 @@
 //! Lists of jobs, read from the database.
 //!
-//! Most lists filter by properties (phase, user, kind, workspace, type of runtime) that all jobs of
-//! a group share, and a project has few groups. Such a list selects groups, whose jobs are already
-//! counted by time. The time for such a list and its pages therefore does not depend on the number
-//! of jobs. Parts of names are looked up in an index, in time proportional to the number of
-//! matches. Only parts of names with less than three characters, and negative conditions on names
-//! and ids, are compared with all jobs. Such counts are cached (`count_cache.rs`). With a cached
-//! count, the jobs are scanned by time if the scan finds the page sooner (`scan.rs`).
+//! Most lists filter by properties that all jobs of a group share (phase, user, kind, workspace,
+//! type of runtime), and a project has few groups. Such a list selects groups, whose jobs are
+//! already counted by creation time. The duration of the query therefore does not depend on the
+//! number of jobs. Parts of names are looked up in an index, which takes time proportional to the
+//! number of matches. Only parts of names with fewer than three characters, and negative conditions
+//! on names and IDs, are compared with all jobs. The counts of such lists are cached
+//! (`count_cache.rs`). If the count is cached, the jobs are scanned in the order of creation if the
+//! scan finds the page sooner (`scan.rs`).
 
 use rusqlite::{Connection, Row, params, params_from_iter, types::Value};
 
@@ -34,10 +35,10 @@ pub(crate) struct JobPage {
 }
 
 /// Minimum offset of pages that are looked up in the creation counts. At smaller offsets, a scan is
-/// faster. The value is smaller in tests, which have few jobs.
+/// faster. Tests use a smaller value, because they create few jobs.
 const MAX_SCANNED_OFFSET: u64 = if cfg!(test) { 5 } else { 500 };
 
-/// Length in characters of the shortest part of a name that the index supports.
+/// Minimum number of characters of a part of a name that the index supports.
 const TRIGRAM_LENGTH: usize = 3;
 
 impl JobStore {
@@ -47,7 +48,7 @@ impl JobStore {
         project_id: &str,
         selection: &Selection,
     ) -> rusqlite::Result<JobPage> {
-        // The cache is locked before the database, in the same order as for changes.
+        // The cache is locked before the database, as for changes.
         let mut count_cache = self.count_cache.lock();
         let (total, count, texts) = self.database.read(|connection| {
             let Some(project) = job_table::known_project(connection, project_id)? else {
@@ -96,7 +97,7 @@ impl JobStore {
     }
 }
 
-/// Row ids of groups, and the number of jobs of all these groups.
+/// Row IDs of groups, and the total number of their jobs.
 type Groups = (Vec<i64>, u64);
 
 impl Selection {
@@ -125,8 +126,7 @@ impl Selection {
         Ok((groups, jobs))
     }
 
-    /// Returns a page of all jobs of some groups in a span of time, with the help of the creation
-    /// counts.
+    /// Returns a page of all jobs of the given groups in a time span, found by the creation counts.
     fn page_by_counts(
         &self,
         connection: &Connection,
@@ -184,9 +184,9 @@ impl Selection {
     }
 
     /// Returns a page of the jobs that pass the tests. If the number of these jobs is known, the
-    /// page may be found by scanning the jobs in order, which is fast if many match. The scan is
-    /// abandoned after as many jobs as an index would find, and is not started if it would probably
-    /// need more.
+    /// page may be found by scanning the jobs in order, which is fast if many jobs match. The scan
+    /// stops after it has read as many jobs as an index would find, and is not started if it would
+    /// probably need more.
     fn page_by_tests(
         &self,
         connection: &Connection,
@@ -207,8 +207,9 @@ impl Selection {
         self.page_by_candidates(connection, groups, tests)
     }
 
-    /// Returns a page of the jobs that pass the tests. The jobs are tested one by one, as few as
-    /// the tests allow. Only jobs up to the end of the page are kept.
+    /// Returns a page of the jobs that pass the tests. The jobs are tested individually; an index
+    /// reduces their number if the tests permit it. Only jobs up to the end of the page are kept in
+    /// memory.
     fn page_by_candidates(
         &self,
         connection: &Connection,
@@ -238,9 +239,9 @@ impl Selection {
         Ok(hosts.any(|host| Some(host.network) == network && host.index < nodes))
     }
 
-    /// Returns an SQL query that selects candidates by one index, with its parameters. The
-    /// remaining tests are applied to the candidates. `+` keeps SQLite from using the index by time
-    /// instead.
+    /// Returns an SQL query that selects candidates by one index, with its parameters. The caller
+    /// applies the remaining tests to the candidates. `+` prevents SQLite from using the index by
+    /// time instead.
     fn candidates(
         &self,
         groups: &[i64],
@@ -290,10 +291,11 @@ fn has_index(tests: &[&(Key, Test)]) -> bool {
     tests.iter().any(by_id) || phrase(tests).is_some()
 }
 
-/// Maximum number of characters that are looked up in the index; the rest of a text is compared.
+/// Maximum number of characters that are looked up in the index. The remaining characters are
+/// compared in each candidate.
 const MAX_PHRASE_LENGTH: usize = 64;
 
-/// Returns the longest requested part of a name, in the syntax of the index.
+/// Returns the longest requested part of a name, in the query syntax of the index.
 fn phrase(tests: &[&(Key, Test)]) -> Option<String> {
     let parts = tests.iter().filter_map(|(key, test)| match test {
         Test::Contains(part) if !part.contains('\0') => Some((key, part)),

@@ -1,5 +1,5 @@
-//! Tests of the cost of lists: a list of many jobs takes as many steps as a list of few. The tests
-//! count steps and do not measure time.
+//! Tests of the cost of lists: a list of many jobs takes about as many steps as a list of few. The
+//! tests count steps, because time measurements vary.
 
 use std::sync::{
     Arc,
@@ -17,10 +17,10 @@ use crate::{
 
 const FEW: u64 = 250;
 const MANY: u64 = 5_000;
-/// Maximum factor between the steps of the two lists.
+/// Maximum ratio between the steps of the two lists.
 const TARGET: u64 = 3;
 
-/// Returns a store of jobs created at intervals of one second, of which 100 are running and the
+/// Returns a store of jobs created at intervals of one second. Of these, 100 are running and the
 /// others have ended.
 fn filled(jobs: u64) -> JobStore {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
@@ -36,7 +36,7 @@ fn filled(jobs: u64) -> JobStore {
         let request = JobRequest::read(request).unwrap();
         let second = i64::try_from(number).unwrap();
         let created = Timestamp::from_millis(1_600_000_000_000 + second * 1000);
-        // The first four digits of a job id are its network.
+        // The first four digits of a job ID represent its network.
         let id = format!("{:04x}-{number}", number % 0x1_0000);
         let mut job = Job::new(id, request, created);
         job.project = "p".to_owned();
@@ -55,7 +55,7 @@ fn filled(jobs: u64) -> JobStore {
     store
 }
 
-/// Returns the number of SQLite steps of a list that was requested before.
+/// Returns the number of SQLite steps of a list that has already been requested once.
 fn steps(store: &JobStore, selection: &Selection) -> u64 {
     let counted = Arc::new(AtomicU64::new(0));
     let first = store.list("p", selection).unwrap();

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// Generator of pseudo-random numbers that are the same in each run.
+/// Generator of pseudo-random numbers that are identical in each run.
 struct Random(u64);
 
 impl Random {
@@ -60,11 +60,11 @@ struct ExpectedJob {
     state: JobState,
     tags: BTreeMap<String, String>,
     nodes: u32,
-    /// `true` if the job has been on its nodes.
+    /// `true` if the job has had nodes.
     ran: bool,
 }
 
-/// Returns the id of a job, with one of a few prefixes, so that some jobs share a network.
+/// Returns a job ID with one of a few prefixes, so that some jobs share a network.
 fn id(number: u64) -> String {
     format!("{:02x}{:02x}-{number}", number % 2, number % 3)
 }
@@ -187,7 +187,7 @@ fn random_test(random: &mut Random, number: u64) -> (Key, Test) {
     (key, test)
 }
 
-/// Adds tags or hosts to some selections.
+/// Adds tags or hosts to some of the selections.
 fn narrow(random: &mut Random, selection: &mut Selection) {
     if random.below(4) == 0 {
         for key in ["a", "b"]
@@ -207,7 +207,8 @@ fn narrow(random: &mut Random, selection: &mut Selection) {
     }
 }
 
-/// Returns a store whose jobs were created, changed and deleted, and the expected jobs in order.
+/// Returns a store after random creations, changes and deletions of jobs, and the expected jobs in
+/// order.
 fn filled(random: &mut Random) -> (JobStore, Vec<ExpectedJob>) {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));
     let mut expected: Vec<ExpectedJob> = Vec::new();
@@ -217,12 +218,12 @@ fn filled(random: &mut Random) -> (JobStore, Vec<ExpectedJob>) {
         expected.push(job);
         change(random, &store, &mut expected);
     }
-    // The sort is stable: jobs of the same millisecond stay in their order.
+    // The sort is stable: jobs with the same time keep their order.
     expected.sort_by_key(|job| job.created);
     (store, expected)
 }
 
-/// Deletes a job, changes a job, or does nothing.
+/// Deletes a job, changes a job, or leaves the store unchanged.
 fn change(random: &mut Random, store: &JobStore, expected: &mut Vec<ExpectedJob>) {
     let other = usize::try_from(random.below(expected.len() as u64)).unwrap();
     match random.below(8) {
@@ -246,7 +247,7 @@ fn change(random: &mut Random, store: &JobStore, expected: &mut Vec<ExpectedJob>
     }
 }
 
-/// Lists of jobs that were created, changed and deleted equal a filter over all jobs.
+/// Lists of created, changed and deleted jobs equal the result of a filter over all jobs.
 #[test]
 fn lists_equal_a_filter_over_all_jobs() {
     let mut random = Random(7);
@@ -291,7 +292,7 @@ fn lists_equal_a_filter_over_all_jobs() {
     assert_eq!(store.list("other", &Selection::default()).unwrap().total, 0);
 }
 
-/// Cached counts follow jobs that are created, changed and deleted.
+/// Cached counts are updated when jobs are created, changed and deleted.
 #[test]
 fn cached_counts_follow_changes() {
     let mut random = Random(11);
@@ -344,7 +345,7 @@ fn cached_counts_follow_changes() {
     assert!(known > 300, "only {known} of the counts were remembered");
 }
 
-/// Creation counts are removed with the jobs.
+/// Creation counts are removed together with the jobs.
 #[test]
 fn creation_counts_are_removed_with_the_jobs() {
     let store = JobStore::new(Arc::new(Database::open(None).unwrap()));

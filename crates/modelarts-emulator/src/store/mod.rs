@@ -1,10 +1,11 @@
-//! Storage of jobs: all jobs are in the database, and those that are not settled also in memory.
+//! Storage of jobs: all jobs are in the database, and those that are not settled are also in
+//! memory.
 //!
-//! [`JobStore`] is the only access to a job. [`JobStore::update`] changes a job, writes its rows
-//! ([`job_table`], [`trial_table`]) and notifies the waiters ([`change_signals`]).
-//! [`JobStore::append_event`] writes an event that does not change the state. [`listing`] finds the
+//! All access to jobs uses [`JobStore`]. [`JobStore::update`] changes a job, writes its rows
+//! ([`job_table`], [`trial_table`]) and notifies waiting tasks ([`change_signals`]).
+//! [`JobStore::append_event`] stores an event that does not change the state. [`listing`] finds the
 //! page of a [`selection`] with the help of [`creation_counts`], [`count_cache`], [`scan`] and
-//! [`top_n`]; [`tags`] has the queries by tags.
+//! [`top_n`]. [`tags`] contains the queries by tags.
 
 mod change_signals;
 mod count_cache;
@@ -37,11 +38,11 @@ use crate::{
 /// Store of the jobs of all projects.
 #[derive(Debug)]
 pub(crate) struct JobStore {
-    /// Live jobs by id. Their number does not depend on the number of all jobs.
+    /// Live jobs by ID. Their number does not depend on the number of all jobs.
     live: Mutex<HashMap<String, (Row, Job)>>,
     signals: ChangeSignals,
-    /// Cache of counts, which is locked whenever a job changes. The lock is taken after `live` and
-    /// before that of the database.
+    /// Cache of counts, which is locked whenever a job changes. Its lock is acquired after that of
+    /// `live` and before that of the database.
     count_cache: Mutex<CountCache>,
     pub(crate) database: Arc<Database>,
 }
@@ -56,8 +57,8 @@ impl JobStore {
         }
     }
 
-    /// Inserts a job, unless the name is taken in its project, the project has `quota` jobs, or, if
-    /// configured, an active job writes to the same output.
+    /// Inserts a job, unless its project already contains a job with this name or `quota` jobs, or,
+    /// if configured, an active job writes to the same output.
     pub(crate) fn insert(
         &self,
         mut job: Job,
@@ -89,7 +90,7 @@ impl JobStore {
         Ok(())
     }
 
-    /// Returns the result of `look` for a job, or `None` if the job does not exist.
+    /// Calls `look` with a job and returns its result, or returns `None` if the job does not exist.
     pub(crate) fn read<R>(&self, id: &str, look: impl FnOnce(&Job) -> R) -> Option<R> {
         let live = self.live.lock();
         if let Some((_, job)) = live.get(id) {
@@ -99,8 +100,8 @@ impl JobStore {
         self.load(id).map(|(_, job)| look(&job))
     }
 
-    /// Loads a job from the database. A job that cannot be read is reported in the log and treated
-    /// as absent.
+    /// Loads a job from the database. A job that cannot be read is reported in the emulator's log
+    /// and treated as absent.
     fn load(&self, id: &str) -> Option<(Row, Job)> {
         let loaded = self.database.read(|c| job_table::load(c, id));
         loaded.unwrap_or_else(|error| {
@@ -109,7 +110,7 @@ impl JobStore {
         })
     }
 
-    /// Changes a job, stores it and notifies its waiters.
+    /// Changes a job, stores it and notifies waiting tasks.
     pub(crate) fn update<R>(&self, id: &str, change: impl FnOnce(&mut Job) -> R) -> Option<R> {
         let mut live = self.live.lock();
         let (mut row, mut job) = live.remove(id).or_else(|| self.load(id))?;
@@ -131,7 +132,7 @@ impl JobStore {
         Some(result)
     }
 
-    /// Appends an event to a job without changing its state, and notifies its waiters.
+    /// Appends an event to a job without changing its state, and notifies waiting tasks.
     pub(crate) fn append_event(&self, id: &str, kind: EventKind, time: Timestamp) {
         let event = Event { time, kind };
         if let Err(error) = self.database.write(|c| job_table::append(c, id, &event)) {
@@ -157,7 +158,7 @@ impl JobStore {
         self.signals.notify(id);
     }
 
-    /// Returns all events of a job, the oldest first.
+    /// Returns all events of a job, oldest first.
     pub(crate) fn events(&self, id: &str) -> Result<Vec<Event>, ApiError> {
         Ok(self.database.read(|c| job_table::events(c, id))?)
     }
@@ -174,7 +175,7 @@ impl JobStore {
             .read(|c| c.query_row(sql, [], |row| row.get(0)))
     }
 
-    /// Returns `true` if a project has a job of this name.
+    /// Returns `true` if a project contains a job with this name.
     pub(crate) fn is_taken(&self, project: &str, name: &str) -> rusqlite::Result<bool> {
         self.database
             .read(|c| job_table::is_taken(c, project, name))
@@ -194,7 +195,7 @@ impl JobStore {
         })
     }
 
-    /// Returns the ids of up to `many` settled jobs after the row id `last`, and advances `last`.
+    /// Returns the IDs of up to `many` settled jobs after the row ID `last`, and advances `last`.
     /// The result is empty if no more jobs exist.
     pub(crate) fn settled_ids_after(
         &self,
@@ -217,17 +218,17 @@ impl JobStore {
         }
     }
 
-    /// Returns the ids of the live jobs.
+    /// Returns the IDs of the live jobs.
     pub(crate) fn live_ids(&self) -> Vec<String> {
         self.live.lock().keys().cloned().collect()
     }
 
-    /// Returns the ids of all jobs, in the order of creation.
+    /// Returns the IDs of all jobs, in the order of creation.
     pub(crate) fn all_ids(&self) -> rusqlite::Result<Vec<String>> {
         self.ids("SELECT id FROM jobs ORDER BY number")
     }
 
-    /// Returns the ids of the jobs that are not settled, including those of an earlier process of
+    /// Returns the IDs of the jobs that are not settled, including those of an earlier process of
     /// the emulator.
     pub(crate) fn open_ids(&self) -> rusqlite::Result<Vec<String>> {
         self.ids("SELECT id FROM jobs WHERE open ORDER BY number")
@@ -248,8 +249,8 @@ impl JobStore {
         }
     }
 
-    /// Waits until `look` returns a value and the job is stored. `look` is called at every change,
-    /// with `None` if the job does not exist.
+    /// Waits until `look` returns a value and the job is stored. `look` is called after every
+    /// change, with `None` if the job does not exist.
     pub(crate) async fn wait<R>(
         &self,
         id: &str,

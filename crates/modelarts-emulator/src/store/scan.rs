@@ -9,12 +9,12 @@ use crate::store::{
     top_n::{SortKey, sort_key},
 };
 
-/// Maximum number of groups of a scan, because each group needs a statement of its own.
+/// Maximum number of groups of a scan. Each group requires a separate statement.
 const MAX_GROUPS: usize = 64;
 
 impl Selection {
-    /// Returns the page of a list of `count` jobs, or `None` if more than `max_scanned` jobs would
-    /// have to be scanned.
+    /// Returns the page of a list of `count` jobs, or `None` if the scan would exceed `max_scanned`
+    /// jobs.
     pub(crate) fn scan(
         &self,
         connection: &Connection,

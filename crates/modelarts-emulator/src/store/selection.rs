@@ -1,4 +1,4 @@
-//! Selection of the jobs of a list: tests of their properties, and the page.
+//! Selection of the jobs of a list: tests of their properties, and the requested page.
 
 use rusqlite::Row;
 
@@ -40,21 +40,20 @@ pub(crate) enum Key {
     AlgorithmName,
 }
 
-/// Selected jobs, and the page of them.
+/// Selection of jobs, with the requested page.
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
-    /// Tests on properties, all of which a job has to pass.
+    /// Tests on properties. A job must pass all of them.
     pub(crate) tests: Vec<(Key, Test)>,
-    /// Required keys of tags, each with the accepted values; an empty list accepts any value.
+    /// Required tag keys, each with the accepted values; an empty list accepts any value.
     pub(crate) tags: Vec<(String, Vec<String>)>,
-    /// Accepted hosts; if given, a job has to match at least one of them.
+    /// Accepted hosts. If present, a job must match at least one of them.
     pub(crate) hosts: Option<Vec<Host>>,
-    /// Earliest time of creation, inclusive.
+    /// Earliest creation time, inclusive.
     pub(crate) from: Option<Timestamp>,
-    /// Latest time of creation, inclusive.
+    /// Latest creation time, inclusive.
     pub(crate) to: Option<Timestamp>,
-    /// If true, the oldest jobs come first; jobs of the same millisecond are in the order of
-    /// creation.
+    /// If true, the oldest jobs come first; jobs with the same time are in the order of creation.
     pub(crate) ascending: bool,
     pub(crate) skip: u64,
     pub(crate) limit: u64,
@@ -80,8 +79,8 @@ impl Key {
         matches!(self, Self::Id | Self::Name | Self::AlgorithmName)
     }
 
-    /// Returns the value of the property of a job. It equals that of the column, except that the
-    /// default type of runtime is stored as an empty text.
+    /// Returns the value of the property for a job. It equals that of the column, except that the
+    /// default type of runtime is stored as an empty string.
     pub(crate) fn of(self, job: &Job) -> &str {
         let request = &job.request;
         match self {

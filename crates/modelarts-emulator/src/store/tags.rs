@@ -1,4 +1,4 @@
-//! Queries for the tags of jobs, and for jobs with given tags.
+//! Queries for the tags of jobs, and for jobs with specific tags.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use crate::{database::write_error, store::JobStore};
 /// Condition on the tags of jobs.
 #[derive(Debug)]
 pub(crate) struct TagQuery<'a> {
-    /// Required keys of tags, each with the accepted values; an empty list accepts any value.
+    /// Required tag keys, each with the accepted values; an empty list accepts any value.
     pub(crate) tags: Vec<(&'a str, Vec<&'a str>)>,
     /// If true, only jobs without tags match, and the member `tags` is ignored.
     pub(crate) untagged: bool,
     pub(crate) workspace: Option<&'a str>,
-    /// Text that the name of a job has to contain.
+    /// String that the name of a job must contain.
     pub(crate) name: Option<&'a str>,
 }
 
-/// Job that matches a query by tags.
+/// Job that matches a tag query.
 #[derive(Debug)]
 pub(crate) struct TaggedJob {
     pub(crate) id: String,
@@ -61,7 +61,7 @@ impl JobStore {
         })
     }
 
-    /// Returns the number of matching jobs, and a page of them, the oldest first.
+    /// Returns the number of matching jobs, and a page of them, oldest first.
     pub(crate) fn jobs_with_tags(
         &self,
         project: &str,
@@ -95,7 +95,7 @@ impl JobStore {
 }
 
 impl TagQuery<'_> {
-    /// Returns the condition in SQL, with its parameters.
+    /// Returns the condition as SQL, with its parameters.
     fn condition(&self, project: &str) -> rusqlite::Result<(String, Vec<Value>)> {
         let mut sql = "jobs.project = (SELECT number FROM projects WHERE id = ?)".to_owned();
         let mut values: Vec<Value> = vec![project.to_owned().into()];
@@ -120,8 +120,8 @@ impl TagQuery<'_> {
     }
 }
 
-/// Adds a test of a row of `tags` to an SQL statement: the key, and one of the values if any are
-/// given.
+/// Adds a test on a row of `tags` to an SQL statement: the key and, if any values are given, one of
+/// the values.
 pub(super) fn push_tag_test(
     sql: &mut String,
     parameters: &mut Vec<Value>,
@@ -137,7 +137,7 @@ pub(super) fn push_tag_test(
     Ok(())
 }
 
-/// Returns a JSON list for the SQL function `json_each`.
+/// Returns a JSON array for the SQL function `json_each`.
 pub(super) fn json_list(values: &[impl Serialize]) -> rusqlite::Result<Value> {
     Ok(serde_json::to_string(values).map_err(write_error)?.into())
 }

@@ -2,22 +2,22 @@
 
 use std::collections::BinaryHeap;
 
-/// Position of a job in the order of creation: its time of creation, and its row id.
+/// Position of a job in the order of creation: its creation time and its row ID.
 pub(super) type SortKey = (i64, i64);
 
-/// Collector of the first positions out of any number, so that a page of a long list needs memory
-/// only for the pages up to it.
+/// Collector of the first positions out of any number. A page of a long list therefore requires
+/// memory only for the positions up to its end.
 #[derive(Debug)]
 pub(super) struct TopN {
     ascending: bool,
     limit: u64,
-    /// Kept positions, with the last one on top of the heap. For descending order, all bits are
-    /// inverted, which inverts the order.
+    /// Kept positions, with the last one at the top of the heap. For descending order, all bits are
+    /// inverted, which reverses the order.
     kept: BinaryHeap<SortKey>,
 }
 
 impl TopN {
-    /// Creates a collector that keeps at most `limit` positions, the oldest or the newest.
+    /// Creates a collector that keeps at most `limit` positions, either the oldest or the newest.
     pub(super) fn new(ascending: bool, limit: u64) -> Self {
         Self {
             ascending,
@@ -37,7 +37,7 @@ impl TopN {
         }
     }
 
-    /// Returns the kept positions in order, without the first `skip`.
+    /// Returns the kept positions in order, without the first `skip` of them.
     pub(super) fn after(self, skip: u64) -> Vec<SortKey> {
         let ascending = self.ascending;
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);

@@ -1,5 +1,5 @@
-//! Trials of a job in the database, each in a row of its own, so that a report of one trial does
-//! not rewrite the others.
+//! Trials of a job in the database. Each trial is stored in a separate row, so that a report of one
+//! trial does not rewrite the others.
 
 use rusqlite::{Connection, params};
 
@@ -8,7 +8,7 @@ use crate::{
     tuning::trial::Trial,
 };
 
-/// Writes the changed trials. An empty list starts a new search and removes all rows.
+/// Stores the changed trials. An empty list means that a new search starts, and removes all rows.
 pub(crate) fn save(
     connection: &Connection,
     job: i64,

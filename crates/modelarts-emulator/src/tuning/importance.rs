@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use crate::tuning::trial::Trial;
 
-/// Number of groups of values; the groups have about the same size.
+/// Number of groups of values. The groups are of about the same size.
 const GROUPS: usize = 4;
 
-/// Returns the correlation ratio of a parameter and its standard error, or `None` before two trials
-/// have a reward.
+/// Returns the correlation ratio of a parameter and its standard error, or `None` if fewer than two
+/// trials have a reward.
 pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
     let mut points = points(trials, name);
     if points.len() < 2 {
@@ -22,11 +22,11 @@ pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let count = points.len() as f64;
     let mean = points.iter().map(|(_, reward)| reward).sum::<f64>() / count;
-    // Each group has its number of trials and the sum of their deviations from the mean.
+    // For each group, the number of trials and the sum of their deviations from the mean.
     let mut groups = [(0.0, 0.0); GROUPS];
     let mut group = 0;
     for (rank, (value, reward)) in points.iter().enumerate() {
-        // Trials with equal values share a group.
+        // Trials with equal values belong to the same group.
         if rank > 0 && points[rank - 1].0 != *value {
             group = rank * GROUPS / points.len();
         }
@@ -44,8 +44,8 @@ pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
     Some((share, 2.0 * share.sqrt() * (1.0 - share) / count.sqrt()))
 }
 
-/// Returns the values of a parameter with the rewards of the trials. Texts are numbered in the
-/// order of their appearance.
+/// Returns the values of a parameter with the rewards of the trials. String values are numbered in
+/// the order of their first occurrence.
 pub(crate) fn points(trials: &[Trial], name: &str) -> Vec<(f64, f64)> {
     let mut texts: Vec<&str> = Vec::new();
     let mut points = Vec::new();

@@ -18,16 +18,16 @@ pub(crate) struct Tuning {
     pub(crate) space: Space,
     /// Number of trials.
     pub(crate) samples: usize,
-    /// Number of trials that run at a time.
+    /// Maximum number of concurrent trials.
     pub(crate) concurrent: usize,
     pub(crate) seed: u64,
 }
 
-/// Metric that is found in the log.
+/// Metric whose values are read from the log.
 #[derive(Clone, Debug)]
 pub(crate) struct Reward {
     pub(crate) name: String,
-    /// `true` for a metric with `max`, `false` for one with `min`.
+    /// `true` for a metric whose mode is `max`, `false` for `min`.
     pub(crate) more_is_better: bool,
     pub(crate) regex: Regex,
 }
@@ -43,20 +43,19 @@ type NumberSetting = (
 /// Setting of a search algorithm.
 enum Setting {
     Number(NumberSetting),
-    /// Setting whose value is a word: key, default and permitted words.
+    /// Setting with enumerated values: key, default and permitted values.
     Word(&'static str, &'static str, &'static [&'static str]),
 }
 
 const NON_NEGATIVE: RangeInclusive<f64> = 0.0..=f64::MAX;
-/// Number of trials of a search. The maximum is that of the jobs of a project.
+/// Number of trials of a search. Its maximum is the maximum number of jobs of a project.
 const SAMPLES: NumberSetting = ("num_samples", "20", "Integer", 1.0..=10_000.0);
 const SEED: NumberSetting = ("seed", "1", "Integer", 0.0..=u32::MAX as f64);
-/// Number of trials that run at a time. Only the emulator has this setting, because its trials are
-/// processes of this machine.
+/// Maximum number of concurrent trials. This setting is an extension of the emulator, because its
+/// trials are processes on this machine.
 const CONCURRENT: NumberSetting = ("max_concurrent", "4", "Integer", 1.0..=64.0);
 
-/// Documented algorithms, each with its settings beside those of all algorithms, and a description
-/// (SOURCES X).
+/// Documented algorithms, each with its specific settings and a description (SOURCES X).
 const ALGORITHMS: [(&str, &[Setting], &str); 3] = [
     (
         "bayes_opt_search",
@@ -86,8 +85,7 @@ const ALGORITHMS: [(&str, &[Setting], &str); 3] = [
 ];
 
 impl Tuning {
-    /// Reads the search from the body of a creation that the rules have accepted; returns `None` if
-    /// the job has no search.
+    /// Reads the search from a validated create request; returns `None` if the job has no search.
     pub(crate) fn read(algorithm: &JsonField<'_>) -> Result<Option<Self>, ApiError> {
         let Some(policies) = algorithm.get("policies")? else {
             return Ok(None);
@@ -113,7 +111,7 @@ impl Tuning {
             let algorithm = format!("the search algorithm {name:?}");
             return Err(ApiError::not_modelled(algorithm));
         };
-        // The settings of a single algorithm are only checked, because every algorithm draws its
+        // Settings specific to an algorithm are only validated, because every algorithm draws its
         // points at random.
         for setting in *own {
             check_setting(&given, setting)?;
@@ -128,13 +126,13 @@ impl Tuning {
     }
 
     pub(crate) fn leading_reward(&self) -> &Reward {
-        // `read` refuses a search without rewards, so the list is not empty.
+        // `read` rejects a search without rewards, so that the list is not empty.
         &self.rewards[0]
     }
 }
 
 impl Reward {
-    /// Reads an element of `reward_attrs`, in which the emulator requires all members.
+    /// Reads an element of `reward_attrs`. The emulator requires all of its members.
     fn read(metric: &JsonField<'_>) -> Result<Self, ApiError> {
         let member = |name| match metric.get(name)? {
             Some(field) if !field.text()?.is_empty() => Ok(field),
@@ -150,7 +148,7 @@ impl Reward {
     }
 }
 
-/// Returns the text of a setting in `algo_configs[].params`, where all values are texts.
+/// Returns the value of a setting in `algo_configs[].params`, where all values are strings.
 fn setting_text<'a>(
     given: &[JsonField<'a>],
     key: &str,
@@ -193,8 +191,8 @@ fn invalid_setting(key: &str, rule: &str) -> ApiError {
     ApiError::invalid_parameter(format!("algo_configs.params.{key} must be {rule}"))
 }
 
-/// Returns the algorithms with their settings and defaults, as in the response of
-/// ShowSearchAlgorithms.
+/// Returns the algorithms with their settings and defaults, in the form of the ShowSearchAlgorithms
+/// response.
 pub(crate) fn documented_algorithms() -> Vec<Value> {
     let param =
         |key: &str, value: &str, kind: &str| json!({"key": key, "value": value, "type": kind});

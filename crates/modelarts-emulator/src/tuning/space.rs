@@ -13,8 +13,8 @@ pub(crate) struct Space(Vec<(String, Values)>);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Values {
-    /// A continuous range, or a number of points that includes both ends. The points are not
-    /// stored, because there may be a million of them and each list of jobs reads the range again.
+    /// Continuous range, or a number of points that includes both ends. The points are not stored,
+    /// because there may be a million of them, and each list of jobs reads the range again.
     Range {
         low: f64,
         high: f64,
@@ -27,15 +27,15 @@ enum Values {
 const MAX_POINTS: u32 = 1_000_000;
 
 impl Space {
-    /// Reads `search_params` that the rules have accepted, except those in `skip_search_params`.
+    /// Reads validated `search_params`, except those in `skip_search_params`.
     pub(crate) fn read(search: &JsonField<'_>) -> Result<Self, ApiError> {
         let skipped = search.text_of("skip_search_params")?.unwrap_or_default();
         let skipped: Vec<&str> = skipped.split([',', ';', ' ']).collect();
         let mut parameters: Vec<(String, Values)> = Vec::new();
         for item in search.items_of("search_params")? {
             let name = item.required("name")?.text()?;
-            // The names are checked here, because the table of fields does not apply to stored
-            // algorithms and charts are files of this name.
+            // The names are validated here, because the table of fields does not apply to stored
+            // algorithms, and charts use the names as file names.
             if !is_name(name) || parameters.iter().any(|(known, _)| known == name) {
                 return Err(ApiError::of(2826, &[]));
             }
@@ -53,8 +53,8 @@ impl Space {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Returns the values by the names of the parameters. `coordinate` returns a number from 0 to 1
-    /// for each parameter, which is its relative position in the range or list of values.
+    /// Returns the parameter values by name. `coordinate` returns a number from 0 to 1 for each
+    /// parameter, which is its relative position in the range or list of values.
     pub(crate) fn values(&self, mut coordinate: impl FnMut() -> f64) -> Map<String, Value> {
         let parameters = self.0.iter();
         parameters
@@ -100,12 +100,13 @@ impl Values {
     }
 }
 
-/// Returns the index of that one of `count` equal shares that contains a number from 0 to 1.
+/// Divides the range from 0 to 1 into `count` equal parts, and returns the index of the part that
+/// contains `at`.
 fn share(at: f64, count: usize) -> usize {
     ((at * count as f64) as usize).min(count - 1)
 }
 
-/// Returns the value of a text in the tables: `32` is a number, `adam` a text.
+/// Converts the text of a value for the tables: `32` becomes a number, `adam` remains a string.
 fn number(text: &str) -> Value {
     serde_json::from_str(text)
         .ok()

@@ -1,14 +1,14 @@
-//! Trial of a search: one run of the code with values of its own.
+//! Trial of a search: one run of the code with its own parameter values.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{clock::timestamp::Timestamp, tuning::settings::Reward};
 
-/// State of a trial. Each trial is stored in a row of its own, because a job has up to 10,000.
+/// State of a trial. Each trial is stored in a separate row, because a job has up to 10,000.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Trial {
-    /// Id of eight hexadecimal digits.
+    /// ID of eight hexadecimal digits.
     pub(crate) id: String,
     pub(crate) index: usize,
     pub(crate) pid: Option<u32>,
@@ -19,38 +19,38 @@ pub(crate) struct Trial {
     pub(crate) ended: Option<Timestamp>,
     /// The first [`MAX_REPORTS`] reports and the last one.
     pub(crate) reports: Vec<Report>,
-    /// `true` after a request to stop this trial, but not the job.
+    /// `true` after a request to stop this trial, as opposed to the job.
     pub(crate) stop: bool,
     /// `true` if the trial has changed since it was last stored.
     #[serde(skip)]
     pub(crate) changed: bool,
 }
 
-/// Maximum number of stored reports; later ones replace the last.
+/// Maximum number of stored reports. A later report replaces the last one.
 const MAX_REPORTS: usize = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TrialStatus {
     Running,
-    /// The code ended with 0, or was ended on request.
+    /// The code exited with code 0, or was stopped on request.
     Terminated,
-    /// The code ended with another exit code.
+    /// The code exited with a code other than 0.
     Error,
 }
 
-/// Values of the metrics at a match of the leading one, as they stood in the log.
+/// Values of the metrics at a match of the leading metric, as written in the log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) at: Timestamp,
     pub(crate) iteration: u32,
-    /// Texts in the order of `reward_attrs`; empty for metrics that were not found yet.
+    /// Strings in the order of `reward_attrs`; empty for metrics that have not been found yet.
     pub(crate) texts: Vec<String>,
-    /// Best number of the leading metric so far.
+    /// Best value of the leading metric so far.
     pub(crate) best: Option<f64>,
 }
 
 impl Trial {
-    /// Creates a trial that has just been started.
+    /// Creates a trial that starts now.
     pub(crate) fn new(
         id: String,
         index: usize,
@@ -90,7 +90,7 @@ impl Trial {
         });
     }
 
-    /// Returns the last value of the leading reward, if it is a number.
+    /// Returns the latest value of the leading metric, if it is a number.
     pub(crate) fn reward(&self) -> Option<f64> {
         self.reports.last().and_then(|report| number(&report.texts))
     }
@@ -101,7 +101,7 @@ fn number(texts: &[String]) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Scanner that finds rewards in a growing log.
+/// Scanner for rewards in a growing log.
 pub(crate) struct RewardScraper<'a> {
     rewards: &'a [Reward],
     /// Number of bytes of the log that have been read.
@@ -111,7 +111,7 @@ pub(crate) struct RewardScraper<'a> {
     latest: Vec<String>,
 }
 
-/// Maximum length in bytes of a line with a reward.
+/// Maximum length in bytes of a line that is searched for rewards.
 const MAX_LINE: usize = 64 << 10;
 
 impl<'a> RewardScraper<'a> {
@@ -124,8 +124,9 @@ impl<'a> RewardScraper<'a> {
         }
     }
 
-    /// Reads the next bytes of the log, and returns all metrics for each match of the leading one.
-    /// If `last` is true, the log has ended, and an incomplete line is read as well.
+    /// Processes the next bytes of the log, and returns the values of all metrics for each match of
+    /// the leading metric. If `last` is true, the log has ended, and an incomplete last line is
+    /// processed as well.
     pub(crate) fn feed(&mut self, new: &[u8], last: bool) -> Vec<Vec<String>> {
         self.rest.extend_from_slice(new);
         let end = match self.rest.iter().rposition(|byte| *byte == b'\n') {
@@ -144,11 +145,12 @@ impl<'a> RewardScraper<'a> {
         found
     }
 
-    /// Finds the rewards in a line; returns `true` if the line has the leading one.
+    /// Finds the rewards in a line; returns `true` if the line contains the leading metric.
     fn scan_line(&mut self, line: &str) -> bool {
         let mut leads = false;
         for (index, reward) in self.rewards.iter().enumerate() {
-            // An expression that backtracks too often returns an error and counts as no match.
+            // The regular-expression engine returns an error if an expression backtracks too often;
+            // this counts as no match.
             let Ok(Some(captures)) = reward.regex.captures(line) else {
                 continue;
             };

@@ -1,16 +1,16 @@
-//! Rules on the kind and the parts of a job, and on its annotations.
+//! Validation rules for the kind and structure of a job, and for its annotations.
 
 use crate::validation::rule::{Rule, advice, broken, broken_if, must};
 
-/// Names of the annotations that have an effect in the emulator.
+/// Names of the annotations that affect the emulator.
 pub(crate) struct Annotations;
 
 impl Annotations {
     /// Annotation for the maximum number of restarts of a failed job.
     pub(crate) const RETRIES: &'static str = "fault-tolerance/job-retry-num";
-    /// Annotation that makes any failure restart the job.
+    /// Annotation with which any failure restarts the job.
     pub(crate) const UNCONDITIONAL: &'static str = "fault-tolerance/job-unconditional-retry";
-    /// Annotation by which a job that hangs is restarted in place.
+    /// Annotation with which a hanging job is restarted in place.
     pub(crate) const HANG_RETRY: &'static str = "fault-tolerance/hang-retry";
 }
 

@@ -1,4 +1,4 @@
-//! Checks of a request body against the table of fields.
+//! Validation of a request body against the table of fields.
 
 use std::fmt::Display;
 
@@ -17,27 +17,27 @@ use crate::{
     },
 };
 
-/// Checks the type and the limits of every field of a creation.
+/// Validates the type and the limits of every field of a create request.
 pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
     check_against(&CREATION, body)
 }
 
-/// Checks every field of a body against this type.
+/// Validates every field of a body against this type.
 pub(crate) fn check_against(kind: &Type, body: &Value) -> Result<(), ApiError> {
     let root = JsonField::root(body);
     root.object()?;
     visit_below(kind, &[root], check_field)
 }
 
-/// Refuses with 501 the features and values of fields whose effect the job needs in order to run.
+/// Rejects with 501 unsupported features and field values without whose effect the job cannot run.
 pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     visit_below(&CREATION, &[JsonField::root(body)], refuse_field)
 }
 
 type Visit = fn(&JsonField<'_>, &FieldSpec) -> Result<(), ApiError>;
 
-/// Visits the members and the elements of fields of one line. Errors of a line precede those of
-/// later lines, in all elements of a list.
+/// Visits the members of `fields`, and recursively their members, row by row. Errors of a row
+/// precede those of later rows, in all elements of an array.
 fn visit_below(kind: &Type, fields: &[JsonField<'_>], visit: Visit) -> Result<(), ApiError> {
     for line in kind.members() {
         let (names, need, _, kind) = line;
@@ -84,8 +84,8 @@ fn refuse_field(field: &JsonField<'_>, line: &FieldSpec) -> Result<(), ApiError>
     Err(ApiError::not_modelled(refused))
 }
 
-/// Refuses fine-tuning with 501, because such a job names a model instead of code. A job that also
-/// has code of its own runs that code.
+/// Rejects fine-tuning with 501, because such a job specifies a model instead of code. A job that
+/// also specifies code runs that code.
 pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
     let code = [
         "id",
@@ -110,8 +110,8 @@ fn check_field(field: &JsonField<'_>, line: &FieldSpec) -> Result<(), ApiError> 
     limit.map_or(Ok(()), |limit| Err(field.must(limit)))
 }
 
-/// Returns the limit that a field breaks. A required text must not be empty, but elements of lists
-/// may be.
+/// Returns the limit that a field violates. Required strings must not be empty, but elements of
+/// arrays may be.
 fn broken_limit(field: &JsonField<'_>, line: &FieldSpec) -> Result<Option<String>, ApiError> {
     let (_, need, _, kind) = line;
     let is_absent = |text: &str| text.is_empty() && *need == Need::Optional;
@@ -200,7 +200,7 @@ fn number(field: &JsonField<'_>) -> Result<f64, ApiError> {
     number.ok_or_else(|| field.must("be a number"))
 }
 
-/// Returns values as a phrase: `a`, `a or b`, or `a, b or c`.
+/// Joins values to a phrase: `a`, `a or b`, or `a, b or c`.
 fn either(values: &[&str]) -> String {
     match values {
         [most @ .., last] if !most.is_empty() => format!("{} or {last}", most.join(", ")),

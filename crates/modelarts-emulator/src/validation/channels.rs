@@ -1,4 +1,4 @@
-//! Rules on inputs and outputs.
+//! Validation rules for inputs and outputs.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -129,7 +129,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// Returns each channel with its path for messages.
+/// Returns each channel with its path, which error messages contain.
 fn channels<'a>(job: &Creation<'a>) -> impl Iterator<Item = (String, &'a Value)> + use<'a> {
     let job = *job;
     ["inputs", "outputs"].into_iter().flat_map(move |list| {
@@ -138,8 +138,8 @@ fn channels<'a>(job: &Creation<'a>) -> impl Iterator<Item = (String, &'a Value)>
     })
 }
 
-/// Returns the limit that `attributes` break. The value is an object, an object as text, or the
-/// name of a member (SOURCES D-17).
+/// Returns the limit that `attributes` violates. The value is an object, an object as a string, or
+/// the name of a member (SOURCES D-17).
 fn wrong_attributes(attributes: &Value) -> Option<String> {
     let parsed;
     let attributes = match attributes.as_str() {
@@ -165,7 +165,7 @@ fn wrong_attributes(attributes: &Value) -> Option<String> {
     Some(format!("not have {unknown}"))
 }
 
-/// Returns the id and the version of each data set.
+/// Returns the ID and the version of each data set.
 fn datasets<'a>(job: &Creation<'a>) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + use<'a> {
     job.list(INPUTS).iter().filter_map(|input| {
         let id = text_of(input, "/remote/dataset/id")?;

@@ -1,4 +1,4 @@
-//! Rules on the code of a job and on its engine.
+//! Validation rules for the code of a job and for its engine.
 
 use crate::{
     api::error::ApiError,
@@ -36,14 +36,15 @@ pub(super) const RULES: &[Rule] = &[
             "algorithm.command must not be set together with algorithm.boot_file",
         )
     }),
-    // This rule applies to jobs without a named engine. A boot file does not replace the command.
+    // This rule applies to jobs without a named engine. A boot file is not a substitute for the
+    // command.
     refusal("image-and-command", |job| {
         let applies = !job.names_stored() && !names_engine(job);
         refused_if(applies && job.has(COMMAND) != job.has(IMAGE), 2806)
     }),
     must("boot-file-required", |job| {
         let starts = job.has(BOOT_FILE) || job.has(COMMAND);
-        // An image without an engine and without a command breaks `image-and-command` instead.
+        // An image without an engine and without a command violates `image-and-command` instead.
         let image = job.has(IMAGE) && !names_engine(job);
         broken_if(
             needs_code(job) && !starts && !image,
@@ -76,7 +77,7 @@ pub(super) const RULES: &[Rule] = &[
             "algorithm.engine.engine_id must not be set together with image_url",
         )
     }),
-    // The part before the first slash is a registry if it has a dot or a port.
+    // The part before the first slash is a registry if it contains a dot or a port.
     advice("image-without-registry", |job| {
         let (host, _) = job.text(IMAGE)?.split_once('/')?;
         broken_if(
@@ -90,7 +91,7 @@ pub(super) const RULES: &[Rule] = &[
             "algorithm.engine.engine_name is required with engine_version",
         )
     }),
-    // If the job has an image, the engine only names the framework of the image.
+    // If the job specifies an image, the engine only identifies the framework of the image.
     refusal("engine-exists", |job| {
         let (name, version) = (job.text(ENGINE_NAME), job.text(ENGINE_VERSION));
         let requested = match (job.text(ENGINE_ID), name, version) {
@@ -116,7 +117,7 @@ pub(super) const RULES: &[Rule] = &[
         )
     }),
     refusal("obs-paths", storage::invalid_path),
-    // Invalid paths break another rule, `obs-paths`.
+    // Invalid paths violate another rule, `obs-paths`.
     refusal("boot-file-inside", |job| {
         let file = ObsPath::parse(job.text(BOOT_FILE)?).ok()?;
         let directory = ObsPath::parse(job.text(CODE_DIR)?).ok()?;
@@ -143,7 +144,7 @@ pub(super) const RULES: &[Rule] = &[
         let relative = has_local_dirs(job) && !job.text(WORKING_DIR)?.starts_with('/');
         relative.then(|| ApiError::working_dir("it must be an absolute path"))
     }),
-    // The emulator itself does not support paths with `.` or `..` (501).
+    // The emulator does not support paths with `.` or `..`, and rejects them with 501.
     advice("working-dir-plain", |job| {
         let path = job.text(WORKING_DIR)?;
         let applies = has_local_dirs(job) && path.starts_with('/');
@@ -152,19 +153,19 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// Returns `true` for a job that must name its own code.
+/// Returns `true` for a job that must specify its own code.
 fn needs_code(job: &Creation<'_>) -> bool {
     let elsewhere = job.names_stored() || job.is_fine_tuning() || job.has_tasks();
     job.at("/algorithm").is_some() && !elsewhere
 }
 
-/// Returns `true` if the job names an engine of the platform, which an image may then replace.
+/// Returns `true` if the job names an engine of the platform, which a custom image may override.
 fn names_engine(job: &Creation<'_>) -> bool {
     job.has(ENGINE_ID) || job.has(ENGINE_NAME)
 }
 
-/// Directories that Huawei Cloud reserves. A directory of `RESERVED_DIRS` is reserved alone, and
-/// one of `RESERVED_TREES` with everything below it.
+/// Directories that Huawei Cloud reserves: those of `RESERVED_DIRS` without their subdirectories,
+/// those of `RESERVED_TREES` with them.
 const RESERVED_DIRS: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
 const RESERVED_TREES: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
@@ -181,8 +182,8 @@ fn has_local_dirs(job: &Creation<'_>) -> bool {
     job.engine().is_none_or(|engine| !engine.v1_compatible)
 }
 
-/// Returns the local code directory without trailing slashes. `file://` names code that is in the
-/// image.
+/// Returns the local code directory without trailing slashes. A path that starts with `file://`
+/// refers to code in the image.
 fn local_code_dir<'a>(job: &Creation<'a>) -> Option<&'a str> {
     let path = job.text("/algorithm/local_code_dir")?.trim_end_matches('/');
     let in_image = job

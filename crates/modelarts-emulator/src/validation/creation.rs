@@ -1,4 +1,4 @@
-//! Creation request to be checked, with the state of the service.
+//! Create request to be validated, and the state of the service that determines the result.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -10,38 +10,38 @@ use crate::{
     validation::fields::ignored::is_empty,
 };
 
-/// Offer of the service to its users, with their permissions.
+/// Resources that the service offers to its users, with their permissions.
 #[derive(Debug)]
 pub(crate) struct Offer {
     pub(crate) cloud: Cloud,
     pub(crate) pools: Vec<Pool>,
     /// Encrypted buckets, which jobs cannot use.
     pub(crate) encrypted: BTreeSet<String>,
-    /// Organizations of the image registry to which the user may save images; an empty set permits
+    /// Organizations of the image registry in which the user may save images; an empty set permits
     /// any.
     pub(crate) organizations: BTreeSet<String>,
-    /// Directory of data sets; each version has the subdirectory `<id>/<version id>`.
+    /// Directory of data sets, with the subdirectory `<id>/<version id>` for each version.
     pub(crate) datasets: Option<PathBuf>,
     pub(crate) obs: ConfinedDir,
-    /// If true, documented fields without an effect in the emulator are refused.
+    /// If true, documented fields without an effect in the emulator are rejected.
     pub(crate) strict: bool,
 }
 
-/// Body of a creation, with the offer against which it is checked. Members are named by JSON
-/// pointers; null and empty text count as absent.
+/// Body of a create request, with the offer against which it is validated. Methods identify members
+/// by JSON pointers; null and empty strings count as absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Creation<'a> {
     pub(crate) body: &'a Value,
     pub(crate) offer: &'a Offer,
-    /// Stored algorithm with the id `algorithm.id`, if it exists.
+    /// Stored algorithm with the ID `algorithm.id`, if it exists.
     pub(crate) stored: Option<&'a Value>,
-    /// `true` for an algorithm to be stored, which is checked in the form of a job.
+    /// `true` for an algorithm to be stored, which is validated in the form of a job.
     pub(crate) is_algorithm: bool,
     /// `true` if the user may request priority 3.
     pub(crate) may_prioritise: bool,
 }
 
-/// Returns the field by which a job names a model of the platform for fine-tuning.
+/// Returns the field in which a job specifies a model of the platform for fine-tuning.
 pub(crate) fn fine_tuned_field(body: &Value) -> Option<&'static str> {
     let fields = [
         "/train_type",
@@ -74,22 +74,22 @@ impl<'a> Creation<'a> {
         self.at("/metadata/annotations")?.get(key)?.as_str()
     }
 
-    /// Returns `true` for a fine-tuning job, whose code belongs to the platform.
+    /// Returns `true` for a fine-tuning job, whose code is only available on the platform.
     pub(super) fn is_fine_tuning(&self) -> bool {
         fine_tuned_field(self.body).is_some()
     }
 
-    /// Returns `true` for a heterogeneous job, whose code, data and resources are in its tasks.
+    /// Returns `true` for a heterogeneous job, whose tasks contain code, data and resources.
     pub(super) fn has_tasks(&self) -> bool {
         !self.list("/tasks").is_empty()
     }
 
-    /// Returns `true` for a job that names a stored algorithm.
+    /// Returns `true` for a job that refers to a stored algorithm.
     pub(super) fn names_stored(&self) -> bool {
         self.has("/algorithm/id") || self.has("/algorithm/subscription_id")
     }
 
-    /// Returns the preset engine if the request names one that exists.
+    /// Returns the preset engine, if the request names an existing one.
     pub(super) fn engine(&self) -> Option<&'static Engine> {
         match self.text("/algorithm/engine/engine_id") {
             Some(id) => Engine::by_id(id),
@@ -115,18 +115,18 @@ impl<'a> Creation<'a> {
     }
 }
 
-/// Returns the part of a value at a JSON pointer; null counts as absent.
+/// Returns the value at a JSON pointer; null counts as absent.
 pub(super) fn given<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
     value.pointer(pointer).filter(|value| !value.is_null())
 }
 
-/// Returns the text at a JSON pointer in a value; empty text counts as absent.
+/// Returns the string at a JSON pointer in a value; an empty string counts as absent.
 pub(crate) fn text_of<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     let text = value.pointer(pointer)?.as_str();
     text.filter(|text| !text.is_empty())
 }
 
-/// Returns the list at a JSON pointer in a value; empty if absent.
+/// Returns the array at a JSON pointer in a value, or no elements if it is absent.
 pub(super) fn list_of<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     let list = value.pointer(pointer).and_then(Value::as_array);
     list.map_or(&[], Vec::as_slice)

@@ -1,12 +1,12 @@
-//! Rules on a creation.
+//! Validation rules for create requests.
 //!
-//! First the table of fields is checked ([`fields`], with [`body_shape`]), then the rules between
-//! fields, in the order of [`rules`]. The first broken rule determines the response, with the
-//! service's own status and code; broken advice is only logged. Each rule takes a [`creation`], the
-//! body with the service's offer. [`roles`] converts the roles of a heterogeneous job to ordinary
-//! jobs.
+//! The emulator first validates the body against the table of fields ([`fields`], with
+//! [`body_shape`]), then applies the rules between fields, in the order of [`rules`]. The first
+//! violated rule determines the response, with the service's own status and code; violated advice
+//! is only logged. Each rule takes a [`creation`]: the body together with the service's offer.
+//! [`roles`] converts the roles of a heterogeneous job to ordinary jobs.
 //!
-//! `openapi/SOURCES.md` has a row for each rule with its evidence.
+//! `openapi/SOURCES.md` contains a row for each rule with its evidence.
 
 pub(crate) mod annotations;
 pub(crate) mod body_shape;
@@ -36,7 +36,7 @@ use crate::{
     },
 };
 
-/// Returns all rules, in the order in which they are checked.
+/// Returns all rules, in the order in which they are applied.
 fn rules() -> impl Iterator<Item = &'static Rule> {
     let subjects = [
         annotations::RULES,
@@ -52,9 +52,9 @@ fn rules() -> impl Iterator<Item = &'static Rule> {
     subjects.into_iter().flatten()
 }
 
-/// Returns the error of the first broken rule. Features that the emulator lacks are checked last,
-/// so that a request that the service would refuse gets the service's error. Fine-tuning is checked
-/// before the rules, because those on code and data do not apply to it.
+/// Returns the error of the first violated rule. Features that the emulator does not support are
+/// checked last, so that a request that the service would reject receives the service's error.
+/// Fine-tuning is checked before the rules, because those for code and data do not apply to it.
 pub(crate) fn check(creation: &Creation<'_>) -> Result<(), ApiError> {
     body_shape::check(creation.body)?;
     for rule in rules() {
@@ -77,7 +77,7 @@ pub(crate) fn check(creation: &Creation<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Checks each role with the rules for ordinary jobs.
+/// Applies the rules for ordinary jobs to each role.
 fn check_roles(creation: &Creation<'_>) -> Result<(), ApiError> {
     let mut nodes_in_pools: BTreeMap<&str, i64> = BTreeMap::new();
     let roles = roles::role_bodies(creation.body);

@@ -1,4 +1,4 @@
-//! Rules on custom metrics, notifications, access by SSH and visualisation.
+//! Validation rules for custom metrics, notifications, SSH access and visualisation.
 
 use serde_json::Value;
 

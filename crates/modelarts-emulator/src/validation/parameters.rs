@@ -1,4 +1,4 @@
-//! Rules on environment variables, hyper-parameters and their search.
+//! Validation rules for environment variables, hyper-parameters and hyper-parameter searches.
 
 use std::collections::BTreeSet;
 
@@ -51,8 +51,8 @@ pub(super) const RULES: &[Rule] = &[
     refusal("parameter-ranges", |job| {
         refused_if(!job.list(PARAMETERS).iter().all(has_sound_range), 2770)
     }),
-    // This rule does not apply to an algorithm that is being stored, because its jobs set the
-    // value.
+    // This rule does not apply to a create request for an algorithm, because the jobs that use the
+    // algorithm set the value.
     refusal("parameter-required", |job| {
         let lacks = |one: &Value| {
             given(one, "/constraint/required") == Some(&true.into()) && value(one).is_empty()
@@ -75,7 +75,7 @@ pub(super) const RULES: &[Rule] = &[
     refusal("parameter-in-range", |job| {
         refused_if(job.list(PARAMETERS).iter().any(is_out_of_range), 2769)
     }),
-    // Rules on the hyper-parameter search:
+    // Rules for the hyper-parameter search:
     advice("search-rewards", |job| {
         let searches = !job.at(SEARCH)?.as_object()?.is_empty();
         broken_if(
@@ -135,7 +135,7 @@ fn name(parameter: &Value) -> &str {
     text_of(parameter, "/name").unwrap_or_default()
 }
 
-/// Returns the value of a parameter, which is a text for all types; empty if absent.
+/// Returns the value of a parameter, which is a string for all types; empty if absent.
 fn value(parameter: &Value) -> &str {
     text_of(parameter, "/value").unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Rules on the resources of a job: pool, flavor, nodes, user, priority.
+//! Validation rules for the resources of a job: pool, flavor, nodes, user, priority.
 
 use std::num::ParseIntError;
 
@@ -39,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
         let pool = job.pool()?;
         (!pool.trains).then(|| ApiError::of(2886, &[&pool.id]))
     }),
-    // GPU pools accept only flavors of pools; CPU pools accept no flavor.
+    // GPU pools accept only pool flavors; CPU pools accept no flavor.
     refusal("flavor-of-pool", |job| {
         let flavor = job.flavor()?;
         let fits = match job.pool()?.kind {
@@ -131,7 +131,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// Checks that the flavor meets `resource_requirements` of a stored algorithm.
+/// Returns an error if the flavor does not meet `resource_requirements` of a stored algorithm.
 fn flavor_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     let (stored, flavor) = (job.stored?, job.flavor()?);
     let nodes = job.at(NODES).and_then(Value::as_i64).unwrap_or(1);
@@ -149,7 +149,7 @@ fn flavor_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
         let values = values
             .and_then(Value::as_array)
             .map_or(&[][..], Vec::as_slice);
-        // A mode that allows several nodes allows one as well.
+        // A mode that permits several nodes also permits a single node.
         let allows = |value: &str| {
             value.eq_ignore_ascii_case(is) || (is == "singular" && value == "multiple")
         };
@@ -161,8 +161,8 @@ fn flavor_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     )
 }
 
-/// Returns the user id, or an error if it is not a number. No document has a field for it in
-/// requests (SOURCES O, S, F3); responses have this one.
+/// Returns the user ID, or an error if it is not a number. No document specifies this field for
+/// requests (SOURCES O, S, F3), but responses contain it.
 fn user_id(job: &Creation<'_>) -> Option<Result<u64, ParseIntError>> {
     match job.at("/algorithm/engine/run_user")? {
         Value::String(text) if text.is_empty() => None,
@@ -177,7 +177,7 @@ fn priority_above(job: &Creation<'_>, highest: i64) -> Option<ApiError> {
     more.then(|| ApiError::of(2816, &values))
 }
 
-/// Returns the required and the preferred conditions on nodes.
+/// Returns the required and the preferred conditions on nodes, in this order.
 fn conditions<'a>(job: &Creation<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
     let required = job
         .list(&format!("{AFFINITY}/node_affinity/nodeSelectorTerms"))

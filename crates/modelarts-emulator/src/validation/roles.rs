@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{api::error::ApiError, validation::fields::visible::known_part};
 
-/// Returns the roles of a body, each in two forms: as given, with known fields only, and as the
-/// body of an ordinary job.
+/// Returns the roles of a body, each in two forms: as received, but with known fields only, and as
+/// the body of an ordinary job.
 pub(crate) fn role_bodies(given: &Value) -> Vec<(Value, Value)> {
     let mut known_part = known_part(given);
     let tasks = match known_part["tasks"].take() {
@@ -14,8 +14,8 @@ pub(crate) fn role_bodies(given: &Value) -> Vec<(Value, Value)> {
     };
     let roles = tasks.into_iter().map(|task| {
         let mut algorithm = Map::new();
-        // Parameters, channels and the engine may be in `job_config` or in `algorithm`, which takes
-        // precedence.
+        // `job_config` and `algorithm` may both contain parameters, channels and the engine;
+        // `algorithm` takes precedence.
         for place in ["/algorithm/job_config", "/algorithm"] {
             let members = task.pointer(place).and_then(Value::as_object);
             let members = members.into_iter().flatten();
@@ -41,7 +41,7 @@ fn is_empty(value: &Value) -> bool {
     value.is_null() || *value == json!([]) || *value == json!({})
 }
 
-/// Renames the fields in an error of a role to their names in `tasks`.
+/// Replaces the field names in the error of a role with the names of these fields in `tasks`.
 pub(crate) fn rename_fields(error: ApiError, at: usize, task: &Value) -> ApiError {
     let element = format!("tasks[{at}]");
     let algorithm = format!("{element}.algorithm.");

@@ -1,4 +1,4 @@
-//! Form of a rule, and errors of broken rules.
+//! Structure of a validation rule, and errors of violated rules.
 
 use std::fmt::Display;
 
@@ -7,21 +7,22 @@ use crate::{api::error::ApiError, validation::creation::Creation};
 /// Evidence for a rule, as given in `openapi/SOURCES.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
-    /// The service refuses jobs that break the rule, as observed or by its list of codes.
+    /// The service rejects jobs that violate the rule, as observed or according to its list of
+    /// codes.
     Refusal,
     /// A document requires the rule.
     Must,
-    /// A document advises the rule, or the rule seems to follow from one; jobs that break it are
-    /// accepted.
+    /// A document advises the rule, or the rule seems to follow from a document. Jobs that violate
+    /// it are accepted.
     Advice,
 }
 
-/// Rule between fields, or between a field and the offer of the service.
+/// Rule for several fields, or for a field and the offer of the service.
 pub(super) struct Rule {
     /// Name of the rule in `openapi/SOURCES.md` and in the client.
     pub(super) name: &'static str,
     pub(super) basis: Basis,
-    /// Function that returns the error of a creation that breaks the rule.
+    /// Function that returns the error if a create request violates the rule.
     pub(super) check: Check,
 }
 
@@ -42,7 +43,7 @@ pub(super) const fn advice(name: &'static str, check: Check) -> Rule {
     Rule { name, basis, check }
 }
 
-/// Returns an error that names the field and the rule.
+/// Returns an error whose message is `sentence`, which names the field and states the rule.
 pub(super) fn broken(sentence: impl Display) -> Option<ApiError> {
     Some(ApiError::invalid_parameter(sentence))
 }
@@ -51,7 +52,8 @@ pub(super) fn broken_if(broken: bool, sentence: impl Display) -> Option<ApiError
     broken.then(|| ApiError::invalid_parameter(sentence))
 }
 
-/// Returns an error of the service's table whose message has no values, if the rule is broken.
+/// Returns an error from the service's table whose message has no placeholders, if the rule is
+/// violated.
 pub(super) fn refused_if(broken: bool, number: u16) -> Option<ApiError> {
     broken.then(|| ApiError::of(number, &[]))
 }

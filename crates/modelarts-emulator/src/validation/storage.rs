@@ -1,4 +1,4 @@
-//! Rules on OBS paths, the code directory and inputs.
+//! Validation rules for OBS paths, the code directory and inputs.
 
 use std::{io, path::PathBuf};
 
@@ -70,15 +70,16 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-/// Returns the OBS paths of inputs or outputs. Empty paths are included, because a channel without
-/// a location is an error.
+/// Returns the OBS paths of inputs or outputs, including empty paths, because a channel without a
+/// location is an error.
 fn obs_urls<'a>(job: &Creation<'a>, list: &str) -> impl Iterator<Item = &'a str> + use<'a> {
     let channels = job.list(&format!("/algorithm/{list}")).iter();
     channels.filter_map(|channel| channel.pointer("/remote/obs/obs_url")?.as_str())
 }
 
-/// Returns every OBS path of the request except those of a search by files. These are not checked,
-/// because the service accepts `/config/search.yaml` without such a bucket.
+/// Returns every OBS path of the request except those in a search's configuration files. These are
+/// not validated, because the service accepts `/config/search.yaml` although the bucket does not
+/// exist.
 fn all_paths<'a>(job: &Creation<'a>) -> Vec<&'a str> {
     let fields = [
         CODE_DIR,
@@ -94,20 +95,20 @@ fn all_paths<'a>(job: &Creation<'a>) -> Vec<&'a str> {
     paths.filter(|path| !path.starts_with("file://")).collect()
 }
 
-/// Returns the error of the first OBS path that is not valid or leads out of the OBS root.
+/// Returns the error of the first OBS path that is invalid or leads out of the OBS root.
 pub(super) fn invalid_path(job: &Creation<'_>) -> Option<ApiError> {
     all_paths(job).into_iter().find_map(|text| {
         let path = match ObsPath::parse(text) {
             Ok(path) => path,
             Err(reason) => return Some(ApiError::obs_path(text, reason)),
         };
-        // An output need not exist yet. Its path is checked again before writing.
+        // An output need not exist yet. Its path is validated again before writing.
         let error = job.offer.obs.resolve(&path.relative()).err()?;
         (error.kind() == io::ErrorKind::Other).then(|| ApiError::obs_path(&path.to_string(), error))
     })
 }
 
-/// Returns the location of an OBS path of the request on this machine.
+/// Returns the location on this machine of an OBS path in the request.
 fn find(job: &Creation<'_>, path: &str) -> Option<io::Result<PathBuf>> {
     let path = ObsPath::parse(path).ok()?;
     Some(job.offer.obs.resolve(&path.relative()))

@@ -1,4 +1,4 @@
-//! Rules on jobs from stored algorithms.
+//! Validation rules for jobs from stored algorithms.
 
 use serde_json::Value;
 
@@ -17,22 +17,22 @@ pub(super) const RULES: &[Rule] = &[
             "algorithm.subscription_id and algorithm.item_version_id must be set together",
         )
     }),
-    // If a job names two algorithms, `id` takes precedence over the subscription.
+    // If a job specifies two algorithms, `id` takes precedence over the subscription.
     advice("one-stored-algorithm", |job| {
         broken_if(
             job.has("/algorithm/id") && job.has("/algorithm/subscription_id"),
             "algorithm.id must not be set together with algorithm.subscription_id",
         )
     }),
-    // If the job has code of its own, its code and engine replace those of the algorithm.
+    // If the job contains its own code, its code and engine replace those of the algorithm.
     advice("stored-algorithm-code", |job| {
         beside_stored(job, ["code_dir", "boot_file"])
     }),
     advice("stored-algorithm-engine", |job| {
         beside_stored(job, ["command", "engine"])
     }),
-    // Subscriptions come from a gallery that the emulator does not have. Therefore only a job with
-    // code of its own, which runs, can name one.
+    // Subscriptions refer to a gallery that the emulator does not have. A job may therefore refer
+    // to a subscription only if it contains its own code, which is executed.
     refusal("algorithm-exists", |job| {
         let own = job.has("/algorithm/boot_file") || job.has("/algorithm/command");
         let found = job.stored.is_some() || (own && !job.has("/algorithm/id"));
@@ -63,8 +63,9 @@ fn named<'a>(list: &'a [Value], other: &Value) -> Option<&'a Value> {
     list.iter().find(|one| name(one) == name(other))
 }
 
-/// Checks that parameters, inputs and outputs of a job match its algorithm. Further parameters need
-/// `parameters_customization`, and parameters that are not editable keep their value.
+/// Returns an error if parameters, inputs or outputs of a job do not match its algorithm.
+/// Additional parameters require `parameters_customization`, and parameters that are not editable
+/// must keep their values.
 fn job_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     let stored = job.stored?;
     let open = given(stored, "/job_config/parameters_customization") == Some(&true.into());
@@ -88,8 +89,8 @@ fn job_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     Some(ApiError::of(2814, &[name(mismatch)]))
 }
 
-/// Checks that inputs have a kind of data that the algorithm accepts. An input for which the
-/// algorithm lists no kinds accepts any.
+/// Returns an error if the data type of an input is not accepted by the algorithm. An input for
+/// which the algorithm lists no data types accepts all.
 fn data_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
     let inputs = list_of(job.stored?, "/job_config/inputs");
     let refused = job.list("/algorithm/inputs").iter().find_map(|input| {

@@ -1,4 +1,4 @@
-//! Rules on volumes.
+//! Validation rules for volumes.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 const VOLUMES: &str = "/spec/volumes";
-/// Kinds of volumes, each with its member for the path to mount.
+/// Kinds of volumes, each with the member that contains the path to mount.
 const KINDS: [(&str, &str); 3] = [
     ("nfs", "nfs_server_path"),
     ("pfs", "pfs_path"),
@@ -20,7 +20,7 @@ const KINDS: [(&str, &str); 3] = [
 ];
 /// Maximum number of volumes of a job, which the user guide calls disks (SOURCES F3).
 const MAX_VOLUMES: usize = 8;
-/// Default mount points that the user guide names (SOURCES F3).
+/// Default mount points according to the user guide (SOURCES F3).
 const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", container_path::MA_MOUNT_PATH];
 /// Parents of the default mount points, and the directories of code, inputs, outputs and logs.
 const PLATFORM: [&str; 6] = [
@@ -101,7 +101,7 @@ pub(super) const RULES: &[Rule] = &[
 /// Mount of a volume.
 struct Mount<'a> {
     kind: &'static str,
-    /// Path to mount, if given.
+    /// Path to mount, if specified.
     source: Option<&'a str>,
     /// Mount point, without trailing slashes.
     local_path: Option<&'a str>,

@@ -1,7 +1,7 @@
-//! Acceptance points of the emulator, and the test that covers each.
+//! Acceptance criteria of the emulator, each with the test that verifies it.
 //!
-//! The facts behind the points have rows in `openapi/SOURCES.md`; those of jobs are under
-//! "Behaviour".
+//! `openapi/SOURCES.md` contains a row for each fact behind the criteria; the facts about jobs are
+//! under "Behaviour".
 
 use std::{
     sync::Arc,
@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 
 use crate::support::Site;
 
-/// Acceptance points: the point, the file of its test in this directory or in `src/…`, and the name
-/// of the test.
+/// Acceptance criteria: the criterion, the file of its test in this directory or in `src/…`, and
+/// the name of the test.
 #[rustfmt::skip]
 const POINTS: [(&str, &str, &str); 24] = [
     ("1. 204 before the first log", "handlers/api", "the_log_is_a_204_before_its_first_byte"),
@@ -109,8 +109,8 @@ async fn volumes_are_limited_in_number_and_place() {
     }
 }
 
-/// A pool has two nodes, of which one is in use: a job with two nodes waits, and so does a job with
-/// one node that is queued behind it.
+/// A pool has two nodes, one of which is in use. A job that requests two nodes waits, and so does a
+/// later job that requests one node.
 #[tokio::test]
 async fn the_head_of_the_queue_blocks_smaller_jobs() {
     let script = Script::from_json(r#"{"default": [{"seconds": 60}]}"#).unwrap();
@@ -128,7 +128,7 @@ async fn the_head_of_the_queue_blocks_smaller_jobs() {
         job["spec"]["resource"] = json!({"pool_id": "two", "node_count": nodes});
         ids.push(site.create(&job).await);
     }
-    // The third job would fit from the start.
+    // Enough nodes are free for the third job from the start.
     for (seconds, expected) in [
         (30, ["Running", "Pending", "Pending"]),
         (60, ["Completed", "Running", "Pending"]),
@@ -165,7 +165,7 @@ async fn the_clouds_differ() {
         let reply = site.client.post("/training-jobs", &job).await;
         assert_eq!(reply.error(), (expected.0, expected.1.to_owned()), "{job}");
     }
-    // The region is the project name in a login.
+    // In a login, the region is used as the project name.
     let otc = Site::with(|builder| builder.password("p").cloud(Cloud::Otc)).await;
     let huawei = Site::with(|builder| builder.password("p")).await;
     for (site, project, status) in [

@@ -1,5 +1,4 @@
-//! Tests of the emulator over HTTP. They form a single test program, so that it is linked only
-//! once.
+//! Tests of the emulator over HTTP. They form a single test program, which is linked only once.
 
 #![allow(
     clippy::unwrap_used,

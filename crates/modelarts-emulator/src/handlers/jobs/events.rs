@@ -14,11 +14,11 @@ const MAX_LIMIT: usize = 100;
 const MAX_PATTERN: usize = 256;
 const SOURCES: [&str; 3] = ["K8S", "Job", "Task"];
 
-/// Checked query of ListTrainingJobEvents. All invalid queries have the same error response.
+/// Validated query of ListTrainingJobEvents. All invalid queries result in the same error response.
 #[derive(Debug, Default)]
 pub(super) struct EventQuery {
-    /// The `offset` parameter as received: events in SOURCES O, P and F2, pages in SOURCES S.
-    /// [`EventsOffset`] selects the unit.
+    /// The `offset` parameter as received. Its unit is events in SOURCES O, P and F2, and pages in
+    /// SOURCES S; [`EventsOffset`] selects the unit.
     offset: usize,
     /// Number of events before the page.
     skip: usize,
@@ -31,7 +31,7 @@ pub(super) struct EventQuery {
 }
 
 impl EventQuery {
-    /// Parses the query of a URL. Blank values count as absent, unknown parameters are ignored.
+    /// Parses the query of a URL. Blank values count as absent, and unknown parameters are ignored.
     pub(crate) fn read(query: &str, offset: EventsOffset) -> Result<Self, ApiError> {
         let mut read = Self::parse(query).ok_or_else(ApiError::events_query)?;
         read.skip = match offset {
@@ -87,9 +87,9 @@ impl EventQuery {
         Some(read)
     }
 
-    /// Returns the response for all events of a job, given in the order in which they were written.
-    /// Times are compared in whole seconds, as responses show them. `text` returns the text of an
-    /// event.
+    /// Returns the response for all events of a job, in the order in which they were recorded.
+    /// Times are compared in whole seconds, the precision of responses. `text` returns the text of
+    /// an event.
     pub(crate) fn response(&self, events: &[Event], text: impl Fn(&Event) -> String) -> Value {
         let matching = events.iter().filter(|event| self.matches(event, &text));
         let mut matching: Vec<&Event> = matching.collect();

@@ -1,5 +1,5 @@
-//! Containers of tasks saved as images. The emulator has no image registry: an image is a record,
-//! whose status follows from the time since the request.
+//! Task containers saved as images. The emulator has no image registry: an image is a record whose
+//! status depends on the time since the request.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -22,8 +22,8 @@ const MAX_TAG: usize = 64;
 /// Status while the container is being saved. In this state, the container cannot be saved again.
 const CREATING: &str = "CREATING";
 
-/// Returns the status of an image at `now`. Saving fails if the container ends before the image is
-/// saved. The times are compared in whole seconds, because running records have no fractions.
+/// Returns the status of an image at `now`. The operation fails if the container ends before the
+/// image is saved. Times are compared in whole seconds, because running records have no fractions.
 fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> &'static str {
     let done = image.created.plus(call.state.timing.saving_image);
     let end = job.records.get(image.run).and_then(|run| run.end.as_ref());
@@ -37,8 +37,8 @@ fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> 
 }
 
 fn render(image: &SavedImage, status: &str) -> Value {
-    // The text of `ACTIVE` is that of the service (SOURCES K). The texts of the other states are
-    // not known.
+    // The message for `ACTIVE` was observed on the service (SOURCES K). The messages for the other
+    // states are not known.
     let message = match status {
         "ACTIVE" => "BuildImage,True,Commit successfully|PushImage,True,Push successfully",
         _ => "",
@@ -54,10 +54,11 @@ fn render(image: &SavedImage, status: &str) -> Value {
     })
 }
 
-/// Set of letters: its name in error messages, and the test for a member.
+/// Character class: its name in error messages, and a function that returns true for its members.
 type Letters = (&'static str, fn(&u8) -> bool);
 
-/// Reads a member of 1 to `most` characters: `letters`, digits, hyphens, underscores and dots.
+/// Reads a member of 1 to `most` characters. It may contain `letters`, digits, hyphens, underscores
+/// and dots.
 fn read_word<'a>(
     body: &JsonField<'a>,
     name: &str,

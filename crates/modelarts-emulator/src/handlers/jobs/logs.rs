@@ -18,7 +18,7 @@ const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
 /// Retention of a log that is not exported: 30 days.
 const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Returns the worker that the path names.
+/// Returns the worker that the path identifies.
 pub(super) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
     let task = call.id("task_id");
     let request = call.read(|job| Arc::clone(&job.request))?;
@@ -39,7 +39,7 @@ fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> 
     }
 }
 
-/// Returns the end of the worker's log, at most `limit` bytes, within its retention.
+/// Returns the last `limit` bytes of the worker's log, or an error if its retention has ended.
 async fn log_tail(
     call: &ApiCall<'_>,
     worker: Worker,
@@ -54,7 +54,7 @@ fn log_error(error: std::io::Error) -> ApiError {
     ApiError::internal(format!("The log cannot be read: {error}."))
 }
 
-/// Returns a response for ModelArts.2776 and 2777, "not ready". Its status is 204, so it contains
+/// Returns the response for ModelArts.2776 and 2777, "not ready". Its status is 204, so it contains
 /// neither code nor message.
 fn not_ready() -> ApiResult {
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
@@ -66,7 +66,7 @@ pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
     };
     let mut content = tail.content.as_slice();
     if tail.full_size > content.len() as u64 {
-        // Drops the remaining bytes of a character that the size limit has split.
+        // Drops the remaining bytes of a character that was split at the size limit.
         while let [0x80..=0xbf, rest @ ..] = content {
             content = rest;
         }
@@ -78,7 +78,7 @@ pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
     }))
 }
 
-/// Returns a link to a log that needs no signature and works for five minutes.
+/// Returns a link to a log that requires no signature and is valid for five minutes.
 pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
     if log_tail(call, worker.clone(), 0).await?.is_none() {
@@ -90,9 +90,9 @@ pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"obs_url": format!("http://{address}/_emulator/logs/{token}/{name}")}))
 }
 
-/// Returns lines of a log before or after a base line, which is given by its number. No document
-/// limits the number of bytes (SOURCES S). The emulator returns at most as many as in a preview, so
-/// a response may contain fewer lines than requested.
+/// Returns lines of a log before or after a base line, which is identified by its number. No
+/// document specifies a limit in bytes (SOURCES S). The emulator applies the limit of previews, so
+/// that a response may contain fewer lines than requested.
 pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
     let count = call.number("lines", 1..=500, 50)?;

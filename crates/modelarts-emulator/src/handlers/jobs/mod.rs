@@ -48,7 +48,7 @@ use crate::{
     },
 };
 
-/// Maximum number of jobs of one batch deletion.
+/// Maximum number of jobs in a batch deletion.
 const MAX_BATCH: usize = 100;
 
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
@@ -108,8 +108,8 @@ const CHANGES: Type = Object(&[
     ])),
 ]);
 
-/// Changes the description of a job at any time, and its priority while it waits. The other members
-/// are only stored and returned.
+/// Changes the description of a job at any time, and its priority while the job is queued. Other
+/// members are stored and returned, but have no other effect.
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     body_shape::check_against(&CHANGES, &body)?;
@@ -189,8 +189,8 @@ fn delete_job(call: &ApiCall<'_>, id: &str) {
     }
 }
 
-/// Deletes all of the jobs or none. The first job that does not exist, or is in another workspace,
-/// causes the error.
+/// Deletes all of the jobs or none. The first job that does not exist, or whose workspace differs
+/// from that of the jobs before it, determines the error.
 pub(crate) fn batch_delete(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let jobs = JsonField::root(&body).required("jobs")?;
@@ -229,7 +229,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
         _ => {
             return Err(match call.state.quirks.unknown_action {
                 UnknownAction::Documented => ApiError::of(2812, &[action]),
-                // This error text is that of the service (SOURCES K 15).
+                // This error message was observed on the service (SOURCES K 15).
                 UnknownAction::Seen => {
                     ApiError::invalid_parameter("action_type must be one of [terminate restart]")
                 }
@@ -278,9 +278,9 @@ pub(crate) fn list_stages(call: &ApiCall<'_>) -> ApiResult {
     ok(stages::render(id, &call.state.store.events(id)?))
 }
 
-/// Returns the plan of the ranks of the workers in the network. Ranks are planned only in pools of
-/// Ascend 910 nodes, which the emulator does not have. For all other jobs the planning has failed,
-/// and the ranks are in the default order.
+/// Returns the planned ranks of the workers in the network. The service plans ranks only in pools
+/// of Ascend 910 nodes, which the emulator does not have. For all other jobs, the status is
+/// `failed` and the ranks are in the default order.
 pub(crate) fn route_plan(call: &ApiCall<'_>) -> ApiResult {
     let ranks: Vec<String> = call.read(|job| {
         let workers = job.tasks().zip(0..);

@@ -1,4 +1,4 @@
-//! ListTrainingJobs: filters, order and pages.
+//! ListTrainingJobs: filters, sort order and pages.
 
 use std::net::IpAddr;
 
@@ -21,14 +21,14 @@ use crate::{
     },
 };
 
-/// Default page size. No document has a default (SOURCES O, S, W).
+/// Default page size. The documents define no default (SOURCES O, S, W).
 const DEFAULT_LIMIT: i64 = 10;
 const MAX_LIMIT: i64 = 50;
 const MAX_HOSTS: usize = 10;
 /// Maximum time span of a search by tags or hosts, in milliseconds: 31 days.
 const MAX_SPAN_MILLIS: i64 = 31 * 24 * 3600 * 1000;
 
-/// Checked request of ListTrainingJobs.
+/// Validated request of ListTrainingJobs.
 #[derive(Debug)]
 pub(super) struct JobSearch {
     selection: Selection,
@@ -36,14 +36,14 @@ pub(super) struct JobSearch {
     addresses: Vec<IpAddr>,
     workspace_id: String,
     limit: i64,
-    /// The number of the page, from 0 (SOURCES D-57).
+    /// Page number, starting from 0 (SOURCES D-57).
     offset: i64,
     group_by: String,
     count: JobsCount,
 }
 
 /// Returns the filter key of the reference with this name (SOURCES O), or `None` if it is unknown
-/// or its values are not texts.
+/// or its values are not strings.
 fn text_key(text: &str) -> Option<Key> {
     Some(match text {
         "id" => Key::Id,
@@ -152,7 +152,7 @@ impl JobSearch {
         }))
     }
 
-    /// Returns the tasks of a job that have one of the requested addresses.
+    /// Returns the tasks of a job whose addresses are in `host_ips`.
     fn matching_tasks(&self, job: &Job) -> Value {
         let requested = |(_, rank): &(String, u32)| {
             let own = address(&job.id, *rank).parse();
@@ -165,8 +165,8 @@ impl JobSearch {
     }
 }
 
-/// Rejects null in each member of a search, and of its tags, because the OpenAPI description does
-/// not declare them nullable. Filters may omit members that the description requires.
+/// Rejects null in each member of a search and of its tags, because the OpenAPI description does
+/// not declare them nullable. Filters may omit members that the description declares as required.
 fn refuse_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
     let mut members = body.members()?;
     for tag in body.items_of("tags")? {
@@ -178,8 +178,8 @@ fn refuse_nulls(body: &JsonField<'_>) -> Result<(), ApiError> {
     }
 }
 
-/// Reads `tags`, which may contain each key at most once. A tag without values, or with a single
-/// empty one, matches any value.
+/// Reads `tags`. A key must not occur twice. A tag without values, or with a single empty value,
+/// matches any value.
 fn tags(body: &JsonField<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
     let mut read: Vec<(String, Vec<String>)> = Vec::new();
     for (key, values) in tag_filters(body)? {
@@ -211,7 +211,7 @@ fn addresses(body: &JsonField<'_>) -> Result<Vec<IpAddr>, ApiError> {
 }
 
 /// Limits a search by tags or hosts to a time span of 31 days: that of the filter `create_time`, or
-/// the last 31 days. Returns an error if the filter is longer.
+/// the last 31 days. Returns an error if the time span of the filter is longer.
 fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError> {
     match (selection.from, selection.to) {
         (None, to) => {
@@ -232,7 +232,7 @@ fn limit_span(selection: &mut Selection, now: Timestamp) -> Result<(), ApiError>
     Ok(())
 }
 
-/// Adds a filter. A filter whose values are all blank has no effect, as in an example (SOURCES X).
+/// Adds a filter. A filter whose values are all blank, as in an example, has no effect (SOURCES X).
 fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), ApiError> {
     let name = filter.required("key")?.text()?;
     if UNDOCUMENTED_KEYS.contains(&name) {
@@ -242,7 +242,7 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
     if key.is_none() && name != "create_time" {
         return Err(ApiError::filter_key(name));
     }
-    // The default is that of the Swagger file (SOURCES W).
+    // The default is from the Swagger file (SOURCES W).
     let operator = filter.text_of("operator")?.unwrap_or("in");
     let known = match key {
         Some(Key::Name | Key::AlgorithmName) => matches!(operator, "like" | "not"),
@@ -299,7 +299,7 @@ fn check_undocumented(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError>
     Ok(())
 }
 
-/// Narrows the time span of a search to the values of a filter `create_time`.
+/// Limits the time span of a search to the values of the filter `create_time`.
 fn narrow_span(values: &[String], selection: &mut Selection) -> Result<(), ApiError> {
     let moment = |text: &String| match text.as_str() {
         "" => Ok(None),

@@ -43,7 +43,7 @@ fn render_tags(tags: &BTreeMap<String, String>) -> Value {
         .collect()
 }
 
-/// Adds tags to a job. The value of an existing key is replaced. Responds with 204, without a body.
+/// Adds tags to a job, or replaces the values of existing keys. Responds with 204, without a body.
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let given = read_tags(&JsonField::root(&body), 1, |tag| tag.text_of("value"))?;
@@ -103,8 +103,8 @@ pub(super) fn tag_filters<'a>(
     })
 }
 
-/// Finds jobs by tags, and returns the jobs or only their number. A job must have all keys, each
-/// with one of the values given for it. A key without values matches any value.
+/// Searches jobs by tags, and returns the jobs or only their number. A job must have all keys, each
+/// with one of the values specified for it. A key without values matches any value.
 pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;

@@ -1,4 +1,4 @@
-//! Tables of trials. All cells except `config` are texts (SOURCES D-10, D-103).
+//! Tables of trials. All cells except `config` are strings (SOURCES D-10, D-103).
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     tuning::trial::{Report, Trial, TrialStatus},
 };
 
-/// Names of the columns of a table before and after those of the metrics.
+/// Names of the columns that precede and follow those of the metrics.
 type Columns = (&'static [&'static str], &'static [&'static str]);
 
 #[rustfmt::skip]
@@ -22,7 +22,7 @@ const ONE_TRIAL: Columns = (
     &["trial_id", "training_iteration", "reward_attr"],
 );
 
-/// A row of a table: a trial at the time of a report.
+/// Row of a table: a trial at the time of a report.
 struct Row<'a> {
     trial: &'a Trial,
     report: Option<&'a Report>,
@@ -35,16 +35,16 @@ pub(crate) fn trials_table(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
     let rows = job.trials.iter().map(|trial| Row {
         trial,
         report: trial.reports.last(),
-        // A settled job has no running trials, even if an emulator ended during a trial and the job
-        // was not run again.
+        // A settled job has no running trials, even if the emulator ended during a trial and did
+        // not run the job again.
         done: trial.status != TrialStatus::Running || job.settled,
         until: trial.ended.unwrap_or(now),
     });
     table(job, ALL_TRIALS, rows)
 }
 
-/// Returns the table of one trial (ShowAutoSearchPerTrial). It has one row for each report and,
-/// after the end of the trial, the last row again with `done`, as in the only known example.
+/// Returns the table of one trial (ShowAutoSearchPerTrial). It contains a row for each report and,
+/// after the end of the trial, a copy of the last row with `done`, as in the only known example.
 pub(crate) fn trial_rows(job: &Job, trial: &Trial) -> Value {
     let reports = trial.reports.iter().map(|report| (Some(report), false));
     let last = trial.ended.map(|_| (trial.reports.last(), true));
@@ -112,8 +112,8 @@ impl Row<'_> {
     }
 }
 
-/// Returns the configuration of a trial. As in the examples, it contains each value twice, and the
-/// number of the trial.
+/// Returns the configuration of a trial. As in the examples, it contains each parameter value
+/// twice, and the number of the trial.
 fn config(trial: &Trial) -> Value {
     let mut config: Map<String, Value> = trial.values.clone();
     config.insert("trial_index".to_owned(), trial.index.into());

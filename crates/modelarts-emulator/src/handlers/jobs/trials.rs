@@ -1,4 +1,4 @@
-//! Handlers of the trials of a search and of the analysis of its parameters.
+//! Handlers of the trials of a search and of its hyper-parameter analysis.
 
 use serde_json::json;
 
@@ -75,7 +75,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     }
 }
 
-/// Returns the analysis of the parameters, with one row for each as soon as two trials have a
+/// Returns the hyper-parameter analysis: a row for each parameter, as soon as two trials have a
 /// reward.
 pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
     let rows: Vec<_> = call.read(|job| {
@@ -90,7 +90,7 @@ pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"header": ["parameters", "the mean/std of importance"], "data": rows}))
 }
 
-/// Returns the path of a parameter's chart, which is drawn at the end of the search.
+/// Returns the path of a parameter's chart, which the emulator draws at the end of the search.
 pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
     let name = call.id("parameter_name");
     let (known, drawn, path) = call.read(|job| {

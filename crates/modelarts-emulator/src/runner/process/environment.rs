@@ -16,13 +16,13 @@ use crate::{
     runner::process::process_table::RUN_VARIABLE,
 };
 
-/// Returns the complete environment of a worker, which inherits nothing from the emulator.
+/// Returns the complete environment of a worker. No variables are inherited from the emulator.
 ///
 /// Later variables take precedence over earlier ones. The order is: presets of the service (SOURCES
-/// G), variables that a process on this machine needs (PATH, HOME, TMPDIR, PYTHONUNBUFFERED),
-/// channels passed as variables, and the job's own variables. The last one is `run`, by which the
-/// emulator recognises the job's processes. Presets for networks, libraries and stores that the
-/// emulator does not have are left out (NCCL_*, S3_*, LD_LIBRARY_PATH).
+/// G), variables that a process on this machine requires (PATH, HOME, TMPDIR, PYTHONUNBUFFERED),
+/// channels passed as variables, and the job's own variables. The last variable is `run`, by which
+/// the emulator recognises the job's processes. Presets for networks, libraries and stores that the
+/// emulator does not have are omitted (NCCL_*, S3_*, LD_LIBRARY_PATH).
 pub(crate) fn variables(
     worker: &Worker,
     directory: &Path,
@@ -72,8 +72,8 @@ pub(crate) fn variables(
     set("HOME", fixed(MA_HOME));
     set("TMPDIR", directory.join("tmp").into_os_string());
     set("PATH", search_path(python));
-    // PYTHONUNBUFFERED is not a preset of the service. It makes log lines appear while the code
-    // runs.
+    // PYTHONUNBUFFERED is not a preset of the service. With it, Python writes log lines while the
+    // code runs.
     set("PYTHONUNBUFFERED", text("1"));
 
     for channel in request.inputs.iter().chain(&request.outputs) {
@@ -88,8 +88,8 @@ pub(crate) fn variables(
     variables
 }
 
-/// Returns the addresses of all workers of the job, by role. Each worker receives the addresses of
-/// all roles, as with Volcano.
+/// Returns the addresses of all workers of the job, by role. As with Volcano, each worker receives
+/// the addresses of all roles.
 fn hosts(worker: &Worker) -> BTreeMap<&str, Vec<String>> {
     let mut hosts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let parts = worker.job.role_requests().iter();
@@ -112,8 +112,8 @@ fn search_path(python: Option<&Path>) -> OsString {
     path
 }
 
-/// Returns the arguments: `--name=value` for each hyper-parameter, then `--name=<local dir>` for
-/// each channel.
+/// Returns the command-line arguments: `--name=value` for each hyper-parameter, then `--name=<local
+/// dir>` for each channel.
 pub(crate) fn arguments(request: &JobRequest, directory: &Path) -> Vec<OsString> {
     let parameters = request
         .parameters

@@ -14,14 +14,14 @@ use tokio::{net::unix::pipe, task::JoinHandle};
 
 use crate::runner::worker_files::append_capped;
 
-/// Time to wait for the rest of the output after all known processes have ended. Without `/proc`, a
+/// Maximum wait for the remaining output after all known processes have ended. Without `/proc`, a
 /// process that has left its group may keep the pipe open.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Maximum number of bytes in a pipe of an unprivileged process (`pipe-max-size` of Linux).
 const MAX_PIPE_LENGTH: u64 = 1 << 20;
 
-/// Reader of the pipe that receives the output of one worker.
+/// Reader of the pipe to which the processes of a worker write their output.
 #[derive(Clone, Debug)]
 pub(super) struct Pump(Arc<Mutex<PumpState>>);
 
@@ -31,7 +31,7 @@ struct PumpState {
     logs: Logs,
 }
 
-/// Log files of a worker, each with `true` once some of its output has been discarded.
+/// Log files of a worker. The flag of a file is `true` once some of its output has been discarded.
 #[derive(Debug)]
 struct Logs {
     files: Vec<(File, bool)>,
@@ -40,7 +40,7 @@ struct Logs {
 }
 
 impl Pump {
-    /// Creates a pump that writes to `logs`, and returns it with the end of the pipe for the
+    /// Creates a pump that writes to `logs`, and returns it with the write end of the pipe for the
     /// processes.
     pub(super) fn new(logs: Vec<File>, cap: u64) -> io::Result<(Self, PipeWriter)> {
         let (pipe, writer) = io::pipe()?;
@@ -69,7 +69,7 @@ impl Pump {
             let mut bytes = vec![0; 64 << 10];
             while signal.readable().await.is_ok() {
                 let mut state = state.lock();
-                // A read through the runtime lets it notice that the pipe is empty.
+                // Reading through the runtime makes it detect an empty pipe.
                 match signal.try_read(&mut bytes) {
                     Ok(count @ 1..) => state.logs.take(&bytes[..count]),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -79,7 +79,7 @@ impl Pump {
         }))
     }
 
-    /// Waits for the rest of the output. The future may be dropped, and the method called again.
+    /// Waits for the remaining output. The future may be dropped, and the method called again.
     pub(super) async fn finish(&self, pumping: &mut JoinHandle<()>) {
         if tokio::time::timeout(DRAIN_TIMEOUT, &mut *pumping)
             .await
@@ -102,8 +102,9 @@ impl Logs {
     }
 }
 
-/// Reads the bytes that are in a pipe at the time of the call. Bytes written meanwhile are not
-/// read, because a process that never stops writing would keep the reader busy for ever.
+/// Reads the bytes that are in a pipe at the time of the call. Bytes written during the call are
+/// not read, because a process that writes continuously would otherwise keep the reader busy
+/// indefinitely.
 fn read_available(pipe: impl Read, mut take: impl FnMut(&[u8])) {
     let mut pipe = pipe.take(MAX_PIPE_LENGTH);
     let mut bytes = vec![0; 64 << 10];

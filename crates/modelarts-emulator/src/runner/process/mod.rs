@@ -58,20 +58,20 @@ pub(crate) struct ProcessRunner {
     meter: Arc<Meter>,
 }
 
-/// Command of a fine-tuning job, whose code and model belong to the platform.
+/// Command for a fine-tuning job, whose code and model are only available on the platform.
 const NO_FINE_TUNING: &str = "echo 'modelarts-emulator: this job tunes a model of the platform; \
     the emulator has none, so the job fails. Jobs of --runner simulated follow a script.' >&2; exit 1";
 
 /// Settings of the process runner.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// Directory of NFS file systems, each in a subdirectory `<server>/<path>`.
+    /// Directory for NFS file systems, each in the subdirectory `<server>/<path>`.
     pub(crate) nfs: PathBuf,
     /// URL of the emulator, passed to jobs as `MA_APIGW_ENDPOINT`.
     pub(crate) url: String,
     /// Maximum size in bytes of a log.
     pub(crate) log_cap: u64,
-    /// Minimum free disk space that the pre-check requires, in bytes.
+    /// Minimum free disk space for a successful pre-check, in bytes.
     pub(crate) least_disk: u64,
     pub(crate) install_packages: bool,
     /// Temporary directory to remove when the process of the emulator has ended.
@@ -93,8 +93,8 @@ impl ProcessRunner {
         })
     }
 
-    /// Performs the two parts of the service's check (SOURCES G) that apply to this machine: the
-    /// worker is reachable by its name, and its scratch directory has enough free space.
+    /// Performs the two parts of the service's pre-check (SOURCES G) that apply to this machine:
+    /// the worker is reachable by its name, and its scratch directory has sufficient free space.
     pub(super) fn pre_check(&self, worker: &Worker) -> Result<(), String> {
         let address = address(&worker.job_id, worker.index);
         TcpListener::bind((address.as_str(), 0))
@@ -217,8 +217,8 @@ impl ProcessRunner {
         };
         arguments.extend(environment::arguments(request, root));
         let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
-        // The pump starts before the process, so that no step can fail after the start of the
-        // process.
+        // The pump starts before the process, so that no step can fail once the process has
+        // started.
         let pumping = pump.spawn()?;
         let (go, mut starter) = io::pipe()?;
         let trial = worker.trial.as_deref();
@@ -235,7 +235,7 @@ impl ProcessRunner {
             .kill_on_drop(true)
             .spawn()?;
         let run = ActiveRuns::begin(&self.runs, child, worker.log_name(), run, (pump, pumping));
-        // A failed write means that the process was killed; the run then reports its end.
+        // A failed write means that the process has been killed, which the run then reports.
         let _ = starter.write_all(start_gate::GO);
         Ok(run)
     }
@@ -254,7 +254,7 @@ impl ProcessRunner {
         let (parent, name) = place.rsplit_once('/').unwrap_or(("", place));
         let link = directory.directory(Path::new(parent))?.join(name);
         match symlink(&real, &link) {
-            // The link exists if the code is restarted in place or runs as another trial.
+            // The link exists already if the code is restarted in place or runs as another trial.
             Err(_) if fs::read_link(&link).is_ok_and(|led| led == real) => Ok(()),
             Err(error) => Err(io::Error::new(
                 error.kind(),
@@ -272,6 +272,6 @@ impl ProcessRunner {
     }
 }
 
-/// Last part of a run's name for an installation of packages. For a trial, this part is the name of
-/// the trial.
+/// Last part of a run's name for a package installation. For a trial, this part is the name of the
+/// trial.
 const INSTALLATION_PART: &str = "packages";

@@ -1,10 +1,10 @@
-//! Record of process groups, from which the next emulator on the same directory ends the groups
-//! that this one leaves running.
+//! Record of process groups. The next emulator on the same directory ends the groups that this
+//! emulator leaves running.
 //!
-//! Each process group is a file in `running`. Its name is the number of the group. Its content is
-//! the start time of the group leader as reported by the kernel, because numbers are reused. The
-//! file is written before the code starts. [`ProcessTable`] finds processes without a record, which
-//! have left their group or only install packages.
+//! Each process group is recorded as a file in `running`. The file name is the number of the group.
+//! Its content is the start time of the group leader as reported by the kernel, because numbers are
+//! reused. The file is written before the code starts. [`ProcessTable`] finds processes without a
+//! record: those that have left their group or belong to a package installation.
 
 use std::{
     fs, io,
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::runner::process::process_table::RUN_VARIABLE;
 
-    /// Starts a process with the environment of a job of an earlier emulator on `data_dir`.
+    /// Starts a process whose environment is that of a job of an earlier emulator on `data_dir`.
     fn sleeping(data_dir: &Path) -> Child {
         let worker = data_dir.join("jobs/id/worker-0");
         let run = ProcessTable::new(data_dir).run_value(&worker, None);

@@ -1,9 +1,9 @@
 //! Processes of this machine, and the runs of jobs to which they belong.
 //!
 //! A process that has left the process group of its run, by `setsid` or as a daemon, is recognised
-//! by a variable that the emulator sets in the environment of each run and that child processes
-//! inherit. Groups and variables are read from `/proc`. On systems without it, such as macOS, only
-//! process groups are known. A process that has also replaced its environment is not found.
+//! by an environment variable. The emulator sets this variable for each run, and child processes
+//! inherit it. Groups and variables are read from `/proc`. On systems without it, such as macOS,
+//! only process groups are known. A process that has also replaced its environment is not found.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -20,18 +20,18 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use tokio::{sync::Mutex, task::spawn_blocking};
 
-/// Name of the environment variable that identifies a run. Its value is the emulator's own name, a
-/// colon, and the directory of the worker, followed by the name of a trial, or by `packages` for an
-/// installation.
+/// Name of the environment variable that identifies a run. Its value consists of the emulator's
+/// instance name, a colon, and the directory of the worker, followed by the name of a trial, or by
+/// `packages` for an installation.
 pub(super) const RUN_VARIABLE: &str = "MODELARTS_EMULATOR_RUN";
 
-/// Minimum time between two scans for the same run. Scans are necessary because the emulator
-/// receives no signal at the end of a process that is not its child.
+/// Minimum time between two scans for the same run. Scans are necessary because the operating
+/// system does not report the end of a process that is not a child of the emulator.
 const SCAN_PAUSE: Duration = Duration::from_millis(5);
-/// Maximum time to wait for a process after SIGKILL. A process that survives the signal hangs in
-/// the kernel.
+/// Maximum wait for a process after SIGKILL. A process that survives the signal hangs in the
+/// kernel.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum number of scans for processes that start others while they are being ended.
+/// Maximum number of scans for processes that start new processes while they are being ended.
 const MAX_SCANS: u32 = 100;
 
 /// Live process on this machine.
@@ -78,12 +78,12 @@ impl Scan {
 /// Reader of the process table, shared by all runs of one emulator.
 #[derive(Debug)]
 pub(super) struct ProcessTable {
-    /// Name of this emulator, random at each start, so that the clean-up after a killed emulator
-    /// does not affect the jobs of the next one on the same directory.
+    /// Instance name of this emulator, random at each start. It ensures that the clean-up after a
+    /// killed emulator does not affect the jobs of the next emulator on the same directory.
     instance: String,
-    /// Parent directory of the directories of all jobs.
+    /// Directory that contains the directories of all jobs.
     jobs: PathBuf,
-    /// Start of this emulator, in clock ticks. Processes of its jobs are not older.
+    /// Start of this emulator, in clock ticks. Processes of its jobs started no earlier.
     since: u64,
     /// Number of scans started so far.
     begun: AtomicU64,
@@ -103,14 +103,14 @@ impl ProcessTable {
         })
     }
 
-    /// Returns a text that is in the environment of every process of this emulator's jobs and of no
-    /// other process.
+    /// Returns a string that the environments of all processes of this emulator's jobs contain, and
+    /// those of no other processes.
     pub(super) fn mark(&self) -> String {
         format!("{RUN_VARIABLE}={}:", self.instance)
     }
 
-    /// Returns the value of [`RUN_VARIABLE`] for a run in the directory of a worker, with `part`
-    /// after the directory.
+    /// Returns the value of [`RUN_VARIABLE`] for a run in the directory of a worker; `part` follows
+    /// the directory.
     pub(super) fn run_value(&self, worker: &Path, part: Option<&str>) -> OsString {
         let mut run = OsString::from(format!("{}:", self.instance));
         run.push(worker);
@@ -137,7 +137,7 @@ impl ProcessTable {
                     processes,
                 }
             });
-            // An error means that the runtime ends, and this task with it.
+            // An error means that the runtime is shutting down, and with it this task.
             *latest = Arc::new(scan.await.unwrap_or_default());
         }
         Arc::clone(&latest)
@@ -199,7 +199,7 @@ fn end_all(processes: Vec<Pid>) {
     }
 }
 
-/// Returns the live processes that are not older than `since`, in clock ticks.
+/// Returns the live processes that started at or after `since`, in clock ticks.
 fn processes(jobs: &Path, since: u64) -> Option<Vec<Process>> {
     let mut processes = Vec::new();
     let mut has_proc = false;
@@ -210,12 +210,12 @@ fn processes(jobs: &Path, since: u64) -> Option<Vec<Process>> {
         };
         let Some(stat) = Stat::of(id) else { continue };
         has_proc = true;
-        // Zombies do not count. A dead orphan stays a zombie until process 1 collects it, which may
-        // never happen in a container.
+        // Zombies are ignored. A dead orphan remains a zombie until process 1 collects it, which
+        // may never happen in a container.
         if matches!(stat.state, b'Z' | b'X') || stat.started < since {
             continue;
         }
-        // The environment of another user's process cannot be read.
+        // The environments of other users' processes cannot be read.
         let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
         processes.push(Process {
             id,
@@ -254,7 +254,7 @@ impl Stat {
     pub(super) fn of(process: Pid) -> Option<Self> {
         let path = format!("/proc/{}/stat", process.as_raw_nonzero());
         let stat = fs::read_to_string(path).ok()?;
-        // The line is "pid (name) state ppid pgrp ...", and the name may contain blanks and
+        // The line has the form "pid (name) state ppid pgrp ...". The name may contain spaces and
         // parentheses.
         let mut fields = stat.rsplit(')').next()?.split_whitespace();
         Some(Self {

@@ -1,4 +1,4 @@
-//! Python interpreter of boot files, and installation of packages for it.
+//! Python interpreter for boot files, and package installation for it.
 
 use std::{
     ffi::OsStr,
@@ -14,8 +14,8 @@ use crate::runner::process::{process_table::RUN_VARIABLE, watchdog::Watchdog};
 
 /// Returns the real path of python3, determined once per process.
 ///
-/// The `python3` of a version manager is a script that needs the HOME of its user. Jobs have
-/// another HOME; therefore the path is requested from the interpreter itself.
+/// The `python3` of a version manager is a script that requires the HOME of its user. Jobs run with
+/// another HOME; the emulator therefore requests the path from the interpreter itself.
 pub(crate) async fn python3() -> Option<&'static Path> {
     static PYTHON: tokio::sync::OnceCell<Option<PathBuf>> = tokio::sync::OnceCell::const_new();
     PYTHON
@@ -36,12 +36,12 @@ pub(crate) async fn python3() -> Option<&'static Path> {
 }
 
 /// Installs the packages listed in `file` into the virtual environment in `home`, the directory of
-/// a worker, and returns the output of pip. The virtual environment also contains the packages of
+/// a worker, and returns the output of pip. The virtual environment also provides the packages of
 /// python3. `run_name` is the value of [`RUN_VARIABLE`].
 ///
 /// When the future is dropped, or the process of the emulator ends, the process groups are killed.
-/// The caller ends processes that have left them. Pip makes one attempt and does not retry, so that
-/// a machine without a network fails soon.
+/// The caller ends processes that have left them. Pip does not retry, so that the installation
+/// fails quickly on a machine without a network.
 pub(crate) async fn install(
     python: &Path,
     home: &Path,
@@ -76,7 +76,7 @@ pub(super) fn installed(home: &Path) -> Option<PathBuf> {
 }
 
 /// Returns a command that does not inherit the emulator's environment. It runs in the directory of
-/// the file, so that the file can name local wheels.
+/// the file, so that the file can refer to local wheels.
 fn isolated_command(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -> Command {
     let mut command = Command::new(python);
     command
@@ -89,14 +89,14 @@ fn isolated_command(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // Build processes that pip starts end with its process group.
+        // Build processes that pip starts are in its process group and end with it.
         .process_group(0)
         .kill_on_drop(true);
     command
 }
 
-/// Process group that is recorded in the watchdog. It is killed if this value is dropped before the
-/// leader of the group has ended.
+/// Process group that is recorded in the watchdog. If this value is dropped before the leader of
+/// the group has ended, the group is killed.
 struct Group<'a> {
     watchdog: &'a Watchdog,
     id: Option<Pid>,

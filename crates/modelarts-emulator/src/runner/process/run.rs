@@ -1,4 +1,4 @@
-//! Run of a worker as processes: its end, by itself or on request, and the clean-up.
+//! Run of a worker as processes: its normal or requested end, and the clean-up.
 
 use std::{
     collections::HashMap,
@@ -53,13 +53,13 @@ impl ActiveRuns {
         }))
     }
 
-    /// Returns the active run of a worker. Its pump must not be used under the lock, because
-    /// writing may take long.
+    /// Returns a copy of the active run of a worker. The caller can therefore use its pump without
+    /// the lock, because writing may take long.
     pub(super) fn find(&self, worker: &Worker) -> Option<ActiveRun> {
         self.runs.lock().get(&worker.log_name()).cloned()
     }
 
-    /// Reads all output that a worker has written so far, so that its log contains it.
+    /// Copies all output that a worker has written so far to its log.
     pub(crate) fn drain_log(&self, worker: &Worker) {
         if let Some(run) = self.find(worker) {
             run.pump.drain();
@@ -88,8 +88,8 @@ impl ActiveRuns {
         };
         runs.runs.lock().insert(name.clone(), run);
         let records = Arc::clone(runs);
-        // The clean-up kills the processes left by the leader, waits until they have ended, and
-        // reads the rest of their output.
+        // The clean-up kills the processes that the leader has left, waits until they have ended,
+        // and reads their remaining output.
         let clean_up = async move {
             records.processes.end(group, &variable).await;
             if let Some(group) = group {
@@ -115,8 +115,8 @@ pub(super) struct ProcessRun {
     group: Option<Pid>,
     processes: Arc<ProcessTable>,
     clean_up: Option<BoxFuture<'static, ()>>,
-    /// Task of the clean-up. It is separate because a caller may drop a wait for the run and start
-    /// another one.
+    /// Task of the clean-up. It is separate because a caller may drop a wait for the run and wait
+    /// again.
     cleaning: Option<JoinHandle<()>>,
 }
 

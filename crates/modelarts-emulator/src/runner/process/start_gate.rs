@@ -1,21 +1,21 @@
 //! Delayed start of the code, until its process group is recorded.
 //!
-//! A shell waits for a line and then replaces itself with the code. If the emulator is killed
-//! before it sends the line, the pipe ends and the shell exits.
+//! A shell waits for a line of input and then replaces itself with the code. If the emulator is
+//! killed before it sends the line, the pipe is closed and the shell exits.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
 use tokio::process::Command;
 
-/// Line that makes the shell start the code.
+/// Line that triggers the start of the code.
 pub(super) const GO: &[u8] = b"go\n";
 
-/// Variables that the shell sets itself, and `go`, into which it reads the line.
+/// Variables that the shell sets itself, and `go`, in which it stores the line.
 const SHELL_VARIABLES: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];
 
-/// Returns a command that reads the line and then replaces itself with `program`, with exactly
-/// these variables. The shell's own variables are removed, and set again if they are in
-/// `variables`.
+/// Returns a command that reads the line and then replaces itself with `program`. The environment
+/// of the program consists of exactly `variables`: variables that the shell sets are removed or
+/// restored.
 pub(crate) fn command(
     program: impl Into<OsString>,
     arguments: impl IntoIterator<Item = OsString>,

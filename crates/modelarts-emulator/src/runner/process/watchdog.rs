@@ -1,11 +1,11 @@
-//! Watchdog: a process that ends the jobs after the process of the emulator has ended, by a signal,
+//! Watchdog: a process that ends the jobs when the process of the emulator has ended by a signal,
 //! `exit` or `abort`.
 //!
-//! The watchdog reads a socket whose other end only the emulator holds; jobs do not inherit it.
-//! When the socket closes, the watchdog kills the recorded process groups and all other processes
-//! of the emulator's jobs, and removes the temporary directory. It has a process group of its own,
-//! so that Ctrl-C does not reach it. It is started with the emulator if the emulator has a
-//! temporary directory, otherwise with the first process group.
+//! The watchdog reads from a socket whose other end only the emulator holds; jobs do not inherit
+//! it. When the socket is closed, the watchdog kills the recorded process groups and all other
+//! processes of the emulator's jobs, and removes the temporary directory. It runs in its own
+//! process group, so that Ctrl-C does not reach it. If the emulator has a temporary directory, the
+//! watchdog starts with the emulator, otherwise with the first process group.
 
 use std::{
     collections::HashSet,
@@ -25,7 +25,7 @@ const SCRIPT: &str = include_str!("watchdog.sh");
 /// dropped.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
-    /// Text in the environment of the jobs' processes, from
+    /// String in the environments of the jobs' processes, from
     /// [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty if
     /// jobs are simulated.
     mark: String,
@@ -37,9 +37,9 @@ pub(crate) struct Watchdog {
 #[derive(Debug, Default)]
 struct Groups {
     live: HashSet<Pid>,
-    /// Socket that the watchdog process reads; `None` while the process is not running. A pipe is
-    /// not suitable, because writing to a closed pipe would end a program that does not ignore
-    /// SIGPIPE.
+    /// Socket from which the watchdog process reads; `None` while the process is not running. A
+    /// pipe is not suitable, because writing to a closed pipe would end a program that does not
+    /// ignore SIGPIPE.
     line: Option<UnixStream>,
 }
 
@@ -67,8 +67,8 @@ impl Watchdog {
         }
     }
 
-    /// Starts the watchdog process with all recorded groups. If the start fails, the emulator works
-    /// without it.
+    /// Starts the watchdog process with all recorded groups. If the start fails, the emulator
+    /// continues without it.
     fn start(&self, live: &HashSet<Pid>) -> Option<UnixStream> {
         let start = || -> io::Result<UnixStream> {
             let (mut line, end) = UnixStream::pair()?;
@@ -96,19 +96,18 @@ impl Watchdog {
             .ok()
     }
 
-    /// Removes the record of a process group that has ended, because its number may be reused.
+    /// Removes the record of an ended process group, because its number may be reused.
     pub(super) fn remove_group(&self, group: Pid) {
         let mut groups = self.groups.lock();
         if groups.live.remove(&group)
             && let Some(line) = &mut groups.line
         {
-            // If the watchdog process was killed, the next group starts another one.
+            // If the watchdog process has been killed, the next group starts a new one.
             let _ = send(line, '-', group);
         }
     }
 
-    /// Kills all groups, and makes the watchdog process end those processes that have left their
-    /// groups.
+    /// Kills all groups. The watchdog process ends the processes that have left their groups.
     pub(crate) fn end_all(&self) {
         let mut groups = self.groups.lock();
         for group in groups.live.drain() {
@@ -124,7 +123,7 @@ impl Groups {
     /// remaining processes.
     fn release(&mut self) {
         if let Some(mut line) = self.line.take() {
-            // If the watchdog process was killed, the announcement has no reader and is not needed.
+            // If the watchdog process has been killed, the announcement is not needed.
             let _ = line.write_all(b"=\n");
         }
     }
@@ -149,7 +148,8 @@ mod tests {
 
     use super::*;
 
-    /// After the orderly end of an emulator, another one may already use the directory.
+    /// After an orderly end, the watchdog does not remove the directory, because another emulator
+    /// may already use it.
     #[test]
     fn the_directory_is_removed_unless_the_emulator_does_so_itself() {
         for (lines, is_left) in [("", false), ("=\n", true)] {

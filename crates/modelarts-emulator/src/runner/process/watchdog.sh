@@ -1,11 +1,11 @@
 # Ends all processes of an emulator's jobs, and of package installations for them, when the process
 # of the emulator has ended.
 #
-# $1 is a text in the environment of each of these processes, $2 the temporary directory; either
-# may be empty. Standard input reports the start and the end of process groups, "+1234" and "-1234",
-# and is closed when the emulator ends. "=" announces an orderly end, at which the emulator removes
-# its directory itself; without any group this script then exits, because the name of the directory
-# may already be in use again.
+# $1 is a string that the environment of each of these processes contains, $2 the temporary
+# directory; either may be empty. Standard input reports the start and the end of process groups,
+# "+1234" and "-1234", and is closed when the emulator ends. "=" announces an orderly end, at which
+# the emulator removes its directory itself; without any group this script then exits, because the
+# name of the directory may already be in use again.
 trap '' HUP INT QUIT TERM TSTP
 groups=' '
 scans=100
@@ -24,7 +24,7 @@ for group in $groups; do
     kill -s KILL -- "-$group"
 done
 # Ends processes that have left their groups, if a group was reported. An empty $1 would match all
-# processes. They may start others meanwhile, so the number of scans is limited.
+# processes. These processes may start new ones meanwhile, so the number of scans is limited.
 while [ -n "$1" ] && [ "$scans" -lt 100 ]; do
     scans=$((scans + 1))
     strays=$(grep -lsF -- "$1" /proc/[0-9]*/environ)

@@ -1,9 +1,9 @@
 //! Simulation of workers: jobs follow a [`Script`], on the emulator's clock.
 //!
-//! A run is one sleep on the clock, whatever its duration. Its log and its metrics are computed
-//! from its [`plan`] when a request needs them, and the log is written then. The simulation never
-//! waits for another thread, so that a clock that is moved step by step finds all work done at each
-//! step.
+//! Each run waits on the clock once, regardless of its duration. The emulator computes the log and
+//! the metrics of a run from its [`plan`] when a request reads them, and writes the log at that
+//! time. The simulation never waits for another thread. When a test advances the clock step by
+//! step, all work due at each step is therefore complete.
 
 mod plan;
 pub(crate) mod script;
@@ -46,8 +46,8 @@ pub(crate) struct SimulatedRunner {
     log_cap: u64,
     /// Running workers, by the name of their log.
     running: Mutex<HashMap<String, Arc<RunState>>>,
-    /// Removes the temporary directory when the emulator has ended. Simulated jobs have no
-    /// processes to end.
+    /// Watchdog that removes the temporary directory when the emulator has ended. Simulated jobs
+    /// have no processes to end.
     watchdog: Watchdog,
 }
 
@@ -58,11 +58,12 @@ struct RunState {
     written: Mutex<LogProgress>,
 }
 
-/// Part of a run's log that has been written to its files.
+/// Progress of writing a run's log to its files.
 #[derive(Debug, Default)]
 struct LogProgress {
     bytes: usize,
-    /// `true` for each full log: the log of the run itself and, for a trial, that of its worker.
+    /// `true` for each log that has reached its maximum size: the log of the run itself and, for a
+    /// trial, that of its worker.
     full: [bool; 2],
 }
 
@@ -89,7 +90,7 @@ impl SimulatedRunner {
         })
     }
 
-    /// Returns the behaviour of a worker in its current run.
+    /// Returns the scripted behaviour of a worker in its current run.
     pub(super) fn behaviour(&self, worker: &Worker) -> ScriptedRun {
         self.script.of(worker)
     }
@@ -98,8 +99,8 @@ impl SimulatedRunner {
         Timestamp::now(self.clock.as_ref())
     }
 
-    /// Writes the lines of a run that are due and not yet in its files. Only written lines are
-    /// shown, so that a line stays visible even if the emulator is killed.
+    /// Writes the lines of a run that are due and not yet in its files. Requests return written
+    /// lines only, so that a returned line remains available even if the emulator is killed.
     fn write(&self, worker: &Worker, running: &RunState) -> io::Result<()> {
         let text = running.behaviour.log_text(self.now().since(running.start));
         let mut written = running.written.lock();
@@ -128,7 +129,7 @@ impl SimulatedRunner {
     pub(super) fn start(runner: &Arc<Self>, worker: Worker) -> impl Run + use<> {
         let behaviour = runner.behaviour(&worker);
         let start = runner.now();
-        // Trials share the worker, and have no metrics of their own.
+        // Trials share the worker, and have no separate metrics.
         if worker.trial.is_none() {
             let values = behaviour.metrics();
             runner.metrics.begin_scripted(worker.pod(), start, values);
@@ -154,7 +155,7 @@ impl SimulatedRunner {
     }
 
     pub(super) fn next_poll(&self, worker: &Worker) -> Sleep {
-        // Only the detection of hangs, which applies to GPU flavors, needs checks.
+        // Only hang detection, which applies to GPU flavors, requires periodic checks.
         match flavors::gpus(worker.request.flavor()) {
             0 => Box::pin(std::future::pending()),
             _ => self.clock.sleep(worker.request.hang_time()),
@@ -196,8 +197,8 @@ impl SimulatedRun {
         if running.remove(&worker.log_name()).is_none() {
             return;
         }
-        // The write happens under the lock, so that the log is not read before its last lines are
-        // written.
+        // The log is written under the lock, so that requests cannot read it before its last lines
+        // are written.
         if let Err(error) = runner.write(worker, &self.running) {
             tracing::warn!(job = worker.job_id, %error, "a log cannot be written");
         }

@@ -21,7 +21,7 @@ impl Script {
 }
 
 impl ScriptedRun {
-    /// Returns the duration of the run if it is not ended early.
+    /// Returns the duration of the run if no event ends it early.
     fn duration(&self) -> Duration {
         to_duration(self.seconds)
     }
@@ -50,7 +50,7 @@ impl ScriptedRun {
         }
     }
 
-    /// Returns the fault if the run lasts until its time.
+    /// Returns the fault of the run, if the run lasts until the fault is due.
     pub(super) fn fault_in_run(&self) -> Option<RunFault> {
         self.fault.filter(|_| self.alive_for() < self.duration())
     }
@@ -73,7 +73,7 @@ impl ScriptedRun {
                 n += 1;
             }
         }
-        // The sort is stable: lines of the same moment stay in the order of the script.
+        // The sort is stable: lines with the same time keep the order of the script.
         lines.sort_by(|(one, ..), (other, ..)| one.total_cmp(other));
         let mut text = String::new();
         for (_, line, n) in lines {
@@ -106,7 +106,7 @@ fn value(mark: &str, worker: &Worker) -> Option<String> {
     }
 }
 
-/// Replaces `{placeholders}` by their values; those without a value are left as they are.
+/// Replaces `{placeholders}` with their values; unknown placeholders remain unchanged.
 fn fill_in(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

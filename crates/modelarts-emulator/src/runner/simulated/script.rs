@@ -1,5 +1,5 @@
-//! Script of simulated jobs: the part that a job follows, and the behaviour of each run of its
-//! code.
+//! Script of simulated jobs: the selection of a script element for a job, and the behaviour of each
+//! run of its code.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Script of simulated jobs, which defines their behaviour. [`Script::from_json`] reads it from
-/// JSON. With the default script, every job ends at once with exit code 0.
+/// JSON. With the default script, every job ends immediately with exit code 0.
 ///
 /// ```json
 /// {
@@ -25,24 +25,24 @@ use crate::{
 /// ```
 ///
 /// A job follows the first element of `jobs` whose `name`, `annotations` and `environments` all
-/// match, otherwise `default`. In these values, `*` stands for any text. The first run of a job's
-/// code follows the first element of the list, and so on; the last element repeats. Members of a
-/// run:
+/// match, otherwise `default`. In these values, `*` stands for any string. The first run of a
+/// job's code follows the first element of the list, the second run the second element, and so on;
+/// the last element repeats. Members of a run:
 ///
-/// | member | if left out | |
+/// | member | default | value |
 /// |---|---|---|
 /// | `seconds` | 0 | duration of the run, up to a year |
 /// | `exit_code` | 0 | 0 to 255 |
-/// | `log` | nothing | lines: a text for a line at the start, or `{"at": 1, "every": 10, "line": "…"}`, in seconds from the start; `every` repeats the line until the end |
-/// | `metrics` | `{"cpuUsage": 25, "memUsage": 10}` | by series: a number, or a list with a number for each minute, of which the last repeats |
+/// | `log` | no lines | list of lines, each a string for a line at the start, or `{"at": 1, "every": 10, "line": "…"}`, in seconds from the start; `every` repeats the line until the end |
+/// | `metrics` | `{"cpuUsage": 25, "memUsage": 10}` | object with the values of each series: a number, or a list with a number for each minute, the last of which repeats |
 /// | `fault` | none | `{"node_fault": 20}`: the node fails after 20 s; `{"hang": 20}`: activity stops after 20 s, and the run does not end |
-/// | `ignores_sigterm` | false | a stop ends it only after the grace period, with 137 instead of 143 |
+/// | `ignores_sigterm` | false | true: a stop ends the run only after the grace period, with exit code 137 instead of 143 |
 /// | `download_seconds` | 0 | download time of the code directory |
 /// | `download_error` | none | the cause of a failed download of the code |
 /// | `input_error` | none | the cause of a failed download of inputs |
-/// | `pre_check_error` | none | the defect found by the pre-check, of jobs that have one |
-/// | `prepare_timeout` | false | the preparation times out before the queue; first run only |
-/// | `tasks` | none | by task, for example `worker-1`: members above with other values there |
+/// | `pre_check_error` | none | the defect found by the pre-check, for jobs that have a pre-check |
+/// | `prepare_timeout` | false | true: the preparation times out before the job is queued; only in the first run |
+/// | `tasks` | none | object with the members above that differ in a task, for example `worker-1` |
 ///
 /// Lines may contain the placeholders `{n}` (number of earlier repetitions of the line), `{run}`
 /// (1, 2, …), `{task}`, `{parameter.NAME}` and `{environment.NAME}`.
@@ -65,7 +65,7 @@ struct ScriptedJob {
     runs: Vec<ScriptedRun>,
 }
 
-/// Behaviour of one run of the code, or the members that differ in one task.
+/// Behaviour of one run of the code, or the members that differ for one task.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ScriptedRun {
@@ -83,7 +83,7 @@ pub(crate) struct ScriptedRun {
     tasks: BTreeMap<String, ScriptedRun>,
 }
 
-/// Line of the log, with its times in seconds from the start of the code.
+/// Line of the log, with its times in seconds from the start of the run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) struct LogLine {
@@ -98,7 +98,7 @@ pub(super) struct LogLine {
 pub(super) enum RunFault {
     /// Failure of the node.
     NodeFault(f64),
-    /// Hang of the code, which has no more activity and does not end.
+    /// Hang of the code: its activity stops, and the run does not end.
     Hang(f64),
 }
 
@@ -113,10 +113,10 @@ const MAX_SECONDS: f64 = 31_536_000.0;
 const MAX_LINES: f64 = 1_000_000.0;
 
 impl Script {
-    /// Reads and checks a script.
+    /// Reads and validates a script.
     ///
     /// # Errors
-    /// Returns a sentence that names the member and the rule that it breaks.
+    /// Returns a sentence that names the member and states the violated rule.
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
         let script: Self =
             serde_json::from_str(text).map_err(|error| ScriptError(error.to_string()))?;
@@ -168,7 +168,7 @@ impl ScriptedJob {
     }
 }
 
-/// Returns `true` if a text matches the pattern, in which `*` stands for any text.
+/// Returns `true` if a string matches the pattern, in which `*` stands for any string.
 fn matches_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -188,7 +188,7 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
 }
 
 impl ScriptedRun {
-    /// Returns the run with its absent members taken from `other`.
+    /// Returns the run, with absent members replaced by those of `other`.
     fn with_defaults_from(self, other: &Self) -> Self {
         Self {
             seconds: self.seconds.or(other.seconds),
@@ -208,8 +208,8 @@ impl ScriptedRun {
         }
     }
 
-    /// Checks a run. `path` names it in messages. `of_all` is the run of all tasks if this run
-    /// belongs to a single task.
+    /// Validates a run. `path` identifies it in messages. If the run applies to a single task,
+    /// `of_all` is the run of all tasks.
     fn check(&self, path: &str, of_all: Option<&Self>) -> Result<(), String> {
         let time = |name: &str, seconds: Option<f64>| match seconds {
             Some(seconds) if !(0.0..=MAX_SECONDS).contains(&seconds) => Err(format!(

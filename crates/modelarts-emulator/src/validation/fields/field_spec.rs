@@ -1,23 +1,23 @@
-//! Description of a field: its type, its need, and its handling.
+//! Description of a field: its type, its necessity, and its handling.
 
 /// Type of a field, with its limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Type {
-    /// Any text.
+    /// Any string.
     Text,
-    /// Text of at most this many characters.
+    /// String of at most this many characters.
     UpTo(usize),
-    /// Text with a number of characters in this range.
+    /// String with a number of characters in this range.
     Between(usize, usize),
-    /// 1 to this many letters, digits and `-_./`.
+    /// String of 1 to this many letters, digits and `-_./`.
     Plain(usize),
-    /// 1 to 64 letters, digits, hyphens, underscores.
+    /// String of 1 to 64 letters, digits, hyphens and underscores.
     Name,
-    /// One of these texts.
+    /// One of these strings.
     OneOf(&'static [&'static str]),
-    /// Any text, of which only these values have an effect in the emulator.
+    /// Any string. Only these values have an effect in the emulator.
     Open(&'static [&'static str]),
-    /// Any text. Values other than these are refused with 501, because the job could not run
+    /// Any string. Other values than these are rejected with 501, because the job could not run
     /// without their effect.
     Known(&'static [&'static str]),
     /// A whole number in this range.
@@ -29,20 +29,20 @@ pub(crate) enum Type {
     Bool,
     /// An object with these members.
     Object(&'static [FieldSpec]),
-    /// A list with elements of this type.
+    /// An array with elements of this type.
     List(&'static Type),
-    /// A list of at most this many elements.
+    /// An array of at most this many elements.
     AtMost(usize, &'static Type),
-    /// A list of exactly this many elements.
+    /// An array of exactly this many elements.
     Exactly(usize, &'static Type),
-    /// An object of texts: the maximum number of members, the maximum number of characters of names
-    /// and of values, and the members that are in the table.
+    /// An object whose values are strings: the maximum number of members, the maximum number of
+    /// characters of names and of values, and the members that are in the table.
     Texts(usize, usize, usize, &'static [FieldSpec]),
     /// Any JSON value.
     Any,
 }
 
-/// Need for a field, if its parent is present.
+/// Necessity of a field, if its parent is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     Required,
@@ -52,33 +52,33 @@ pub(crate) enum Need {
 /// Handling of a field by the emulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handling {
-    /// The field has its effect in the emulator.
+    /// The field has the same effect as on the service.
     Acted,
-    /// The field is a record, stored and returned as by the service.
+    /// The field is only a record: it is stored and returned, as on the service.
     Echoed,
     /// The field is stored and returned, but does not have the effect that it has on the service.
     Stored,
     /// The field is stored, but does not have the effect that it has on the service. It is not
-    /// returned, because no response of the service is known to have it.
+    /// returned, because no response of the service is known to contain it.
     Unshown,
-    /// The field is a record that is stored. It is not returned, because no response of the service
-    /// is known to have it.
+    /// The field is only a record. It is stored, but not returned, because no response of the
+    /// service is known to contain it.
     Silent,
-    /// The field is written by the service only, and ignored in requests.
+    /// Only the service sets the field; requests cannot.
     ReadOnly,
-    /// The field is refused with 501 unless it is empty, because the job could not run without its
+    /// The field is rejected with 501 unless it is empty, because the job could not run without its
     /// effect.
     Refused,
 }
 
 impl Handling {
-    /// Returns `true` if responses have fields with this handling.
+    /// Returns `true` if responses contain fields with this handling.
     pub(super) const fn is_shown(self) -> bool {
         matches!(self, Self::Acted | Self::Echoed | Self::Stored)
     }
 }
 
-/// Line of the table: the names of one or more members, their need, handling and type.
+/// Row of the table: the names of one or more members, their necessity, handling and type.
 pub(crate) type FieldSpec = (&'static [&'static str], Need, Handling, Type);
 
 impl Type {
@@ -96,7 +96,7 @@ impl Type {
         Some((line.2, &line.3))
     }
 
-    /// Returns the type of the elements of a list.
+    /// Returns the element type of an array.
     pub(crate) const fn element(&self) -> Option<&'static Self> {
         match self {
             Self::List(element) | Self::AtMost(_, element) | Self::Exactly(_, element) => {
@@ -106,7 +106,7 @@ impl Type {
         }
     }
 
-    /// Returns `true` if members that are not in the table are part of the value.
+    /// Returns `true` if the value may contain members that are not in the table.
     pub(super) const fn is_free(&self) -> bool {
         matches!(self, Self::Any | Self::Texts(..))
     }

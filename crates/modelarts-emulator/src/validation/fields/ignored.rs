@@ -1,5 +1,5 @@
-//! Fields of a creation that the emulator accepts without acting on them. A response header names
-//! them, and a strict emulator refuses them.
+//! Fields of a create request that the emulator accepts but that have no effect. A response header
+//! names them, and a strict emulator rejects them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,31 +15,31 @@ use crate::{
     },
 };
 
-/// Name of the response header with the ignored paths of a creation.
+/// Name of the response header that lists the ignored paths of a create request.
 pub(crate) const HEADER: &str = "x-emulator-ignored";
-/// Maximum size of the header in bytes, because servers and clients limit the size of all headers.
+/// Maximum size of the header in bytes. Servers and clients limit the total size of headers.
 const MAX_HEADER_LENGTH: usize = 2048;
-/// Text that replaces the paths beyond the limit.
+/// String that replaces the paths beyond the maximum size.
 const ELLIPSIS: &str = "...";
-/// Bytes of a path that are percent-encoded in the header's list.
+/// Bytes of a path that are percent-encoded in the header.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%');
 
-/// Paths of fields whose values would have an effect on the service and have none in the emulator,
-/// each with `true` if the field is documented. Undocumented fields are those that no document has
-/// in a request.
+/// Paths of fields whose values would have an effect on the service and have none in the emulator.
+/// The value is `true` for documented fields; no document describes the other fields as part of a
+/// request.
 type IgnoredPaths = BTreeMap<String, bool>;
 
-/// Returns the ignored paths of a creation.
+/// Returns the ignored paths of a create request.
 pub(crate) fn ignored_paths(body: &Value) -> BTreeSet<String> {
     paths_of_creation(body).into_keys().collect()
 }
 
-/// Returns the header with the ignored paths of a creation.
+/// Returns the header with the ignored paths of a create request.
 pub(crate) fn ignored_header(body: &Value) -> Option<HeaderValue> {
     header(&ignored_paths(body))
 }
 
-/// Returns the header for a body of this type. A strict emulator refuses documented fields.
+/// Returns the header for a body of this type. A strict emulator rejects documented fields.
 pub(crate) fn ignored_header_of(
     kind: &Type,
     body: &Value,
@@ -53,8 +53,8 @@ pub(crate) fn ignored_header_of(
     Ok(header(&paths.into_keys().collect()))
 }
 
-/// Fields of `spec` without an effect in a request with `tasks`, whose elements have such fields of
-/// their own.
+/// Fields of `spec` that have no effect in a request with `tasks`, whose elements contain these
+/// fields themselves.
 const REPLACED_BY_TASKS: [&str; 3] = ["spec.resource", "spec.volumes", "spec.log_export_path"];
 
 fn paths_of_creation(body: &Value) -> IgnoredPaths {
@@ -73,8 +73,8 @@ fn paths_of_creation(body: &Value) -> IgnoredPaths {
     paths
 }
 
-/// Returns the one of `boot_file` and `command` that does not run in a job with both. A custom
-/// image runs its command, and an engine of the platform runs the boot file.
+/// Returns the field that does not run in a job with both `boot_file` and `command`. A custom image
+/// runs the command, and an engine of the platform runs the boot file.
 pub(crate) fn unused_entry(body: &Value) -> Option<&'static str> {
     let has = |name: &str| {
         let value = body.pointer(&format!("/algorithm/{name}"));
@@ -84,7 +84,7 @@ pub(crate) fn unused_entry(body: &Value) -> Option<&'static str> {
     (has("boot_file") && has("command")).then_some(if custom { "boot_file" } else { "command" })
 }
 
-/// Refuses, with 501, documented fields without an effect.
+/// Rejects documented fields without an effect with 501.
 pub(crate) fn refuse_ignored(body: &Value) -> Result<(), ApiError> {
     refuse_documented(&paths_of_creation(body))
 }
@@ -101,7 +101,7 @@ fn refuse_documented(paths: &IgnoredPaths) -> Result<(), ApiError> {
     )))
 }
 
-/// Adds the ignored paths of a value of this type, which is at `path` in the body.
+/// Adds the ignored paths of a value of this type, which is located at `path` in the body.
 fn add_ignored(kind: &Type, value: &Value, path: &str, paths: &mut IgnoredPaths) {
     match value {
         Value::Object(members) => {
@@ -141,7 +141,8 @@ fn add_ignored(kind: &Type, value: &Value, path: &str, paths: &mut IgnoredPaths)
     }
 }
 
-/// Returns `true` unless the value has its effect, or is the documented default, which needs none.
+/// Returns `true` unless the value has the effect that it has on the service, or is the documented
+/// default, which requires no effect.
 fn is_ignored(handling: Handling, kind: &Type, path: &str, value: &Value) -> bool {
     match (handling, kind) {
         (_, Type::Open(known)) if !known.iter().any(|known| value == known) => true,
@@ -155,7 +156,7 @@ fn is_ignored(handling: Handling, kind: &Type, path: &str, value: &Value) -> boo
     }
 }
 
-/// Returns `true` for a value that requests no effect.
+/// Returns `true` for a value that has no effect.
 pub(crate) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -166,8 +167,8 @@ pub(crate) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns the header with the paths, separated by commas. If they are too long, the last one is
-/// `...`.
+/// Returns the header with the paths, separated by commas. If the paths exceed the maximum size,
+/// the last element is `...`.
 pub(super) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
     let mut list = String::new();
     for path in paths {

@@ -1,10 +1,10 @@
-//! Table of the fields of CreateTrainingJob, with types, limits and handling. [`field_spec`] has
-//! the form of a line, [`ignored`] names the fields without an effect, and [`visible`] those that
-//! responses return.
+//! Table of the fields of CreateTrainingJob, with types, limits and handling. [`field_spec`]
+//! defines the form of a row, [`ignored`] finds the fields without an effect, and [`visible`] those
+//! that responses return.
 //!
-//! A field that breaks its line is refused with `ModelArts.2788` and its name. A test compares the
-//! table with the OpenAPI description: the table has all fields, and refuses no value that the
-//! description allows, except in the lines named in that test. FIELDS.md is generated from the
+//! A field that violates its row is rejected with `ModelArts.2788` and its name. A test compares
+//! the table with the OpenAPI description: the table contains all fields, and rejects no value that
+//! the description permits, except in the rows listed in that test. FIELDS.md is generated from the
 //! third column.
 
 pub(crate) mod field_spec;
@@ -29,7 +29,7 @@ const PARAMETER_TYPES: &[&str] = &["String", "Integer", "Float", "Boolean"];
 const OBS_URL: Type = Object(&[(&["obs_url"], Required, Acted, Text)]);
 
 const OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
-/// Condition on nodes, with a list of comparisons in each member.
+/// Condition on nodes, with an array of comparisons in each member.
 #[rustfmt::skip]
 const TERM: Type = Object(&[
     (&["matchExpressions", "matchFields"], Optional, Stored, List(&Object(&[
@@ -52,7 +52,7 @@ const TASK_ENGINE: Type = Object(&[
     (&["run_user"], Optional, Stored, Text),
 ]);
 
-/// Type of the body of a creation.
+/// Type of the CreateTrainingJob body.
 #[rustfmt::skip]
 pub(crate) static CREATION: Type = Object(&[
     (&["kind"], Required, Acted, Text),

@@ -15,11 +15,11 @@ use crate::validation::fields::{
     ignored, visible,
 };
 
-/// Line of the table for one field: path, type, need, handling. In a path, `[]` stands for each
-/// element of a list.
+/// Row of the table for one field: path, type, necessity, handling. In a path, `[]` stands for each
+/// element of an array.
 type Line = (String, Type, Need, Handling);
 
-/// Returns all lines of the table, one for each field.
+/// Returns all rows of the table, one for each field.
 pub(in crate::validation) fn field_specs() -> impl Iterator<Item = &'static Line> {
     static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
         let mut lines = Vec::new();
@@ -45,7 +45,7 @@ fn add_lines(kind: &Type, path: &str, handling: Handling, lines: &mut Vec<Line>)
     }
 }
 
-/// Lines that are stricter than the OpenAPI description, each with its reason.
+/// Rows that are stricter than the OpenAPI description, each with its reason.
 #[rustfmt::skip]
 const STRICTER: &[(&str, &str)] = &[
     ("algorithm.environments", "documented in words: names have at most 8,192 characters"),
@@ -65,7 +65,7 @@ struct Described {
     types: BTreeSet<String>,
     /// Limits of the field, such as `minimum` and `maxLength`.
     limits: BTreeMap<String, Value>,
-    /// Documented values of the field, if they are listed.
+    /// Documented values of the field; empty if the description lists none.
     values: Vec<String>,
     properties: Vec<(String, Value)>,
     required_below: BTreeSet<String>,
@@ -74,7 +74,7 @@ struct Described {
 }
 
 impl Described {
-    /// Returns the field of a schema, merged with the schemas of which it is composed.
+    /// Returns the field of a schema, merged with the schemas that compose it.
     fn of(root: &Value, schema: &Value) -> Self {
         let mut described = Self::default();
         described.add(root, schema);
@@ -136,7 +136,7 @@ impl Described {
         self.limit(name).is_some_and(|limit| limit <= most)
     }
 
-    /// Returns `true` if a line accepts everything that the description allows.
+    /// Returns `true` if a row accepts everything that the description permits.
     fn is_admitted_by(&self, (_, kind, need, _): &Line) -> bool {
         let is = |name: &str| self.types.contains(name);
         let pattern = |text: &str| self.limits.get("pattern") == Some(&json!(text));
@@ -187,7 +187,7 @@ impl Described {
     }
 }
 
-/// Collects a field and those below it, in the order of the schema.
+/// Collects a field and its descendants, in the order of the schema.
 fn walk(root: &Value, path: &str, described: Described, found: &mut Vec<(String, Described)>) {
     let mut below = Vec::new();
     for (name, schema) in &described.properties {
@@ -207,7 +207,7 @@ fn walk(root: &Value, path: &str, described: Described, found: &mut Vec<(String,
     found.append(&mut below);
 }
 
-/// Returns all fields of a schema of the description.
+/// Returns all fields of a schema in the description.
 fn fields_of(schema: &str) -> Vec<(String, Described)> {
     let root: Value =
         serde_saphyr::from_str(include_str!("../../../../../openapi/modelarts.yaml")).unwrap();
@@ -225,7 +225,8 @@ fn the_table_has_all_fields_and_refuses_no_more_than_the_description() {
     for (path, described) in &described {
         let line = field_specs().find(|line| line.0 == *path);
         let line = line.unwrap_or_else(|| panic!("validation/fields/ has no line for {path}"));
-        // Refused fields are left out, because a job with one of them is refused in any case.
+        // Fields whose handling is `Refused` are skipped, because a job with such a field is always
+        // rejected.
         if line.3 != Handling::Refused && !described.is_admitted_by(line) {
             stricter.insert(path.as_str());
         }

@@ -7,7 +7,8 @@ use crate::validation::fields::{
     field_spec::{Handling, Type},
 };
 
-/// Adds to the representation of a job the fields of its creation that are returned unchanged.
+/// Adds to the representation of a job the fields of its create request that are returned
+/// unchanged.
 pub(crate) fn give_back(shown: &mut Value, given: &Value) {
     merge(&CREATION, shown, given);
 }
@@ -39,22 +40,22 @@ fn merge(kind: &Type, shown: &mut Value, given: &Value) {
     }
 }
 
-/// Returns the body of a creation without the members that no response has.
+/// Returns a CreateTrainingJob body without the members that responses never contain.
 pub(crate) fn visible_part(body: &Value) -> Value {
     visible_part_of(&CREATION, body)
 }
 
-/// Returns a body of this type without the members that no response has.
+/// Returns a body of this type without the members that responses never contain.
 pub(crate) fn visible_part_of(kind: &Type, body: &Value) -> Value {
     filtered(kind, body, Handling::is_shown)
 }
 
-/// Returns the body of a creation without the members that are not in the table.
+/// Returns a CreateTrainingJob body without the members that are not in the table.
 pub(crate) fn known_part(body: &Value) -> Value {
     filtered(&CREATION, body, |_| true)
 }
 
-/// Returns a value without the members that are not in the table, or that `keep` rejects.
+/// Returns a value without the members that are not in the table or for which `keep` returns false.
 fn filtered(kind: &Type, given: &Value, keep: fn(Handling) -> bool) -> Value {
     match (given, kind.element()) {
         (Value::Object(members), _) if !kind.is_free() => members

@@ -1,4 +1,5 @@
-//! Request bodies that break one rule each, and valid bodies at the limit.
+//! Request bodies for tests of the validation rules. For each rule, one body violates only that
+//! rule, and another satisfies it at its limit.
 
 use serde_json::{Value, json};
 
@@ -48,7 +49,7 @@ fn role() -> Value {
     })
 }
 
-/// Returns `body` with members set by pointer; null removes a member.
+/// Returns `body` with the members at the given pointers replaced; null removes a member.
 pub(crate) fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
     for (pointer, value) in changes {
         let mut here = &mut body;
@@ -66,10 +67,10 @@ pub(crate) fn with(mut body: Value, changes: &[(&str, Value)]) -> Value {
     body
 }
 
-/// Status, code and a part of the message of an expected error.
+/// Status, code and part of the message of an expected error.
 pub(super) type ExpectedError = (u16, u16, &'static str);
 
-/// Returns the cases: a rule, a body, and the expected error, if any.
+/// Returns the test cases: a rule, a body, and the expected error, if any.
 #[rustfmt::skip]
 pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
     let s = |changes: &[(&str, Value)]| with(sound(), changes);

@@ -1,5 +1,5 @@
-//! Tests of each rule and each line of the table of fields, with bodies that break just one of them
-//! and valid bodies at the limit.
+//! Tests of the validation rules and of the table of fields. For each of their rules and rows, one
+//! body violates only this rule or row, and another satisfies it at its limit.
 
 mod cases;
 
@@ -57,14 +57,14 @@ fn fixture(cloud: Cloud) -> Fixture {
         let directory = obs.join("bucket").join(name);
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("train.py"), "").unwrap();
-        // A sparse file has this length but uses no disk space.
+        // A sparse file has this length but occupies no disk space.
         let file = fs::File::create(directory.join("model")).unwrap();
         file.set_len(bytes).unwrap();
     }
     for input in ["a", "a-b", "b", "data"] {
         fs::create_dir_all(obs.join("bucket").join(input)).unwrap();
     }
-    // Directories are not counted among the files of the code directory.
+    // Directories do not count as files of the code directory.
     fs::create_dir_all(obs.join("bucket/full/empty")).unwrap();
     std::os::unix::fs::symlink("/etc", obs.join("bucket/door")).unwrap();
     let datasets = temp.path().join("datasets");
@@ -114,8 +114,8 @@ fn creation<'a>(fixture: &'a Fixture, body: &'a Value) -> Creation<'a> {
     }
 }
 
-/// Returns the names and errors of the rules that a body breaks. An error in the shape of the body
-/// takes precedence over all rules.
+/// Returns the names and errors of the rules that a body violates. An error in the structure of the
+/// body takes precedence over all rules.
 fn broken(fixture: &Fixture, body: &Value) -> Vec<(&'static str, ApiError)> {
     if let Err(error) = body_shape::check(body) {
         return vec![("the table of fields", error)];
@@ -162,7 +162,8 @@ fn every_rule_is_broken_by_one_body_alone_and_kept_at_its_limit() {
     assert_eq!(passing, all);
 }
 
-/// Rules that are tested apart from the table of fields, which determines if a body can break them.
+/// Rules that are tested separately, because the table of fields may reject bodies that violate
+/// them.
 const BEHIND_FIELDS: [&str; 6] = [
     "volume-path",
     "input-named",
@@ -255,7 +256,7 @@ fn rules_behind_the_table_of_fields() {
     assert_eq!(says("input-named", tuning), "");
 }
 
-/// A body that breaks only advice is accepted.
+/// A body that violates only advice is accepted.
 #[test]
 fn a_body_that_breaks_only_advice_is_accepted() {
     let fixture = fixture(Cloud::Otc);
@@ -274,8 +275,8 @@ fn a_body_that_breaks_only_advice_is_accepted() {
     }
 }
 
-/// Jobs may set the values of an algorithm's hyper-parameters, and an invalid code directory has an
-/// error code of its own.
+/// For a create request for an algorithm, the values of required hyper-parameters may be empty, and
+/// an invalid code directory results in a separate error code.
 #[test]
 fn an_algorithm_that_is_stored_has_rules_of_its_own() {
     let fixture = fixture(Cloud::Otc);
@@ -347,7 +348,8 @@ fn the_other_cloud_has_other_limits() {
     }
 }
 
-/// Returns two values of a type: one at its limit, and one that breaks it, if any does.
+/// Returns two values of a type: one at its limit, and one that violates the limit, if such a value
+/// exists.
 fn examples(kind: &Type) -> (Value, Option<Value>) {
     match kind {
         Type::Any => (json!(7), None),
@@ -385,7 +387,7 @@ fn examples(kind: &Type) -> (Value, Option<Value>) {
     }
 }
 
-/// Returns the type of a body that has only this field and its parents.
+/// Returns the type of a body that contains only this field and its parents.
 fn alone(path: &str, kind: Type, mut need: Need) -> Type {
     let mut kind = match kind {
         Type::Object(_) => Type::Object(&[]),
@@ -428,7 +430,7 @@ fn every_line_of_the_table_is_checked() {
     for (path, kind, need, _) in field_specs() {
         let steps: Vec<&str> = path.split('.').collect();
         let (good, bad) = examples(kind);
-        // The body contains the field and its parents, and nothing else.
+        // The body contains only the field and its parents.
         let nest = |value: Option<Value>| {
             let (last, parents) = steps.split_last().unwrap();
             let mut body = match (last.strip_suffix("[]"), value) {

@@ -114,7 +114,7 @@ async fn a_wrong_login_is_refused_as_iam_does_it() {
         assert_eq!(reply.json()["error"]["message"], message);
         assert!(reply.headers.contains_key("x-iam-trace-id"));
     }
-    // Logins are refused for a user that has no password.
+    // A user without a password cannot log in.
     let site = Site::start().await;
     assert_eq!(
         log_in(&site, &login("emulator", "", project()))
@@ -191,7 +191,7 @@ async fn five_wrong_signatures_lock_a_key_for_five_minutes() {
     for _ in 0..4 {
         assert_eq!(ask(&wrong).await.status, 401);
     }
-    // A valid signature in between resets the count of consecutive failures.
+    // An intermediate request with a valid signature resets the count of consecutive failures.
     assert_eq!(ask(&site.client).await.status, 200);
     for _ in 0..5 {
         assert!(
@@ -251,7 +251,7 @@ async fn a_project_does_not_see_anothers_jobs() {
         .await
         .json();
     assert_eq!((&list["total"], &list["items"]), (&json!(0), &json!([])));
-    // Another project may use the same job name.
+    // Jobs in different projects may have the same name.
     let created = theirs
         .post("/training-jobs", &site.script("mine", ""))
         .await;

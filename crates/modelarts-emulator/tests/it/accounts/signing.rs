@@ -1,4 +1,4 @@
-//! Tests of the signature verifier, with the vectors of the official signer and over HTTP.
+//! Tests of the signature verifier, both with the vectors of the official signer and over HTTP.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -49,7 +49,7 @@ fn vectors() -> Vec<Vector> {
     vectors.cases
 }
 
-/// Request that a test can modify.
+/// Request that a test can modify before it is verified.
 #[derive(Clone)]
 struct Sent {
     method: String,
@@ -140,10 +140,11 @@ fn from_base64(text: &str) -> Vec<u8> {
 }
 
 /// Vectors whose request line differs from the signed one, because HTTP libraries resolve dot
-/// segments when sending. They verify against the signed path.
+/// segments when sending. The emulator verifies them against the signed path.
 const NOT_AS_SENT: [&str; 1] = ["path-dot-segments"];
 
-/// Vectors whose body is not signed, by the header `X-Sdk-Content-Sha256: UNSIGNED-PAYLOAD`.
+/// Vectors with an unsigned body, as specified by the header `X-Sdk-Content-Sha256:
+/// UNSIGNED-PAYLOAD`.
 const BODY_UNSIGNED: [&str; 2] = ["body-octet-stream-unsigned-payload", "body-form-urlencoded"];
 
 #[test]
@@ -180,7 +181,7 @@ fn another_algorithm_is_refused_by_its_name() {
 
 #[test]
 fn the_query_given_by_the_signing_vectors_is_on_the_wire() {
-    // Guards against vectors with which the tests above would check nothing.
+    // Ensures that the vectors contain the queries that the tests above verify.
     for vector in vectors() {
         let pairs = vector.query.len();
         let wire = vector
@@ -191,8 +192,8 @@ fn the_query_given_by_the_signing_vectors_is_on_the_wire() {
     }
 }
 
-/// Returns another byte that changes the meaning: not the other case of a hexadecimal digit, and
-/// not a blank that is trimmed.
+/// Returns a different byte whose meaning also differs: neither the other case of a hexadecimal
+/// digit nor a space that is trimmed.
 fn changed(byte: u8) -> u8 {
     if byte == b'0' { b'1' } else { b'0' }
 }
@@ -300,7 +301,7 @@ fn the_error_of_a_wrong_signature_has_the_canonical_request() {
             }) if !vector.name.contains("int-list") => {
                 assert_eq!(received, canonical_request, "{}", vector.name);
             }
-            // The signer sorted these values as numbers; the verifier sorts them as text.
+            // The signer sorted these values as numbers; the verifier sorts them as strings.
             Err(SignatureError::Mismatch { .. }) => {}
             other => panic!("{}: {other:?}", vector.name),
         }

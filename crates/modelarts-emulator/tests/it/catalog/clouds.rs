@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Reply, Site, traffic::DESCRIPTION};
 
-/// Returns each operation of the description: its method, its path with `x` for ids, and true if
-/// Open Telekom Cloud offers it.
+/// Returns each operation of the description: its method, its path with `x` in place of IDs, and
+/// true if Open Telekom Cloud offers it.
 fn operations() -> Vec<(Method, String, bool)> {
     let mut found = Vec::new();
     for (path, item) in DESCRIPTION.root()["paths"].as_object().unwrap() {
@@ -57,7 +57,7 @@ async fn open_telekom_cloud_lacks_what_only_huawei_cloud_documents() {
             }
         }
     }
-    // The gateway refused the request, so that it is not counted.
+    // The gateway rejected the request, so that it is not counted.
     assert_eq!(otc.emulator.requests()["ShowTrainingQuotas"].received, 0);
     assert_eq!(huawei.emulator.requests()["ShowTrainingQuotas"].received, 1);
 }
@@ -90,7 +90,7 @@ async fn a_gateway_refuses_before_it_looks_at_credentials() {
         let status = if there { 405 } else { 404 };
         assert_eq!(reply.status, status, "{path}");
     }
-    // The description does not cover other parts of ModelArts, so that the cloud may have this
+    // The description does not cover other parts of ModelArts, so that the cloud may offer this
     // path.
     let reply = site.client.get("/pools").await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));

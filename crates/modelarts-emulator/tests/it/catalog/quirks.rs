@@ -1,4 +1,4 @@
-//! Switches for undocumented behaviour, tested with both values of each.
+//! Tests of the switches for undocumented behaviour, with both values of each switch.
 
 use std::{
     sync::Arc,
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::support::Site;
 
-/// Starts a site with these switches, on which jobs run for two hours.
+/// Starts a site with these switches, where jobs run for two hours.
 async fn site(choices: &[&str]) -> Site {
     let mut all = Quirks::default();
     for choice in choices {
@@ -55,8 +55,8 @@ async fn a_job_that_was_stopped_after_its_time() {
         let mut limited = job("limited");
         limited["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": 1});
         let id = site.create(&limited).await;
-        // The phase is read from the store, because the signature of a request would be an hour too
-        // early.
+        // The phase is read from the store, because the system clock that signs requests is now an
+        // hour behind.
         assert!(site.emulator.advance(Duration::from_secs(3600)).await);
         site.emulator.wait_for(&id, phase).await.unwrap();
     }
@@ -147,7 +147,7 @@ async fn offsets_and_counts() {
     assert_eq!(list(&other).await, (json!("job-1"), json!(2)));
 }
 
-/// Starts a site on which jobs run for two hours on a manual clock.
+/// Starts a site on a manual clock, where jobs run for two hours.
 async fn two_hours(set: impl FnOnce(Builder) -> Builder) -> Site {
     let script = Script::from_json(r#"{"default": [{"seconds": 7200}]}"#).unwrap();
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
@@ -187,7 +187,7 @@ async fn jobs_that_write_to_the_same_place() {
                 "{error_message}"
             );
         }
-        // Only active jobs conflict with a new one.
+        // Only active jobs can conflict with a new job.
         site.terminate(&first).await;
         site.emulator.wait_until_settled(&first).await;
         site.create(&writes(

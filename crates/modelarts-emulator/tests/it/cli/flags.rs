@@ -1,4 +1,4 @@
-//! Flags of the program that other tests do not use, each with a visible effect.
+//! Flags of the program that other tests do not cover, each with an observable effect.
 
 use std::path::Path;
 
@@ -59,7 +59,8 @@ async fn flags_of_simulated_jobs() {
     let config = file(place.path(), "config.json", &flags);
     let program = serve_with(place.path(), &["--config", &config]).await;
     let client = &program.client;
-    // --users: the ready line has the project and the access key of the first user in the file.
+    // --users: the ready line contains the project and the access key of the first user in the
+    // file.
     assert_eq!(
         (client.project_id.as_str(), client.access_key.as_str()),
         ("p-ann", "A")
@@ -70,21 +71,23 @@ async fn flags_of_simulated_jobs() {
         let moved = client.http.post(url).body(body).send().await.unwrap();
         assert_eq!(moved.status(), 200);
     };
-    // --cloud: Open Telekom Cloud allows at most three retries, and has no quotas.
+    // --cloud: Open Telekom Cloud permits at most three retries, and offers no operation for
+    // quotas.
     let mut fails = job("fails");
     fails["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "4"});
     let reply = client.post("/training-jobs", &fails).await;
     assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()));
     let reply = client.get("/training-quotas").await;
     assert_eq!(reply.error(), (404, "APIGW.0101".to_owned()));
-    // --strict: a field that is only stored is refused.
+    // --strict: a field that the emulator only stores is rejected.
     let mut stored = job("stored");
     stored["spec"]["runtime_type"] = "debug".into();
     let reply = client.post("/training-jobs", &stored).await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
     fails["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "3"});
     let id = create(&program, &fails).await;
-    // --speed: Creating takes 2.4 seconds on the service, and here a quarter of that.
+    // --speed: Creating takes 2.4 seconds on the service; with this flag, it takes a quarter of
+    // this time.
     pass(0.5).await;
     assert_eq!(status(&program, &id).await["phase"], "Creating");
     pass(0.2).await;
@@ -92,15 +95,15 @@ async fn flags_of_simulated_jobs() {
     pass(60.0).await;
     let ended = status(&program, &id).await;
     assert_eq!(ended["phase"], "Failed");
-    // --restart-on: the job does not run again, because its code failed and not the machine.
+    // --restart-on: the job is not restarted, because its code failed and not the machine.
     assert_eq!(ended["running_records"].as_array().unwrap().len(), 1);
-    // --log-cap: the log has ten bytes, followed by a message.
+    // --log-cap: the log consists of ten bytes and a message.
     let log = log(&program, &id).await;
     assert!(
         log.starts_with("more than \nmodelarts-pope: log length overflow(max:10;"),
         "{log}"
     );
-    // --wording: the event has the text of the events guide.
+    // --wording: the event text is that of the events guide.
     let events = client
         .get(&format!("/training-jobs/{id}/events?limit=100"))
         .await;
@@ -109,7 +112,7 @@ async fn flags_of_simulated_jobs() {
         "{}",
         events.text
     );
-    // --public-nodes: a job with two nodes waits, because only one exists.
+    // --public-nodes: a job that requests two nodes waits, because only one node exists.
     let mut large = job("large");
     large["spec"]["resource"]["node_count"] = 2.into();
     let id = create(&program, &large).await;
@@ -144,8 +147,7 @@ async fn flags_of_jobs_that_run() {
         "show-secrets": true, "organization": ["team"],
     });
     let config = file(place.path(), "config.json", &flags);
-    // The repeated requests write so many messages that a pipe would fill if the test did not read
-    // them.
+    // The repeated requests write so many messages that an unread pipe would fill up.
     let program = kills::start(place.path(), &["--config", &config]).await;
     let mut job = job("runs");
     job["algorithm"] = json!({
@@ -169,7 +171,7 @@ async fn flags_of_jobs_that_run() {
     let last: Value = serde_json::from_str(&last.text().await.unwrap()).unwrap();
     let created = &last[0]["body"]["algorithm"];
     assert_eq!(created["environments"], json!({"MODE": "fast"}));
-    // The API has no operation that waits, so that the test polls the job until it has ended.
+    // No API operation waits for the end of a job, so that the test polls the job.
     while !["Completed", "Failed", "Abnormal"]
         .contains(&status(&program, &id).await["phase"].as_str().unwrap())
     {}

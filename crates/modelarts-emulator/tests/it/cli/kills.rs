@@ -1,11 +1,11 @@
-//! Durability of the program: the test kills it at a hundred random moments under load, and no
-//! acknowledged change is missing afterwards.
+//! Durability of the program: the test kills it at a hundred random moments under load, and
+//! verifies that no acknowledged change is missing afterwards.
 //!
-//! Three clients create, change, read and delete jobs. The moment of a kill is a random number of
-//! responses; further requests are in flight then. After the next start, each client checks all
-//! acknowledged state: jobs, descriptions, deletions, events, log lines. Some jobs run until the
-//! end of the test: each of their processes must have ended when the next start is ready, and the
-//! jobs must run again.
+//! Three clients create, change, read and delete jobs. The moment of a kill is determined by a
+//! random number of responses; further requests are in flight at that time. After the next start,
+//! each client verifies all acknowledged state: jobs, descriptions, deletions, events, log lines.
+//! Some jobs run until the end of the test. When the next start is ready, each of their processes
+//! must have ended, and the jobs must run again.
 
 use std::{
     collections::BTreeMap,
@@ -39,7 +39,7 @@ const ANSWERS: usize = 20;
 /// Maximum number of jobs of a client.
 const JOBS: usize = 5;
 
-/// Generator of pseudo-random numbers that are the same in each run.
+/// Generator of pseudo-random numbers that are identical in each run.
 struct Random(u64);
 
 impl Random {
@@ -61,7 +61,7 @@ struct KnownJob {
     log: String,
 }
 
-/// Request that has received no response.
+/// Request without a response.
 #[derive(Debug)]
 enum PendingRequest {
     Create { name: String },
@@ -69,22 +69,22 @@ enum PendingRequest {
     Delete { at: usize },
 }
 
-/// Client and its acknowledged state.
+/// Client with the state that the program has acknowledged to it.
 struct LoadClient {
     name: usize,
     random: Random,
     jobs: Vec<KnownJob>,
-    /// Ids of jobs whose deletion was acknowledged.
+    /// IDs of jobs whose deletion has been acknowledged.
     deleted: Vec<String>,
     pending: Option<PendingRequest>,
     made: usize,
-    /// Number of interruptions by a kill that the checks have found.
+    /// Number of requests that a kill interrupted, as found by the client after the next start.
     interrupted: usize,
-    /// Port of the gate at which some jobs wait.
+    /// Port of the gate at which some of the jobs wait.
     gate: u16,
 }
 
-/// Counter of responses that signals when the kill is due.
+/// Counter of responses that signals when the program is to be killed.
 struct KillCountdown {
     left: AtomicUsize,
     due: Notify,
@@ -105,7 +105,7 @@ impl KillCountdown {
     }
 }
 
-/// Sends a request; returns `None` if the program has ended.
+/// Sends a request, or returns `None` if the program has ended.
 async fn send(
     client: &Client,
     method: Method,
@@ -154,8 +154,8 @@ impl LoadClient {
     fn request(&mut self) -> (String, Value) {
         self.made += 1;
         let name = format!("job-{}-{}", self.name, self.made);
-        // On average, two of three jobs end by themselves; the third sends the URL of its emulator
-        // and waits.
+        // On average, two of three jobs end by themselves. Every third job sends the URL of its
+        // emulator to the gate and waits.
         let command = if self.random.below(3) > 0 {
             "for i in 1 2 3; do echo line $i; done".to_owned()
         } else {
@@ -238,7 +238,7 @@ impl LoadClient {
         Some(())
     }
 
-    /// Checks that earlier events are still at the same positions of the list.
+    /// Verifies that earlier events are still at the same positions of the list.
     async fn see_events(&mut self, client: &Client, at: usize) -> Option<()> {
         let known = &mut self.jobs[at];
         let mut events = Vec::new();
@@ -281,7 +281,7 @@ impl LoadClient {
         Some(())
     }
 
-    /// After a start, checks that unacknowledged requests took effect entirely or not at all, and
+    /// After a start, verifies that unacknowledged requests took effect entirely or not at all, and
     /// that acknowledged state is unchanged.
     async fn verify(&mut self, client: &Client) {
         let mut maybe = BTreeMap::new();
@@ -325,7 +325,7 @@ impl LoadClient {
                 self.see_log(client, at).await.unwrap();
             }
         }
-        // The deletion may be in progress: the job is then checked like those whose deletion was
+        // The deletion may be in progress; the job is then treated as one whose deletion was
         // acknowledged.
         if let Some(at) = deleted {
             let id = self.jobs.remove(at).id;
@@ -342,7 +342,8 @@ impl LoadClient {
             .unwrap()
     }
 
-    /// Waits until deleted jobs are gone and all others have completed. Returns the completed jobs.
+    /// Waits until deleted jobs no longer exist and all others have completed. Returns the
+    /// completed jobs.
     async fn all_end(&self, client: &Client) -> Vec<Value> {
         for id in &self.deleted {
             while self.show(client, id).await.0 != 400 {}
@@ -364,7 +365,7 @@ impl LoadClient {
     }
 }
 
-/// Listener at which jobs wait. It records the URL of the emulator of each job.
+/// Listener for jobs that wait. For each job, it records the URL of the job's emulator.
 #[derive(Clone, Default)]
 struct Gate {
     waiting: Arc<Mutex<Waiting>>,
@@ -378,7 +379,7 @@ struct Waiting {
 }
 
 impl Gate {
-    /// Starts the gate, which stays closed until it is opened. Returns its port.
+    /// Starts the gate, at which jobs wait until it is opened. Returns its port.
     async fn start(&self) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -390,7 +391,7 @@ impl Gate {
                 tokio::spawn(async move {
                     let mut stream = BufReader::new(stream);
                     let mut parent = String::new();
-                    // The line is empty if the process was killed before it wrote it.
+                    // The line is empty if the process was killed before writing it.
                     let read = stream.read_line(&mut parent).await;
                     let mut waiting = gate.waiting.lock();
                     if read.is_ok() && !waiting.open {
@@ -409,7 +410,7 @@ impl Gate {
         waiting.connections.iter().any(|(parent, _)| parent == url)
     }
 
-    /// Waits until a process started by the emulator at `url` waits at the gate.
+    /// Waits until a process started by the emulator at `url` has reached the gate.
     async fn reached(&self, url: &str) {
         loop {
             let arrival = self.arrival.notified();
@@ -420,7 +421,8 @@ impl Gate {
         }
     }
 
-    /// Waits until the processes started by other emulators have ended. Returns their number.
+    /// Waits until the processes started by all other emulators have ended. Returns the number of
+    /// remaining processes.
     async fn only_children_of(&self, url: &str) -> usize {
         let all = std::mem::take(&mut self.waiting.lock().connections);
         let (own, mut others): (Vec<_>, Vec<_>) =
@@ -441,8 +443,8 @@ impl Gate {
     }
 }
 
-/// Simulated jobs write their logs when a request reads them; lines that were read before must
-/// appear again.
+/// Simulated jobs write their logs when a request reads them; lines in earlier responses must be
+/// returned again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kills_lose_nothing_of_simulated_jobs() {
     let place = tempfile::tempdir().unwrap();
@@ -513,7 +515,7 @@ async fn a_hundred_kills_lose_nothing() {
         let child = &mut program.child;
         let kill = async {
             moment.due.notified().await;
-            // Every other round kills the program only after a job has begun to run.
+            // In every other round, the program is killed only after a job has begun to run.
             if round % 2 == 1 {
                 gate.reached(&client.url).await;
             }
@@ -547,7 +549,7 @@ async fn a_hundred_kills_lose_nothing() {
         "{kept} jobs kept, {deleted} deleted, {interrupted} interruptions seen, {unanswered} requests without an answer, {left} processes left"
     );
     println!("{summary}");
-    // The assertion fails if the load is too light for the test to be meaningful.
+    // The test is meaningful only if the load is heavy enough.
     let load = kept > 0 && deleted > 20 && interrupted > 20 && unanswered > 50 && left > 20;
     assert!(load, "{summary}");
 }

@@ -131,8 +131,8 @@ async fn simulated_jobs_follow_the_script_in_a_file() {
         let moved = client.http.post(url).body(body).send().await.unwrap();
         assert_eq!(moved.status(), 200);
     };
-    // Requests are signed with the system clock, which may differ from the emulator's by 15
-    // minutes.
+    // Requests are signed with the system clock, which may differ from the emulator's clock by up
+    // to 15 minutes.
     pass(600).await;
     assert_eq!(client.get(&path).await.json()["status"]["phase"], "Running");
     pass(3000).await;

@@ -1,4 +1,4 @@
-//! Jobs that end before their code starts, because of the state of this machine.
+//! Jobs that fail before their code starts, because of the state of this machine.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{Gate, Site, get_at, slow_package};
 
-/// Code, inputs and packages must be available within the time limit.
+/// If code, inputs and packages are not available within the time limit, the job ends.
 #[tokio::test]
 async fn a_preparation_that_takes_too_long_is_ended() {
     let (site, clock) = Site::standing_still().await;
@@ -36,8 +36,8 @@ async fn a_preparation_that_takes_too_long_is_ended() {
     assert!(message.starts_with("Preparations timed out."), "{message}");
 }
 
-/// After a failed pre-check, a job moves to another node, as often as it may run again. Jobs that
-/// may not run again have no pre-check.
+/// After a failed pre-check, a job moves to another node, up to its number of restarts. Jobs that
+/// may not be restarted have no pre-check.
 #[tokio::test]
 async fn a_failed_pre_check_uses_up_the_retries() {
     let site = Site::with(|builder| builder.least_disk(u64::MAX)).await;

@@ -1,4 +1,4 @@
-//! Jobs that run again after a failure, a hang, or the loss of their nodes.
+//! Jobs that are restarted after a failure, a hang, or the loss of their nodes.
 
 use std::{
     sync::Arc,
@@ -82,11 +82,11 @@ async fn a_failed_job_runs_again_and_gets_its_old_outputs() {
         String::new(),
     );
     assert_eq!(records(&details), [failed(), failed(), done]);
-    // The member is not documented in responses (SOURCES O, S).
+    // No document describes this member in responses (SOURCES O, S).
     let output = &details["algorithm"]["outputs"][0];
     assert_eq!(output.get("prefetch_to_local"), None);
 
-    // Only jobs that may run again have a pre-check, one for each run.
+    // Only jobs that may be restarted have a pre-check, one for each run.
     let messages = site.messages(&id).await;
     let count = |text: &str| messages.iter().filter(|m| m.contains(text)).count();
     assert_eq!(count("being pre-checked"), 3);
@@ -143,8 +143,8 @@ async fn a_job_that_is_stopped_does_not_run_again() {
     assert_eq!(records(&details).len(), 1);
 }
 
-/// Starts a site with a manual clock. Its requests use a token, because signatures would have
-/// expired.
+/// Starts a site with a manual clock. Its requests use a token, because signatures would expire as
+/// the clock advances.
 async fn timeless() -> (Site, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
     let site = Site::with(|builder| builder.clock(Arc::clone(&clock) as _).token("t")).await;
@@ -184,7 +184,7 @@ async fn a_job_that_hangs_is_restarted_in_place() {
                     .contains("may be suspended")
         })
     };
-    // The first check records the activity, and a later one finds it unchanged for half an hour. A
+    // The first check records the activity, and a later check finds no change for half an hour. A
     // check runs between two moves of the clock.
     'reported: loop {
         clock.advance(Duration::from_secs(30 * 60));

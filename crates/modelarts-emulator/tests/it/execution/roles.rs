@@ -1,4 +1,4 @@
-//! Heterogeneous jobs: roles with code, data and resources of their own.
+//! Heterogeneous jobs: roles with their own code, data and resources.
 
 use std::{
     sync::Arc,
@@ -357,7 +357,7 @@ async fn roles_are_checked_by_the_rules_for_jobs() {
     let reply = site.client.post("/training-jobs", &both).await;
     assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
 
-    // Elements that have no role, or the same role, share one sequence of tasks.
+    // Elements with the same role, or without a role, share one sequence of tasks.
     let mut nameless = sound();
     nameless.as_object_mut().unwrap().remove("role");
     let tasks = json!([nameless, with("/role", "".into()), sound()]);
@@ -436,7 +436,7 @@ async fn the_whole_job_ends_and_waits_as_its_spec_says() {
     assert_eq!(put(&site, &path, change.clone()).await.status, 200);
     let policy = |details: Value| details["spec"]["schedule_policy"].clone();
     assert_eq!(policy(site.details(&id).await), json!({"priority": 2}));
-    // The response has `spec` even if the request has none.
+    // The response contains `spec` even if the request does not.
     job.as_object_mut().unwrap().remove("spec");
     job["metadata"]["name"] = "bare".into();
     let bare = site.create(&job).await;

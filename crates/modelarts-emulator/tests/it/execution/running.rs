@@ -39,7 +39,7 @@ print(json.dumps([sys.argv, os.getcwd(), dict(os.environ)]))
     assert_eq!(site.get("bucket/out/model.txt"), "data and more");
     assert_eq!(site.get("bucket/aux/deep/x"), "aux");
 
-    // stdout and stderr share one log, in the order of writing.
+    // stdout and stderr are written to the same log, in the order of writing.
     let (first, rest) = log.split_once('\n').unwrap();
     assert_eq!(first, "to stderr");
     let (arguments, directory, environment): (
@@ -89,7 +89,7 @@ print(json.dumps([sys.argv, os.getcwd(), dict(os.environ)]))
         ("MA_HANG_DETECT_TIME", "30".into()),
         ("MA_APIGW_ENDPOINT", site.emulator.url().into()),
         ("PYTHONUNBUFFERED", "1".into()),
-        // The job's own variables come last, and override the preset ones.
+        // The job's own variables are set last, and override the preset variables.
         ("MINE", "yes".into()),
         ("MA_NUM_GPUS", "8".into()),
     ] {
@@ -132,7 +132,7 @@ async fn a_command_runs_in_bash_in_its_directory() {
     );
     assert!(site.messages(&id).await[2].ends_with("Successfully pulled image \"org/image:1\""),);
 
-    // The job requests other directories.
+    // The request of this job specifies other directories.
     job["metadata"]["name"] = "places".into();
     job["algorithm"]["local_code_dir"] = "/home/ma-user/elsewhere".into();
     job["algorithm"]["working_dir"] = "/home/ma-user/work".into();
@@ -219,7 +219,7 @@ async fn output_of_python_and_bash_is_in_the_log() {
         127
     );
 
-    // The exit code of a process that is killed by a signal is 128 + 9.
+    // The exit code of a process that is killed by signal 9 is 128 + 9.
     let script = format!("{}import os\nos.kill(os.getpid(), 9)\n", gate.python());
     let id = site.run(&site.script("killed", &script)).await;
     assert_eq!(
@@ -315,7 +315,7 @@ async fn the_status_follows_the_documented_arithmetic() {
         (&json!(0), &json!(0))
     );
 
-    // The containers have started, and the phase Running follows after ten seconds.
+    // The containers have started; the phase Running follows ten seconds later.
     pass(&clock, Duration::from_secs(10)).await;
     site.emulator.wait_for(&id, "Running").await.unwrap();
     let start = second + 13;

@@ -162,7 +162,7 @@ async fn many_jobs_are_seeded_for_any_user_and_survive_a_restart() {
         let mut site = start().await;
         let own = site.client.post("/training-job-searches", &json!({})).await;
         assert_eq!(own.json()["total"], 0);
-        // The test has no access key of the other user, and uses a token.
+        // Because the test has no access key of the other user, it uses a token.
         site.client.project_id = "b".into();
         let url = format!("{}/_emulator/health", site.emulator.url());
         let health = Reply::of(site.client.http.get(url).send().await.unwrap()).await;
@@ -248,7 +248,8 @@ async fn invalid_seeds_are_refused_and_create_nothing() {
             "{seeded}: {error_message}"
         );
     }
-    // The conflict shows when the first job has been created already; that job is removed again.
+    // The conflict is detected when the first job has already been created; that job is removed
+    // again.
     let reply = seed(&site, json!([{"name": "b"}, {"name": "taken"}])).await;
     assert_eq!(reply.status, 400, "{}", reply.text);
     let list = site.client.post("/training-job-searches", &json!({})).await;
@@ -259,7 +260,7 @@ async fn invalid_seeds_are_refused_and_create_nothing() {
     assert!(matches!(error, StartError::Seeds(_)), "{error}");
 }
 
-/// A file is in the way of the directory of the second of three jobs.
+/// A file occupies the path of the directory of the second of three jobs.
 #[tokio::test]
 async fn a_log_that_cannot_be_written_removes_all_seeded_jobs() {
     let site = Site::start().await;

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::support::{Gate, Site, address, is_alive, pass};
 
-/// Returns a script that runs as a process with a child and a grandchild, prints the ids of the
-/// three processes, and waits at the gate. `name` is a line of Python to insert.
+/// Returns a script that runs as a process with a child and a grandchild, prints the IDs of the
+/// three processes, and waits at the gate. `name` is a line of Python that is inserted.
 fn family(gate: &Gate, name: &str) -> String {
     format!(
         r#"{}
@@ -124,10 +124,11 @@ async fn jobs_can_be_ended_before_they_run() {
     );
 }
 
-/// A stopped job keeps its node counts: `openapi/SOURCES.md`, D-150.
+/// The node counts of a stopped job are preserved: `openapi/SOURCES.md`, D-150.
 #[tokio::test]
 async fn a_stop_keeps_the_node_counts() {
-    // The manual clock starts at the time of the system clock, with which requests are signed.
+    // The manual clock starts at the current time of the system clock, with which requests are
+    // signed.
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let second = now.unwrap().as_secs();
     let start = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
@@ -205,8 +206,8 @@ async fn auto_stop_is_honoured() {
     site.emulator.wait_until_settled(&id).await;
     let messages = site.emulator.wait_for(&id, "Terminated").await;
     assert_eq!(messages, Ok(()));
-    // The system clock is three hours behind the emulator's, so that the request is signed with the
-    // latter.
+    // The system clock is three hours behind the emulator's clock, so that the request is signed
+    // with the latter.
     let target = format!(
         "/v2/{}/training-jobs/{id}/events",
         site.emulator.project_id()
@@ -307,7 +308,7 @@ async fn the_end_of_the_emulator_is_the_end_of_its_jobs() {
         } else {
             drop(site.emulator);
         }
-        // A dropped emulator kills the process without waiting for it.
+        // When an emulator is dropped, it kills the process without waiting for it.
         waiting.wait_until_gone().await;
     }
 }

@@ -1,4 +1,4 @@
-//! Hyper-parameter searches, whose trials run or are simulated.
+//! Hyper-parameter searches with real and simulated trials.
 
 use std::{
     collections::BTreeSet,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};
 
-/// Returns a search whose trials report the distance of `--x` from 3.
+/// Returns a search whose trials report the distance between `--x` and 3.
 fn search(site: &Site, name: &str, algorithm: &str, settings: &[(&str, &str)]) -> Value {
     let script = "import argparse, os
 parser = argparse.ArgumentParser()
@@ -46,7 +46,7 @@ open(os.path.join(given.train_url, 'model'), 'w').write(str(given.x))
     job
 }
 
-/// Returns the page of trials, and its rows as objects with the names of the columns.
+/// Returns the page of trials, and its rows as objects with the column names as keys.
 async fn trials(site: &Site, id: &str, query: &str) -> (Value, Vec<Value>) {
     let path = format!("/training-jobs/{id}/autosearch-trials{query}");
     let page = site.client.get(&path).await.json();
@@ -73,7 +73,7 @@ fn number(cell: &Value) -> f64 {
 async fn each_algorithm_searches_with_real_trials() {
     let site = Site::start().await;
     for algorithm in ["bayes_opt_search", "tpe_search", "anneal_search"] {
-        // Trials run one at a time, so that the result depends on the seed only.
+        // Trials run one at a time, so that the result depends only on the seed.
         let settings = [
             ("num_samples", "12"),
             ("n_initial_points", "4"),
@@ -272,8 +272,7 @@ async fn a_trial_is_stopped_and_the_search_goes_on() {
     let trial = rows[0]["trial_id"].as_str().unwrap();
     let reply = stop(trial).await;
     assert_eq!(reply.json(), json!({"earlystop_trial": trial}));
-    // The third trial starts instead of the stopped one, which waited at one of the first two
-    // gates.
+    // The third trial replaces the stopped trial, which waited at one of the first two gates.
     let third = gate.reached().await;
     let (_, rows) = trials(&site, &id, "").await;
     let status = |rows: &[Value]| {
@@ -372,7 +371,7 @@ async fn the_analysis_has_a_table_and_pictures() {
     let picture = std::fs::read(site.emulator.obs_root().join(&file[1..])).unwrap();
     assert_eq!(&picture[..8], b"\x89PNG\r\n\x1a\n");
 
-    // A job that has no output in OBS gets no charts.
+    // A job without outputs in OBS gets no charts.
     let mut bare = search(&site, "bare", "anneal_search", &[("num_samples", "1")]);
     bare["algorithm"]["outputs"] = json!([]);
     site.put("bucket/bare/code/train.py", "print('loss=1')");
@@ -421,8 +420,8 @@ async fn templates_are_listed_and_shown() {
     }
 }
 
-/// Rules for jobs apply to searches as well: auto stop ends a search according to the switch, and
-/// its log is exported while it runs.
+/// Rules for jobs also apply to searches: auto stop ends a search as specified by the switch, and
+/// the log of a search is exported while it runs.
 #[tokio::test]
 async fn a_search_is_ended_after_its_time_and_its_log_is_copied_on_the_way() {
     for phase in ["Terminated", "Failed"] {
@@ -458,7 +457,7 @@ async fn a_search_is_ended_after_its_time_and_its_log_is_copied_on_the_way() {
     }
 }
 
-/// The search has ten simulated trials of 100 s, of which two run at a time.
+/// The search consists of ten simulated trials of 100 s, two of which run concurrently.
 #[tokio::test]
 async fn simulated_trials_report_what_the_script_says() {
     let script = r#"{"default": [{"seconds": 100, "log": [

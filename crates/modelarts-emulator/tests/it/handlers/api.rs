@@ -1,4 +1,5 @@
-//! Statuses and bodies of the basic operations, and of requests that no operation defines.
+//! Statuses and bodies of responses: to the basic operations, and to requests for undefined
+//! operations.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,7 +14,7 @@ use tower::ServiceExt;
 
 use crate::support::{Gate, Reply, Site, pass};
 
-/// Checks the members that differ in each run, and replaces them with fixed values.
+/// Verifies the members that differ in each run, and replaces them with fixed values.
 fn pin(mut job: Value) -> Value {
     let id = job["metadata"]["id"].as_str().unwrap();
     assert_eq!((id.len(), id.matches('-').count()), (36, 4), "{id}");
@@ -209,7 +210,7 @@ async fn unimplemented_operations_are_a_501_with_a_message() {
             Method::POST,
             format!("/training-jobs/{id}/ft-artifacts/publish"),
         ),
-        // Paths with a reserved word instead of an id.
+        // Paths with a reserved word in place of an ID.
         (Method::GET, "/training-jobs/autosearch".to_owned()),
         (Method::GET, "/training-jobs/autosearch/events".to_owned()),
         (Method::GET, "/training-jobs/".to_owned()),
@@ -229,7 +230,7 @@ async fn unimplemented_operations_are_a_501_with_a_message() {
             })
         );
     }
-    // Requests outside of the API get 501, and need no signature.
+    // Requests outside of the API are rejected with 501, and need no signature.
     let login = site
         .client
         .http
@@ -253,7 +254,7 @@ async fn a_method_that_no_document_has_is_a_405() {
             "GET,HEAD,PUT,DELETE",
         ),
         (Method::TRACE, "/training-job-searches".to_owned(), "POST"),
-        // A reserved word is not an id.
+        // A reserved word is not a valid ID.
         (
             Method::GET,
             "/training-jobs/batch-delete".to_owned(),
@@ -379,7 +380,7 @@ async fn a_deletion_is_asynchronous_and_leaves_nothing() {
         (reply.status, reply.text.as_str()),
         (StatusCode::ACCEPTED, "\"\"")
     );
-    // The job still exists, and its last event is the deletion.
+    // The job still exists, and its last event is that of the deletion.
     assert_eq!(
         site.messages(&id).await.last().unwrap(),
         "The training job has been manually deleted."
@@ -432,8 +433,8 @@ async fn the_log_is_a_204_before_its_first_byte() {
 #[tokio::test]
 async fn a_long_log_is_cut_at_its_beginning() {
     let site = Site::start().await;
-    // The log has six megabytes of two-byte characters after one odd byte, so that the cut falls
-    // within a character.
+    // The log consists of one odd byte and six megabytes of two-byte characters, so that the size
+    // limit falls within a character.
     let script = "import sys\nsys.stdout.buffer.write(b'x' + 'é'.encode() * 3000000)\n";
     let id = site.run(&site.script("long", script)).await;
     let reply = site
@@ -448,7 +449,7 @@ async fn a_long_log_is_cut_at_its_beginning() {
     assert!(content.chars().all(|c| c == 'é'));
 }
 
-/// An in-process request gets the same response as a request over the socket.
+/// An in-process request receives the same response as a request over the socket.
 #[tokio::test]
 async fn a_request_in_process_is_answered_as_over_the_socket() {
     let site = Site::start().await;
@@ -476,7 +477,7 @@ async fn a_request_in_process_is_answered_as_over_the_socket() {
 
         over_socket.headers.remove(DATE);
         for headers in [&mut over_socket.headers, &mut parts.headers] {
-            // The request id differs for each request.
+            // The request ID is unique for each request.
             assert!(headers.remove("x-request-id").is_some());
         }
         assert_eq!(parts.status, over_socket.status);

@@ -117,7 +117,7 @@ async fn algorithms_are_changed_listed_and_deleted() {
             .collect()
     };
     assert_eq!(names("").await, ["gamma", "beta", "alpha"]);
-    // The offset counts pages, and not records.
+    // The offset counts pages, not records.
     assert_eq!(names("?order=asc&offset=1&limit=2").await, ["gamma"]);
     assert_eq!(names("?searches=name:am").await, ["gamma"]);
     assert_eq!(names("?sort_by=name&order=asc&limit=1").await, ["alpha"]);
@@ -126,8 +126,7 @@ async fn algorithms_are_changed_listed_and_deleted() {
         ("?offset=2147483648", 2764),
         ("?searches=alpha", 2764),
         ("?sort_by=size", 2790),
-        // The error is that of the first invalid parameter, in this order: order, sort_by,
-        // searches.
+        // The error is that of the first invalid parameter in the order: order, sort_by, searches.
         ("?sort_by=size&order=up", 2764),
         ("?searches=alpha&sort_by=size", 2790),
     ] {
@@ -175,7 +174,8 @@ async fn algorithms_are_changed_listed_and_deleted() {
 }
 
 /// As observed on the service, tags are kept until an empty list is sent, an emptied search is
-/// returned as none, and all other members are replaced. `metadata` alone is a valid change.
+/// returned as absent, and all other members are replaced. A change may consist of `metadata`
+/// alone.
 #[tokio::test]
 async fn a_change_of_an_algorithm_replaces_it() {
     let site = Site::start().await;
@@ -195,7 +195,7 @@ async fn a_change_of_an_algorithm_replaces_it() {
         let items = list.as_array().unwrap().iter();
         items.map(|one| one["name"].clone()).collect::<Vec<_>>()
     };
-    // The elements are in the order in which they were sent.
+    // The elements are in the order in which the request contained them.
     assert_eq!(
         names(&created["job_config"]["parameters"]),
         ["epochs", "lr"]
@@ -295,8 +295,8 @@ async fn experiments_count_their_jobs() {
     );
 }
 
-/// As observed on the service, two workspaces may use the same name, and a list for which no
-/// `workspace_id` is given has the experiments of both.
+/// As observed on the service, two workspaces may use the same name, and a list without
+/// `workspace_id` contains the experiments of both.
 #[tokio::test]
 async fn names_of_experiments_are_unique_in_their_workspace() {
     let site = Site::start().await;
@@ -324,7 +324,8 @@ async fn names_of_experiments_are_unique_in_their_workspace() {
     assert_eq!(names("").await, [other.clone(), first]);
     assert_eq!(names("&workspace_id=w").await, [other]);
 
-    // An experiment may keep its own name, but not take another one of its workspace.
+    // An experiment may keep its own name, but not adopt that of another experiment in its
+    // workspace.
     let id = second.json()["metadata"]["id"].as_str().unwrap().to_owned();
     let path = format!("/training-experiments/{id}");
     let change = |name: &str| json!({"name": name, "description": "d"});

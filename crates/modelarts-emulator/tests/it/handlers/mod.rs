@@ -1,4 +1,4 @@
-//! Responses of the operations.
+//! Tests of operations: requests and responses.
 
 mod api;
 mod collections;

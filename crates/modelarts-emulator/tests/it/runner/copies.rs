@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::support::{Gate, Site, pass};
 
 const GB: u64 = 1 << 30;
-/// Time limit of a wait in a test.
+/// Time limit for waits in the tests.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Creates a large sparse object in OBS.
@@ -48,7 +48,7 @@ async fn copying(directory: &Path) {
     copying.expect("no file is being copied");
 }
 
-/// Returns a job with gigabytes of code, input or checkpoints, and the path to which they are
+/// Returns a job with gigabytes of code, input or checkpoints, and the path to which these are
 /// copied.
 fn with_big(site: &Site, kind: &str) -> (Value, String) {
     let mut job = site.script(kind, "raise SystemExit('it has run')");
@@ -118,7 +118,7 @@ async fn a_download_ends_with_the_emulator() {
             site.emulator.shutdown().await;
         } else {
             drop(site.emulator);
-            // The end of the copy is not awaited when the emulator is dropped.
+            // Dropping the emulator does not wait for the end of the copy.
             let interrupted = async {
                 while !names(&place).is_empty() {
                     assert_ne!(names(&place), ["big"]);
@@ -146,8 +146,8 @@ fn making_big(site: &Site, name: &str, rest: &str) -> Value {
     job
 }
 
-/// A stop ends the code at once, also during an upload of outputs. The outputs are then uploaded
-/// for at most the grace period.
+/// A stop request ends the code immediately, even during an upload of outputs. The outputs are then
+/// uploaded for at most the grace period.
 #[tokio::test]
 async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
@@ -187,8 +187,8 @@ async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
     }
 }
 
-/// Outputs are uploaded before a job runs again. A stop at that moment starts a single grace
-/// period, and the end of the job adds no second one.
+/// Outputs are uploaded before a job is restarted. A stop request during this upload starts a
+/// single grace period, and the end of the job adds no second one.
 #[tokio::test]
 async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
@@ -218,7 +218,7 @@ async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {
     );
 }
 
-/// A job whose outputs are incomplete has not ended, and the next emulator runs it again.
+/// A job whose outputs are incomplete has not ended, and the next emulator restarts it.
 #[tokio::test]
 async fn a_job_whose_upload_is_cut_short_by_the_end_of_the_emulator_runs_again() {
     let (data, obs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

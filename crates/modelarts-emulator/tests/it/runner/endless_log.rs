@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::support::Site;
 
-/// The log grows faster than it is read. The timeout ends the test if a request gets no response.
+/// The log grows faster than it is read. The timeout ends the test if a request receives no
+/// response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_with_an_endless_log_is_previewed_and_stopped() {
     let site = Site::with(|builder| builder.log_cap(1000)).await;

@@ -1,5 +1,5 @@
-//! Processes of a job that have left its process group end with the job. All processes of a job end
-//! with the program that embeds the emulator.
+//! Processes that have left the process group of their job end with the job. All processes of a job
+//! end with the program that embeds the emulator.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,8 +16,8 @@ use crate::support::program::{cpu_job, serve_in};
 use crate::support::slow_package;
 use crate::support::{Gate, Site, Waiting};
 
-/// Returns a Python script that starts a daemon and then waits at the gate `home`. The daemon has a
-/// session of its own, and waits at the gate `away`.
+/// Returns a Python script that starts a daemon and then waits at the gate `home`. The daemon runs
+/// in its own session, and waits at the gate `away`.
 fn script(home: &Gate, away: &Gate) -> String {
     format!(
         r#"{}
@@ -38,7 +38,7 @@ gate()
     )
 }
 
-/// Starts a job whose two processes wait at their gates. Returns its id, the leader and the daemon.
+/// Starts a job whose two processes wait at their gates. Returns its ID, the leader and the daemon.
 async fn started(site: &Site, name: &str) -> (String, Waiting, Waiting) {
     let (home, away) = (Gate::new().await, Gate::new().await);
     let job = site.script(name, &script(&home, &away));
@@ -73,8 +73,8 @@ async fn an_escaped_process_ends_with_its_job() {
     end_with_deletion_and_reset(&site, async |name| started(&site, name).await).await;
 }
 
-/// Checks that the processes of a started job end when it is deleted, and when the emulator is
-/// reset.
+/// Verifies that the processes of a started job end when the job is deleted, and when the emulator
+/// is reset.
 #[cfg(target_os = "linux")]
 async fn end_with_deletion_and_reset(
     site: &Site,
@@ -96,7 +96,7 @@ async fn end_with_deletion_and_reset(
     gone(daemon).await;
 }
 
-/// Build programs of packages may start daemons as well as the code of a job may.
+/// The build programs of packages may start daemons, as may the code of a job.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_escaped_process_of_an_installation_ends_with_it() {
@@ -132,7 +132,7 @@ async fn an_escaped_process_of_another_job_keeps_running() {
     leader.let_through().await;
     site.emulator.wait_until_settled(&id).await;
     gone(daemon).await;
-    // The other daemon still responds to its gate, and ends by itself.
+    // The daemon of the other job still responds to its gate, and ends by itself.
     other_daemon.let_through().await;
     other_leader.let_through().await;
     site.emulator.wait_until_settled(&other).await;
@@ -180,17 +180,17 @@ async fn kill(signal: &str, whom: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Environment variable with the end of the embedding program: the signal for which it waits, or
-/// its own exit.
+/// Environment variable that specifies how the embedding program ends: by a signal for which it
+/// waits, or by its own exit.
 const END: &str = "TEST_OF_AN_EMBEDDING_PROGRAM";
-/// Environment variable with the code of the job. If it is empty, jobs are simulated, and the
-/// program creates none.
+/// Environment variable that contains the code of the job. If it is empty, jobs are simulated, and
+/// the program creates none.
 const SCRIPT: &str = "TEST_OF_AN_EMBEDDING_PROGRAM_SCRIPT";
-/// Environment variable that moves the code into a package required by the job.
+/// Environment variable that moves the code into a package that the job installs.
 const PACKAGE: &str = "TEST_OF_AN_EMBEDDING_PROGRAM_PACKAGE";
 
-/// Program that embeds the emulator: the tests below start this test program again, for this test
-/// only. In other runs the test does nothing.
+/// Program that embeds the emulator. The tests below start this test program again and run only
+/// this test; otherwise the test does nothing.
 #[tokio::test]
 async fn embedding_program() {
     let Ok(end) = std::env::var(END) else { return };
@@ -222,8 +222,8 @@ async fn embedding_program() {
     }
 }
 
-/// Starts the embedding program in a process group of its own, as a terminal does. Returns it with
-/// its temporary directory.
+/// Starts the embedding program in its own process group, as a terminal does. Returns the program
+/// and its temporary directory.
 async fn embedding(end: &str, script: &str, in_package: bool) -> (Child, PathBuf) {
     let mut program = Command::new(std::env::current_exe().unwrap())
         .envs(in_package.then_some((PACKAGE, "1")))
@@ -250,8 +250,7 @@ async fn embedding(end: &str, script: &str, in_package: bool) -> (Child, PathBuf
     (program, data.parent().unwrap().to_owned())
 }
 
-/// After any end of the program, all processes of its jobs end and its temporary directory is
-/// removed.
+/// However the program ends, all processes of its jobs end and its temporary directory is removed.
 #[tokio::test]
 async fn all_of_a_job_ends_with_the_program_that_embeds_the_emulator() {
     for (end, in_package) in [
@@ -267,7 +266,7 @@ async fn all_of_a_job_ends_with_the_program_that_embeds_the_emulator() {
         let (leader, daemon) = (home.reached().await, away.reached().await);
         assert!(temporary.is_dir());
         if ["INT", "KILL"].contains(&end) {
-            // The signal goes to the whole group, like that of Ctrl-C.
+            // The signal is sent to the whole group, like that of Ctrl-C.
             kill(end, &format!("-{}", program.id().unwrap())).await;
         } else {
             drop(program.stdin.take());
@@ -282,7 +281,7 @@ async fn all_of_a_job_ends_with_the_program_that_embeds_the_emulator() {
     }
 }
 
-/// The temporary directory is removed even if no job ran.
+/// The temporary directory is removed even if no job has run.
 #[tokio::test]
 async fn the_temporary_directory_ends_with_the_program_that_embeds_the_emulator() {
     for end in ["exit", "KILL"] {

@@ -1,4 +1,4 @@
-//! Execution of jobs, as processes or from a script, with their files and logs.
+//! Execution of jobs, as processes or according to a script, with their files and logs.
 
 mod copies;
 mod endless_log;

@@ -1,4 +1,4 @@
-//! Packages from requirements files, which are installed in a virtual environment of the job.
+//! Packages from requirements files, which are installed in a virtual environment for the job.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::support::program::{cpu_job, serve_in};
 use crate::support::{Gate, Site, slow_package};
 
-/// Writes a wheel with one module as a zip file, which needs no network.
+/// Writes a wheel with one module as a zip file. Its installation requires no network.
 fn wheel(site: &Site, key: &str) {
     let script = r#"
 import sys, zipfile
@@ -86,7 +86,7 @@ async fn installing_can_be_switched_off() {
     );
 }
 
-/// Packages are built by separate programs, which may take long.
+/// Packages are built by separate programs, which may run for a long time.
 #[tokio::test]
 async fn a_stop_ends_an_installation_with_all_its_programs() {
     let (site, _clock) = Site::standing_still().await;
@@ -103,7 +103,7 @@ async fn a_stop_ends_an_installation_with_all_its_programs() {
     waiting.wait_until_gone().await;
 }
 
-/// The emulator finds processes of an installation only through `/proc`.
+/// Without `/proc`, the emulator cannot find the processes of an installation.
 #[cfg(all(feature = "cli", target_os = "linux"))]
 #[tokio::test]
 async fn an_installation_that_a_dead_emulator_has_left_is_ended() {

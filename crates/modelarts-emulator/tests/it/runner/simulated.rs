@@ -54,7 +54,7 @@ impl Simulation {
         );
     }
 
-    /// Sends a request signed at the time of the emulator's clock.
+    /// Sends a request that is signed at the time of the emulator's clock.
     async fn ask(&self, method: Method, below_project: &str, body: Value) -> Value {
         let target = format!("/v2/{}{below_project}", self.site.client.project_id);
         let body = if body.is_null() {
@@ -89,7 +89,7 @@ impl Simulation {
         self.get(id, "").await["status"].take()
     }
 
-    /// Returns time and text of each event.
+    /// Returns the time and text of each event.
     async fn events(&self, id: &str) -> Vec<(String, String)> {
         let events = self.get(id, "/events?limit=100").await;
         let text = |event: &Value, name: &str| event[name].as_str().unwrap().to_owned();
@@ -103,7 +103,7 @@ impl Simulation {
     }
 }
 
-/// Returns a job that has no files, so that the emulator copies none.
+/// Returns a job without files, so that the emulator copies none.
 fn job(name: &str) -> Value {
     json!({
         "kind": "job",
@@ -135,8 +135,8 @@ async fn everything_happens_at_its_own_time_in_any_move_of_the_clock() {
         json!({"default": [{"seconds": 3600, "log": log, "metrics": {"gpuUtil": [1, 2, 3, 4]}}]});
     let simulation = Simulation::of(script).await;
     let id = simulation.create(&job("hour")).await;
-    // The clock is in the middle of the run: 13.4 s before the start of the code, and 1800 s of the
-    // run.
+    // The clock is now in the middle of the run: 13.4 s before the start of the code, and 1800 s of
+    // the run, have passed.
     simulation.pass(1814).await;
     assert_eq!(simulation.status(&id).await["phase"], "Running");
     let first = "lr=0.1 mode=a b {other}\nworker-0 run 1 step 0\nworker-0 run 1 step 1\n";
@@ -147,8 +147,8 @@ async fn everything_happens_at_its_own_time_in_any_move_of_the_clock() {
     simulation.pass(24 * 3600).await;
     let status = simulation.status(&id).await;
     assert_eq!(status["phase"], "Completed");
-    // The job is Running after 12.4 s. 1 s, an hour, 1 s and 25 s follow; times are in whole
-    // seconds.
+    // The job is Running after 12.4 s. The following steps take 1 s, an hour, 1 s and 25 s. Times
+    // are in whole seconds.
     let (start, end) = (START + 12, START + 12 + 3600 + 27);
     assert_eq!(status["start_time"], start * 1000);
     assert_eq!(
@@ -222,7 +222,7 @@ async fn each_run_of_each_task_has_its_part_of_the_script() {
     assert_eq!(records[0]["end_reason"], "exit with 3");
     assert_eq!(records[0]["end_recover"], "job_reschedule");
     assert_eq!(records[1]["end_reason"], "job completed");
-    // The failure of one worker ends the other. The second run continues the log.
+    // The failure of one worker ends the other worker. The second run continues the log.
     assert_eq!(
         simulation.log(&id, "worker-0").await["content"],
         "first\nsecond\n"
@@ -247,7 +247,8 @@ async fn each_run_of_each_task_has_its_part_of_the_script() {
     assert_eq!(status["task_statuses"][0]["exit_code"], 9);
 }
 
-/// The first worker to end terminates the other one, even if that one is due at the same time.
+/// The first worker to end terminates the other worker, even if the end of that worker is due at
+/// the same time.
 #[tokio::test]
 async fn one_worker_ends_the_other_that_is_due_at_the_same_time() {
     let mut ends = Vec::new();
@@ -278,7 +279,7 @@ async fn one_worker_ends_the_other_that_is_due_at_the_same_time() {
 async fn a_node_fault_uses_a_retry_or_fails_the_job() {
     let fault = json!({"seconds": 60, "fault": {"node_fault": 20}});
     let script = json!({"default": [fault, {"seconds": 60}]});
-    // An exit code would not restart the job, a fault of the node does.
+    // An exit code would not restart the job, but a node fault does.
     let simulation = Simulation::with(script, |builder| {
         builder.restart_on(modelarts_emulator::jobs::RestartOn::Fault)
     })
@@ -331,7 +332,8 @@ async fn a_job_that_hangs_is_reported_and_restarted_in_place() {
         let event = events.iter().find(|(_, text)| text == hint);
         event.map(|(time, _)| time.clone())
     };
-    // The emulator checks each half hour: the job is active in the first, and not in the second.
+    // The emulator checks the job every half hour: it is active in the first half hour, and not in
+    // the second.
     let hour = Some("2022-11-26T17:00:13+08:00".to_owned());
     assert_eq!(at(&simulation.events(&again).await), hour);
     assert_eq!(at(&simulation.events(&id).await), hour);
@@ -342,7 +344,7 @@ async fn a_job_that_hangs_is_reported_and_restarted_in_place() {
         simulation.log(&again, "worker-0").await["content"],
         "1\n2\n"
     );
-    // The job would hang forever.
+    // Without an intervention, the job would hang indefinitely.
     assert_eq!(simulation.status(&id).await["phase"], "Running");
     let stop = json!({"action_type": "terminate"});
     simulation
@@ -368,7 +370,7 @@ async fn a_job_that_ignores_signals_ends_after_the_grace() {
     let events = simulation.events(&id).await;
     let killed = "[worker-0] Training finished. Exit code 137.";
     let killed = events.iter().find(|(_, text)| text == killed);
-    // The job is Running from 16:00:12, for an hour and 30 s of grace period.
+    // The job is Running from 16:00:12 on, for an hour and a grace period of 30 s.
     assert_eq!(killed.unwrap().0, "2022-11-26T17:00:42+08:00");
 }
 
@@ -432,8 +434,8 @@ async fn nodes_are_assigned_as_soon_as_they_are_free() {
     for id in &ids {
         starts.push(simulation.status(id).await["start_time"].as_u64().unwrap() / 1000 - START);
     }
-    // A job is Running after 12.4 s. Its nodes are free after further 1 + 100 + 1 + 25 s, and the
-    // next job is Running 3 s later.
+    // A job is Running after 12.4 s. Its nodes become free after a further 1 + 100 + 1 + 25 s, and
+    // the next job is Running 3 s later.
     assert_eq!(starts, [12, 142, 272]);
 }
 
@@ -464,8 +466,8 @@ async fn dozens_of_jobs_run_through_a_day_at_once() {
     );
 }
 
-/// A job fails, runs again and completes within two minutes. The test ends a copy of it in each
-/// second of that time; each copy has exactly one end.
+/// A job fails, is restarted and completes within two minutes. The test ends one instance of this
+/// job in each second of that period, and verifies that each instance ends exactly once.
 #[tokio::test]
 async fn a_job_can_be_ended_in_every_second_of_its_life() {
     const SECONDS: usize = 110;
@@ -548,7 +550,7 @@ async fn a_simulated_log_has_a_cap_and_is_exported_while_the_job_runs() {
         "{log}"
     );
     simulation.pass(600).await;
-    // The log has the message about its size limit only once.
+    // The log contains the message about its size limit only once.
     assert_eq!(
         simulation.get(&id, below).await["content"],
         early["content"]
@@ -557,7 +559,8 @@ async fn a_simulated_log_has_a_cap_and_is_exported_while_the_job_runs() {
     assert_eq!(exported, log);
 }
 
-/// Each failure before the start of the code has an event of its own, and the job is Abnormal.
+/// Each kind of failure before the start of the code has a specific event, and the job becomes
+/// Abnormal.
 #[tokio::test]
 async fn jobs_fail_before_they_run() {
     for (failure, event) in [

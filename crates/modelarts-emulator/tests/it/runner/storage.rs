@@ -41,7 +41,7 @@ print(os.path.isdir(os.path.join(home, "../../mnt/far")))
     assert_eq!(site.get("bucket/new/c"), "to obs");
     let details = site.details(&id).await;
     assert_eq!(details["spec"]["volumes"], job["spec"]["volumes"]);
-    // The deletion of a job keeps the content of its mounts.
+    // Deleting a job does not delete the content of its mounts.
     site.client.delete(&format!("/training-jobs/{id}")).await;
     site.emulator.wait_until_gone(&id).await;
     assert_eq!(site.get("bucket/pfs/b"), "from pfs");
@@ -153,7 +153,7 @@ async fn a_log_has_a_cap() {
     assert_eq!(site.phase(&id).await, "Completed");
 }
 
-/// The directory `/cache` of the service is linked in the home directory.
+/// The home directory contains a link to the scratch directory, which is `/cache` on the service.
 #[tokio::test]
 async fn the_cache_is_a_link_in_the_home_and_empty_in_the_end() {
     let site = Site::start().await;
@@ -176,7 +176,7 @@ gate()
     assert_eq!(site.log(&id).await, "True []\n");
     assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
 
-    // A job replaces the directory with a link: the link is removed, and its target is not.
+    // If a job replaces the directory with a link, the link is removed, and its target is not.
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("kept"), "").unwrap();
     let script = format!(

@@ -1,4 +1,4 @@
-//! Control routes: clock, reset, HTML errors, and processes left by an earlier start.
+//! Control routes: clock, reset, HTML errors, and processes left running by an earlier emulator.
 
 use std::{
     sync::Arc,
@@ -76,8 +76,8 @@ async fn a_reset_deletes_everything() {
     site.run(&site.script("done", "")).await;
 }
 
-/// A reset ends processes for which it would otherwise wait on a clock that stands still: in a
-/// grace period that has started or not, and during running code.
+/// A reset ends processes that would otherwise wait on a stopped clock: before or during a grace
+/// period, and while code runs.
 #[tokio::test]
 async fn a_reset_does_not_wait_for_the_clock() {
     let reset = async |site: &Site| {
@@ -117,7 +117,7 @@ async fn a_reset_does_not_wait_for_the_clock() {
     }
 }
 
-/// The emulator accepts a body up to the limit, and refuses a larger one, as on all routes.
+/// The emulator accepts a body up to the limit and rejects a larger one, as on all routes.
 #[tokio::test]
 async fn bodies_of_control_routes_may_have_twelve_megabytes() {
     let site = Site::start().await;
@@ -184,8 +184,8 @@ async fn pages_shift_and_rows_repeat() {
     assert_eq!(names().await, ["a", "b", "c"]);
 }
 
-/// A process is left running, as by a SIGKILL of its emulator: it is recorded, and the emulator has
-/// ended.
+/// The record contains a process that is still running although its emulator has ended, as after a
+/// SIGKILL of that emulator.
 #[tokio::test]
 async fn the_next_start_ends_what_the_last_one_left_running() {
     if !std::path::Path::new("/proc/self/stat").exists() {
@@ -209,7 +209,7 @@ async fn the_next_start_ends_what_the_last_one_left_running() {
         rest.split_whitespace().nth(19).unwrap().to_owned()
     };
     std::fs::write(running.join(left.id().to_string()), moment(left.id())).unwrap();
-    // The process id belonged to another process when it was recorded.
+    // When the process ID was recorded, it belonged to another process.
     std::fs::write(running.join(other.id().to_string()), "1").unwrap();
     let builder = Emulator::builder().timing(Timing::instant());
     let emulator = builder.data_dir(data.path()).start().await.unwrap();

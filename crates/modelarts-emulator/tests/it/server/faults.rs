@@ -148,7 +148,7 @@ async fn statuses_and_pages_replace_the_answer() {
     );
     assert_eq!(reply.headers["x-request-id"].len(), 32);
 
-    // The operation was not executed, and the next response is normal again.
+    // The operation was not executed, and the fault does not affect the next response.
     assert_eq!(counts(&site, "CreateTrainingJob"), (3, 0));
     site.create(&job).await;
     assert_eq!(counts(&site, "CreateTrainingJob"), (4, 1));
@@ -182,7 +182,7 @@ async fn connections_are_reset_before_the_answer() {
         );
         assert_eq!(counts(&site, "CreateTrainingJob").1, executed, "{fault:?}");
     }
-    // The job exists, although the response of its creation was dropped.
+    // The job exists, although the response to its create request was dropped.
     assert_eq!(
         Reply::of(send().await.unwrap()).await.error(),
         (400, "ModelArts.2751".to_owned())

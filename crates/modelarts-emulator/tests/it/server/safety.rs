@@ -1,4 +1,4 @@
-//! Protection from web pages, which must not be able to start a job, and protection of the file
+//! Protection against web pages, which must not be able to start a job, and protection of the file
 //! system.
 
 use std::{
@@ -79,7 +79,7 @@ async fn the_host_must_be_a_loopback_name() {
     }
 }
 
-/// Sends raw bytes, for requests that reqwest would not send. Returns the response.
+/// Sends raw bytes, for requests that reqwest does not send. Returns the response.
 async fn raw(site: &Site, request: &str) -> String {
     let address = site.emulator.url().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -112,8 +112,8 @@ async fn with_token() -> Emulator {
     emulator.timing(Timing::instant()).start().await.unwrap()
 }
 
-/// Sends the beginning of a request, and returns the response once the server closes the
-/// connection, with the time until then. Returns `None` if the connection stays open for an hour.
+/// Sends the beginning of a request. Returns the response after the server has closed the
+/// connection, and the time until then. Returns `None` if the connection stays open for an hour.
 async fn answer_to(emulator: &Emulator, beginning: &str) -> Option<(String, Duration)> {
     let address = emulator.url().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -126,8 +126,8 @@ async fn answer_to(emulator: &Emulator, beginning: &str) -> Option<(String, Dura
     Some((reply, sent.elapsed()))
 }
 
-/// The emulator checks token, access key, lock, path and length of the body before it receives the
-/// body.
+/// The emulator validates the token, the access key and its lock, the path, and the length of the
+/// body before it receives the body.
 #[tokio::test]
 async fn a_request_is_refused_by_its_head() {
     let emulator = with_token().await;
@@ -332,7 +332,7 @@ async fn obs_keys_do_not_leave_the_root_by_dots() {
             );
         }
     }
-    // An absolute path names a bucket and a key, and not a path of this machine.
+    // An absolute path consists of a bucket and a key; it is not a path on this machine.
     let reply = site
         .client
         .post("/training-jobs", &bad("code_dir", "/etc/"))
@@ -348,7 +348,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
     site.put("bucket/x", "");
     symlink(outside.path(), site.emulator.obs_root().join("bucket/door")).unwrap();
 
-    // The emulator refuses the creation of a job whose path is a link that leads outside.
+    // The emulator rejects a create request for a job with a path that is a link to the outside.
     for field in ["inputs", "outputs"] {
         let mut job = site.script("links", "");
         job["algorithm"][field] =
@@ -360,7 +360,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
         );
     }
 
-    // A link inside the input directory is refused while the input is copied.
+    // A link to the outside within the input directory is rejected while the input is copied.
     let mut job = site.script("deep-link", "");
     site.put("bucket/data/ok", "");
     symlink(
@@ -381,7 +381,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
         "{messages:?}"
     );
 
-    // The job itself creates the link to which it writes, after its creation was accepted.
+    // The job itself creates the link to which it writes, after its create request was accepted.
     let door = site.emulator.obs_root().join("bucket/late");
     let script = format!(
         "import os, sys\nos.symlink({:?}, {:?})\nout = sys.argv[1].split('=')[1]\nopen(out + '/stolen', 'w').write('x')\n",
@@ -395,7 +395,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
     assert_eq!(site.phase(&id).await, "Completed");
     assert!(!outside.path().join("stolen").exists());
 
-    // A link in an output that leads outside is skipped, and the log reports it.
+    // A link to the outside in an output is skipped, and the log reports it.
     let script = format!(
         "import os, sys\nout = sys.argv[1].split('=')[1]\nos.symlink({:?}, out + '/link')\nos.mkfifo(out + '/pipe')\nopen(out + '/model', 'w').write('m')\n",
         outside.path().join("secret"),
@@ -413,7 +413,7 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
     );
 }
 
-/// Returns a search over a parameter with this name; its charts are in `/bucket/<job>/out/`.
+/// Returns a search over a parameter with this name. Its charts are stored in `/bucket/<job>/out/`.
 fn search(site: &Site, job: &str, parameter: &str) -> Value {
     let mut body = site.script(job, "print('loss=1')");
     body["algorithm"]["outputs"] = json!([{
@@ -449,7 +449,7 @@ async fn charts_of_a_search_do_not_leave_the_root() {
         );
     }
 
-    // A link in the folder is replaced, and its target is not changed.
+    // A link in the folder is replaced, and its target remains unchanged.
     let victim = outside.path().join("victim.png");
     std::fs::write(&victim, "old").unwrap();
     site.put("bucket/link/out/hyperparameter-analysis/fanova/x", "");
@@ -473,7 +473,7 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
     let environment: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(&site.log(&id).await).unwrap();
     let mut names: Vec<&str> = environment.keys().map(String::as_str).collect();
-    // Python itself sets this variable if no locale is set (PEP 538).
+    // Python sets this variable itself if no locale is set (PEP 538).
     names.retain(|name| *name != "LC_CTYPE");
     names.sort_unstable();
     assert_eq!(
@@ -540,7 +540,8 @@ async fn nothing_prints_the_secret_key() {
     );
 }
 
-/// Directories created by the emulator are private to its user; existing ones keep their modes.
+/// Only the current user can access directories that the emulator creates; existing directories
+/// keep their modes.
 #[tokio::test]
 async fn directories_that_it_makes_are_for_its_user_alone() {
     let place = tempfile::tempdir().unwrap();

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};
 
-/// Ends a site, and starts another one on the same directories.
+/// Ends a site, and starts a new site on the same directories.
 async fn again(site: Site, data: &Path) -> Site {
     let obs = site.emulator.obs_root().to_owned();
     drop(site);
@@ -43,7 +43,7 @@ async fn jobs_continue_after_a_restart_of_the_emulator() {
     assert_eq!(second.details(&done).await, before);
     assert_eq!(second.messages(&done).await, events);
     assert_eq!(second.log(&done).await, "kept\n");
-    // The job runs again, as after a node fault.
+    // The job is restarted, as after a node fault.
     gate.reached().await.let_through().await;
     second
         .emulator
@@ -77,8 +77,8 @@ async fn without_a_directory_nothing_is_kept() {
     assert!(!emulator.data_dir().join("state.sqlite3").exists());
 }
 
-/// The test reads data directories of all layouts; that of the current layout is a reference for
-/// the next one.
+/// The test reads data directories of all layouts. The directory of the current layout is a
+/// reference for the next layout.
 #[tokio::test]
 async fn data_directories_of_earlier_layouts_are_read() {
     for (layout, sql) in [
@@ -135,7 +135,7 @@ async fn data_directories_of_earlier_layouts_are_read() {
     }
 }
 
-/// State other than that of jobs is kept as well.
+/// State other than that of jobs is preserved as well.
 #[tokio::test]
 async fn everything_else_is_kept_too() {
     let data = tempfile::tempdir().unwrap();
@@ -236,7 +236,7 @@ async fn a_directory_in_use_is_refused_and_unchanged() {
     first.emulator.wait_for(&id, "Completed").await.unwrap();
 }
 
-/// Setup for simulated jobs on a manual clock, in one pool with one node.
+/// Configuration of sites with simulated jobs on a manual clock, in a pool with one node.
 struct Hours {
     data: tempfile::TempDir,
     clock: Arc<ManualClock>,
@@ -276,7 +276,7 @@ async fn minutes(site: &Site, minutes: u64) {
     assert!(site.emulator.advance(time).await);
 }
 
-/// Sends a request with a token, because signatures would have expired.
+/// Sends a request with a token, because signatures would expire as the clock advances.
 async fn by_token(site: &Site, below: &str, body: Option<&Value>) -> Value {
     let (url, project) = (site.emulator.url(), site.emulator.project_id());
     let url = format!("{url}/v2/{project}/training-jobs{below}");
@@ -309,8 +309,8 @@ async fn phases(site: &Site, ids: &[&str]) -> Vec<String> {
     phases
 }
 
-/// A job that never ran keeps its position in the queue and its unlimited wait, and gets no
-/// precedence.
+/// A job that never ran keeps its position in the queue and its unlimited waiting time, and
+/// receives no precedence.
 #[tokio::test]
 async fn jobs_that_never_ran_wait_on_after_a_restart() {
     let hours = Hours::new(&json!({"default": [{"seconds": 3600}]}));
@@ -324,8 +324,8 @@ async fn jobs_that_never_ran_wait_on_after_a_restart() {
     let urgent = queue(&second, "urgent", 2, json!({})).await;
     let all = [&runs, &urgent, &early, &late].map(String::as_str);
     for at in 0..all.len() {
-        // The wait is longer than the limit for a job that runs again. The first job has started
-        // from the beginning.
+        // The time exceeds the limit for restarted jobs. The first job is restarted from the
+        // beginning.
         minutes(&second, 31).await;
         let mut expected = vec!["Pending"; all.len()];
         expected[..at].fill("Completed");
@@ -336,14 +336,14 @@ async fn jobs_that_never_ran_wait_on_after_a_restart() {
     assert_eq!(phases(&second, &all).await, ["Completed"; 4]);
 }
 
-/// Retries used before a restart remain used.
+/// Retries used before a restart of the emulator still count.
 #[tokio::test]
 async fn retries_are_counted_over_a_restart() {
     let hours = Hours::new(&json!({"default": [{"seconds": 60, "exit_code": 1}]}));
     let first = hours.start().await;
     let retries = json!({"fault-tolerance/job-retry-num": "2"});
     let id = queue(&first, "fails", 1, retries).await;
-    // The first emulator ends half a minute into the second run.
+    // The first emulator ends half a minute after the start of the second run.
     assert!(first.emulator.advance(Duration::from_secs(90)).await);
     drop(first);
     let second = hours.start().await;
@@ -361,7 +361,7 @@ async fn retries_are_counted_over_a_restart() {
     );
 }
 
-/// Jobs are not moved to nodes of another pool.
+/// The emulator does not move jobs to the nodes of another pool.
 #[tokio::test]
 async fn jobs_whose_pool_has_gone_fail() {
     let hours = Hours::new(&json!({"default": [{"seconds": 3600}]}));

@@ -33,7 +33,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'~');
 
-/// Emulator for a test, which adds no delays by default, and a client with its keys.
+/// Emulator for a test, without delays by default, and a client that uses its keys.
 pub(crate) struct Site {
     pub(crate) emulator: Emulator,
     pub(crate) client: Client,
@@ -79,7 +79,7 @@ impl Site {
         (site, clock)
     }
 
-    /// Puts an object into OBS.
+    /// Stores an object in OBS.
     pub(crate) fn put(&self, key: &str, content: impl AsRef<[u8]>) {
         let path = self.emulator.obs_root().join(key);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -105,14 +105,14 @@ impl Site {
         })
     }
 
-    /// Creates a job and returns its id.
+    /// Creates a job and returns its ID.
     pub(crate) async fn create(&self, job: &Value) -> String {
         let reply = self.client.post("/training-jobs", job).await;
         assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
         reply.json()["metadata"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// Creates a job, waits until it is settled, and returns its id.
+    /// Creates a job, waits until it is settled, and returns its ID.
     pub(crate) async fn run(&self, job: &Value) -> String {
         let id = self.create(job).await;
         self.emulator.wait_until_settled(&id).await;
@@ -173,16 +173,15 @@ impl Site {
     }
 }
 
-/// Client that signs with SDK-HMAC-SHA256. Its code is neither that of the emulator nor that of the
-/// SDK.
+/// Client that signs with SDK-HMAC-SHA256. It shares no code with the emulator or the SDK.
 pub(crate) struct Client {
     pub(crate) http: reqwest::Client,
     pub(crate) url: String,
     pub(crate) project_id: String,
     pub(crate) access_key: String,
     pub(crate) secret_key: String,
-    /// True if the client compares responses with the OpenAPI description, for emulators in another
-    /// process.
+    /// True if the client compares responses with the OpenAPI description, which is necessary for
+    /// emulators in another process.
     pub(crate) checks: bool,
 }
 
@@ -243,8 +242,8 @@ impl Client {
         reply
     }
 
-    /// Returns a request to `target`, signed at `time`. Values of the query must not be encoded
-    /// yet.
+    /// Returns a request to `target`, signed at `time`. Query values must not be percent-encoded by
+    /// the caller.
     pub(crate) fn signed(
         &self,
         method: Method,
@@ -311,7 +310,7 @@ pub(crate) struct Gate {
     listener: TcpListener,
 }
 
-/// Script that waits at a gate. Dropping the value lets the script through.
+/// Script that waits at a gate. When this value is dropped, the script continues.
 pub(crate) struct Waiting(TcpStream);
 
 impl Gate {
@@ -320,7 +319,7 @@ impl Gate {
         Self { listener }
     }
 
-    /// Returns Python code that defines `gate()`, which reports to the gate and waits.
+    /// Returns Python code that defines `gate()`, a function that reports to the gate and waits.
     pub(crate) fn python(&self) -> String {
         let port = self.listener.local_addr().unwrap().port();
         format!(
@@ -339,7 +338,7 @@ impl Gate {
 impl Waiting {
     /// Waits until the process at the gate has ended.
     pub(crate) async fn wait_until_gone(mut self) {
-        // The socket closes with the process; the read ends with an end of file or a reset.
+        // The socket closes with the process; the read then returns an end of file or a reset.
         let _ = self.0.read(&mut [0]).await;
     }
 
@@ -375,8 +374,8 @@ pub(crate) fn is_alive(pid: &str) -> bool {
     !state.is_empty() && !state.starts_with('Z')
 }
 
-/// Returns a client for plain HTTP. In a workspace build a feature enables TLS, and a client with
-/// no TLS configuration would panic.
+/// Returns a client for plain HTTP. In a workspace build, a feature enables TLS, and a client
+/// without a TLS configuration would panic.
 pub(crate) fn http() -> reqwest::Client {
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)

@@ -21,7 +21,7 @@ pub(crate) async fn serve_in(place: &std::path::Path) -> Program {
     serve_with(place, &[]).await
 }
 
-/// Starts the program like [`serve_in`], with additional flags.
+/// Starts the program like [`serve_in`], but with additional flags.
 pub(crate) async fn serve_with(place: &std::path::Path, flags: &[&str]) -> Program {
     let mut child = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
         .args(["serve", "--listen", "127.0.0.1:0", "--timing", "instant"])
@@ -78,7 +78,7 @@ pub(crate) fn cpu_job(name: &str) -> Value {
 }
 
 impl Program {
-    /// Creates a job, and returns its id.
+    /// Creates a job, and returns its ID.
     pub(crate) async fn create(&self, job: &Value) -> String {
         let created = self.client.post("/training-jobs", job).await;
         assert_eq!(created.status, 201, "{}", created.text);

@@ -1,17 +1,17 @@
 //! Comparison of all traffic of these tests with `openapi/modelarts.yaml`.
 //!
 //! Each [`Site`](crate::support::Site) collects deviations and fails at its end; a client of the
-//! program fails at once. The comparison follows these rules:
+//! program fails immediately. The comparison follows these rules:
 //!
-//! - Every response has a status that its operation declares, and a body that matches the schema
-//!   of that status and has no further members. This includes responses to invalid requests.
+//! - Every response has a status that its operation declares, and a body that matches the schema of
+//!   that status and has no other members. This includes responses to invalid requests.
 //! - Path, query and body of every accepted request match the description. Undeclared parameters
-//!   and blank values of the query are ignored, because an example of the vendor has one
-//!   (`?limit=1` of a search). [`STRICTER`] lists the requests for which the description is
-//!   stricter on purpose.
+//!   and blank values of the query are ignored, because an example of the vendor contains such a
+//!   parameter (`?limit=1` of a search). [`STRICTER`] lists the requests for which the description
+//!   is stricter on purpose.
 //! - `""` and `null` stand for an absent body, as on the service.
-//! - The emulator refuses requests that are not in the description.
-//! - Responses that a fault has changed are exempt.
+//! - The emulator rejects requests that are not in the description.
+//! - Responses changed by a fault are exempt.
 
 use std::{
     collections::HashMap,
@@ -27,8 +27,8 @@ use serde_json::{Map, Value, json};
 
 use crate::json_schema;
 
-/// Exceptions for requests that the service accepts although the description demands more of
-/// clients (openapi/SOURCES.md): the operation, and the beginning of the message.
+/// Requests that the service accepts although the description is stricter for clients
+/// (openapi/SOURCES.md): the operation, and the beginning of the deviation message.
 const STRICTER: [(&str, &str); 3] = [
     ("ListTrainingJobs", "/filters/"),
     ("ChangeAlgorithm", ": \"job_config\" is a required property"),
@@ -45,7 +45,7 @@ pub(crate) struct Description {
 
 struct Operation {
     method: String,
-    /// The segments of the path; those in braces match any text.
+    /// Segments of the path; those in braces match any segment of a request path.
     path: Vec<String>,
     /// JSON pointer to the operation in the description.
     place: String,
@@ -117,7 +117,7 @@ impl Description {
         if by_fault || !path.starts_with("/v2/") {
             return Vec::new();
         }
-        // The use case has two equivalent spellings of this path (SOURCES D-71).
+        // The use case contains two equivalent spellings of this path (SOURCES D-71).
         let path = path.replace("/job/training-job-", "/training-job-");
         let segments: Vec<&str> = path.split('/').collect();
         let known = self.operations.iter().find(|operation| {
@@ -240,7 +240,7 @@ impl Description {
         self.fits(&format!("{place} {name}"), &key, schema, &value, wrong);
     }
 
-    /// Checks a JSON body against its schema.
+    /// Compares a JSON body with its schema.
     fn body(
         &self,
         what: &str,
@@ -281,8 +281,7 @@ impl Description {
     }
 
     fn validator(&self, schema: &Value) -> Validator {
-        // Draft 4 ignores members beside a reference, so that the schema is nested one level
-        // deeper.
+        // Draft 4 ignores siblings of a reference, so that the schema is nested one level deeper.
         let schema = json!({
             "allOf": [json_schema::rewrite(schema)],
             "components": self.components,
@@ -293,7 +292,7 @@ impl Description {
             .unwrap()
     }
 
-    /// Reports members that have no schema: misspellings of the emulator, or gaps of the
+    /// Reports members without a schema, which indicate misspellings in the emulator or gaps in the
     /// description.
     fn unknown(&self, schema: &Value, value: &Value, at: &str, wrong: &mut Vec<String>) {
         let mut schemas = Vec::new();
@@ -331,7 +330,7 @@ impl Description {
         }
     }
 
-    /// Collects a schema and those of which it is composed.
+    /// Collects a schema and the schemas that compose it.
     fn parts<'a>(&'a self, schema: &'a Value, parts: &mut Vec<&'a Value>) {
         let schema = resolve(&self.root, schema);
         parts.push(schema);
@@ -359,8 +358,8 @@ pub(crate) fn resolve<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deviations(Arc<Mutex<Vec<String>>>);
 
-/// Guard that fails a test at its end if its traffic has deviations, unless the test has failed
-/// already.
+/// Guard that fails a test at its end if its traffic has deviations, unless the test has already
+/// failed.
 #[derive(Debug)]
 pub(crate) struct DeviationCheck(Deviations);
 

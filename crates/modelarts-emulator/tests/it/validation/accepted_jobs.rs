@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::Site;
 
-/// Stores an algorithm whose code prints `stored`, and returns its id.
+/// Stores an algorithm whose code prints `stored`, and returns its ID.
 async fn stored(site: &Site, config: Value) -> String {
     let mut body = json!({
         "metadata": {"name": "stored"},
@@ -31,7 +31,7 @@ async fn code_beside_the_id_of_an_algorithm_runs_in_the_place_of_the_algorithms(
     let shown = &site.details(&run).await["algorithm"];
     assert_eq!(shown["id"], id);
     assert_eq!(shown["boot_file"], "/bucket/own/code/train.py");
-    // The job names no engine, so that it runs with that of the algorithm.
+    // The job specifies no engine, so that it runs with the engine of the algorithm.
     assert_eq!(shown["engine"]["engine_name"], "PyTorch");
 
     let mut alone = site.script("alone", "print('own')");
@@ -39,7 +39,7 @@ async fn code_beside_the_id_of_an_algorithm_runs_in_the_place_of_the_algorithms(
     let run = site.run(&alone).await;
     assert_eq!(site.log(&run).await, "stored\n");
 
-    // The job has a command and an image of its own.
+    // The job contains its own command and image.
     let mut command = alone.clone();
     command["metadata"]["name"] = "command".into();
     command["algorithm"]["command"] = "echo first; echo second".into();
@@ -69,8 +69,8 @@ async fn an_engine_may_be_named_by_id_name_and_version() {
     }
 }
 
-/// A field may have more values than documents list. The emulator stores other values, or refuses
-/// them with 501 if the job cannot run without their effect.
+/// Fields may accept more values than the documents list. The emulator stores such values, or
+/// rejects them with 501 if the job cannot run without their effect.
 #[tokio::test]
 async fn values_that_no_document_lists_are_ignored_or_not_modelled() {
     let site = Site::start().await;
@@ -118,8 +118,8 @@ async fn values_that_no_document_lists_are_ignored_or_not_modelled() {
     not_modelled(metrics, metric, "a metric without regex").await;
 }
 
-/// A custom image runs the command of the job, and an engine runs the boot file, even if the job
-/// has both. Responses have both.
+/// If the job has both a command and a boot file, a custom image runs the command and an engine
+/// runs the boot file. Responses contain both.
 #[tokio::test]
 async fn an_unused_command_or_boot_file_is_named() {
     let site = Site::start().await;
@@ -152,7 +152,7 @@ async fn an_unused_command_or_boot_file_is_named() {
     }
 }
 
-/// The value of a required hyper-parameter may come with the job.
+/// A job may provide the value of a required hyper-parameter.
 #[tokio::test]
 async fn an_algorithm_leaves_required_values_to_its_jobs() {
     let site = Site::start().await;
@@ -194,7 +194,7 @@ async fn an_algorithm_says_which_data_it_takes_and_where_its_code_must_be() {
     assert_eq!(reply.json()["error_msg"], "get obs object content error.");
 }
 
-/// The limitation to directories below `/home` is one of the emulator, and not of the service.
+/// The restriction to directories below `/home` applies to the emulator, not to the service.
 #[tokio::test]
 async fn directories_that_the_emulator_lacks_are_refused_as_such() {
     let site = Site::start().await;

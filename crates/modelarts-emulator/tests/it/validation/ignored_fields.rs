@@ -1,4 +1,4 @@
-//! Fields of a creation that have no effect on the emulator.
+//! Fields of a create request that have no effect on the emulator.
 
 use modelarts_emulator::{Emulator, Timing};
 use reqwest::Method;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Reply, Site, http, put};
 
-/// Returns a job with every field that is only stored, except those in lists of data.
+/// Returns a job with every field that is only stored, except those in data arrays.
 fn job() -> Value {
     json!({
         "kind": "job",
@@ -128,7 +128,7 @@ async fn fields_without_an_effect_are_stored_given_back_and_named() {
         ] {
             assert_eq!(shown.pointer(pointer), given.pointer(pointer), "{pointer}");
         }
-        // No response of the service has these members.
+        // Responses of the service do not contain these members.
         for pointer in [
             "/train_type",
             "/spec/asset_id",
@@ -204,7 +204,7 @@ async fn a_strict_emulator_refuses_documented_fields_without_an_effect() {
         reply.json()["error_msg"],
         "This emulator does not model the request fields spec.notification, train_type (without --strict it accepts and stores them), so it refuses instead of guessing what the service would do."
     );
-    // The emulator checks the rules of the service first.
+    // The emulator applies the rules of the service first.
     job["metadata"]["name"] = "a b".into();
     let reply = site.client.post("/training-jobs", &job).await;
     assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()));
@@ -347,7 +347,7 @@ async fn members_of_an_algorithm_that_no_document_has_are_named() {
     let path = format!("/algorithms/{}", shown["metadata"]["id"].as_str().unwrap());
     let reply = put(&site, &path, algorithm.clone()).await;
     assert_eq!((reply.status.as_u16(), header(&reply)), (201, Some(named)));
-    // A change may be an earlier response, or `metadata` alone.
+    // The body of a change may be an earlier response, or `metadata` alone.
     for body in [shown, json!({"metadata": {"name": "sorter"}})] {
         let reply = put(&site, &path, body).await;
         assert_eq!(

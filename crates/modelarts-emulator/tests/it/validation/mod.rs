@@ -1,4 +1,4 @@
-//! Creations that the emulator refuses, accepts, or accepts with fields that have no effect.
+//! Create requests that the emulator rejects, accepts, or accepts with fields that have no effect.
 
 mod accepted_jobs;
 mod ignored_fields;

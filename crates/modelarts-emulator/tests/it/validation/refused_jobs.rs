@@ -1,4 +1,4 @@
-//! Refused creations: the broken rule, and the error code.
+//! Rejected create requests: the violated rule, and the error code.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Paths of the members in the details of a job, each with a job that has it.
+//! Paths of the members in the details of a job, each with a job whose details contain it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ use crate::support::{
     traffic::{DESCRIPTION, resolve},
 };
 
-/// Paths in two sections, each after a line with its title. Rows of the first have a path and a
-/// job; rows of the second have a path, `-` and the reason.
+/// Paths in two sections, each after a line with its title. Rows of the first section contain a
+/// path and a job; rows of the second contain a path, `-` and the reason.
 const PATHS: &str = include_str!("details.tsv");
 
 /// Number of paths in the API references.
@@ -105,7 +105,7 @@ fn full(site: &Site, experiment: &str) -> Value {
     job
 }
 
-/// Returns conditions on nodes, in the common form of requests and responses.
+/// Returns conditions on nodes, in the form that requests and responses share.
 fn conditions() -> Value {
     json!({
         "matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]}],
@@ -323,7 +323,7 @@ async fn each_documented_path_is_shown_by_a_job_or_has_a_reason() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A change overrides the members of the request, and still does so after a restart.
+/// A change overrides the members of the request, and remains in effect after a restart.
 #[tokio::test]
 async fn a_change_is_shown() {
     let data = tempfile::tempdir().unwrap();

@@ -286,7 +286,7 @@ async fn events_are_filtered() {
     assert_eq!(count("?level=Error").await, 1);
     assert_eq!(count("?level=Warning").await, 0);
     assert_eq!(count("?source=Task").await, 4);
-    // `K8S` matches events spelled `K8s`.
+    // `K8S` in a query matches events whose source is spelled `K8s`.
     assert_eq!(count("?source=K8S").await, 4);
     assert_eq!(count("?pattern=Exit code 1.").await, 1);
     assert_eq!(count("?pattern=nothing").await, 0);
@@ -298,7 +298,7 @@ async fn events_are_filtered() {
     );
 }
 
-/// Python's `urlencode` and browsers write a blank as `+`.
+/// Python's `urlencode` and browsers encode a space as `+`.
 #[tokio::test]
 async fn a_blank_in_a_query_may_be_a_plus() {
     let site = Site::with(|builder| builder.token("t")).await;
@@ -330,7 +330,7 @@ async fn times_are_cut_to_seconds() {
     let window = async |start: u64, end: u64| {
         list(&site, &id, &format!("?start_time={start}&end_time={end}")).await
     };
-    // The window is the last millisecond of the second; the response has the whole second.
+    // The window is the last millisecond of the second; the response contains the whole second.
     let found = window(second + 999, second + 999).await;
     assert_eq!(found["total"], 12);
     assert_eq!(found["start_time"], found["end_time"]);
@@ -340,7 +340,7 @@ async fn times_are_cut_to_seconds() {
     assert_eq!(window(second - 2000, second - 1).await["total"], 0);
     assert_eq!(window(second + 1000, second + 5000).await["total"], 0);
 
-    // Both times are in the documented example (SOURCES F2).
+    // Both times are from the documented example (SOURCES F2).
     let found = window(1_669_449_696_964, 1_669_711_991_259).await;
     assert_eq!(found["start_time"], "2022-11-26T16:01:36+08:00");
     assert_eq!(found["end_time"], "2022-11-29T16:53:11+08:00");
@@ -383,7 +383,7 @@ async fn a_bad_query_has_an_error_of_its_own() {
     }
 }
 
-/// ListTrainingJobEvents is the only operation with a header for the language.
+/// ListTrainingJobEvents is the only operation with a header that selects the language.
 #[tokio::test]
 async fn events_are_in_the_requested_language() {
     let site = Site::start().await;
@@ -410,7 +410,7 @@ async fn events_are_in_the_requested_language() {
     ] {
         assert_eq!(ask(language, "").await, text, "{language}");
     }
-    // The pattern matches a part of the text in the requested language.
+    // The pattern matches part of the text in the requested language.
     assert_eq!(
         ask("zh-cn", "&pattern=运行完成").await,
         "训练作业运行完成。"

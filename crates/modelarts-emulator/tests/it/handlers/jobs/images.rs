@@ -177,7 +177,7 @@ async fn an_image_is_there_after_a_minute_of_the_emulators_clock() {
     assert_eq!(again.status, StatusCode::CREATED);
 }
 
-/// The bodies are those that the service accepted and refused.
+/// The request bodies are those that the service accepted and rejected.
 #[tokio::test]
 async fn an_image_goes_to_an_organization_of_the_user_only() {
     let site = Site::with(|builder| builder.organization("heron-works")).await;

@@ -49,8 +49,8 @@ async fn long_logs_are_given_whole_and_by_line() {
     }
 }
 
-/// A response has at most as many bytes as a preview: all lines that fit, or the beginning of a
-/// line that does not fit.
+/// A response contains at most as many bytes as a preview: all lines that fit, or the beginning of
+/// a line that does not fit.
 #[tokio::test]
 async fn lines_that_do_not_fit_are_in_the_next_page() {
     const MOST: usize = 5 * 1024 * 1024;
@@ -79,7 +79,8 @@ async fn lines_that_do_not_fit_are_in_the_next_page() {
     );
 }
 
-/// The log of a running simulated job has each line once, whichever operation reads it first.
+/// The log of a running simulated job contains each line exactly once, whichever operation reads it
+/// first.
 #[tokio::test]
 async fn a_simulated_log_has_each_line_once_while_the_job_runs() {
     let script = json!({"default": [{"seconds": 60, "log": ["a", {"at": 1, "line": "b"}]}]});

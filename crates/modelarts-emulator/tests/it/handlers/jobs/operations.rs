@@ -115,7 +115,7 @@ async fn tasks_stages_and_names() {
     assert_eq!(tasks.len(), 4);
     assert_eq!(tasks[3]["task"], "worker-1");
     assert_eq!(tasks[3]["schedule_count"], 2);
-    // Each worker has a node of its own.
+    // Each worker has its own node.
     assert_eq!(tasks[3]["host_ip"], tasks[3]["ip"]);
     let second = get(&format!("/training-jobs/{id}/tasks?schedule_count=2")).await;
     assert_eq!(second.as_array().unwrap()[..], tasks[2..]);
@@ -243,7 +243,7 @@ async fn metrics_are_measured() {
         (reply.status, reply.text.as_str()),
         (StatusCode::NO_CONTENT, "")
     );
-    // A minute that has no sample is a gap, as are the first two minutes.
+    // Minutes without a sample are gaps, including the first two minutes.
     let minutes = async |at_least: usize| loop {
         clock.advance(Duration::from_secs(60));
         for _ in 0..200 {
@@ -285,7 +285,7 @@ async fn metrics_are_measured() {
     assert!((0..6).all(|at| series(at).len() == series(0).len()));
     assert_eq!(series(1)[..2], [json!(-1.0), json!(-1.0)]);
     assert!((2..6).all(|at| series(at).iter().all(|value| *value == json!(-1.0))));
-    // The job uses 40 MB and the memory of the interpreter itself, of 32 GB.
+    // Of 32 GB, the job uses 40 MB in addition to the memory of the interpreter.
     let memory = series(1)
         .iter()
         .filter_map(Value::as_f64)

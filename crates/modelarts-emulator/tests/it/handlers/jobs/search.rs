@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Gate, Site};
 
-/// Starts a site with three completed jobs, one that failed, and one that runs.
+/// Starts a site with three completed jobs, a failed job, and a running job.
 async fn site_with_jobs() -> (Site, Vec<String>, crate::support::Waiting) {
     let site = Site::start().await;
     let mut ids = Vec::new();
@@ -76,12 +76,12 @@ async fn filters_narrow_the_list() {
         ),
         (filter("create_time", "between", &[&iso, ""]), &["running"]),
         (filter("create_time", "between", &["", "1000"]), &[]),
-        // Blank values set no condition, as in the example (SOURCES X).
+        // Filters with blank values have no effect, as in the example (SOURCES X).
         (filter("create_time", "between", &["", ""]), everything),
         (filter("phase", "in", &[""]), everything),
         (filter("kind", "in", &[]), everything),
         (json!([{"key": "kind"}]), everything),
-        // The default operator applies.
+        // If no operator is specified, the default applies.
         (json!([{"key": "phase", "value": ["Failed"]}]), &["broken"]),
         // Jobs must match all filters.
         (
@@ -180,7 +180,7 @@ async fn tags_and_hosts_choose_jobs_of_the_last_31_days() {
         assert_eq!(names(&site, search.clone()).await, expected, "{search}");
     }
 
-    // The response includes the matching addresses.
+    // The response contains the addresses that match.
     let found = json!({"host_ips": [last]});
     let found = site.client.post("/training-job-searches", &found).await;
     assert_eq!(
@@ -203,7 +203,7 @@ async fn a_search_is_in_one_workspace() {
         }
         site.run(&job).await;
     }
-    // The default workspace is searched (SOURCES O).
+    // Without a workspace in the request, the default workspace is searched (SOURCES O).
     assert_eq!(names(&site, json!({})).await, ["here"]);
     assert_eq!(names(&site, json!({"workspace_id": "0"})).await, ["here"]);
     assert_eq!(
@@ -394,7 +394,7 @@ async fn invalid_searches_are_refused() {
     }
 }
 
-/// A client of the vendor sends these keys with an operator that no document lists.
+/// The vendor's Terraform provider sends these keys with an operator that is not documented.
 #[tokio::test]
 async fn keys_without_a_documented_operator_are_not_modelled() {
     let site = Site::start().await;
