@@ -1,4 +1,4 @@
-//! Error codes of the service, each with its remedy and its retry condition.
+//! Error codes of the service, with remedies and retry conditions.
 
 use crate::{
     generated::ERROR_CODES,
@@ -22,10 +22,10 @@ use crate::{
 pub struct ErrorCode {
     /// The code, such as `ModelArts.2775`. Codes of gateways begin with `APIG.`.
     pub code: &'static str,
-    /// The HTTP status. It is 204 if the result does not exist yet; that response has no body, so
-    /// the code occurs only in the documents.
+    /// HTTP status. Status 204 means that the result does not exist yet; that response has no body,
+    /// so its code is only documented.
     pub status: u16,
-    /// The name in the service's error table, such as `TrainingJobNotFound`. If that table has a
+    /// Name in the service's error table, such as `TrainingJobNotFound`. If that table contains a
     /// sentence instead of a name, this crate defines the name.
     pub name: &'static str,
     /// Cause of the error, as a sentence.
@@ -36,7 +36,7 @@ pub struct ErrorCode {
     /// [`own_error_codes`](crate::Operation::own_error_codes) list it.
     pub any_operation: bool,
     /// Text that the message must contain for [`retry`](Self::retry) to apply. With any other
-    /// message, the condition is [`Retry::Never`]: the code has several causes, and only the one
+    /// message, the condition is [`Retry::Never`]: the code has several causes, and only the cause
     /// with this text is temporary.
     pub retry_only_with: Option<&'static str>,
     /// The retry conditions by effect: read, idempotent, create.
@@ -124,7 +124,7 @@ mod tests {
         for prefix in ["APIG", "APIGW", "APIC"] {
             assert_eq!(name(&format!("{prefix}.0308"), 429), Some("Throttled"));
         }
-        // The same number has another meaning in a code of the service.
+        // A code of the service with the same number has another meaning.
         assert_eq!(name("APIGW.0101", 404), Some("ApiNotFound"));
         assert_eq!(name("ModelArts.0101", 400), Some("InvalidArgument"));
     }

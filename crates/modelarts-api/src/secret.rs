@@ -15,13 +15,13 @@ use crate::decode::slot::{Decode, Slot};
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a text.
+    /// Wraps a string as a secret.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Returns the text itself. The caller is responsible for keeping it secret.
+    /// Returns the secret. The caller is responsible for protecting it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

@@ -1,7 +1,7 @@
-//! Rewriting of calls: each call is sent through `crate::send`.
+//! Rewriting of generated calls: each call is sent through `crate::send`.
 //!
-//! Unnecessary work is removed: progenitor's hooks, copies of text, and a header with the version
-//! of the description, which the service does not define.
+//! The rewriting also removes unnecessary work: progenitor's hooks, copies of strings, and a header
+//! with the version of the description, which the service does not define.
 
 use quote::ToTokens;
 use syn::{
@@ -16,7 +16,7 @@ use super::super::error::Error;
 /// Name of the variable that collects headers in generated code.
 const HEADERS: &str = "header_map";
 
-/// Rewrites all calls of a file.
+/// Rewrites all generated calls of a file.
 pub fn rewrite(file: &mut File) -> Result<(), Error> {
     let mut calls = RewriteCalls(None);
     calls.visit_file_mut(file);
@@ -40,12 +40,12 @@ pub fn rewrite(file: &mut File) -> Result<(), Error> {
     calls.0.map_or(Ok(()), Err)
 }
 
-/// Returns whether an item imports progenitor's types of errors and responses.
+/// Returns whether an item imports progenitor's error and response types.
 fn is_import(item: &Item) -> bool {
     matches!(item, Item::Use(_)) && item.to_token_stream().to_string().contains("ResponseValue")
 }
 
-/// Visitor that replaces progenitor's names of errors and responses by those of this crate.
+/// Visitor that replaces the names of progenitor's error and response types by those of this crate.
 struct RenameTypes;
 
 impl VisitMut for RenameTypes {
@@ -71,8 +71,8 @@ fn is_send(function: &ImplItemFn) -> bool {
     function.sig.ident == "send" && function.sig.asyncness.is_some()
 }
 
-/// Visitor that rewrites each call. It keeps an error for a call that it cannot rewrite, because
-/// that call would be sent unsigned.
+/// Visitor that rewrites each call. A call that it cannot rewrite would be sent unsigned, so the
+/// visitor stores an error for it.
 struct RewriteCalls(Option<Error>);
 
 impl VisitMut for RewriteCalls {
@@ -90,7 +90,7 @@ impl VisitMut for RewriteCalls {
         } else if function.sig.ident == "new" {
             EmptyMessages.visit_block_mut(&mut function.block);
         }
-        // A call that adds no header needs no variable for headers.
+        // Without added headers, the variable for headers is unused.
         let statements = &mut function.block.stmts;
         if !statements.iter().any(appends) {
             statements.retain(|statement| !declares(statement, HEADERS));
@@ -99,9 +99,9 @@ impl VisitMut for RewriteCalls {
     }
 }
 
-/// Replaces progenitor's hooks, sending and decoding by `crate::send`, which returns only
-/// successful responses, and by the decoding of these. The replaced statements follow the one that
-/// builds the request. Returns `None` if the function has no such statements.
+/// Replaces progenitor's hooks, sending and decoding, which follow the statement that builds the
+/// request. Generated calls then use `crate::send`, which returns only successful responses, and
+/// decode these. Returns `None` if the function does not contain the replaced statements.
 fn send_through_transport(statements: &mut Vec<Stmt>) -> Option<()> {
     let built = statements
         .iter()
@@ -129,7 +129,7 @@ fn send_through_transport(statements: &mut Vec<Stmt>) -> Option<()> {
     Some(())
 }
 
-/// Returns the name of the method in `let info = OperationInfo { operation_id: .. }`.
+/// Returns the method name in `let info = OperationInfo { operation_id: .. }`.
 fn method_name(statement: &Stmt) -> Option<Expr> {
     if let Stmt::Local(local) = statement
         && declares(statement, "info")
@@ -147,8 +147,7 @@ fn declares(statement: &Stmt, name: &str) -> bool {
         if matches!(&local.pat, Pat::Ident(pattern) if pattern.ident == name))
 }
 
-/// Visitor that replaces the encoding of path segments, and adds the name of the parameter to
-/// errors.
+/// Visitor that replaces the encoding of path segments, and adds the parameter name to errors.
 struct ReplaceExpressions;
 
 impl VisitMut for ReplaceExpressions {
@@ -199,7 +198,8 @@ fn arguments(call: &ExprMethodCall) -> String {
     call.args.to_token_stream().to_string()
 }
 
-/// Visitor that empties the initial message of a missing value, to save its allocation.
+/// Visitor that replaces the initial error message of a missing value by an empty string, to avoid
+/// the allocation.
 struct EmptyMessages;
 
 impl VisitMut for EmptyMessages {
@@ -213,7 +213,7 @@ impl VisitMut for EmptyMessages {
     }
 }
 
-/// Returns whether a statement adds a header, with or without a condition.
+/// Returns whether a statement adds a header, conditionally or not.
 fn appends(statement: &Stmt) -> bool {
     let text = statement.to_token_stream().to_string();
     text.contains(&format!("{HEADERS} . append"))

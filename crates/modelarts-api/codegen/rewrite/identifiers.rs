@@ -1,16 +1,15 @@
-//! Conversion of the patterns of identifiers to plain Rust code.
+//! Conversion of identifier patterns to plain Rust code.
 //!
-//! typify generates a regular expression for each pattern, which needs a regex engine at run time.
-//! The identifiers in paths need only character classes and counts, for which plain code compiles
-//! and runs faster.
+//! typify generates a regular expression for each pattern, which requires a regex engine at run
+//! time. The identifiers in paths consist only of character classes with counts, for which plain
+//! code compiles and runs faster.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::super::error::Error;
 
-/// Returns the runs of characters that a pattern admits, as a list of
-/// `crate::identifier::CharacterRun`.
+/// Converts a pattern to a list of `crate::identifier::CharacterRun`.
 pub fn runs(pattern: &str) -> Result<TokenStream, Error> {
     parse(pattern).ok_or_else(|| {
         Error(format!(
@@ -59,7 +58,7 @@ fn test(class: &str) -> Option<TokenStream> {
     let mut rest = characters.as_slice();
     while let [first, behind @ ..] = rest {
         let (last, behind) = match behind {
-            // A hyphen at the end of a class stands for itself.
+            // A hyphen at the end of a class is a literal hyphen.
             ['-', last, behind @ ..] => (last, behind),
             _ => (first, behind),
         };

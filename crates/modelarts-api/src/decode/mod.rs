@@ -34,9 +34,9 @@ pub use self::{
 
 /// Decodes the JSON body of a response.
 ///
-/// A list element that cannot be decoded is skipped and counted. Bytes that are not UTF-8 are read
-/// as U+FFFD. Decoding fails when the body and its result take more memory than 4 times the length
-/// of the body plus 8 MiB.
+/// A list element that cannot be decoded is skipped and counted. Bytes that are not valid UTF-8 are
+/// replaced by U+FFFD. Decoding fails when the body and its result take more memory than 4 times
+/// the length of the body plus 8 MiB.
 ///
 /// # Errors
 /// Returned when a value outside of lists cannot be decoded. The message begins with the path of
@@ -58,16 +58,15 @@ pub(crate) fn body_in_time<T: Decode>(
         .ok_or_else(|| serde_json::Error::custom("the body has no value"))
 }
 
-/// Decodes a body into a value, for [`body_in_time`]. The function has no type parameter, so it is
-/// compiled once.
+/// Decodes a body for [`body_in_time`]. The function has no type parameter, so it is compiled once.
 fn fill_value(
     value: &mut dyn FieldValue,
     body: &[u8],
     is_late: &dyn Fn() -> bool,
 ) -> Result<Skipped, serde_json::Error> {
-    // Checking the encoding of the whole text once is faster than checking each name. Bytes that
-    // are not UTF-8 become U+FFFD instead of an error, because the program may not read the field
-    // that contains them.
+    // Validating the encoding of the whole body once is faster than validating each name. Invalid
+    // bytes become U+FFFD instead of an error, because the program may not read the field that
+    // contains them.
     let copy;
     let (text, copied) = match std::str::from_utf8(body) {
         Ok(text) => (text, 0),
@@ -87,8 +86,8 @@ fn fill_value(
     Ok(pass.finish())
 }
 
-/// Replaces bytes that are not UTF-8 by U+FFFD, like [`String::from_utf8_lossy`] but without excess
-/// capacity.
+/// Replaces bytes that are not valid UTF-8 by U+FFFD, like [`String::from_utf8_lossy`] but without
+/// excess capacity.
 #[cold]
 fn replace_invalid(body: &[u8]) -> String {
     const MARK: char = char::REPLACEMENT_CHARACTER;
@@ -112,7 +111,8 @@ fn read_strictly(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_j
     deserializer.end()
 }
 
-/// Decodes a body like [`read_strictly`], but with the path of the value in errors. It is slower.
+/// Decodes a body like [`read_strictly`], and adds the path of the value to errors. This is slower
+/// than decoding without paths.
 #[cold]
 fn read_with_path(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(body);
@@ -129,7 +129,7 @@ fn read_with_path(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_
     deserializer.end()
 }
 
-/// Decodes a value, and returns `None` for `null`. Skips `null` elements of lists, and fails on
+/// Decodes a value; returns `None` for `null`. Skips `null` elements of lists, and fails on
 /// elements that cannot be decoded.
 ///
 /// # Errors

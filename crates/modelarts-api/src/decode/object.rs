@@ -74,7 +74,7 @@ pub fn write<T: FieldValue + Serialize, M: SerializeMap>(
     map.serialize_entry(name, value)
 }
 
-/// The visitor of `Deserialize`, which accepts only an object.
+/// Visitor for `Deserialize` that accepts only a JSON object.
 struct ObjectOnly<'a>(&'a mut dyn Container<dyn Object>);
 
 impl<'de> Visitor<'de> for ObjectOnly<'_> {
