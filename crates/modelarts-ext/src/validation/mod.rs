@@ -35,7 +35,7 @@
 //! algorithm and flavor come from [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up),
 //! or from the caller.
 
-// `check` reads the body of a request by its fields (`draft`, `json_path`) and compares it with the
+// `check` reads the fields of the request body (`draft`, `json_path`) and compares them with the
 // limits of single fields (`limits`), the rules between fields (`rules`), the requirements of the
 // algorithm and the flavor (`known_specs`), and the advice of the documents (`recommendations`).
 
@@ -63,8 +63,8 @@ use crate::{
     validation::{draft::Draft, known_specs::KnownSpecs},
 };
 
-/// Checks the body of a creation against the rules of a cloud, and against the specs of its
-/// algorithm and its flavor if they are known.
+/// Validates the request body of a job creation against the rules of a cloud, and against the specs
+/// of its algorithm and flavor if they are known.
 pub(crate) fn check(body: &Value, cloud: Cloud, specs: &KnownSpecs) -> Report {
     let draft = Draft::new(body, cloud);
     let mut report = Report::default();
