@@ -34,9 +34,9 @@
 //! | [event categories](Client::event_categories) | |
 //! | [algorithms](Client::hyperparameter_search_algorithms) and [templates](Client::search_templates) of hyper-parameter search | |
 
-// Each list is a method of `Client` here, or of `Job` in `of_job`, and a `RowSource` that calls the
-// generated operation. The list of algorithms has conditions, so it is a source of its own
-// (`algorithms`).
+// Each list is a method of `Client` here, or of `Job` in `of_job`, and uses a `RowSource` that
+// calls the generated operation. The list of algorithms supports conditions, so it implements a
+// separate source (`algorithms`).
 
 mod algorithms;
 mod of_job;
@@ -175,8 +175,8 @@ impl Client {
         rows.id(|tag| tag.key.as_deref()).list()
     }
 
-    /// Lists the jobs that have all of these tags. A tag matches with any of its values; a tag
-    /// without values matches every value. Huawei Cloud only.
+    /// Lists the jobs that have all of these tags. A tag with several values matches any of them; a
+    /// tag without values matches every value. Huawei Cloud only.
     pub fn jobs_by_tags<K, V>(
         &self,
         tags: impl IntoIterator<Item = (K, V)>,

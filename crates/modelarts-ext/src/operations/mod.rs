@@ -22,9 +22,9 @@
 //! # Ok(()) }
 //! ```
 
-// `call` collects the parameters and the body; `request` checks them against the tables of the
-// description and builds the request; `rows` reads a list page by page. No operation is named here,
-// so that one added to the description needs no change.
+// `call` collects the parameters and the body; `request` validates them against the tables of the
+// description and builds the request; `rows` reads a list page by page. The code names no
+// operation, so a new operation in the description requires no change here.
 
 mod call;
 mod request;
@@ -69,8 +69,8 @@ impl OperationCall {
     /// twice if it changes while the list is read.
     ///
     /// # Errors
-    /// The stream returns the errors of [`send`](Self::send), and an error if the operation has no
-    /// list with offsets.
+    /// The stream returns the errors of [`send`](Self::send), and an error if the operation does
+    /// not return a list with offsets.
     pub fn list(self) -> List<Value> {
         List::new(Box::new(OperationRows(self)))
     }

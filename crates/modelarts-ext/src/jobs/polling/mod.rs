@@ -1,5 +1,5 @@
-//! Polling of waits and followed jobs: pauses between requests, tolerated errors, rounds of polls
-//! up to the end, and the loop that follows a job.
+//! Polling for waits and followed jobs: pauses between requests, tolerated errors, rounds of polls
+//! until the job is over, and the loop that follows a job.
 
 pub(crate) mod follower;
 pub(crate) mod interval;
