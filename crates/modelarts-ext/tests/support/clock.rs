@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 /// Minimum duration of a time limit. Shorter sleeps are pauses.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Maximum number of pauses. A test that exceeds it fails, instead of running forever.
+/// Maximum number of pauses. A test that reaches it fails, instead of running forever.
 const MOST: usize = 1000;
 
 /// Clock that advances only by the pauses of the client. A pause ends immediately and advances the

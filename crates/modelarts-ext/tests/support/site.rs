@@ -103,6 +103,6 @@ fn client(emulator: &Emulator, clock: &TestClock) -> ClientBuilder {
             emulator.secret_key(),
         ))
         .clock(clock.clone())
-        // The clock advances in jumps, so this limit is never reached by accident.
+        // The clock advances in jumps; the long limit prevents accidental timeouts.
         .timeout(Duration::from_secs(3600))
 }

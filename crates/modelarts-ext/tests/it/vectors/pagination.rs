@@ -15,7 +15,7 @@ use crate::support::{
     server::PROJECT,
 };
 
-/// Rows that a reader returns.
+/// Rows that a reader must return, and the expected end of the list.
 #[derive(Deserialize)]
 struct Expectation {
     expected: Vec<String>,
