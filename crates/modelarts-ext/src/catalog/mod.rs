@@ -1,8 +1,8 @@
 //! Catalogs of a project: algorithms, flavors, engines, quotas, experiments and tags.
 //!
 //! A job refers to its flavor, image, algorithm and experiment by ids, which differ between
-//! projects and clouds, so programs look them up here. All lists are streams, as in
-//! [`pagination`](crate::pagination).
+//! projects and clouds. Programs find these ids with the lists of this module, which are streams as
+//! described in [`pagination`](crate::pagination).
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -1,9 +1,9 @@
 //! Request signature `SDK-HMAC-SHA256`, with its two dialects.
 //!
-//! Requests with keys are signed. The algorithm has one name but two ways of naming and deriving
-//! the key: the official SDKs sign with the secret key itself, the older SDK of Open Telekom Cloud
-//! with a key derived for one day. [`SigningScheme`] selects between them, for endpoints that
-//! support only the older one.
+//! Requests with access keys are signed. Two dialects of the algorithm exist, which differ in the
+//! signing key and in its notation: the official SDKs sign with the secret key itself, the older
+//! SDK of Open Telekom Cloud with a key derived for one day. [`SigningScheme`] selects the dialect,
+//! for endpoints that support only the older dialect.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

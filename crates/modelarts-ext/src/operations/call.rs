@@ -13,8 +13,8 @@ use crate::{
 /// A call of an operation by its name, with values for its parameters.
 ///
 /// Operations and parameters are listed in [`OPERATIONS`](modelarts_api::OPERATIONS) and
-/// [`PARAMETERS`](modelarts_api::PARAMETERS). The call is signed and retried like every other call;
-/// the result is the JSON of the service.
+/// [`PARAMETERS`](modelarts_api::PARAMETERS). The call is signed and retried like every other call,
+/// and returns the JSON of the service.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

@@ -1,9 +1,10 @@
 //! Operations by name: calls of every operation of the description, chosen at run time.
 //!
-//! The usual operations have methods of their own, and [`Client::call`] reaches all of them as
-//! generated code. A program that receives the name of an operation as text, such as a command
-//! line, or needs the JSON of the service, uses an [`OperationCall`]: its parameters are checked
-//! against the description, and it is signed, retried and read page by page like every other call.
+//! Common operations have dedicated methods, and [`Client::call`] gives access to all operations as
+//! generated code. An [`OperationCall`] is for programs that receive the name of an operation as a
+//! string, such as a command-line tool, or that need the JSON of the service. Its parameters are
+//! validated against the description, and it is signed, retried and read page by page like every
+//! other call.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

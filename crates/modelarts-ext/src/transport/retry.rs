@@ -1,11 +1,12 @@
 //! Retries: the policy for sending requests again.
 //!
-//! A request that only reads, or has the same effect when it is sent twice, is repeated after lost
-//! connections and transient errors of the service; a request that creates something, only if it
-//! cannot have been executed. ([`CreateJob::submit`](crate::jobs::create::CreateJob::submit)
-//! searches for the job first if the response to its creation was lost.) Pauses are random and
-//! grow, and the service may set them (`Retry-After`). All calls of a client share a budget, so
-//! that retries do not prolong an overload of the service.
+//! After lost connections and transient errors of the service, a request is repeated if it only
+//! reads or has the same effect when it is sent twice. A request that creates an object is repeated
+//! only if it cannot have been executed.
+//! ([`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for the job first if the
+//! response to the create request was lost.) The pauses between attempts are random and grow; the
+//! service may set them with `Retry-After`. All calls of a client share a budget, so that retries
+//! do not prolong an overload of the service.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -31,7 +32,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The time limit of a call is that of the [client](crate::client#time-limits) and includes all
+//! The time limit of a call is set on the [client](crate::client#time-limits) and includes all
 //! attempts.
 
 use std::time::Duration;

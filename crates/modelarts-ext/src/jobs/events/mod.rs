@@ -1,8 +1,8 @@
 //! Events of a job, read once or as a stream that follows the job.
 //!
-//! The service reports events as sentences, with wordings that differ between documents and
-//! responses, with delay, and without ids or a cursor. [`Event::kind`] parses the sentence;
-//! [`Events::follow`] polls windows of time and returns each event once.
+//! The service reports events as sentences, whose wording differs between documents and responses.
+//! Events appear with a delay, have no ids, and their list has no cursor. [`Event::kind`] parses
+//! the sentence; [`Events::follow`] polls time windows and returns each event once.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -24,7 +24,7 @@
 //!
 //! Events that appear more than two minutes after their own time are found only when the job has
 //! ended ([`Events::lateness`]). After the end of the job, the stream ends when no new event has
-//! appeared for half a minute ([`Events::quiet`]). Failed requests do not count as quiet, so a
+//! appeared for half a minute ([`Events::quiet`]). Failed requests do not count as quiet time, so a
 //! stream that ends without an error is complete.
 
 // `Events` reads the events of a job page by page. `follow` polls time windows and uses `dedup` to

@@ -1,8 +1,9 @@
 //! Log of a task: its newest part, or all lines followed as they are written.
 //!
-//! The service returns the newest 5 MB of a log, without their position, and on one cloud also
-//! lines by their numbers. [`Logs::follow`] makes a stream of lines from either: it detects which
-//! lines are new, and reports lines that could not be read as a [gap](LogItem::Gap) with its size.
+//! The service returns the newest 5 MB of a log without their position in the log; one cloud also
+//! returns lines by their numbers. [`Logs::follow`] creates a stream of lines from either form: it
+//! detects the new lines, and reports lines that could not be read as a [gap](LogItem::Gap) with
+//! its size.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -28,7 +29,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Logs are read by line numbers where the cloud has them, by preview elsewhere ([`LogAccess`]).
+//! Logs are read by line numbers where the cloud supports them, and by preview otherwise
+//! ([`LogAccess`]).
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
 // the newest part of the log with the content read before, `lines` requests lines by their numbers.
