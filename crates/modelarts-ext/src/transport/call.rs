@@ -18,10 +18,10 @@ use crate::{
 /// time limit.
 const MIN_DECODE_TIME: Duration = Duration::from_secs(1);
 
-/// The facts about a call: its request id, attempts and duration.
+/// Metadata of a call: its request id, number of attempts, and duration.
 ///
-/// Calls of the generated client ([`Client::api`](crate::client::Client::api)) have them in the
-/// extensions of their response:
+/// The generated client ([`Client::api`](crate::client::Client::api)) returns the metadata in the
+/// extensions of a response:
 ///
 /// ```no_run
 /// # use modelarts_ext::{Client, client::CallInfo, api};
