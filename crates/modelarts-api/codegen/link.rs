@@ -3,7 +3,7 @@
 //! Where Git may not create symbolic links (the default on Windows), it checks out a link as a file
 //! that contains the target path. Without this detection, `DESCRIPTION` would contain that path.
 
-/// Returns an error if `text` is the path of a link instead of the description.
+/// Returns an error if `text` is the target path of a link instead of the description.
 pub fn check(text: &str) -> Result<(), String> {
     let path = text.trim();
     if !path.starts_with("../") || path.contains('\n') {

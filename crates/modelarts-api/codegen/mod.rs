@@ -38,7 +38,7 @@ pub use tables::docs::SOURCES;
 /// Parses the YAML text of the description.
 pub fn parse(yaml: &str) -> Result<Value, Error> {
     link::check(yaml).map_err(Error::new)?;
-    // `yaml_serde::Value` rejects duplicate keys; `serde_json::Value` keeps the last of them.
+    // `yaml_serde::Value` rejects duplicate keys, whereas `serde_json::Value` keeps the last value.
     yaml_serde::from_str(yaml)
         .and_then(yaml_serde::from_value::<Value>)
         .map_err(|error| Error(format!("not YAML: {error}")))

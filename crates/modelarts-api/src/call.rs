@@ -1,4 +1,4 @@
-//! Functions with which generated operations send a request and decode its response.
+//! Functions that generated operations use to send a request and decode its response.
 
 use std::cell::Cell;
 

@@ -41,13 +41,14 @@ pub enum Error {
     /// The body of the response could not be decoded.
     Decode {
         /// The response, with a body masked by [`Transport::mask`](crate::Transport::mask). The
-        /// body is empty if time ran out: masking a long body takes time as well, and an unmasked
-        /// body must not be shown.
+        /// body is empty if the time limit was reached: masking a long body takes additional time,
+        /// and an unmasked body must not be shown.
         response: RawResponse,
         /// Reason, preceded by the path of the value. It does not quote string values of the
         /// response, because they may be secrets. The path may contain keys of the response.
         error: serde_json::Error,
-        /// `true` if time ran out; see [`Transport::is_late`](crate::Transport::is_late).
+        /// `true` if the time limit was reached; see
+        /// [`Transport::is_late`](crate::Transport::is_late).
         timed_out: bool,
     },
     /// The response has neither a success status nor an error status, such as a redirect.

@@ -215,7 +215,8 @@ mod tests {
             message(r#"{"message":"m","data":{"title":"t"}}"#),
             some("m")
         );
-        // Without a code, the whole body becomes the message, so that its details are kept.
+        // If the body has no error code, the whole body becomes the message, so that no details are
+        // lost.
         let problem = r#"{"detail":"why","status":403,"title":"Forbidden"}"#;
         assert_eq!(converted(problem), json!({ "error_msg": problem }));
     }

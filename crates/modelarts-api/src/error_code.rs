@@ -32,8 +32,8 @@ pub struct ErrorCode {
     pub meaning: &'static str,
     /// Remedy for the error, as a sentence.
     pub advice: &'static str,
-    /// True if every operation may return this code. Any other code belongs to the operations whose
-    /// [`own_error_codes`](crate::Operation::own_error_codes) list it.
+    /// True if every operation may return this code. If false, the code is specific to the
+    /// operations whose [`own_error_codes`](crate::Operation::own_error_codes) contain it.
     pub any_operation: bool,
     /// Text that the message must contain for [`retry`](Self::retry) to apply. With any other
     /// message, the condition is [`Retry::Never`]: the code has several causes, and only the cause
@@ -47,11 +47,11 @@ pub struct ErrorCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Retry {
-    /// Never: the response would be the same, or the first request may have been executed.
+    /// Never. The response would be the same, or the first request may have been executed.
     Never,
     /// After a pause that grows with each attempt.
     Backoff,
-    /// After a pause: the result does not exist yet.
+    /// After a pause, because the result does not exist yet.
     Poll,
     /// Once, with a new token.
     Token,
@@ -60,7 +60,7 @@ pub enum Retry {
 impl ErrorCode {
     /// Returns the row of a code. Codes of gateways may begin with `APIG.`, `APIGW.` or `APIC.`.
     ///
-    /// If a code has several rows, returns the one with the nearest status.
+    /// If a code has several rows, returns the row with the nearest status.
     #[must_use]
     pub fn find(code: &str, status: u16) -> Option<&'static Self> {
         let (prefix, number) = code.split_once('.')?;
@@ -90,9 +90,10 @@ impl ErrorCode {
 }
 
 impl Operation {
-    /// Returns the error codes that the operation may return: its own and those of every operation.
+    /// Returns all error codes of the operation: the specific codes, and the codes that every
+    /// operation may return.
     ///
-    /// Gateways in front of the service return additional codes.
+    /// Gateways in front of the service may return additional codes.
     pub fn error_codes(&self) -> impl Iterator<Item = &'static ErrorCode> + use<> {
         let own = self.own_error_codes;
         ERROR_CODES

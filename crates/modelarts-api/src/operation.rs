@@ -2,14 +2,14 @@
 
 use crate::generated::OPERATIONS;
 
-/// Effect of sending a request twice. Retries depend on it.
+/// Effect of sending a request twice, which determines whether the request may be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Changes nothing. The HTTP method may be POST, as for the job search.
+    /// Does not change the service. The HTTP method may still be POST, as for the job search.
     Read,
-    /// Changes the service; sending it again changes nothing more.
+    /// Changes the service. Sending the request again has no further effect.
     Idempotent,
-    /// Creates a new object each time that it is executed.
+    /// Creates a new object each time the request is executed.
     Create,
 }
 
@@ -17,7 +17,7 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Operation {
-    /// The name that the service gives the operation, such as `ShowTrainingJobDetails`.
+    /// Name of the operation in the API, such as `ShowTrainingJobDetails`.
     pub id: &'static str,
     /// The name of the generated method, such as `show_training_job_details`.
     pub method_name: &'static str,
@@ -29,8 +29,8 @@ pub struct Operation {
     pub effect: Effect,
     /// Paging of the list in the response; `None` if the response is a single object.
     pub pagination: Option<Pagination>,
-    /// Error codes of this operation, besides those of every operation;
-    /// [`error_codes`](Self::error_codes) returns both.
+    /// Error codes that are specific to this operation. [`error_codes`](Self::error_codes) also
+    /// returns the codes that every operation may return.
     pub own_error_codes: &'static [&'static str],
     /// Fields that occur in the response but not in the request body, such as `metadata.id` or
     /// `algorithm.outputs[].mode`. Fields inside a listed field are omitted. Empty unless the
@@ -39,7 +39,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Returns the operation with this generated method, such as `show_training_job_details`.
+    /// Returns the operation of a generated method, such as `show_training_job_details`.
     #[must_use]
     pub const fn find(method_name: &str) -> Option<&'static Self> {
         let wanted = method_name.as_bytes();

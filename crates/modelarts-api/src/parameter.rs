@@ -26,7 +26,7 @@ pub struct Parameter {
 }
 
 impl Operation {
-    /// Returns the parameters of the operation: those of the path first, the body last.
+    /// Returns the parameters of the operation: path parameters first, the body last.
     pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
         let id = self.id;
         PARAMETERS.iter().filter(move |row| row.operation == id)

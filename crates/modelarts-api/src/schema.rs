@@ -38,8 +38,8 @@ pub enum Shape {
     Any,
 }
 
-/// A limit that the description states for a field. Generated code does not enforce it, because a
-/// response outside the limit must still be readable.
+/// Limit that the description states for a field. Generated code does not enforce limits, because a
+/// response that exceeds a limit must still be readable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Limit {
@@ -49,11 +49,11 @@ pub struct Limit {
     /// Field or parameter; empty when the limit applies to the schema itself. The suffix `[]`
     /// stands for each element of the list, `{}` for each value of the map.
     pub field: &'static str,
-    /// The kind of limit, with its value.
+    /// Kind of the limit, with its value.
     pub rule: Rule,
 }
 
-/// The kinds of limits, with the meaning that JSON Schema gives them.
+/// Kind of a limit, with its value. The kinds have the same meaning as in JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rule {

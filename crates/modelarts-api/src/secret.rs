@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::decode::slot::{Decode, Slot};
 
-/// A secret that the service sent, such as an access token of a notebook.
+/// Secret in a response, such as an access token of a notebook.
 ///
-/// It is plain text in JSON, so decoding and encoding preserve it. `Debug` prints only that a
-/// secret exists.
+/// In JSON, the secret is a plain string, so decoding and encoding preserve it. `Debug` prints only
+/// that a secret exists.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);

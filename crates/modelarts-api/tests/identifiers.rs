@@ -1,6 +1,7 @@
 //! Comparison of the generated identifier validation, which is plain code, with the patterns of the
 //! description. Both must accept the same strings.
-// clippy exempts only functions with a test attribute, and not the helper functions that they call.
+// clippy's exemption for tests covers only functions with a test attribute, not the helper
+// functions that they call.
 #![allow(clippy::unwrap_used)]
 
 use std::str::FromStr;

@@ -1,5 +1,6 @@
 //! Tests of the generated tables, which contain facts of the description that generated types lack.
-// clippy exempts only functions with a test attribute, and not the helper functions that they call.
+// clippy's exemption for tests covers only functions with a test attribute, not the helper
+// functions that they call.
 #![allow(clippy::unwrap_used)]
 
 use modelarts_api::{

@@ -1,5 +1,6 @@
 //! Tests of generated operations with a transport that returns responses from memory.
-// clippy exempts only functions with a test attribute, and not the helper functions that they call.
+// clippy's exemption for tests covers only functions with a test attribute, not the helper
+// functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::{

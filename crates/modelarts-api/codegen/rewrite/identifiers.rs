@@ -19,8 +19,8 @@ pub fn runs(pattern: &str) -> Result<TokenStream, Error> {
     })
 }
 
-/// Parses `^[class]{min,max}..$`. All classes but the last must have a fixed count, so that
-/// matching needs no backtracking.
+/// Parses a pattern of the form `^[class]{min,max}..$`. Every class except the last must have a
+/// fixed count, so that matching requires no backtracking.
 fn parse(pattern: &str) -> Option<TokenStream> {
     let mut rest = pattern.strip_prefix('^')?.strip_suffix('$')?;
     let mut runs = Vec::new();

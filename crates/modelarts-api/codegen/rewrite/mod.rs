@@ -56,7 +56,7 @@ impl VisitMut for InlineSendAndStripSchemas {
         visit_mut::visit_impl_item_fn_mut(self, function);
     }
 
-    /// Removes the JSON schema that typify repeats in the documentation of each type.
+    /// Removes the JSON schema that typify adds to the documentation of each type.
     fn visit_attribute_mut(&mut self, attribute: &mut Attribute) {
         if attribute.path().is_ident("doc")
             && let Meta::NameValue(meta) = &mut attribute.meta

@@ -27,7 +27,7 @@ pub fn content(module: &mut ItemMod) -> Result<&mut Vec<Item>, Error> {
     }
 }
 
-/// Returns the name of the type that an item defines or implements a trait for.
+/// Returns the name of the type that an item defines, or for which it implements a trait.
 pub fn item_type(item: &Item) -> Option<String> {
     match item {
         Item::Struct(item) => Some(item.ident.to_string()),

@@ -121,7 +121,7 @@ fn derive_schema(attributes: &mut Vec<Attribute>) {
         .push(parse_quote!(#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]));
 }
 
-/// Returns the enum of an open enumeration, with the known values and `Other`, and its
+/// Returns the Rust enum of an open enumeration (the known values and `Other`), and its
 /// implementation.
 fn open_enum(open_enum: &OpenEnum) -> [Item; 2] {
     let name = format_ident!("{}", open_enum.name);

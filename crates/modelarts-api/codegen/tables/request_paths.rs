@@ -1,5 +1,5 @@
-//! The paths of the fields of requests, as constants. If the description renames a field, code that
-//! uses its path no longer compiles.
+//! Paths of request fields, as constants. If the description renames a field, code that uses its
+//! path no longer compiles.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Fields that the response of an operation has and its request body lacks.
+//! Fields that occur in the response of an operation but not in its request body.
 
 use serde_json::Value;
 

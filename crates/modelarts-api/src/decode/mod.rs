@@ -1,18 +1,19 @@
 //! Decoding of responses, with all spellings that the service uses.
 //!
-//! Only types of responses are decoded this way. Types that only requests contain keep serde's
+//! Only types of responses are decoded this way. Types that occur only in requests keep serde's
 //! derives, which are strict.
 //!
-//! A generated struct lists its fields once, in [`object!`](crate::object). That list provides
+//! A generated struct lists its fields once, in [`object!`](crate::object). The macro implements
 //! `Serialize`, and a look-up from the name of a field to its [`Slot`]: a mutable reference to the
-//! field, with the kind of JSON that it expects. One visitor decodes any value into any slot and
-//! implements all tolerances: numbers and lists of one element in another spelling, `null` for an
-//! empty list or object. The kind is data instead of a type parameter, so the visitor is compiled
-//! once instead of once per type; derived code takes twice as long to build and is no faster.
+//! field, with the kind of JSON that is expected for it. One visitor decodes any value into any
+//! slot and implements all tolerances: numbers and lists of one element in another spelling, `null`
+//! for an empty list or object. The kind is data instead of a type parameter, so the visitor is
+//! compiled once instead of once per type; derived code takes twice as long to build and is no
+//! faster.
 //!
-//! [`body`] first decodes strictly. If that fails, it decodes again, and treats each list element
-//! separately: an invalid element is skipped, and the rest is kept. [`Skipped`] counts the skipped
-//! elements. Elements that are `null` are skipped in either case.
+//! [`body`] first decodes strictly. If strict decoding fails, [`body`] decodes again and treats
+//! each list element separately: invalid elements are skipped, and all others are returned.
+//! [`Skipped`] counts the skipped elements. Elements that are `null` are skipped in either case.
 
 mod numbers;
 #[doc(hidden)]

@@ -100,7 +100,7 @@ pub trait FromText {
     fn set_text(&mut self, text: &str) -> Result<(), String>;
 }
 
-/// The content of a slot that decoding fills: `dyn Object`, `dyn List` or `dyn Map`.
+/// Content that decoding writes to a slot: `dyn Object`, `dyn List` or `dyn Map`.
 pub trait Content: 'static {
     /// Returns the slot with this container.
     fn slot(container: &mut dyn Container<Self>) -> Slot<'_>;
@@ -141,7 +141,7 @@ pub trait Object {
     fn field(&mut self, name: &str) -> Option<Slot<'_>>;
 }
 
-/// A function that decodes one value into a slot, and returns whether it succeeded.
+/// Function that decodes one value into a slot, and returns `true` if decoding succeeded.
 pub type ReadValue<'a> = &'a mut dyn FnMut(Slot<'_>) -> bool;
 
 /// A list, to which decoded elements are appended.

@@ -155,8 +155,8 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
         match &mut self.slot {
             Slot::List(list) => read_list(*list, self.pass, seq),
             Slot::Object(slot) => {
-                // An empty object may arrive as `[]`, because some languages have one type for
-                // lists and maps. Any object may arrive as a list of one object
+                // The service may send an empty object as `[]`, because some languages use the same
+                // type for lists and maps. It may send any object as a list of one object
                 // (`openapi/SOURCES.md`, D-18).
                 let only = SlotVisitor::new(Slot::Object(&mut **slot), self.pass);
                 if seq.next_element_seed(only)?.is_none() {
@@ -167,7 +167,7 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
                     Some(_) => Err(self.wrong_type(Unexpected::Seq)),
                 }
             }
-            // Documented responses have `environments` as a list of maps (`openapi/SOURCES.md`,
+            // In documented responses, `environments` is a list of maps (`openapi/SOURCES.md`,
             // D-07).
             Slot::Map(map) => {
                 let mut more = MoreEntries(map.begin());

@@ -1,5 +1,5 @@
-//! Spellings of values that the service has sent or may send, each with the expected result of
-//! decoding and encoding.
+//! Spellings of values that the service may send, each with the expected result of decoding and
+//! encoding.
 
 use serde_json::{Value, json};
 

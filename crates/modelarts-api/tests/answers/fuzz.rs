@@ -32,7 +32,7 @@ fn left_out(skipped: &Skipped) -> usize {
     skipped.rows + skipped.nested
 }
 
-/// Returns the schemas of response bodies that are objects, which are all except one.
+/// Returns the response body schemas that are objects. All except one are objects.
 fn roots(description: &Description) -> Vec<&str> {
     let roots = description.roots.iter().map(String::as_str);
     let roots: Vec<_> = roots

@@ -1,7 +1,8 @@
 //! Comparison of the requests of all operations with the official SDK's requests for the same
 //! calls, and of the SDK's classes with the description. `record.py` and `classes.py` record the
 //! requests and classes; `cargo xtask requests` runs both again.
-// clippy exempts only functions with a test attribute, and not the helper functions that they call.
+// clippy's exemption for tests covers only functions with a test attribute, not the helper
+// functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod calls;

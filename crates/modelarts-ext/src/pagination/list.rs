@@ -47,14 +47,14 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         }
     }
 
-    /// Sets the number of rows of each request. Default: the largest that the service admits. Has
-    /// no effect on lists that the service returns in one response.
+    /// Sets the number of rows per request. Default: the maximum of the service. Lists that the
+    /// service returns in a single response ignore this setting.
     pub fn page_size(mut self, rows: u32) -> Self {
         self.options.size = rows;
         self
     }
 
-    /// Sets the number of pages that are requested concurrently after the first one. Default 4.
+    /// Sets the number of pages that are requested concurrently after the first page. Default 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
         self.options.in_flight = pages;
         self
@@ -74,7 +74,7 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         self
     }
 
-    /// Allows the list to end before it has returned all rows, for readers that read it
+    /// Allows the list to end before it has returned all rows. Used by callers that read the list
     /// periodically.
     pub(crate) fn allow_early_end(mut self) -> Self {
         self.options.allow_early_end = true;

@@ -65,8 +65,8 @@ impl OffsetUnit {
 /// The unit of offsets of one list, set when it is detected. Clones share it.
 pub(crate) type DetectedOffset = Arc<OnceLock<OffsetUnit>>;
 
-/// The units of offsets that a client has detected, one for each list about which sources disagree
-/// (SOURCES, "Without a number").
+/// Units of offsets that a client has detected, one for each list whose sources disagree (SOURCES,
+/// "Without a number").
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DetectedOffsets {
     pub(crate) events: DetectedOffset,

@@ -128,8 +128,8 @@ fn connection_error(error: ConnectorError, endpoint: &Url) -> AttemptError {
     }
 }
 
-/// Returns scheme and host of a redirect. Path and query are omitted, because they may contain
-/// secrets.
+/// Returns the scheme and host of a redirect target. Path and query are omitted, because they may
+/// contain secrets.
 fn origin(location: &str) -> Option<String> {
     let url = Url::parse(location).ok()?;
     url.host_str()?;

@@ -83,9 +83,10 @@ pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
 pub enum ConnectorError {
     /// Reqwest returned an error, which states whether the request was sent.
     Http(reqwest::Error),
-    /// The request was not sent, or no connection was made. It was not executed.
+    /// The request was not sent, for example because no connection was made. It was not executed.
     NotSent(Box<dyn StdError + Send + Sync>),
-    /// The connection broke after the request or a part of it was sent. It may have been executed.
+    /// The connection broke after all or part of the request was sent. The request may have been
+    /// executed.
     Lost(Box<dyn StdError + Send + Sync>),
 }
 
@@ -150,7 +151,8 @@ impl HttpConnector for ReqwestConnector {
     }
 
     fn reset(&self) {
-        // A connection pool cannot be emptied, but a new HTTP client has a new pool.
+        // The connection pool of reqwest cannot be emptied, so a new HTTP client with a new pool
+        // replaces the old one.
         match (self.make)() {
             Ok(http) => *self.http.write().unwrap_or_else(PoisonError::into_inner) = http,
             Err(error) => tracing::warn!(%error, "cannot replace the connections"),

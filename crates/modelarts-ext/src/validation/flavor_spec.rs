@@ -142,8 +142,8 @@ impl FlavorSpec {
                 ResourceRequirementKey::HostDistributedMode => (&nodes, Some(mode(count > 1))),
                 _ => continue,
             };
-            // Requests have `values`; according to the documents, responses have `value`
-            // (`openapi/SOURCES.md`, D-16).
+            // The field is named `values` in requests and, according to the documents, `value` in
+            // responses (`openapi/SOURCES.md`, D-16).
             let values = requirement.values.iter().chain(&requirement.value);
             let values = values.map(String::as_str).filter(|value| !value.is_empty());
             let values: Vec<_> = values.collect();

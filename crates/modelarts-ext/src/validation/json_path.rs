@@ -207,8 +207,8 @@ impl<'a> Fields<'a> {
         self.repeated_by(|text| text)
     }
 
-    /// Like [`repeated`](Self::repeated), but ignores trailing slashes: `/mnt/a` and `/mnt/a/` are
-    /// the same.
+    /// Returns the repeated fields like [`repeated`](Self::repeated), but ignores trailing slashes:
+    /// `/mnt/a` and `/mnt/a/` are equal.
     pub(super) fn repeated_paths(self) -> Self {
         self.repeated_by(|text| text.trim_end_matches('/'))
     }

@@ -189,8 +189,8 @@ fn ineffective_code_directory(job: Draft<'_>, found: &mut Vec<Warning>) {
     );
 }
 
-/// Finds annotations that resemble a known one. The service stores unknown annotations, which have
-/// no effect.
+/// Finds unknown annotations whose names resemble a known name. The service stores unknown
+/// annotations, but they have no effect.
 fn misspelt_annotations(job: Draft<'_>, found: &mut Vec<Warning>) {
     let known = || SWITCHES.into_iter().chain(OTHERS);
     let annotations = job.at(metadata::ANNOTATIONS);

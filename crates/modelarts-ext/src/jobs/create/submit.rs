@@ -41,8 +41,8 @@ const SEARCH_PAUSES: [Duration; 3] = [
     Duration::from_secs(1),
     Duration::from_secs(3),
 ];
-/// Maximum by which the clock of the service can be behind that of the client. The gateway of the
-/// service rejects signatures with a greater difference.
+/// Maximum clock skew between the client and the service. The gateway of the service rejects
+/// signatures with a greater skew.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 /// Error code for a job name that is in use.
 const NAME_EXISTS: &str = "ModelArts.2751";

@@ -48,25 +48,25 @@ pub enum EventKind {
     Deleted,
     /// The costs of the job are available.
     Billed,
-    /// The environment of a task is being checked.
+    /// The environment check of a task has started.
     PreCheckStarted {
         /// The task, such as `worker-0`.
         task: String,
     },
-    /// The check of a task's environment found no error.
+    /// The environment check of a task succeeded.
     PreCheckDone {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
         took: Option<Duration>,
     },
-    /// The check of a task's environment found an error.
+    /// The environment check of a task failed.
     PreCheckFailed {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
         took: Option<Duration>,
-        /// The error, as free text.
+        /// Error message, as free text.
         error: String,
     },
     /// The code is being downloaded.

@@ -117,7 +117,7 @@ impl Events {
         self
     }
 
-    /// Lists only events between two times, both included. The service compares whole seconds.
+    /// Lists only events between two times, inclusive. The service compares whole seconds.
     pub fn between(mut self, start: SystemTime, end: SystemTime) -> Self {
         self.query.range = Some((start, end));
         self
@@ -143,8 +143,8 @@ impl Events {
         self
     }
 
-    /// Sets the quiet time of [`follow`](Self::follow), which ends when the job has ended and no
-    /// new event has appeared for this time. Default 30 seconds, because billing is reported late.
+    /// Sets the quiet time: [`follow`](Self::follow) ends when the job has ended and no new event
+    /// has appeared for this time. Default 30 seconds, because billing is reported late.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.query.quiet = quiet;
         self

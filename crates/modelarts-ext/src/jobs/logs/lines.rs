@@ -44,7 +44,7 @@ pub(super) struct LineReader {
     base: Option<String>,
     /// The lines after `base` that the stream has returned.
     given_lines: Vec<String>,
-    /// The number of the first of `given_lines`, unless the response began with `base`.
+    /// The line number of the first of `given_lines`; `None` if the response began with `base`.
     first_given: Option<String>,
     /// The last line, while it is incomplete.
     partial_line: Option<String>,

@@ -207,7 +207,7 @@ fn lines_that_were_given_and_thrown_away_are_neither_doubled_nor_missed() {
     log.write(" so far\n8\n");
     log.lines.lock().unwrap().drain(..1);
     assert_eq!(poll_lines(&mut reader, &log), ["no end so far", "8"]);
-    // The log drops all lines that were read, and the next line has the next number.
+    // The log drops all lines that were read. The next line has the next line number.
     log.write("9\n");
     log.lines.lock().unwrap().drain(..3);
     assert_eq!(poll_lines(&mut reader, &log), ["9"]);

@@ -91,8 +91,8 @@ impl Logs {
         self
     }
 
-    /// Sets the quiet time of [`follow`](Self::follow), which ends when the job has ended and no
-    /// new line has appeared for this time. Default 15 seconds, because logs are written late.
+    /// Sets the quiet time: [`follow`](Self::follow) ends when the job has ended and no new line
+    /// has appeared for this time. Default 15 seconds, because logs are written late.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self

@@ -118,8 +118,8 @@ impl EndWatch {
         self.job.as_ref().is_some_and(Job::is_final)
     }
 
-    /// Polls the details of the job before the other sources, so that the round that finds the end
-    /// also finds everything before it.
+    /// Polls the details of the job before the other sources. A round that detects the end of the
+    /// job therefore also reads everything that happened before.
     pub(super) async fn poll(&mut self) -> Result<(), Error> {
         let started_at = self.clock().now();
         match self.handle.get().await {

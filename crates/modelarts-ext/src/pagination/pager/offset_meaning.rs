@@ -61,7 +61,8 @@ impl Reader {
             (true, false) => Some(true),
             (false, true) => Some(false),
             (false, false) => None,
-            // Both units match because many rows are equal, so the length of the page decides.
+            // Both units match because many rows are equal, so the length of the page determines
+            // the unit.
             (true, true) if there == Some(rows) && here.is_some_and(|here| here != rows) => {
                 Some(false)
             }

@@ -11,8 +11,8 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct OrderCheck {
     /// The rows of the previous page, in their order.
     pub(super) rows: Vec<u64>,
-    /// The number of the first row of the previous page, and the number of rows of the list at that
-    /// time, if the service stated it.
+    /// The number of the first row of the previous page, followed by the total number of rows at
+    /// that time, if the service stated it.
     pub(super) start: u64,
     pub(super) total: Option<u64>,
     /// Rows of earlier pages that were missing on the next page. Either inserted rows pushed them
@@ -119,7 +119,7 @@ fn positions(rows: &[u64]) -> HashMap<u64, Option<usize>> {
 mod tests {
     use super::*;
 
-    /// Returns `true` if the last of these pages contradicts the order of the earlier ones.
+    /// Returns `true` if the order of the last page contradicts that of the earlier pages.
     fn changed(pages: &[&[u64]]) -> bool {
         let mut known = HashSet::new();
         let mut check = OrderCheck::default();
@@ -170,7 +170,7 @@ mod tests {
                 .is_possible
         };
         assert!(explains(&[3, 4, 5], 12, 20));
-        // One or two rows inserted at the head or farther behind, and two rows removed.
+        // One or two rows inserted at the beginning or farther back, and two rows removed.
         assert!(explains(&[2, 3, 4], 12, 21));
         assert!(explains(&[3, 4, 5], 12, 22));
         assert!(explains(&[4], 11, 18));

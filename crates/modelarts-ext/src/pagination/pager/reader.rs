@@ -52,7 +52,7 @@ pub(super) struct Reader {
     pub(super) is_single_page: bool,
     /// `true` if the list may end before all rows are returned.
     pub(super) allow_early_end: bool,
-    /// The number of pages that did not decide the unit of offsets; `None` if the unit is known.
+    /// The number of pages that did not determine the unit of offsets; `None` if the unit is known.
     pub(super) doubts: Option<u32>,
     /// The number of rows before the end of the last page.
     pub(super) read: u64,
@@ -145,7 +145,7 @@ impl Reader {
         reader
     }
 
-    /// Returns the next window of a search for rows that were read, if one is in progress.
+    /// Returns the next window of the search for known rows; `None` if no search is in progress.
     pub(super) fn search_window(&self) -> Option<Window> {
         let relocation = self.relocation.as_ref()?;
         Some(self.plan.around(relocation.row))

@@ -86,7 +86,7 @@ pub(super) fn operation(request: &str) -> Option<Effect> {
     }
 }
 
-/// Returns the workspace in the body of a request, or the default (SOURCES D-109).
+/// Returns the workspace id in the body of a request, or the default workspace (SOURCES D-109).
 fn workspace(request: &str, pointer: &str) -> String {
     let body: serde_json::Value = serde_json::from_str(body(request.as_bytes())).unwrap();
     let named = body.pointer(pointer).and_then(serde_json::Value::as_str);

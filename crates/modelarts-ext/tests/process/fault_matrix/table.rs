@@ -31,7 +31,7 @@ pub(super) const DATE: Fault = Fault::Answer(
 
 pub(super) const NO_WORD: Fault = Fault::Answer("429 Too Many Requests", "", BUSY);
 pub(super) const UNAVAILABLE: Fault = Fault::Answer("503 Service Unavailable", "", "{}");
-/// A rejection that echoes the canonical request, including the security token.
+/// Rejection that echoes the canonical request, including the security token.
 pub(super) const SIGNATURE: Fault = Fault::Answer(
     "401 Unauthorized",
     "",
@@ -44,7 +44,7 @@ pub(super) const EXPIRED: Fault = Fault::Answer(
     r#"{"error_code":"APIGW.0307","error_msg":"The token must be updated"}"#,
 );
 
-/// A rejection by a gateway whose clock is an hour ahead.
+/// Rejection by a gateway whose clock is an hour ahead.
 pub(super) const CLOCK: Fault = Fault::Answer(
     "401 Unauthorized",
     "",

@@ -493,7 +493,7 @@ proptest! {
     }
 }
 
-/// The longest run of equal events that is read correctly in pages of 100 rows.
+/// Maximum length of a run of equal events that is read correctly in pages of 100 rows.
 const LONGEST_RUN: u32 = 60;
 
 fn check_rows_without_an_id(setting: &Setting) -> Result<(), TestCaseError> {
