@@ -32,8 +32,8 @@ pub struct ErrorCode {
     pub meaning: &'static str,
     /// Remedy for the error, as a sentence.
     pub advice: &'static str,
-    /// True if every operation may return this code. If false, the code is specific to the
-    /// operations whose [`own_error_codes`](crate::Operation::own_error_codes) contain it.
+    /// True if every operation may return this code. If false, only the operations whose
+    /// [`own_error_codes`](crate::Operation::own_error_codes) contain the code may return it.
     pub any_operation: bool,
     /// Text that the message must contain for [`retry`](Self::retry) to apply. With any other
     /// message, the condition is [`Retry::Never`]: the code has several causes, and only the cause
@@ -90,8 +90,8 @@ impl ErrorCode {
 }
 
 impl Operation {
-    /// Returns all error codes of the operation: the specific codes, and the codes that every
-    /// operation may return.
+    /// Returns all error codes of the operation, including the codes that every operation may
+    /// return.
     ///
     /// Gateways in front of the service may return additional codes.
     pub fn error_codes(&self) -> impl Iterator<Item = &'static ErrorCode> + use<> {

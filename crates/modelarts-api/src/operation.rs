@@ -29,8 +29,8 @@ pub struct Operation {
     pub effect: Effect,
     /// Paging of the list in the response; `None` if the response is a single object.
     pub pagination: Option<Pagination>,
-    /// Error codes that are specific to this operation. [`error_codes`](Self::error_codes) also
-    /// returns the codes that every operation may return.
+    /// Error codes of this operation, excluding the codes that every operation may return.
+    /// [`error_codes`](Self::error_codes) returns both.
     pub own_error_codes: &'static [&'static str],
     /// Fields that occur in the response but not in the request body, such as `metadata.id` or
     /// `algorithm.outputs[].mode`. Fields inside a listed field are omitted. Empty unless the

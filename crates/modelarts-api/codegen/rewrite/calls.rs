@@ -182,8 +182,8 @@ fn encode_without_copy(argument: &mut Expr) {
     }
 }
 
-/// Adds the parameter name to the error of `id.map_err(Error::InvalidRequest)`. Without it, the
-/// message is empty if the parameter was never set.
+/// Adds the parameter name to the error of `id.map_err(Error::InvalidRequest)`. Without the name,
+/// the message is empty if the parameter was never set.
 fn name_invalid_parameter(call: &mut ExprMethodCall) {
     if call.method != "map_err" || arguments(call) != "Error :: InvalidRequest" {
         return;

@@ -32,7 +32,7 @@ fn left_out(skipped: &Skipped) -> usize {
     skipped.rows + skipped.nested
 }
 
-/// Returns the response body schemas that are objects. All except one are objects.
+/// Returns the response body schemas that are objects, which excludes a single schema.
 fn roots(description: &Description) -> Vec<&str> {
     let roots = description.roots.iter().map(String::as_str);
     let roots: Vec<_> = roots
