@@ -27,8 +27,7 @@ fn main() {
     println!("cargo::rerun-if-changed=codegen");
     println!("cargo::rerun-if-changed=build.rs");
     if let Err(error) = write() {
-        // cargo fails the build and shows the message as an error of the package. It reads only one
-        // line of the message.
+        // cargo reports this message when the build fails, but reads only its first line.
         let message = error.to_string();
         let message = message.lines().next().unwrap_or_default();
         println!("cargo::error={message}");
@@ -52,7 +51,8 @@ fn generated() -> Result<String, Box<dyn Error>> {
 
 #[cfg(not(feature = "generate"))]
 fn generated() -> Result<String, Box<dyn Error>> {
-    // The crate contains the description as a constant, so the file must not be the path of a link.
+    // The file becomes a constant of the crate, so it must contain the description and not the
+    // target path of a symbolic link.
     let description = fs::read_to_string(DESCRIPTION);
     description
         .map_err(|error| error.to_string())

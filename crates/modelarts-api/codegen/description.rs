@@ -1,4 +1,4 @@
-//! Queries on the OpenAPI description, in the form of JSON.
+//! Queries on the OpenAPI description, which is held as a JSON value.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::error::Error;
 
-/// The HTTP methods that a path item may have; its other keys are not operations.
+/// HTTP methods of operations in a path item. All other keys of a path item are ignored.
 pub const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
 /// An operation of the description.
@@ -58,7 +58,7 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// Returns the schemas by name.
+/// Returns all schemas of the description by name.
 pub fn schemas(description: &Value) -> Result<&Map<String, Value>, Error> {
     let schemas = description.pointer("/components/schemas");
     let schemas = schemas.and_then(Value::as_object);
@@ -82,20 +82,20 @@ pub fn reference(definition: &Value) -> Option<&str> {
     pointer(definition)?.strip_prefix("/components/schemas/")
 }
 
-/// Returns the reference of a definition: its own, or the one in its `allOf`, with which a property
-/// combines a reference and its own description.
+/// Returns the JSON pointer in the `$ref` of a definition. A property that adds its own description
+/// to a reference has the `$ref` in its `allOf`.
 fn pointer(definition: &Value) -> Option<&str> {
     let reference = definition.get("$ref");
     let reference = reference.or_else(|| definition.pointer("/allOf/0/$ref"));
     reference?.as_str()?.strip_prefix('#')
 }
 
-/// Returns the text with this key.
+/// Returns the string at this key; `None` for any other value.
 pub fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str()
 }
 
-/// Returns the elements of the list with this key.
+/// Returns the elements of the list at this key.
 pub fn elements<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     value
         .get(key)
@@ -104,12 +104,12 @@ pub fn elements<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Val
         .flatten()
 }
 
-/// Returns the texts in the list with this key.
+/// Returns the strings in the list at this key.
 pub fn texts<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a str> + use<'a> {
     elements(value, key).filter_map(Value::as_str)
 }
 
-/// Returns the members of the object with this key.
+/// Returns the members of the object at this key.
 pub fn members<'a>(
     value: &'a Value,
     key: &str,
@@ -126,7 +126,7 @@ pub fn is_true(value: &Value, key: &str) -> bool {
     value.get(key).and_then(Value::as_bool) == Some(true)
 }
 
-/// Names of the schemas of requests and responses, and of all schemas inside them.
+/// Names of the schemas of request and response bodies, including all schemas inside them.
 #[derive(Default)]
 pub struct Usage {
     pub in_requests: BTreeSet<String>,
@@ -137,7 +137,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Finds the schemas that the operations use.
+    /// Collects the schemas that the operations use.
     pub fn of(description: &Value) -> Result<Self, Error> {
         let mut usage = Self::default();
         for operation in operations(description)? {
@@ -159,13 +159,13 @@ impl Usage {
         Ok(usage)
     }
 
-    /// Returns whether only requests contain this schema.
+    /// Returns whether the schema occurs in requests only.
     pub fn is_only_sent(&self, name: &str) -> bool {
         self.in_requests.contains(name) && !self.in_answers.contains(name)
     }
 }
 
-/// Adds the schemas that `value` refers to, directly or through others.
+/// Collects the names of the schemas that `value` refers to, directly or through other schemas.
 pub fn references(
     description: &Value,
     value: &Value,
@@ -183,7 +183,7 @@ pub fn references(
                 })?;
                 references(description, schema, found)?;
             }
-            // An example may contain any data, including data that has the form of a reference.
+            // An example may contain arbitrary data, including a `$ref` key.
             let is_example = |key: &str| key == "example" || key == "examples";
             let mut parts = object.iter().filter(|(key, _)| !is_example(key));
             parts.try_for_each(|(_, part)| references(description, part, found))

@@ -1,4 +1,4 @@
-//! The error of a description that cannot be compiled.
+//! Error of the code generator.
 
 use std::fmt;
 

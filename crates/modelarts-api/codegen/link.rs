@@ -1,9 +1,9 @@
-//! Check that `modelarts.yaml` is the description and not the path of a link to it.
+//! Detection of an unresolved symbolic link in place of `modelarts.yaml`.
 //!
 //! Where Git may not create symbolic links (the default on Windows), it checks out a link as a file
-//! that contains the target path. Without the check, `DESCRIPTION` would contain that path.
+//! that contains the target path. Without this detection, `DESCRIPTION` would contain that path.
 
-/// Returns an error if `text` is the path of a link instead of the description.
+/// Returns an error if `text` is the target path of a link instead of the description.
 pub fn check(text: &str) -> Result<(), String> {
     let path = text.trim();
     if !path.starts_with("../") || path.contains('\n') {

@@ -11,12 +11,12 @@
 
 mod description;
 mod error;
-// Without the generator, the build script includes this file directly.
+// Compiled also without the generator: the build script then includes this file directly.
 pub mod link;
 mod lower;
 mod pieces;
 mod rewrite;
-// Without the generator, the build script includes this file directly.
+// Compiled also without the generator: the build script then includes this file directly.
 #[allow(dead_code)]
 pub mod snapshots;
 mod tables;
@@ -38,7 +38,7 @@ pub use tables::docs::SOURCES;
 /// Parses the YAML text of the description.
 pub fn parse(yaml: &str) -> Result<Value, Error> {
     link::check(yaml).map_err(Error::new)?;
-    // `yaml_serde::Value` rejects duplicate keys; `serde_json::Value` keeps the last of them.
+    // `yaml_serde::Value` rejects duplicate keys, whereas `serde_json::Value` keeps the last value.
     yaml_serde::from_str(yaml)
         .and_then(yaml_serde::from_value::<Value>)
         .map_err(|error| Error(format!("not YAML: {error}")))
@@ -63,8 +63,8 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
     settings
         .with_interface(InterfaceStyle::Builder)
         .with_tag(TagStyle::Merged)
-        // A call that still used progenitor's hooks would be sent unsigned. With `Expected`, such a
-        // call fails to compile.
+        // progenitor's hooks would send a request unsigned. With `Expected`, a call that still uses
+        // them fails to compile.
         .with_hooks(HooksMode::Expected)
         .with_inner_type(quote!(crate::Context))
         .with_derive("PartialEq")

@@ -1,5 +1,6 @@
 //! Division of the generated file into pieces of reviewable size: one per schema, one per
-//! operation, and frames around them. The pieces joined in order are the file.
+//! operation, and the beginning and end of each module. Joined in order, the pieces are identical
+//! to the file.
 
 use std::{collections::BTreeMap, mem};
 
@@ -15,15 +16,15 @@ use super::{
 /// A part of the generated file.
 #[derive(Debug)]
 pub struct Piece {
-    /// The name of the piece, such as `schema.TrainingJob` or `operation.StopTrainingJob`.
+    /// Name of the piece, such as `schema.TrainingJob` or `operation.StopTrainingJob`.
     #[allow(dead_code)]
     pub name: String,
-    /// The text of the piece, which ends with a newline.
+    /// Code of the piece, which ends with a newline.
     pub text: String,
 }
 
-/// Cuts the generated file into its pieces. Adds the tables, and the documentation of the builders
-/// of operations.
+/// Cuts the generated file into its pieces, and adds the tables and the documentation of the
+/// operation builders.
 pub fn cut(
     mut file: File,
     tables: impl IntoIterator<Item = (&'static str, TokenStream)>,
@@ -81,7 +82,7 @@ pub fn cut(
     Ok(pieces)
 }
 
-/// Removes a module, and returns its items.
+/// Removes a module from the items, and returns its content.
 fn take_module(items: &mut Vec<Item>, name: &str) -> Result<Vec<Item>, Error> {
     let is_wanted = |item: &Item| matches!(item, Item::Mod(module) if module.ident == name);
     match items.iter().position(is_wanted).map(|at| items.remove(at)) {
@@ -103,7 +104,7 @@ fn piece(name: &str, items: Vec<Item>) -> Piece {
     }
 }
 
-/// Returns the piece that begins or ends a module.
+/// Returns the piece for the beginning or end of a module.
 fn frame(name: &str, text: &str) -> Piece {
     Piece {
         name: name.to_owned(),
@@ -111,7 +112,8 @@ fn frame(name: &str, text: &str) -> Piece {
     }
 }
 
-/// Groups items by the type that they belong to; items without a type have the key "".
+/// Groups items by the type that they define or implement; the key of all other items is the empty
+/// string.
 fn by_type(items: Vec<Item>) -> BTreeMap<String, Vec<Item>> {
     let mut sorted: BTreeMap<String, Vec<Item>> = BTreeMap::new();
     for item in items {
@@ -121,8 +123,8 @@ fn by_type(items: Vec<Item>) -> BTreeMap<String, Vec<Item>> {
     sorted
 }
 
-/// Returns the text of a macro that passes the names of all generated types to another macro. Each
-/// name has its own line, so a new schema adds one line to a diff.
+/// Returns the source of a macro that passes the names of all generated types to another macro.
+/// Each name is on its own line, so a new schema adds one line to a diff.
 fn for_each_schema((answers, others): (Vec<&str>, Vec<&str>)) -> String {
     format!(
         "/// Calls a macro with the names of all generated types: those of answers, then the others.\n\

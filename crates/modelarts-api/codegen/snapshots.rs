@@ -1,7 +1,7 @@
-//! Joining of the snapshots of the generated code into the generated file.
+//! Joining of the snapshots into the generated file.
 //!
-//! The build script includes this file where the generator is not built, so it depends on the
-//! standard library only.
+//! The build script includes this file when it is compiled without the generator, so the file
+//! depends on the standard library only.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ pub fn join(directory: &Path) -> Result<String> {
     Ok(joined)
 }
 
-/// Removes the header that insta puts above the text of a piece.
+/// Removes the header that insta adds before the content of a piece.
 pub fn text(stored: &str) -> &str {
     stored
         .strip_prefix("---\n")

@@ -1,4 +1,4 @@
-//! Functions with which generated operations send a request and decode its response.
+//! Functions that generated operations use to send a request and decode its response.
 
 use std::cell::Cell;
 
@@ -48,7 +48,7 @@ pub async fn send(
     }
 }
 
-/// Decodes a response of [`send`], as generated calls do.
+/// Decodes a response of [`send`] in the same way as generated calls.
 ///
 /// A program can also send a custom request, and decode the response as any type of
 /// [`types`](crate::types) or as JSON.
@@ -84,8 +84,8 @@ pub fn decode_response<T: Decode>(
     }
 }
 
-/// Creates the error of a response that cannot be decoded, masked and without quoted text. `late`
-/// is true if the time limit ended decoding.
+/// Creates the error for a response that cannot be decoded. The error is masked and does not quote
+/// values of the response. `late` is true if the time limit ended decoding.
 #[cold]
 fn decode_error(
     client: &Client,

@@ -1,4 +1,4 @@
-//! Errors of calls.
+//! Error of a call, and error of a request without a response.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A parameter is missing or invalid. Nothing was sent.
+    /// A parameter is missing or invalid. No request was sent.
     Invalid(String),
     /// The request has no response.
     Transport(TransportError),
@@ -41,13 +41,14 @@ pub enum Error {
     /// The body of the response could not be decoded.
     Decode {
         /// The response, with a body masked by [`Transport::mask`](crate::Transport::mask). The
-        /// body is empty if time ran out: masking a long body takes time as well, and an unmasked
-        /// body must not be shown.
+        /// body is empty if the time limit was reached: masking a long body takes additional time,
+        /// and an unmasked body must not be shown.
         response: RawResponse,
-        /// The reason, which begins with the path of the value. It quotes no text values of the
+        /// Reason, preceded by the path of the value. It does not quote string values of the
         /// response, because they may be secrets. The path may contain keys of the response.
         error: serde_json::Error,
-        /// `true` if time ran out; see [`Transport::is_late`](crate::Transport::is_late).
+        /// `true` if the time limit was reached; see
+        /// [`Transport::is_late`](crate::Transport::is_late).
         timed_out: bool,
     },
     /// The response has neither a success status nor an error status, such as a redirect.
@@ -86,7 +87,7 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {
-    // The message contains the message of the inner error, so the chain continues with the source
+    // The message includes the message of the inner error, so the chain continues with the source
     // of the inner error.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {

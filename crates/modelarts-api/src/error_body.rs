@@ -1,12 +1,13 @@
 //! Conversion of error bodies, which have many shapes, to the shape that generated code decodes.
 //!
-//! Without it, an HTML page with status 502 would become a decoding error that has no status and no
-//! request id.
+//! Without this conversion, an HTML page with status 502 would become a decoding error without
+//! status and request id.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-/// Maximum length of the excerpt that becomes the message of a body without one, in characters.
+/// Maximum length of the excerpt that serves as the message of a body without a message, in
+/// characters.
 const EXCERPT: usize = 2048;
 
 /// Converts the body of an error to the shape of `ApiError`.
@@ -36,7 +37,7 @@ pub fn find(body: &[u8]) -> Option<(Option<String>, Option<String>)> {
     ))
 }
 
-/// Returns the text with this key in the object itself; `None` if the text is empty.
+/// Returns the string at this key of the object itself; `None` if the string is empty.
 fn own_text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     object.get(key)?.as_str().filter(|text| !text.is_empty())
 }
@@ -72,7 +73,7 @@ fn page_title(text: &str) -> Option<String> {
     if !start.starts_with("<!doctype html") && !start.starts_with("<html") {
         return None;
     }
-    // Conversion to ASCII lower case keeps the length, so positions agree in both texts.
+    // Conversion to ASCII lower case preserves the length, so positions are valid in both strings.
     let title = lower.find("<title>").and_then(|at| {
         let at = at + "<title>".len();
         let end = at + lower[at..].find("</title>")?;
@@ -100,8 +101,8 @@ fn find_error(object: &Map<String, Value>) -> Option<Value> {
         Some(Value::Number(number)) => Some(number.to_string()),
         _ => None,
     };
-    // STS and IAM v5 send a readable message in addition to the encoded one, which only their API
-    // can decode.
+    // STS and IAM v5 send a readable message in addition to the encoded message, which only their
+    // API can decode.
     let own_message = own_text(object, "error_msg");
     if let (None, Some(message)) = (own_message, text("encoded_authorization_message")) {
         return Some(json!({ "error_code": text("error_code"), "error_msg": message }));
@@ -214,7 +215,8 @@ mod tests {
             message(r#"{"message":"m","data":{"title":"t"}}"#),
             some("m")
         );
-        // Without a code, the whole body becomes the message, so that its details are kept.
+        // If the body has no error code, the whole body becomes the message, so that no details are
+        // lost.
         let problem = r#"{"detail":"why","status":403,"title":"Forbidden"}"#;
         assert_eq!(converted(problem), json!({ "error_msg": problem }));
     }

@@ -1,4 +1,4 @@
-//! Error codes of the service, each with its remedy and its retry condition.
+//! Error codes of the service, with remedies and retry conditions.
 
 use crate::{
     generated::ERROR_CODES,
@@ -22,21 +22,21 @@ use crate::{
 pub struct ErrorCode {
     /// The code, such as `ModelArts.2775`. Codes of gateways begin with `APIG.`.
     pub code: &'static str,
-    /// The HTTP status. It is 204 if the result does not exist yet; that response has no body, so
-    /// the code occurs only in the documents.
+    /// HTTP status. Status 204 means that the result does not exist yet; that response has no body,
+    /// so its code is only documented.
     pub status: u16,
-    /// The name in the service's error table, such as `TrainingJobNotFound`. If that table has a
+    /// Name in the service's error table, such as `TrainingJobNotFound`. If that table contains a
     /// sentence instead of a name, this crate defines the name.
     pub name: &'static str,
     /// Cause of the error, as a sentence.
     pub meaning: &'static str,
     /// Remedy for the error, as a sentence.
     pub advice: &'static str,
-    /// True if every operation may return this code. Any other code belongs to the operations whose
-    /// [`own_error_codes`](crate::Operation::own_error_codes) list it.
+    /// True if every operation may return this code. If false, only the operations whose
+    /// [`own_error_codes`](crate::Operation::own_error_codes) contain the code may return it.
     pub any_operation: bool,
     /// Text that the message must contain for [`retry`](Self::retry) to apply. With any other
-    /// message, the condition is [`Retry::Never`]: the code has several causes, and only the one
+    /// message, the condition is [`Retry::Never`]: the code has several causes, and only the cause
     /// with this text is temporary.
     pub retry_only_with: Option<&'static str>,
     /// The retry conditions by effect: read, idempotent, create.
@@ -47,11 +47,11 @@ pub struct ErrorCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Retry {
-    /// Never: the response would be the same, or the first request may have been executed.
+    /// Never. The response would be the same, or the first request may have been executed.
     Never,
     /// After a pause that grows with each attempt.
     Backoff,
-    /// After a pause: the result does not exist yet.
+    /// After a pause, because the result does not exist yet.
     Poll,
     /// Once, with a new token.
     Token,
@@ -60,7 +60,7 @@ pub enum Retry {
 impl ErrorCode {
     /// Returns the row of a code. Codes of gateways may begin with `APIG.`, `APIGW.` or `APIC.`.
     ///
-    /// If a code has several rows, returns the one with the nearest status.
+    /// If a code has several rows, returns the row with the nearest status.
     #[must_use]
     pub fn find(code: &str, status: u16) -> Option<&'static Self> {
         let (prefix, number) = code.split_once('.')?;
@@ -90,9 +90,10 @@ impl ErrorCode {
 }
 
 impl Operation {
-    /// Returns the error codes that the operation may return: its own and those of every operation.
+    /// Returns all error codes of the operation, including the codes that every operation may
+    /// return.
     ///
-    /// Gateways in front of the service return additional codes.
+    /// Gateways in front of the service may return additional codes.
     pub fn error_codes(&self) -> impl Iterator<Item = &'static ErrorCode> + use<> {
         let own = self.own_error_codes;
         ERROR_CODES
@@ -124,7 +125,7 @@ mod tests {
         for prefix in ["APIG", "APIGW", "APIC"] {
             assert_eq!(name(&format!("{prefix}.0308"), 429), Some("Throttled"));
         }
-        // The same number has another meaning in a code of the service.
+        // A code of the service with the same number has another meaning.
         assert_eq!(name("APIGW.0101", 404), Some("ApiNotFound"));
         assert_eq!(name("ModelArts.0101", 400), Some("InvalidArgument"));
     }

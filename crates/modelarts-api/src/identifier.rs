@@ -1,10 +1,10 @@
-//! Identifiers in paths. The description limits their characters and length, because any other text
-//! would address another resource.
+//! Identifiers in paths. The description limits their characters and length, because any other
+//! string would address another resource.
 
 /// A run of characters of one class, with its minimum and maximum length.
 pub(crate) type CharacterRun = (fn(char) -> bool, usize, usize);
 
-/// Returns whether `text` consists of these runs, in order. Each takes as many characters as
+/// Returns whether `text` consists of these runs, in order. Each run takes as many characters as
 /// possible; all but the last have a fixed length.
 pub(crate) fn matches(text: &str, runs: &[CharacterRun]) -> bool {
     let mut characters = text.chars().peekable();
@@ -20,8 +20,8 @@ pub(crate) fn matches(text: &str, runs: &[CharacterRun]) -> bool {
     characters.next().is_none()
 }
 
-/// Implements the traits of an identifier, which is a struct around its text. Takes the pattern in
-/// the description, and the runs of characters that the pattern admits.
+/// Implements the traits of an identifier, which is a newtype of `String`. The arguments are the
+/// pattern in the description, and the character runs that the pattern admits.
 macro_rules! identifier {
     ($name:ident, $pattern:literal, $runs:expr) => {
         impl std::ops::Deref for $name {

@@ -1,5 +1,5 @@
-//! The types and operations of ModelArts training management, generated from
-//! the OpenAPI description in `modelarts.yaml`.
+//! The types and operations of ModelArts training management, generated from the OpenAPI
+//! description in `modelarts.yaml`.
 //!
 //! This crate has one method per operation and one type per schema. It neither signs nor retries
 //! requests; every request goes through the [`Transport`] of the client. Most programs should use
@@ -14,15 +14,15 @@
 //! - Limits are not enforced on responses; [`LIMITS`] lists them.
 //! - Enumerations that the service may extend keep unknown values.
 //! - Each field of a response is decoded from every spelling that was observed for it (see
-//!   [`decode`]). Types that only requests contain are read strictly.
+//!   [`decode`]). Types that occur only in requests are decoded strictly.
 //! - Large objects inside a response are boxed.
 //! - Each call goes through [`send`].
 //!
-//! In requests, optional lists and maps that are empty are omitted. A list that a change
-//! (`ChangeAlgorithm`) should clear can therefore not be sent as `[]`. The exception is the list of
-//! tags of an algorithm, which has its own type, because only an empty list removes the tags. For
-//! other lists, no source states if the service distinguishes an empty list from an absent one
-//! (`openapi/SOURCES.md`, "Without a number").
+//! In requests, optional lists and maps that are empty are omitted. A request that changes an
+//! algorithm (`ChangeAlgorithm`) can therefore not clear a list by sending `[]`. The exception is
+//! the list of tags of an algorithm, which has its own type, because only an empty list removes the
+//! tags. For other lists, no source states if the service distinguishes an empty list from an
+//! absent one (`openapi/SOURCES.md`, "Without a number").
 
 mod call;
 pub mod decode;
@@ -53,5 +53,5 @@ pub use schema::{Field, Limit, Rule, Shape};
 pub use secret::Secret;
 pub use transport::{BoxFuture, Context, Transport};
 
-/// The OpenAPI description that this crate was generated from, as YAML.
+/// OpenAPI description from which this crate was generated, as YAML.
 pub const DESCRIPTION: &str = include_str!("../modelarts.yaml");

@@ -1,11 +1,11 @@
 //! Enumerations that the service may extend: unknown values are kept as `Other`.
 
-/// Implements the traits of an open enumeration. Takes all variants except `Other`, each with its
-/// value on the wire.
+/// Implements the traits of an open enumeration. The arguments are all variants except `Other`,
+/// each with its value on the wire.
 macro_rules! open_enum {
     ($name:ident { $($variant:ident = $value:literal),* $(,)? }) => {
         impl $name {
-            /// The values that the description lists.
+            /// Values that the description lists.
             pub const KNOWN: &'static [&'static str] = &[$($value),*];
 
             /// Returns the value as it is written on the wire.
@@ -17,8 +17,8 @@ macro_rules! open_enum {
                 }
             }
 
-            /// Returns the known value that differs from this text only in case; otherwise the
-            /// value itself.
+            /// Returns the known value that is equal to this value regardless of case; otherwise
+            /// the value itself.
             #[must_use]
             pub fn canonical(self) -> Self {
                 match self {

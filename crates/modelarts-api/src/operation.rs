@@ -2,14 +2,14 @@
 
 use crate::generated::OPERATIONS;
 
-/// Effect of sending a request twice. Retries depend on it.
+/// Effect of sending a request twice, which determines whether the request may be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Changes nothing. The HTTP method may be POST, as for the job search.
+    /// Does not change the service. The HTTP method may still be POST, as for the job search.
     Read,
-    /// Changes the service; sending it again changes nothing more.
+    /// Changes the service. Sending the request again has no further effect.
     Idempotent,
-    /// Creates a new object each time that it is executed.
+    /// Creates a new object each time the request is executed.
     Create,
 }
 
@@ -17,7 +17,7 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Operation {
-    /// The name that the service gives the operation, such as `ShowTrainingJobDetails`.
+    /// Name of the operation in the API, such as `ShowTrainingJobDetails`.
     pub id: &'static str,
     /// The name of the generated method, such as `show_training_job_details`.
     pub method_name: &'static str,
@@ -29,17 +29,17 @@ pub struct Operation {
     pub effect: Effect,
     /// Paging of the list in the response; `None` if the response is a single object.
     pub pagination: Option<Pagination>,
-    /// Error codes of this operation, besides those of every operation;
+    /// Error codes of this operation, excluding the codes that every operation may return.
     /// [`error_codes`](Self::error_codes) returns both.
     pub own_error_codes: &'static [&'static str],
-    /// Fields that the response has and the request body lacks, such as `metadata.id` or
-    /// `algorithm.outputs[].mode`. Fields inside them are not listed. Empty unless the operation
-    /// creates an object.
+    /// Fields that occur in the response but not in the request body, such as `metadata.id` or
+    /// `algorithm.outputs[].mode`. Fields inside a listed field are omitted. Empty unless the
+    /// operation creates an object.
     pub response_only: &'static [&'static str],
 }
 
 impl Operation {
-    /// Returns the operation with this generated method, such as `show_training_job_details`.
+    /// Returns the operation of a generated method, such as `show_training_job_details`.
     #[must_use]
     pub const fn find(method_name: &str) -> Option<&'static Self> {
         let wanted = method_name.as_bytes();
@@ -54,7 +54,7 @@ impl Operation {
     }
 }
 
-/// Returns whether two texts are equal. Constant functions cannot use `==` on them.
+/// Returns whether two strings are equal. Constant functions cannot compare strings with `==`.
 const fn bytes_equal(one: &[u8], other: &[u8]) -> bool {
     let mut index = 0;
     while index < one.len() && index < other.len() && one[index] == other[index] {
@@ -67,13 +67,13 @@ const fn bytes_equal(one: &[u8], other: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Offset {
-    /// Pages: 0 is the first page, 1 the second, for any limit.
+    /// Pages: offset 0 is the first page and 1 the second, for any limit.
     PageIndex,
-    /// Entries: the number of entries to skip.
+    /// Entries: the offset is the number of entries to skip.
     Record,
-    /// No offset: the next page is requested with a line number of the previous page.
+    /// No offset: the request for the next page contains a line number of the previous page.
     LineCursor,
-    /// No offset: one response has all entries.
+    /// No offset: a single response contains all entries.
     SinglePage,
 }
 
@@ -106,14 +106,14 @@ pub struct Pagination {
     pub offset_name: Option<&'static str>,
     /// Name of the parameter for the number of entries on a page.
     pub limit_name: Option<&'static str>,
-    /// Maximum number of entries that a request may set for a page.
+    /// Maximum page size that a request may set, in entries.
     pub max_limit: Option<u32>,
     /// Names of parameters and fields for a list that is paged by line numbers.
     pub cursor: Option<Cursor>,
     /// The field of the response that holds the entries. A dot joins the names of nested fields;
     /// empty when the response itself is the list.
     pub items: &'static str,
-    /// The field of the response with the number of all entries; `None` if the response lacks it.
+    /// Response field with the total number of entries; `None` if the response lacks it.
     pub total: Option<&'static str>,
 }
 

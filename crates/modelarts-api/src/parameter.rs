@@ -1,4 +1,4 @@
-//! Parameters of operations, for programs that call an operation by its name.
+//! Parameters of operations, for programs that call operations by name.
 
 use crate::{
     generated::PARAMETERS,
@@ -12,21 +12,21 @@ use crate::{
 pub struct Parameter {
     /// The operation, such as `ListTrainingJobEvents`.
     pub operation: &'static str,
-    /// The name on the wire, such as `training_job_id`; `body` for the body.
+    /// Name on the wire, such as `training_job_id`. The name of the request body is `body`.
     pub name: &'static str,
     /// The part of the request that contains the parameter.
     pub location: ParameterLocation,
     /// True if every call must contain the parameter.
     pub required: bool,
-    /// The schema of its values, such as `TrainingJobId`, whose limits are in
-    /// [`LIMITS`](crate::LIMITS); empty if the schema has no name.
+    /// Schema of the values, such as `TrainingJobId`, whose limits are in
+    /// [`LIMITS`](crate::LIMITS); empty for an unnamed schema.
     pub schema: &'static str,
-    /// The type of its values.
+    /// Type of the values.
     pub shape: Shape,
 }
 
 impl Operation {
-    /// Returns the parameters of the operation: those of the path first, the body last.
+    /// Returns the parameters of the operation: path parameters first, the body last.
     pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
         let id = self.id;
         PARAMETERS.iter().filter(move |row| row.operation == id)

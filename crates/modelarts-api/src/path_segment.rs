@@ -4,14 +4,14 @@ use std::fmt::{self, Write};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Characters to encode: all except those that a path may contain unencoded.
+/// Characters that must be encoded: all except those that a path may contain unencoded.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// A value that is displayed as a percent-encoded segment of a path.
+/// Wrapper that displays a value as a percent-encoded segment of a path.
 pub struct PathSegment<'a, T>(pub &'a T);
 
 impl<T: fmt::Display> fmt::Display for PathSegment<'_, T> {

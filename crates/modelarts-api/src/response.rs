@@ -1,4 +1,4 @@
-//! Responses of the service, as received and decoded.
+//! Responses of the service: received and decoded.
 
 use std::{fmt, ops::Deref};
 
@@ -18,7 +18,7 @@ pub struct RawResponse {
     pub headers: HeaderMap,
     /// The body of the response.
     pub body: Bytes,
-    /// Facts about the call that the transport passes to the caller.
+    /// Call metadata that the transport passes to the caller.
     pub extensions: Extensions,
 }
 
@@ -34,7 +34,7 @@ impl RawResponse {
         }
     }
 
-    /// Reads a response to its end, without a limit on its length.
+    /// Reads a response to its end. The length is not limited.
     ///
     /// # Errors
     /// Returned when the connection breaks before the end of the response.
@@ -46,7 +46,7 @@ impl RawResponse {
 }
 
 impl fmt::Debug for RawResponse {
-    // The body is not printed, because it may contain secrets.
+    // The body may contain secrets, so it is not printed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RawResponse")
             .field("status", &self.status)

@@ -1,6 +1,6 @@
 //! The fields of requests, and the limits that the description states for them.
 
-/// One field of a schema that requests use.
+/// Field of a request schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Field {
@@ -14,62 +14,62 @@ pub struct Field {
     pub shape: Shape,
 }
 
-/// The kind of JSON value that the field holds.
+/// Kind of JSON value that a field accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shape {
-    /// Text.
+    /// A string.
     Text,
-    /// Text that is one of these values; the service may accept more.
+    /// A string from this list; the service may accept more values.
     OneOf(&'static [&'static str]),
-    /// A whole number.
+    /// An integer.
     Integer,
-    /// A number.
+    /// A number, with or without a fraction.
     Number,
-    /// `true` or `false`.
+    /// A boolean.
     Boolean,
     /// An object of this schema.
     Object(&'static str),
-    /// A list.
+    /// A list of values of this shape.
     List(&'static Shape),
-    /// An object whose keys are free.
+    /// An object with arbitrary keys and values of this shape.
     Map(&'static Shape),
-    /// Any JSON.
+    /// Any JSON value.
     Any,
 }
 
-/// A limit that the description states for a field. Generated code does not enforce it, because a
-/// response outside the limit must still be readable.
+/// Limit that the description states for a field. Generated code does not enforce limits, because a
+/// response that exceeds a limit must still be readable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Limit {
-    /// The schema of the field, such as `JobMetadataRequest`, or the operation of the query
-    /// parameter, such as `ListTrainingJobEvents`.
+    /// Schema of the field, such as `JobMetadataRequest`, or operation of the query parameter, such
+    /// as `ListTrainingJobEvents`.
     pub schema: &'static str,
-    /// The field or parameter; empty when the limit is on the schema itself. The suffix `[]` means
-    /// each element of the list, `{}` each value of the map.
+    /// Field or parameter; empty when the limit applies to the schema itself. The suffix `[]`
+    /// stands for each element of the list, `{}` for each value of the map.
     pub field: &'static str,
-    /// The kind of limit, with its value.
+    /// Kind of the limit, with its value.
     pub rule: Rule,
 }
 
-/// The kinds of limits, with the meaning that JSON Schema gives them.
+/// Kind of a limit, with its value. The kinds have the same meaning as in JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rule {
-    /// Minimum length of the text, in characters.
+    /// Minimum length of the string, in characters.
     MinLength(u64),
-    /// Maximum length of the text, in characters.
+    /// Maximum length of the string, in characters.
     MaxLength(u64),
-    /// A regular expression that the text must match.
+    /// Regular expression that the string must match.
     Pattern(&'static str),
-    /// Minimum of the number.
+    /// Inclusive minimum of the number.
     Minimum(f64),
-    /// Bound that the number must exceed.
+    /// Exclusive minimum of the number.
     ExclusiveMinimum(f64),
-    /// Maximum of the number.
+    /// Inclusive maximum of the number.
     Maximum(f64),
-    /// Bound that the number must stay below.
+    /// Exclusive maximum of the number.
     ExclusiveMaximum(f64),
     /// Minimum number of elements of the list.
     MinItems(u64),

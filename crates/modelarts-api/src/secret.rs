@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::decode::slot::{Decode, Slot};
 
-/// A secret that the service sent, such as an access token of a notebook.
+/// Secret in a response, such as an access token of a notebook.
 ///
-/// It is plain text in JSON, so decoding and encoding preserve it. `Debug` prints only that a
-/// secret exists.
+/// In JSON, the secret is a plain string, so decoding and encoding preserve it. `Debug` prints only
+/// that a secret exists.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a text.
+    /// Wraps a string as a secret.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Returns the text itself. The caller is responsible for keeping it secret.
+    /// Returns the secret. The caller is responsible for protecting it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

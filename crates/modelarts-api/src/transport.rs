@@ -18,7 +18,7 @@ pub trait Transport: Send + Sync + 'static {
     /// Sends `request`, which belongs to `operation`, with `http`.
     ///
     /// Returns `Ok` for a response with any status, and an error only if the request has no
-    /// response. [`RawResponse::extensions`] passes facts about the call to the caller.
+    /// response. Call metadata for the caller is passed in [`RawResponse::extensions`].
     fn execute<'a>(
         &'a self,
         http: &'a reqwest::Client,
@@ -26,16 +26,17 @@ pub trait Transport: Send + Sync + 'static {
         operation: &'static Operation,
     ) -> BoxFuture<'a, Result<RawResponse, TransportError>>;
 
-    /// Returns `true` if the time limit of the call with these extensions has passed, in which case
-    /// decoding of its response ends with an error. Called periodically during decoding, and once
-    /// when a response cannot be decoded for another reason.
+    /// Returns `true` if the time limit of the call with these extensions has passed; decoding its
+    /// response then ends with an error. Called periodically during decoding, and once when a
+    /// response cannot be decoded for another reason.
     fn is_late(&self, call: &Extensions) -> bool {
         let _ = call;
         false
     }
 
-    /// Removes the secrets of the call with these extensions, which a server may echo, from a text
-    /// of the response before it becomes part of an error; `None` when the text contains none.
+    /// Masks the secrets of the call with these extensions in a text of the response, which may
+    /// echo them. Called before the text becomes part of an error. Returns `None` when the text
+    /// contains no secrets.
     fn mask(&self, call: &Extensions, text: &str) -> Option<String> {
         let _ = (call, text);
         None
@@ -59,7 +60,7 @@ impl Context {
 }
 
 impl fmt::Debug for Context {
-    // A transport holds credentials, which must not be printed.
+    // A transport holds credentials, so it is not printed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Context")
     }

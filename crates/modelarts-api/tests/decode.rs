@@ -1,5 +1,6 @@
-//! Tests that decode the fixtures and check their values.
-// clippy exempts only functions with a test attribute, and not the helper functions that they call.
+//! Tests that decode the fixtures, and compare the resulting values.
+// clippy's exemption for tests covers only functions with a test attribute, not the helper
+// functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::{collections::BTreeMap, fs, path::Path};
@@ -20,7 +21,7 @@ fn fixture(name: &str) -> Vec<u8> {
     fs::read(directory.join(name)).unwrap()
 }
 
-/// Decodes a fixture, and checks that no list element is skipped.
+/// Decodes a fixture; the test fails if a list element is skipped.
 fn whole<T: Decode>(name: &str) -> T {
     let (value, skipped) = decode::body(&fixture(name)).unwrap();
     assert_eq!(skipped, Skipped::default(), "{name}");
@@ -41,7 +42,7 @@ fn totals_are_numbers_also_when_they_are_text() {
         );
         assert_eq!(events.events.len(), 9);
     }
-    // The pages differ only in the spelling of numbers.
+    // The two pages differ only in the spelling of numbers.
     assert_eq!(numbers, text);
 }
 
@@ -59,7 +60,7 @@ fn an_event_has_all_four_fields() {
     assert_eq!(message.as_deref(), Some("Training job failed."));
     assert_eq!(*source, Some(EventSource::Job));
     assert_eq!(time.as_deref(), Some("2025-04-24T17:32:44+08:00"));
-    // Quotes in a message are kept.
+    // Quotation marks in a message are preserved.
     let message = events[8].message.as_deref().unwrap();
     assert!(message.ends_with("Successfully pulled image \"ocr-team/lines:5.1\""));
 }
@@ -114,7 +115,7 @@ fn an_unknown_phase_is_kept_and_unknown_fields_are_skipped() {
         status.secondary_phase.as_ref().unwrap().as_str(),
         "Snapshotting"
     );
-    // The fixture has these times as text, next to unknown fields.
+    // The fixture contains these times as strings, next to unknown fields.
     assert_eq!(status.duration, Some(5_400_000));
     assert_eq!(status.start_time, Some(1_733_050_000_000));
     let again = serde_json::to_value(job).unwrap();
@@ -331,7 +332,7 @@ fn a_table_of_trials_keeps_each_cell_in_its_column() {
         "text stays text"
     );
     assert_eq!(table.data[1][column("status")], json!("RUNNING"));
-    // A cell without a value keeps its position.
+    // An empty cell keeps its position.
     assert_eq!(table.data[1][column("f1")], json!(null));
     assert!(table.data.iter().all(|row| row.len() == table.header.len()));
 }
@@ -357,7 +358,7 @@ fn flavors_have_numbers_where_text_was_sent() {
     assert_eq!(info.disk.as_ref().unwrap().size, Some(3200));
     let attributes = &page.flavors[0].attributes;
     assert_eq!(attributes["is_free"], "true");
-    // The service sends this list as text, which stays unchanged.
+    // The service sends this list as a string, which is preserved unchanged.
     assert_eq!(
         page.flavors[0].support_engines.as_deref(),
         Some("[\"jax_0.4-cuda_12.1\"]")

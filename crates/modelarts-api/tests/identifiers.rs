@@ -1,6 +1,7 @@
-//! Comparison of the checks of identifiers, which are plain code, with the patterns of the
-//! description. Both must accept the same texts.
-// clippy exempts only functions with a test attribute, and not the helper functions that they call.
+//! Comparison of the generated identifier validation, which is plain code, with the patterns of the
+//! description. Both must accept the same strings.
+// clippy's exemption for tests covers only functions with a test attribute, not the helper
+// functions that they call.
 #![allow(clippy::unwrap_used)]
 
 use std::str::FromStr;
@@ -16,8 +17,8 @@ fn pattern(schema: &str) -> regress::Regex {
     regress::Regex::new(pattern.as_str().unwrap()).unwrap()
 }
 
-/// Generates texts close to valid ones: characters of different classes, with lengths near the
-/// limits.
+/// Generates strings that are close to valid identifiers: characters of different classes, with
+/// lengths near the limits.
 fn texts() -> impl Strategy<Value = String> {
     let character = prop::sample::select(vec![
         'a',

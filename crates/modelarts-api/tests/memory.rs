@@ -1,5 +1,5 @@
-//! Tests of the memory that decoding a response takes. They run in a separate program, because the
-//! counter includes all allocations of the process.
+//! Tests of the memory that decoding takes. They are a separate program, because the counter
+//! includes all allocations of the process.
 
 use modelarts_api::{
     decode::{self, Decode},
@@ -13,14 +13,14 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Length of the longest response, in bytes: just below the maximum that the client reads.
+/// Length of the longest body, in bytes: slightly below the maximum that the client reads.
 const LONGEST: usize = 63 << 20;
 const LONG: usize = 12 << 20;
-/// Memory that any response may take in addition, including the text of an error, in bytes.
+/// Memory that any response may take in addition, in bytes, including an error message.
 const FLOOR: usize = (8 << 20) + (16 << 10);
 
-/// Decodes a body, checks the peak of memory against its length, and returns whether decoding
-/// succeeded.
+/// Decodes a body, checks the peak memory against the length of the body, and returns whether
+/// decoding succeeded.
 fn decoded<T: Decode>(name: &str, body: String) -> bool {
     let length = body.len();
     let before = MEMORY.current_usage() - body.capacity();
@@ -41,8 +41,7 @@ fn decoded<T: Decode>(name: &str, body: String) -> bool {
     decoded.is_ok()
 }
 
-/// Returns a body that contains a list with copies of an element. It has at least the given length,
-/// in bytes.
+/// Returns a body with copies of an element in a list, at least `length` bytes long.
 fn list_of(begin: &str, item: &str, end: &str, length: usize) -> String {
     let mut body = String::with_capacity(length + item.len() + end.len() + 1);
     body.push_str(begin);
@@ -60,7 +59,7 @@ fn an_answer_takes_at_most_four_times_its_length() {
     let long = |begin: &str, item: &str, end: &str| list_of(begin, item, end, LONG);
     let jobs = list_of(r#"{"items":["#, "{}", "]}", LONGEST);
     assert!(!decoded::<ListTrainingJobsResponse>("the longest", jobs));
-    // Elements that take much memory in relation to their length.
+    // Elements that take much memory in proportion to their length.
     for (name, item) in [
         ("jobs", "{}"),
         ("jobs in boxes", r#"{"metadata":{},"status":{}}"#),
@@ -68,7 +67,7 @@ fn an_answer_takes_at_most_four_times_its_length() {
         ("labels", r#"{"metadata":{"labels":{"a":"b"}}}"#),
         ("annotations", r#"{"metadata":{"annotations":{"a":"b"}}}"#),
         ("tasks", r#"{"status":{"tasks":[""]}}"#),
-        // One element cannot be decoded, so each element is decoded separately.
+        // One invalid element, which causes each element to be decoded separately.
         ("jobs, and one that is none", "{},7"),
     ] {
         let body = long(r#"{"items":["#, item, "]}");
@@ -89,7 +88,7 @@ fn an_answer_takes_at_most_four_times_its_length() {
     let events = long(r#"{"events":["#, "{}", "]}");
     assert!(!decoded::<ListTrainingJobEventsResponse>("events", events));
 
-    // Realistic bodies are decoded at any length.
+    // Realistic bodies can be decoded at any length.
     let job = include_str!("../../../xtask/bench/src/job.json").trim();
     for length in [0, 1 << 20, LONG] {
         let jobs = list_of(r#"{"total":1,"items":["#, job, "]}", length);
@@ -106,7 +105,7 @@ fn an_answer_takes_at_most_four_times_its_length() {
         );
         assert!(decoded::<LogPreview>("a real log", text));
     }
-    // Metrics of a month, with one value a minute.
+    // Metrics of a month with one value per minute.
     let series = format!(
         r#"{{"metric":"cpuUsage","value":[{}]}}"#,
         ["0"; 60 * 24 * 30].join(",")

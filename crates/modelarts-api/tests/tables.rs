@@ -1,5 +1,6 @@
-//! Tests of the tables with facts of the description that generated types do not contain.
-// clippy exempts only functions with a test attribute, and not the helper functions that they call.
+//! Tests of the generated tables, which contain facts of the description that generated types lack.
+// clippy's exemption for tests covers only functions with a test attribute, not the helper
+// functions that they call.
 #![allow(clippy::unwrap_used)]
 
 use modelarts_api::{
@@ -25,7 +26,7 @@ fn a_list_has_the_names_of_its_parameters_and_fields() {
     );
     assert_eq!((jobs.items, jobs.total), ("items", Some("total")));
     assert_eq!((jobs.cursor, jobs.disputed), (None, false));
-    // The entries are in a nested field, or the body itself is the list.
+    // The entries are in a nested field, or the response body itself is the list.
     assert_eq!(pagination("ShowAutoSearchTrials").items, "items.data");
     assert_eq!(pagination("ListTrainingJobTasks").items, "");
 }

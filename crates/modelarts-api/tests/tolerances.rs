@@ -1,5 +1,6 @@
-//! Tests of each tolerance of the decoder, with the resulting value.
-// clippy exempts only functions with a test attribute, and not the helper functions that they call.
+//! Tests of each tolerance of the decoder.
+// clippy's exemption for tests covers only functions with a test attribute, not the helper
+// functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ struct Inner {
     sizes: Vec<i64>,
 }
 
-// The form that codegen writes for each struct.
+// The list of fields, as codegen writes it for each struct.
 object!(Fields {
     integer: "integer",
     number: "number",
@@ -69,7 +70,7 @@ fn read(field: &str, json: &str) -> Result<(Fields, Skipped), String> {
     decode::body(body.as_bytes()).map_err(|error| error.to_string())
 }
 
-/// Decodes an object with one field, and checks that no list element was skipped.
+/// Decodes an object with one field; the test fails if a list element is skipped.
 fn whole(field: &str, json: &str) -> Fields {
     let (fields, skipped) = read(field, json).unwrap();
     assert_eq!(skipped, Skipped::default(), "{field}: {json}");
@@ -93,7 +94,7 @@ fn an_integer() {
         ("-7", Some(-7)),
         ("9223372036854775807", Some(i64::MAX)),
         ("\"9223372036854775807\"", Some(i64::MAX)),
-        // Beyond 2^53, where a float is not exact.
+        // Above 2^53, where floats are not exact.
         ("9007199254740993", Some(9_007_199_254_740_993)),
         ("\"9007199254740993\"", Some(9_007_199_254_740_993)),
         ("true", Some(1)),
@@ -167,7 +168,7 @@ fn a_text() {
     for (json, value) in [
         ("\"a\"", Some("a")),
         ("\"\\u00e4\"", Some("ä")),
-        // A blank text is kept as text.
+        // A blank string is kept as a string.
         ("\"\"", Some("")),
         ("\" \"", Some(" ")),
         ("5", Some("5")),
@@ -195,7 +196,7 @@ fn an_object() {
         ("[]", None),
         ("\"\"", None),
         ("\" \"", None),
-        // A list of one element.
+        // A list with a single object.
         (r#"[{"size":5}]"#, Some(inner(5))),
         ("[null]", None),
     ] {
@@ -208,7 +209,7 @@ fn an_object() {
             "{json}"
         );
     }
-    // Fields are not decoded by position.
+    // Objects are not decoded by position.
     assert!(error("object", "[1]").starts_with("object[0]: invalid type: integer"));
 }
 
@@ -241,7 +242,7 @@ fn a_list() {
         ("null", vec![]),
         ("\"\"", vec![]),
         ("\"a\"", vec!["a"]),
-        // A blank text is kept as text.
+        // A blank string is kept as a string.
         ("\" \"", vec![" "]),
     ] {
         assert_eq!(whole("texts", json).texts, value, "{json}");
@@ -351,7 +352,7 @@ fn only_the_innermost_element_is_skipped() {
         sizes: vec![1, 3],
     };
     assert_eq!((fields.rows, rows, nested), (vec![first, inner(2)], 0, 1));
-    // An invalid field that is not a list invalidates the element that contains it.
+    // An invalid field that is not a list makes the element that contains it invalid.
     let (fields, rows, nested) = dropped("rows", r#"[{"size":"x","sizes":[1]},{"size":2}]"#);
     assert_eq!((fields.rows, rows, nested), (vec![inner(2)], 1, 0));
 }
@@ -367,11 +368,11 @@ fn a_list_of_one_is_a_list_also_for_the_count() {
 
 #[test]
 fn names_of_fields() {
-    // An escape in the name does not change it.
+    // An escape sequence in the field name does not change the name.
     assert_eq!(read("int\\u0065ger", "5"), read("integer", "5"));
     assert_eq!(whole("Integer", "5"), Fields::default());
     assert_eq!(whole("", "5"), Fields::default());
-    // The last of two equal keys counts, as in most JSON parsers.
+    // Of two equal keys, the last one takes effect, as in most JSON parsers.
     assert_eq!(whole("integer", "1,\"integer\":2").integer, Some(2));
     assert_eq!(whole("integer", "1,\"integer\":null").integer, None);
     assert_eq!(whole("texts", "[\"a\"],\"texts\":[]").texts, [""; 0]);
@@ -496,7 +497,7 @@ fn a_partly_decoded_element_is_skipped_as_a_whole() {
     };
     assert_eq!(fields.rows, [row(1, vec![1]), row(3, vec![])]);
     assert_eq!((skipped.rows, skipped.nested), (1, 0));
-    // A single element that is sent without its list is skipped in the same way.
+    // The only element of a list, sent without the list, is skipped in the same way.
     let (fields, skipped) = read("rows", r#"{"sizes":[2],"size":"x"}"#).unwrap();
     assert_eq!((fields.rows, skipped.rows), (vec![], 1));
 }

@@ -1,5 +1,6 @@
 //! Tests of generated operations with a transport that returns responses from memory.
-// clippy exempts only functions with a test attribute, and not the helper functions that they call.
+// clippy's exemption for tests covers only functions with a test attribute, not the helper
+// functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::{
@@ -16,7 +17,7 @@ use modelarts_api::{
 use reqwest::{Request, StatusCode, header::HeaderMap};
 use serde_json::json;
 
-/// A transport that returns the same response to all requests, and records them.
+/// Transport that returns the same response to all requests, and records them.
 struct Fake {
     answer: Box<dyn Fn() -> Result<RawResponse, TransportError> + Send + Sync>,
     seen: Mutex<Vec<(Request, &'static Operation)>>,
@@ -47,7 +48,7 @@ impl Fake {
         (client, fake)
     }
 
-    /// Creates a client and its transport, which returns responses with this status and body.
+    /// Creates a client whose transport returns this status and body, and the transport.
     fn answering(status: u16, body: &'static str) -> (Client, Arc<Self>) {
         Self::new(move || Ok(response(status, body)))
     }
@@ -69,8 +70,8 @@ fn response(status: u16, body: &'static str) -> RawResponse {
     RawResponse::new(StatusCode::from_u16(status).unwrap(), headers, body.into())
 }
 
-/// Creates an HTTP client that never connects. `reqwest::Client::new()` would panic if a feature
-/// enables TLS and no provider is installed.
+/// Creates an HTTP client that no test uses for sending. `reqwest::Client::new()` would panic if a
+/// feature enables TLS and no provider is installed.
 fn http() -> reqwest::Client {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -356,7 +357,7 @@ async fn a_response_has_its_body_and_counts_skipped_elements() {
     assert_eq!((page.skipped().rows, page.skipped().nested), (2, 1));
 }
 
-/// Number of a call: a fact that the transport passes to the caller.
+/// Number of a call, as an example of metadata that the transport passes to the caller.
 #[derive(Clone, Debug, PartialEq)]
 struct CallNumber(u32);
 
@@ -509,7 +510,8 @@ async fn errors_of_decoding_are_masked() {
         error.to_string(),
         "metadata: invalid type: string, expected an object at line 1 column 20"
     );
-    // The error of a skipped element quotes no value, but the path in it may contain a secret.
+    // The error of a skipped element does not quote values, but the path in it may contain a
+    // secret.
     let (client, masking) = masking(vec![], r#"{"items":["secret"]}"#);
     let jobs = client.list_training_jobs().project_id("p");
     let page = jobs.body_map(|body| body).send().await.unwrap();

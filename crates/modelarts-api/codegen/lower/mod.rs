@@ -1,7 +1,7 @@
-//! Lowering of the description: removes everything that progenitor must not compile.
+//! Lowering of the description: removal of everything that progenitor must not compile.
 //!
 //! The description states every documented limit, for readers and for generators of other
-//! languages. Generated types would enforce the limits while decoding, and one value outside its
+//! languages. Generated types would enforce the limits during decoding, so one value outside its
 //! limit would make the whole response unreadable. Lowering therefore removes the limits.
 
 mod open_enums;
@@ -22,7 +22,7 @@ use super::{
 /// Name of the schema of secrets, which `crate::Secret` implements.
 pub const SECRET: &str = "Secret";
 
-/// A lowered description, and the types that progenitor does not generate.
+/// Lowered description, and the types that this crate generates instead of progenitor.
 pub struct Lowered {
     pub description: Value,
     pub open_enums: Vec<OpenEnum>,
@@ -45,7 +45,7 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
         }
         let mut schema = original.clone();
         if let Some(open_enum) = OpenEnum::read(name, original, originals)? {
-            // The generated enum replaces this schema; progenitor only needs a schema of that name.
+            // progenitor requires a schema of this name; the generated enum replaces its type.
             schema = json!({ "type": "string" });
             open_enums.push(open_enum);
         }
@@ -101,10 +101,10 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
     })
 }
 
-/// Removes the keywords that generated types must not enforce. If `keep_required` is true, required
-/// fields of the schema stay required, but not those of objects without a name.
+/// Removes the keywords that generated types must not enforce. `keep_required` preserves the
+/// required fields of a named schema; fields of unnamed inner objects always become optional.
 fn lower_schema(schema: &mut Value, keep_required: bool) -> Result<(), Error> {
-    /// The keywords that remain.
+    /// Keywords that lowering preserves.
     const KEPT: [&str; 10] = [
         "$ref",
         "additionalProperties",
@@ -117,7 +117,8 @@ fn lower_schema(schema: &mut Value, keep_required: bool) -> Result<(), Error> {
         "properties",
         "type",
     ];
-    /// The keywords that are removed, besides extensions: limits, defaults and documentation.
+    /// Keywords that lowering removes in addition to extensions: limits, defaults and
+    /// documentation.
     const REMOVED: [&str; 23] = [
         "default",
         "deprecated",
@@ -154,8 +155,8 @@ fn lower_schema(schema: &mut Value, keep_required: bool) -> Result<(), Error> {
             "the keyword {key} must not be used, because types lack it"
         )));
     }
-    // The only kept keyword with a boolean is `additionalProperties`, and the boolean adds no
-    // information.
+    // `additionalProperties` is the only preserved keyword that may be a boolean, and its boolean
+    // adds no information.
     object.retain(|key, value| {
         let is_kept = KEPT.contains(&key.as_str()) || key == "required" && keep_required;
         is_kept && !value.is_boolean()
@@ -187,7 +188,7 @@ fn lower_schema(schema: &mut Value, keep_required: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Lowers a parameter, a list of parameters, or any other object that holds a schema or media
+/// Lowers a parameter, a list of parameters, or any other object that contains a schema or media
 /// types.
 fn lower_holder(holder: &mut Value) -> Result<(), Error> {
     match holder {
@@ -232,8 +233,8 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
         let mut response = response.clone();
         lower_holder(&mut response)?;
         match status.as_bytes() {
-            // 204 means "not ready" if another success status has the body. The service confuses
-            // its success statuses, so one range covers all of them.
+            // If another success status has a body, 204 means "not ready". The service confuses its
+            // success statuses, so one status range covers all of them.
             b"204" if responses.keys().any(|s| s.starts_with('2') && s != "204") => {}
             [b'2', ..] => {
                 if kept.insert("2XX".to_owned(), response).is_some() {

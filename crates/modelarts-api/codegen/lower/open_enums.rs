@@ -1,7 +1,7 @@
-//! Enumerations that the service may extend.
+//! Open enumerations: enumerations that the service may extend.
 //!
 //! The description writes them as `anyOf: [KnownX, string]`, a form that generators of all
-//! languages support. In Rust they become one enum with the known values and `Other`.
+//! languages support. In Rust, each becomes one enum with the known values and `Other`.
 
 use heck::ToUpperCamelCase;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use super::super::{
     error::Error,
 };
 
-/// An open enumeration.
+/// Open enumeration of the description.
 pub struct OpenEnum {
     pub name: String,
     /// Name of the schema that lists the known values.

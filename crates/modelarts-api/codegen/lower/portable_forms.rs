@@ -1,16 +1,16 @@
 //! Reversal of two forms that the description uses for the generators of other languages.
 //!
-//! A number that may arrive as text is written as `anyOf: [integer, string]`, because strictly
-//! typed languages cannot decode such a response otherwise. Decoding in this crate accepts both, so
-//! the field becomes a plain `i64`. An open enumeration in a parameter is written as text with
-//! `x-open-enum`, which names the known values. An `anyOf` would prevent generated Java code from
-//! omitting the parameter; code from progenitor has no such limitation.
+//! A number that the service may send as a string is written as `anyOf: [integer, string]`, because
+//! strictly typed languages cannot decode such a response otherwise. Decoding in this crate accepts
+//! both, so the field becomes a plain `i64`. An open enumeration in a parameter is written as a
+//! string with `x-open-enum`, which names the schema of the known values. An `anyOf` would prevent
+//! generated Java code from omitting the parameter; code from progenitor has no such limitation.
 
 use serde_json::{Map, Value, json};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Replaces both forms by integers and references.
+/// Replaces both forms: the first by integers, the second by references.
 pub fn undo(description: &mut Value) {
     let Some(Value::Object(schemas)) = description.pointer("/components/schemas").cloned() else {
         return;
@@ -47,7 +47,7 @@ fn walk(value: &mut Value, schemas: &Map<String, Value>) {
             }
             let text = |key: &str| object.get(key).and_then(Value::as_str);
             let target = text("$ref").and_then(|target| schemas.get(target.strip_prefix(SCHEMAS)?));
-            // Other text with known values, such as an error code, stays text.
+            // Other strings with known values, such as error codes, remain strings.
             if let Some(name) = text("x-open-enum").and_then(|known| open_enum(schemas, known)) {
                 *value = json!({ "$ref": format!("{SCHEMAS}{name}") });
             } else if target.is_some_and(is_integer_or_text) {

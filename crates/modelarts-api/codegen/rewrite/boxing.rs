@@ -1,8 +1,8 @@
 //! Boxing of large objects inside responses.
 //!
-//! A job with all of its possible fields takes three kilobytes, most of them for fields that are
-//! usually absent. Without boxes, a list of jobs would store all of these fields inline, and move
-//! them whenever it grows.
+//! A job with all possible fields takes three kilobytes, most of them for fields that are usually
+//! absent. Without boxes, a list of jobs would store all of these fields inline, and move them
+//! whenever it grows.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use syn::{Fields, Item, ItemStruct, Type, parse_quote};
 
 use super::syntax::{type_argument, type_name};
 
-/// The size of the largest object that is not boxed, in bytes on a 64-bit machine. Moving such an
+/// Maximum size of an object that is stored inline, in bytes on a 64-bit machine. Moving such an
 /// object costs less than an allocation.
 const INLINE: usize = 128;
 
@@ -61,7 +61,7 @@ impl Objects {
                 Some("Box") => 8,
                 Some("i64" | "f64") => 16,
                 Some(name) if self.0.contains_key(name) => self.size(name),
-                // Text, lists, maps, and enumerations (which hold a text).
+                // Strings, lists, maps, and enumerations, which may hold a string.
                 _ => 24,
             }
         });

@@ -1,16 +1,15 @@
-//! Conversion of the patterns of identifiers to plain Rust code.
+//! Conversion of identifier patterns to plain Rust code.
 //!
-//! typify generates a regular expression for each pattern, which needs a regex engine at run time.
-//! The identifiers in paths need only character classes and counts, for which plain code compiles
-//! and runs faster.
+//! typify generates a regular expression for each pattern, which requires a regex engine at run
+//! time. The identifiers in paths consist only of character classes with counts, for which plain
+//! code compiles and runs faster.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::super::error::Error;
 
-/// Returns the runs of characters that a pattern admits, as a list of
-/// `crate::identifier::CharacterRun`.
+/// Converts a pattern to a list of `crate::identifier::CharacterRun`.
 pub fn runs(pattern: &str) -> Result<TokenStream, Error> {
     parse(pattern).ok_or_else(|| {
         Error(format!(
@@ -20,8 +19,8 @@ pub fn runs(pattern: &str) -> Result<TokenStream, Error> {
     })
 }
 
-/// Parses `^[class]{min,max}..$`. All classes but the last must have a fixed count, so that
-/// matching needs no backtracking.
+/// Parses a pattern of the form `^[class]{min,max}..$`. Every class except the last must have a
+/// fixed count, so that matching requires no backtracking.
 fn parse(pattern: &str) -> Option<TokenStream> {
     let mut rest = pattern.strip_prefix('^')?.strip_suffix('$')?;
     let mut runs = Vec::new();
@@ -59,7 +58,7 @@ fn test(class: &str) -> Option<TokenStream> {
     let mut rest = characters.as_slice();
     while let [first, behind @ ..] = rest {
         let (last, behind) = match behind {
-            // A hyphen at the end of a class stands for itself.
+            // A hyphen at the end of a class is a literal hyphen.
             ['-', last, behind @ ..] => (last, behind),
             _ => (first, behind),
         };

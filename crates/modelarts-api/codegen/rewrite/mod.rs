@@ -22,7 +22,7 @@ pub fn rewrite(mut file: File, lowered: &Lowered, usage: &Usage) -> Result<File,
         match item {
             Item::Impl(item) if is_named(&item.self_ty, "Client") && item.trait_.is_none() => {
                 // progenitor's constructor sets a timeout of 15 seconds for every call, and panics
-                // without TLS.
+                // without TLS support.
                 item.items
                     .retain(|item| !matches!(item, ImplItem::Fn(f) if f.sig.ident == "new"));
             }
@@ -35,20 +35,20 @@ pub fn rewrite(mut file: File, lowered: &Lowered, usage: &Usage) -> Result<File,
     Ok(file)
 }
 
-/// Returns whether an item is `const _: () = { fn assert_client_hooks() .. }`, which fails to
-/// compile once no call uses hooks.
+/// Returns whether an item is `const _: () = { fn assert_client_hooks() .. }`, an assertion that
+/// fails to compile when no call uses hooks.
 fn is_hook_assertion(item: &Item) -> bool {
     matches!(item, Item::Const(constant) if constant.ident == "_")
 }
 
-/// Visitor that marks functions that send requests as inline, and removes JSON schemas from
+/// Visitor that marks the functions that send requests as inline, and removes JSON schemas from the
 /// documentation.
 struct InlineSendAndStripSchemas;
 
 impl VisitMut for InlineSendAndStripSchemas {
-    /// Marks the functions that send requests as inline. Each of them decodes its response with all
-    /// types inside. Inline functions are compiled in the calling crate, so programs compile only
-    /// the operations that they use.
+    /// Marks the functions that send requests as inline. Each function contains the decoding of all
+    /// types of its response. Inline functions are compiled in the calling crate, so programs
+    /// compile only the operations that they use.
     fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
         if function.sig.ident == "send" && function.sig.asyncness.is_some() {
             function.attrs.push(parse_quote!(#[inline]));
@@ -56,7 +56,7 @@ impl VisitMut for InlineSendAndStripSchemas {
         visit_mut::visit_impl_item_fn_mut(self, function);
     }
 
-    /// Removes the JSON schema that typify repeats in the documentation of each type.
+    /// Removes the JSON schema that typify adds to the documentation of each type.
     fn visit_attribute_mut(&mut self, attribute: &mut Attribute) {
         if attribute.path().is_ident("doc")
             && let Meta::NameValue(meta) = &mut attribute.meta

@@ -25,7 +25,7 @@ pub fn replace_derives(object: &mut ItemStruct) -> Option<Item> {
     })
 }
 
-/// Keeps the attributes of serde that schemars reads: the name, and the default of a list.
+/// Keeps the serde attributes that schemars reads: the name, and the default of a list.
 fn keep_for_schemars(field: &mut Field) {
     let renamed = field
         .ident

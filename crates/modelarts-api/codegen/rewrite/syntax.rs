@@ -1,4 +1,4 @@
-//! Queries on the syntax of generated code, shared by the rewriting and the pieces.
+//! Queries on the syntax of generated code, shared by `rewrite` and `pieces`.
 
 use proc_macro2::TokenTree;
 use syn::{Field, GenericArgument, Item, ItemMod, LitStr, Path, PathArguments, Type};
@@ -14,7 +14,7 @@ pub fn type_name(ty: &Type) -> Option<String> {
     }
 }
 
-/// Returns whether a type is a path that ends with this name.
+/// Returns whether a type is a path whose last segment is this name.
 pub fn is_named(ty: &Type, name: &str) -> bool {
     type_name(ty).as_deref() == Some(name)
 }
@@ -27,7 +27,7 @@ pub fn content(module: &mut ItemMod) -> Result<&mut Vec<Item>, Error> {
     }
 }
 
-/// Returns the name of the type that an item defines or implements a trait for.
+/// Returns the name of the type that an item defines, or for which it implements a trait.
 pub fn item_type(item: &Item) -> Option<String> {
     match item {
         Item::Struct(item) => Some(item.ident.to_string()),
@@ -59,7 +59,7 @@ pub fn type_argument(path: &Path) -> Option<&Type> {
     }
 }
 
-/// Returns the name of a field in JSON.
+/// Returns the JSON name of a field.
 pub fn wire_name(field: &Field) -> String {
     let mut name = field
         .ident
@@ -67,7 +67,7 @@ pub fn wire_name(field: &Field) -> String {
         .map(ToString::to_string)
         .unwrap_or_default();
     for attribute in field.attrs.iter().filter(|a| a.path().is_ident("serde")) {
-        // Errors are ignored, because they only mean that another attribute has another form.
+        // Parsing errors are ignored: they only mean that an attribute has a different form.
         let _ = attribute.parse_nested_meta(|meta| {
             if let Ok(value) = meta.value() {
                 let text: LitStr = value.parse()?;

@@ -1,5 +1,5 @@
 //! Rewriting of the types that progenitor generates. Types of responses are decoded by
-//! `crate::decode`. Types that only requests contain keep serde's derives, and get builders.
+//! `crate::decode`. Types that occur only in requests keep serde's derives, and have builders.
 
 use heck::ToUpperCamelCase;
 use quote::format_ident;
@@ -27,7 +27,7 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
         match item {
             Item::Struct(item) => {
                 let name = item.ident.to_string();
-                // Objects of requests are not boxed, because builders take them by value.
+                // Builders take the objects of requests by value, so these are not boxed.
                 if !in_requests(&name) {
                     objects.shrink(item);
                 }
@@ -36,7 +36,7 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
                 }
                 derive_schema(&mut item.attrs);
                 if matches!(item.fields, Fields::Named(_)) {
-                    // The service adds fields regularly, which must not break programs.
+                    // The service regularly adds fields; an added field must not break programs.
                     item.attrs.push(parse_quote!(#[non_exhaustive]));
                 }
             }
@@ -69,8 +69,8 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
     Ok(())
 }
 
-/// Returns whether other code replaces this item, as for open enumerations, secrets and the
-/// implementations of identifiers.
+/// Returns whether generated code of this crate replaces the item: open enumerations, secrets, and
+/// the implementations of identifiers.
 fn is_replaced(item: &Item, lowered: &Lowered) -> bool {
     let Some(name) = item_type(item) else {
         return false;
@@ -83,7 +83,7 @@ fn is_replaced(item: &Item, lowered: &Lowered) -> bool {
         || lowered.identifiers.contains_key(&name) && matches!(item, Item::Impl(_))
 }
 
-/// Returns the implementation of decoding for a struct of responses.
+/// Returns the `crate::decode` implementation for a struct of responses.
 fn decode_impl(item: &mut ItemStruct) -> Result<Item, Error> {
     if let Some(item) = objects::replace_derives(item) {
         return Ok(item);
@@ -121,7 +121,7 @@ fn derive_schema(attributes: &mut Vec<Attribute>) {
         .push(parse_quote!(#[cfg_attr(feature = "schemars", derive(::schemars::JsonSchema))]));
 }
 
-/// Returns the enum of an open enumeration, with the known values and `Other`, and its
+/// Returns the Rust enum of an open enumeration (the known values and `Other`), and its
 /// implementation.
 fn open_enum(open_enum: &OpenEnum) -> [Item; 2] {
     let name = format_ident!("{}", open_enum.name);

@@ -1,4 +1,4 @@
-//! Documentation of operations: the extensions of an operation as a list.
+//! Documentation of operations: a list of the extensions of each operation.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::super::{
     error::Error,
 };
 
-/// Names of the sources of facts, by their tags in `openapi/SOURCES.md`.
+/// Names of the sources of facts, by their identifiers in `openapi/SOURCES.md`.
 pub const SOURCES: &[(&str, &str)] = &[
     ("O", "API reference of Open Telekom Cloud"),
     ("S", "official Python SDK"),
@@ -58,7 +58,7 @@ pub fn builders(description: &Value) -> Result<BTreeMap<String, String>, Error> 
     Ok(operations.collect())
 }
 
-/// Returns a Markdown list of the extensions that an operation has.
+/// Returns a Markdown list of the extensions of an operation.
 pub fn list(operation: &Value) -> String {
     let row = |title: &str, key: &str, names: &[(&'static str, &'static str)]| {
         let tags = text(operation, key)

@@ -1,4 +1,4 @@
-//! The table of error codes, with the meaning, the advice and the retry conditions of each.
+//! Table of error codes. Each row has a meaning, an advice and the retry conditions of one code.
 
 use proc_macro2::TokenStream;
 use quote::quote;

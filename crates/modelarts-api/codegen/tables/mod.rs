@@ -1,5 +1,4 @@
-//! Facts of the description that generated types do not contain, as tables and as lists in the
-//! documentation.
+//! Tables and documentation lists of the facts that generated types do not contain.
 
 pub mod docs;
 mod error_codes;
@@ -16,7 +15,7 @@ use serde_json::Value;
 
 use super::{description::Usage, error::Error};
 
-/// Generates the tables, each with the name of its piece.
+/// Generates all tables, each with the name of its piece.
 pub fn tables(
     description: &Value,
     usage: &Usage,

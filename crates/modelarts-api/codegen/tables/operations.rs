@@ -1,5 +1,4 @@
-//! The table of operations, with their effects and their paging, which generated types do not
-//! contain.
+//! Table of operations, with effects and paging, which generated types do not contain.
 
 use heck::{ToSnakeCase, ToUpperCamelCase};
 use proc_macro2::TokenStream;
@@ -123,13 +122,14 @@ fn pagination_of(id: &str, value: &Value) -> Result<TokenStream, Error> {
     }))
 }
 
-/// Returns the enum variant for a word of the description, such as `PageIndex` for `page-index`.
+/// Returns the enum variant for a value of the description, such as `PageIndex` for `page-index`;
+/// `None` unless `admitted` contains the value.
 pub fn variant(word: Option<&str>, admitted: &[&str]) -> Option<TokenStream> {
     let word = word.filter(|word| admitted.contains(word))?;
     Some(format_ident!("{}", word.to_upper_camel_case()).into_token_stream())
 }
 
-/// Formats the value of a key for messages.
+/// Formats the value at this key for error messages.
 fn value_text(value: &Value, key: &str) -> String {
     value
         .get(key)

@@ -14,8 +14,8 @@ use super::{
     shape::shape,
 };
 
-/// Returns the table as an item of the generated file, sorted by operation. Within an operation,
-/// parameters of the path come first, and the body last.
+/// Returns the table as an item of the generated file, sorted by operation. For each operation,
+/// path parameters come first, and the body last.
 pub fn table(description: &Value) -> Result<TokenStream, Error> {
     let mut rows = Vec::new();
     for operation in operations(description)? {

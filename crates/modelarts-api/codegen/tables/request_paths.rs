@@ -1,5 +1,5 @@
-//! The paths of the fields of requests, as constants. If the description renames a field, code that
-//! uses its path no longer compiles.
+//! Paths of request fields, as constants. If the description renames a field, code that uses its
+//! path no longer compiles.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ use super::super::{
     error::Error,
 };
 
-/// Schemas of the bodies with generated paths: those of jobs and algorithms, which programs check
-/// and edit as JSON.
+/// Schemas of the request bodies for which paths are generated: jobs and algorithms, which programs
+/// validate and edit as JSON.
 const BODIES: [&str; 2] = ["AlgorithmRequest", "CreateTrainingJobRequest"];
 
 /// Returns the module with the paths as an item of the generated file.
@@ -59,7 +59,7 @@ pub fn module(description: &Value) -> Result<TokenStream, Error> {
     })
 }
 
-/// Returns the constants and modules for the fields of a definition, whose path is `prefix`.
+/// Returns the constants and modules for the fields of a definition at the path `prefix`.
 fn paths(description: &Value, definition: &Value, prefix: &str, ancestors: &[&str]) -> TokenStream {
     if let Some(schema) = reference(definition) {
         // A recursive schema would have an infinite number of paths.

@@ -1,11 +1,11 @@
-//! Fields that the response of an operation has and its request body lacks.
+//! Fields that occur in the response of an operation but not in its request body.
 
 use serde_json::Value;
 
 use super::super::description::{Operation, json_schema, members, resolve, text};
 
-/// Returns the paths of the fields for an operation that creates an object, and otherwise an empty
-/// list. Fields inside them are not listed.
+/// Returns the paths of these fields for an operation that creates an object, and an empty list for
+/// any other operation. Fields inside a listed field are omitted.
 pub fn paths(description: &Value, operation: &Operation<'_>) -> Vec<String> {
     let mut paths = Vec::new();
     if text(operation.definition, "x-effect") == Some("create")

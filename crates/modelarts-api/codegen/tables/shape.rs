@@ -1,4 +1,4 @@
-//! The kind of JSON that a definition describes, as an expression of type `crate::Shape`.
+//! Conversion of a definition to an expression of type `crate::Shape`, the kind of its JSON values.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,7 +9,7 @@ use super::super::{
     error::Error,
 };
 
-/// Returns the shape of a definition.
+/// Returns the expression for a definition.
 pub fn shape(description: &Value, definition: &Value) -> Result<TokenStream, Error> {
     if let Some(name) = reference(definition) {
         let target = schemas(description)?.get(name);
@@ -19,7 +19,7 @@ pub fn shape(description: &Value, definition: &Value) -> Result<TokenStream, Err
             None => shape(description, target),
         };
     }
-    // An open enumeration: the known values come first.
+    // In an open enumeration, the known values are the first alternative.
     if let Some(known) = definition.pointer("/anyOf/0") {
         return shape(description, known);
     }

@@ -1,18 +1,19 @@
 //! Decoding of responses, with all spellings that the service uses.
 //!
-//! Only types of responses are decoded this way. Types that only requests contain keep serde's
+//! Only types of responses are decoded this way. Types that occur only in requests keep serde's
 //! derives, which are strict.
 //!
-//! A generated struct lists its fields once, in [`object!`](crate::object). That list provides
+//! A generated struct lists its fields once, in [`object!`](crate::object). The macro implements
 //! `Serialize`, and a look-up from the name of a field to its [`Slot`]: a mutable reference to the
-//! field, with the kind of JSON that it expects. One visitor decodes any value into any slot and
-//! implements all tolerances: numbers and lists of one element in another spelling, `null` for an
-//! empty list or object. The kind is data instead of a type parameter, so the visitor is compiled
-//! once instead of once per type; derived code takes twice as long to build and is no faster.
+//! field, with the kind of JSON that is expected for it. One visitor decodes any value into any
+//! slot and implements all tolerances: numbers and lists of one element in another spelling, `null`
+//! for an empty list or object. The kind is data instead of a type parameter, so the visitor is
+//! compiled once instead of once per type; derived code takes twice as long to build and is no
+//! faster.
 //!
-//! [`body`] first decodes strictly. If that fails, it decodes again, and treats each list element
-//! separately: an invalid element is skipped, and the rest is kept. [`Skipped`] counts the skipped
-//! elements. Elements that are `null` are skipped in either case.
+//! [`body`] first decodes strictly. If strict decoding fails, [`body`] decodes again and treats
+//! each list element separately: invalid elements are skipped, and all others are returned.
+//! [`Skipped`] counts the skipped elements. Elements that are `null` are skipped in either case.
 
 mod numbers;
 #[doc(hidden)]
@@ -34,9 +35,9 @@ pub use self::{
 
 /// Decodes the JSON body of a response.
 ///
-/// A list element that cannot be decoded is skipped and counted. Bytes that are not UTF-8 are read
-/// as U+FFFD. Decoding fails when the body and its result take more memory than 4 times the length
-/// of the body plus 8 MiB.
+/// A list element that cannot be decoded is skipped and counted. Bytes that are not valid UTF-8 are
+/// replaced by U+FFFD. Decoding fails when the body and its result take more memory than 4 times
+/// the length of the body plus 8 MiB.
 ///
 /// # Errors
 /// Returned when a value outside of lists cannot be decoded. The message begins with the path of
@@ -58,16 +59,15 @@ pub(crate) fn body_in_time<T: Decode>(
         .ok_or_else(|| serde_json::Error::custom("the body has no value"))
 }
 
-/// Decodes a body into a value, for [`body_in_time`]. The function has no type parameter, so it is
-/// compiled once.
+/// Decodes a body for [`body_in_time`]. The function has no type parameter, so it is compiled once.
 fn fill_value(
     value: &mut dyn FieldValue,
     body: &[u8],
     is_late: &dyn Fn() -> bool,
 ) -> Result<Skipped, serde_json::Error> {
-    // Checking the encoding of the whole text once is faster than checking each name. Bytes that
-    // are not UTF-8 become U+FFFD instead of an error, because the program may not read the field
-    // that contains them.
+    // Validating the encoding of the whole body once is faster than validating each name. Invalid
+    // bytes become U+FFFD instead of an error, because the program may not read the field that
+    // contains them.
     let copy;
     let (text, copied) = match std::str::from_utf8(body) {
         Ok(text) => (text, 0),
@@ -87,8 +87,8 @@ fn fill_value(
     Ok(pass.finish())
 }
 
-/// Replaces bytes that are not UTF-8 by U+FFFD, like [`String::from_utf8_lossy`] but without excess
-/// capacity.
+/// Replaces bytes that are not valid UTF-8 by U+FFFD, like [`String::from_utf8_lossy`] but without
+/// excess capacity.
 #[cold]
 fn replace_invalid(body: &[u8]) -> String {
     const MARK: char = char::REPLACEMENT_CHARACTER;
@@ -112,7 +112,8 @@ fn read_strictly(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_j
     deserializer.end()
 }
 
-/// Decodes a body like [`read_strictly`], but with the path of the value in errors. It is slower.
+/// Decodes a body like [`read_strictly`], and adds the path of the value to errors. This is slower
+/// than decoding without paths.
 #[cold]
 fn read_with_path(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(body);
@@ -129,7 +130,7 @@ fn read_with_path(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_
     deserializer.end()
 }
 
-/// Decodes a value, and returns `None` for `null`. Skips `null` elements of lists, and fails on
+/// Decodes a value; returns `None` for `null`. Skips `null` elements of lists, and fails on
 /// elements that cannot be decoded.
 ///
 /// # Errors

@@ -1,10 +1,10 @@
-//! Conversion of scalars that the service spells differently: as text, or as a number of another
-//! kind.
+//! Conversion of scalars that the service spells differently: as a string, or as a number of
+//! another kind.
 
 use serde::de::Unexpected;
 use serde_json::Value;
 
-/// Converts a scalar to an integer. Also accepts text, a number without a fraction, and a boolean.
+/// Converts a scalar to an integer. Also accepts strings, numbers without a fraction, and booleans.
 #[inline]
 pub(super) fn integer(scalar: Unexpected<'_>) -> Option<i64> {
     match scalar {
@@ -22,13 +22,13 @@ pub(super) fn integer(scalar: Unexpected<'_>) -> Option<i64> {
 
 /// Converts a float without a fraction, such as `5.0`, to an integer.
 fn whole_number(number: f64) -> Option<i64> {
-    // 2^53: up to this value, every integer has an exact float.
+    // 2^53: up to this value, a float represents every integer exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[allow(clippy::cast_possible_truncation)]
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }
 
-/// Converts a scalar to a finite number. Also accepts text.
+/// Converts a scalar to a finite number. Also accepts strings.
 #[allow(clippy::cast_precision_loss)]
 #[inline]
 pub(super) fn number(scalar: Unexpected<'_>) -> Option<f64> {
@@ -46,7 +46,7 @@ pub(super) fn number(scalar: Unexpected<'_>) -> Option<f64> {
     }
 }
 
-/// Converts a scalar to a boolean. Also accepts 0, 1, and text regardless of case.
+/// Converts a scalar to a boolean. Also accepts 0, 1, and strings regardless of case.
 #[inline]
 pub(super) fn boolean(scalar: Unexpected<'_>) -> Option<bool> {
     let is = |text: &str, known: [&str; 2]| {

@@ -1,8 +1,9 @@
-//! The macro that implements decoding and encoding for generated structs, and the functions that
-//! it calls.
+//! The macro that implements decoding and encoding for generated structs, and the functions that it
+//! calls.
 //!
-//! serde's derive, with a variable for each field, is as fast in isolation, but generates so much
-//! code that compiling the crate took twice as long and running it exceeded the instruction cache.
+//! serde's derive generates a local variable for each field. In isolation, its code is as fast, but
+//! there is so much of it that the crate took twice as long to compile and exceeded the instruction
+//! cache at run time.
 
 use std::fmt;
 
@@ -17,7 +18,7 @@ use super::{pass::Pass, slot::Container, visitor::read_object};
 pub use super::slot::{FieldValue, Holder, Object, Slot};
 
 /// Implements [`Decode`](crate::decode::Decode) and serde's traits for a struct whose fields are
-/// all optional. Takes the list of its fields, each with its name in JSON.
+/// all optional. The argument is the list of its fields, each with its JSON name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! object {
@@ -74,7 +75,7 @@ pub fn write<T: FieldValue + Serialize, M: SerializeMap>(
     map.serialize_entry(name, value)
 }
 
-/// The visitor of `Deserialize`, which accepts only an object.
+/// Visitor for `Deserialize` that accepts only a JSON object.
 struct ObjectOnly<'a>(&'a mut dyn Container<dyn Object>);
 
 impl<'de> Visitor<'de> for ObjectOnly<'_> {

@@ -1,4 +1,5 @@
-//! One decoding pass over a body: its limits on memory and time, and the count of skipped elements.
+//! A single decoding pass over a body, with limits on memory and time, and the count of skipped
+//! elements.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,17 +9,18 @@ use super::skipped::{Skipped, strip_quoted_text};
 
 /// Maximum memory of a decoded response per byte of its body, including the body.
 const MEMORY_FACTOR: usize = 4;
-/// Memory that every response may take in addition, in bytes. A short body may consist of few,
-/// large objects.
+/// Memory that every response may take in addition, in bytes. Even a short body may decode into a
+/// few large objects.
 const MEMORY_FLOOR: usize = 8 << 20;
 /// Number of values that are decoded between two checks of the time limit.
 const CHECK_INTERVAL: u32 = 1024;
 /// Message of the error when a pass exceeds its time limit.
 pub(crate) const TOO_LATE: &str = "time ran out while it was decoded";
 
-/// One decoding pass over a body.
+/// State of a single decoding pass over a body.
 pub(super) struct Pass<'a> {
-    /// True if list elements that cannot be decoded are skipped; otherwise they are errors.
+    /// True if list elements that cannot be decoded are skipped; false if they end the pass with an
+    /// error.
     salvage: bool,
     /// Number of lists that enclose the current value.
     depth: Cell<usize>,
@@ -33,7 +35,8 @@ pub(super) struct Pass<'a> {
     stop_reason: Cell<Option<&'static str>>,
 }
 
-/// A pass without limits, which fails on elements that cannot be decoded.
+/// Pass without limits on memory and time. Elements that cannot be decoded end the pass with an
+/// error.
 impl Default for Pass<'_> {
     fn default() -> Self {
         Self::new(usize::MAX, &|| false, false)
@@ -67,7 +70,7 @@ impl<'a> Pass<'a> {
         Self::new(memory.saturating_sub(copied), is_late, salvage)
     }
 
-    /// Subtracts bytes from the memory that the body may use.
+    /// Subtracts `bytes` from the memory that the pass may still allocate.
     pub(super) fn allocate<E: Error>(&self, bytes: usize) -> Result<(), E> {
         match self.memory_left.get().checked_sub(bytes) {
             Some(left) => {
@@ -78,7 +81,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Returns bytes to the memory that the body may use.
+    /// Adds `bytes` to the memory that the pass may still allocate.
     pub(super) fn release(&self, bytes: usize) {
         self.memory_left
             .set(self.memory_left.get().saturating_add(bytes));
@@ -119,7 +122,8 @@ impl<'a> Pass<'a> {
         self.stop_reason.get().is_some()
     }
 
-    /// Fails if a limit has stopped the pass. Skipping the current element cannot continue it.
+    /// Returns an error if a limit has stopped the pass. Skipping the current element would not
+    /// resume it.
     pub(super) fn check_stopped<E: Error>(&self) -> Result<(), E> {
         match self.stop_reason.get() {
             Some(reason) => Err(E::custom(reason)),

@@ -8,8 +8,8 @@ pub struct Skipped {
     pub rows: usize,
     /// Number of skipped elements of lists inside other lists.
     pub nested: usize,
-    /// The error of the first element that was not `null`. It quotes no text of the response, which
-    /// may be a secret.
+    /// Error of the first skipped element that was not `null`. It does not quote values of the
+    /// response, because they may be secrets.
     pub first_error: Option<String>,
 }
 
@@ -21,8 +21,7 @@ impl Skipped {
     }
 }
 
-/// Removes the unexpected text that serde quotes from the message of an error, because it may be a
-/// secret.
+/// Removes the unexpected value that serde quotes in an error message, because it may be a secret.
 #[must_use]
 pub fn strip_quoted_text(error: &str) -> String {
     match (error.find("string \""), error.rfind("\", expected")) {

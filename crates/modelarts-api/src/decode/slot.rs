@@ -1,4 +1,4 @@
-//! The slot that a JSON value is decoded into, and the traits of types that have one.
+//! Slots that JSON values are decoded into, and the traits of the types that provide them.
 
 use std::fmt;
 
@@ -8,28 +8,28 @@ use serde_json::Value;
 /// A JSON object with arbitrary keys and values.
 pub(super) type JsonMap = serde_json::Map<String, Value>;
 
-/// A mutable reference to a value, with the kind of JSON that it expects.
+/// Mutable reference to a value, together with the kind of JSON that is expected for it.
 #[non_exhaustive]
 pub enum Slot<'a> {
-    /// Text; numbers and booleans are kept in their JSON spelling.
+    /// A string; numbers and booleans are stored in their JSON spelling.
     Text(&'a mut Option<String>),
-    /// A type that is parsed from text.
+    /// A type that is parsed from a string.
     FromText(&'a mut dyn FromText),
-    /// An integer, or its spelling as text, as a number without a fraction, or as a boolean.
+    /// An integer, also spelled as a string, as a number without a fraction, or as a boolean.
     Integer(&'a mut Option<i64>),
-    /// A number, or its spelling as text.
+    /// A number, also spelled as a string.
     Number(&'a mut Option<f64>),
-    /// A boolean, or its spelling as 0, 1, or text.
+    /// A boolean, also spelled as 0, as 1, or as a string.
     Boolean(&'a mut Option<bool>),
-    /// Any JSON; `null` leaves the slot empty.
+    /// Any JSON value; `null` leaves the slot empty.
     Any(&'a mut Option<Value>),
-    /// Any JSON; `null` is a value.
+    /// Any JSON value, including `null`.
     AnyOrNull(&'a mut Option<Value>),
-    /// An object, or a list of one object.
+    /// An object, also sent as a list of one object.
     Object(&'a mut dyn Container<dyn Object>),
-    /// A list, or its only element.
+    /// A list, also sent as its only element.
     List(&'a mut dyn Container<dyn List>),
-    /// A map with text as keys, or a list of such maps.
+    /// A map with string keys, also sent as a list of such maps.
     Map(&'a mut dyn Container<dyn Map>),
 }
 
@@ -51,7 +51,7 @@ impl Slot<'_> {
     }
 }
 
-/// Names the expected JSON in error messages.
+/// Describes the expected JSON in error messages.
 impl Expected for Slot<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -66,41 +66,41 @@ impl Expected for Slot<'_> {
     }
 }
 
-/// A type that can be decoded from every spelling that was observed for it.
+/// A type that can be decoded from every spelling that was observed for its values.
 pub trait Decode: Sized + 'static {
     /// Returns the slot for a value of this type. The value stays or becomes `None` when the
-    /// service sends `null`, or blank text where a number or an object is expected.
+    /// service sends `null`, or sends a blank string where a number or an object is expected.
     fn slot(value: &mut Option<Self>) -> Slot<'_>;
 
-    /// Returns the slot for an element of a list or map. Where any JSON is admitted, `null` is a
-    /// value, because omitting it would shift the cells of a row.
+    /// Returns the slot for an element of a list or map. Where any JSON is admitted, `null` is
+    /// stored as a value, because omitting it would shift the cells of a table row.
     fn element_slot(value: &mut Option<Self>) -> Slot<'_> {
         Self::slot(value)
     }
 }
 
-/// The type of a field of a struct; the field may be absent.
+/// Type of a struct field, which may be absent.
 pub trait FieldValue {
     /// Returns the slot of the field.
     fn slot(&mut self) -> Slot<'_>;
 
-    /// Returns whether the field is absent and therefore not written.
+    /// Returns whether the field is absent. Absent fields are not encoded.
     fn is_absent(&self) -> bool;
 }
 
-/// A slot for a type that is parsed from text: an enumeration or an identifier.
+/// Slot for a type that is parsed from a string: an enumeration or an identifier.
 pub trait FromText {
     /// Empties the slot.
     fn clear(&mut self);
 
-    /// Parses a text into the slot.
+    /// Parses a string into the slot.
     ///
     /// # Errors
-    /// Returns the reason why the text is not a value of the type.
+    /// Returns the reason why the string is not a value of the type.
     fn set_text(&mut self, text: &str) -> Result<(), String>;
 }
 
-/// The content of a slot that decoding fills: `dyn Object`, `dyn List` or `dyn Map`.
+/// Content that decoding writes to a slot: `dyn Object`, `dyn List` or `dyn Map`.
 pub trait Content: 'static {
     /// Returns the slot with this container.
     fn slot(container: &mut dyn Container<Self>) -> Slot<'_>;
@@ -141,7 +141,7 @@ pub trait Object {
     fn field(&mut self, name: &str) -> Option<Slot<'_>>;
 }
 
-/// A function that decodes one value into a slot, and returns whether it succeeded.
+/// Function that decodes one value into a slot, and returns `true` if decoding succeeded.
 pub type ReadValue<'a> = &'a mut dyn FnMut(Slot<'_>) -> bool;
 
 /// A list, to which decoded elements are appended.

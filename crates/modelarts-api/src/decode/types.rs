@@ -1,4 +1,4 @@
-//! The types of fields in generated structs.
+//! Slots for the field types of generated structs.
 
 use std::{collections::BTreeMap, fmt::Display, str::FromStr};
 
@@ -94,7 +94,7 @@ impl<T: FromStr<Err: Display>> FromText for Option<T> {
     }
 }
 
-/// Container for an optional field, or for an element of a list or map.
+/// Container of an optional field, or of an element of a list or map.
 impl<T: Holder> Container<T::Content> for Option<T> {
     fn clear(&mut self) {
         *self = None;
@@ -107,7 +107,7 @@ impl<T: Holder> Container<T::Content> for Option<T> {
     }
 }
 
-/// Container for a list or map that is empty when the field is absent.
+/// Container of a list or map. An absent field is an empty list or map.
 impl<T: Holder> Container<T::Content> for T {
     fn clear(&mut self) {
         *self = T::default();
@@ -171,7 +171,7 @@ impl<T: Decode> List for Vec<T> {
     }
     fn push_with(&mut self, read: ReadValue<'_>) -> bool {
         let mut element = None;
-        // An element whose decoding failed may be incomplete, and is dropped.
+        // An element whose decoding failed may be incomplete, so it is dropped.
         let complete = read(T::element_slot(&mut element));
         match element {
             Some(element) if complete => {
@@ -201,7 +201,7 @@ impl Map for JsonMap {
     }
 }
 
-/// Adds the entry that `read` decodes to a map.
+/// Decodes an entry with `read` and adds it to a map.
 fn insert<T: Decode>(map: &mut impl Extend<(String, T)>, name: String, read: ReadValue<'_>) {
     let mut value = None;
     if read(T::element_slot(&mut value)) {

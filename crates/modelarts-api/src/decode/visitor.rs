@@ -1,8 +1,8 @@
 //! The visitor that decodes any JSON value into any slot.
 //!
-//! serde derives a visitor for each type. A job consists of a hundred types, so decoding a job
-//! executed a hundred copies of the same code, and fetching that code took most of the time. All
-//! types share this visitor, which receives the kind of the type as data.
+//! serde's derive generates a visitor for each type. A job consists of a hundred types, so decoding
+//! a job executed a hundred copies of the same code, and fetching these instructions took most of
+//! the time. All types therefore share this visitor, which receives the kind of the type as data.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl<'a, 'p> SlotVisitor<'a, 'p> {
         Self { slot, pass }
     }
 
-    /// Decodes a number or a boolean, or text in place of one.
+    /// Decodes a number or a boolean, or a string in place of either.
     #[inline]
     fn scalar<E: Error>(mut self, scalar: Unexpected<'_>) -> Result<(), E> {
         let is_set = match &mut self.slot {
@@ -66,7 +66,7 @@ impl<'a, 'p> SlotVisitor<'a, 'p> {
     }
 }
 
-/// Sets a slot, and returns whether `value` is present.
+/// Stores `value` in a slot; returns whether `value` is present.
 fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
     *slot = value;
     slot.is_some()
@@ -139,7 +139,7 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
         match self.slot {
             Slot::Object(object) => read_object(object, self.pass, members),
             Slot::Map(map) => read_entries(map.begin(), self.pass, members),
-            // A list of one element, sent as the element itself.
+            // The service sent the only element of the list without the list.
             Slot::List(list) => read_object_as_list(list, self.pass, members),
             Slot::Any(slot) | Slot::AnyOrNull(slot) => {
                 let mut object = JsonMap::new();
@@ -155,8 +155,8 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
         match &mut self.slot {
             Slot::List(list) => read_list(*list, self.pass, seq),
             Slot::Object(slot) => {
-                // An empty object may arrive as `[]`, because some languages have one type for
-                // lists and maps. Any object may arrive as a list of one object
+                // The service may send an empty object as `[]`, because some languages use the same
+                // type for lists and maps. It may send any object as a list of one object
                 // (`openapi/SOURCES.md`, D-18).
                 let only = SlotVisitor::new(Slot::Object(&mut **slot), self.pass);
                 if seq.next_element_seed(only)?.is_none() {
@@ -167,7 +167,7 @@ impl<'de> Visitor<'de> for SlotVisitor<'_, '_> {
                     Some(_) => Err(self.wrong_type(Unexpected::Seq)),
                 }
             }
-            // Documented responses have `environments` as a list of maps (`openapi/SOURCES.md`,
+            // In documented responses, `environments` is a list of maps (`openapi/SOURCES.md`,
             // D-07).
             Slot::Map(map) => {
                 let mut more = MoreEntries(map.begin());
@@ -297,14 +297,14 @@ fn reserve<E: Error>(list: &mut dyn List, pass: &Pass) -> Result<(), E> {
     pass.count_value()?;
     let (needed, freed) = list.growth();
     if needed > 0 {
-        // Growing moves the elements, so both allocations exist for a moment.
+        // While the list grows, the old and the new allocation exist at the same time.
         pass.allocate(needed)?;
         pass.release(freed);
     }
     Ok(())
 }
 
-/// Decodes a value that is sent in place of a list with this single element.
+/// Decodes a value that the service sent in place of a list with this single element.
 fn read_only_element<E>(
     list: &mut dyn Container<dyn List>,
     pass: &Pass,
@@ -321,7 +321,7 @@ fn read_only_element<E>(
     outcome
 }
 
-/// Decodes an object that is sent in place of a list of one object.
+/// Decodes an object that the service sent in place of a list with this single object.
 fn read_object_as_list<'de, A: MapAccess<'de>>(
     list: &mut dyn Container<dyn List>,
     pass: &Pass,
@@ -378,7 +378,7 @@ fn read_entries<'de, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// A map that keeps its entries when another map is decoded into it.
+/// Map that keeps its entries when another map is decoded into it.
 struct MoreEntries<'a>(&'a mut (dyn Map + 'static));
 
 impl Container<dyn Map> for MoreEntries<'_> {

@@ -1,7 +1,7 @@
 //! Tests with requests that succeeded on the live service (`openapi/attested`).
 //!
-//! Each body is decoded and encoded, and the description is checked against the assertions about
-//! responses.
+//! Each body is decoded and encoded, and the assertions about responses are compared with the
+//! description.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -19,7 +19,7 @@ const REFUSED: &[(&str, &str)] = &[(
     "missing field `name`",
 )];
 
-/// Values that a generated type does not keep, by body and JSON pointer, each with the reason.
+/// Values that a generated type drops, by body and JSON pointer, each with the reason.
 const LOST: &[(&str, &str, &str)] = &[
     (
         "airflow-algorithm-create",
@@ -88,7 +88,7 @@ const EMPTY: &[(&str, &str, &str)] = &[
 const NO_SEARCH: &str = "the empty object that is left means the same: no search";
 const NEW: &str = "a new job has nothing that an empty list or map could remove";
 
-/// Reads a file of `openapi/attested`.
+/// Returns the JSON of a file in `openapi/attested`.
 pub fn read(path: &str) -> Value {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../openapi/attested");
     let text = fs::read_to_string(file.join(path));
@@ -123,7 +123,7 @@ pub fn schema(content: &Value) -> &str {
     name.strip_prefix("#/components/schemas/").unwrap()
 }
 
-/// Removes nulls, and writes each number in one spelling.
+/// Removes nulls, and normalises the spelling of numbers.
 fn plain(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64().unwrap()),
@@ -215,7 +215,8 @@ pub fn parameters<'a>(root: &'a Value, operation: &'a Value) -> BTreeSet<&'a str
         .collect()
 }
 
-/// Returns the kind of the value at a path in a response, such as `spec.volumes[0].nfs`.
+/// Returns the kind of the value at a path in the response of an operation, such as
+/// `spec.volumes[0].nfs`.
 pub fn at(description: &Description, root: &Value, id: &str, path: &str) -> Result<Kind, String> {
     let (_, operation) = operation(root, id);
     let answers = operation["responses"].as_object().unwrap();
@@ -266,7 +267,7 @@ fn fits(kind: &Kind, value: &Value) -> bool {
     }
 }
 
-/// Returns the operation whose response an assertion checks.
+/// Returns the operation whose response an assertion concerns.
 fn asserted_in(entry: &Value) -> &str {
     match text(entry, "asserted_in") {
         "details" => "ShowTrainingJobDetails",
@@ -287,7 +288,7 @@ fn assertions_about_answers_are_described() {
             match at(&description, &root, asserted_in(&entry), path) {
                 Err(_) if assert["is"] == "absent-or-empty" => {}
                 Err(why) => surprises.push(why),
-                // A text in parentheses describes the expected value instead of stating it.
+                // A string in parentheses describes the expected value instead of stating it.
                 Ok(kind) if assert["is"] == "equal" && !fits(&kind, &assert["value"]) => {
                     if !assert["value"]
                         .as_str()

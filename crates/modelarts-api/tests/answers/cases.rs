@@ -1,5 +1,5 @@
-//! Spellings of values that the service has sent or may send, each with the expected result of
-//! decoding and encoding.
+//! Spellings of values that the service may send, each with the expected result of decoding and
+//! encoding.
 
 use serde_json::{Value, json};
 
@@ -31,8 +31,8 @@ fn same(value: Value) -> Case {
     case(value.clone(), value)
 }
 
-/// Returns a value that a list of elements of this kind must skip; `None` if every value is a valid
-/// element.
+/// Returns a value that is invalid as an element of this kind, so that a list skips it; `None` if
+/// every value is valid.
 pub fn invalid_element(kind: &Kind) -> Option<Value> {
     match kind {
         Kind::Integer | Kind::Number | Kind::Flag | Kind::Object(_) => Some(json!("......")),
@@ -42,7 +42,7 @@ pub fn invalid_element(kind: &Kind) -> Option<Value> {
     }
 }
 
-/// Returns all cases for a field of this kind.
+/// Returns all spellings of a value of this kind.
 pub fn all(kind: &Kind) -> Vec<Case> {
     let mut cases = match kind {
         Kind::Integer => vec![
@@ -112,7 +112,7 @@ pub fn all(kind: &Kind) -> Vec<Case> {
     cases
 }
 
-/// Returns a value of this kind in its regular spelling.
+/// Returns a value of this kind in its usual spelling.
 fn plain(kind: &Kind) -> Value {
     all(kind).swap_remove(0).sent
 }
@@ -131,7 +131,7 @@ fn list(inner: &Kind) -> Vec<Case> {
         returned: kept(with_null),
         skipped: null.1,
     });
-    // Lists of one element, in each spelling of the element.
+    // Lists of one element, for each spelling of the element.
     for case in all(inner) {
         let (list, skipped) = element(inner, &case.sent);
         cases.push(Case {
@@ -140,13 +140,13 @@ fn list(inner: &Kind) -> Vec<Case> {
             skipped,
         });
     }
-    // A list with one element, sent as the element itself.
+    // The only element of a list, sent without the list.
     cases.push(match inner {
         Kind::Object(_) => case(json!({}), json!([{}])),
         Kind::Map { .. } => case(json!({ "a": one["key"] }), json!([{ "a": one["key"] }])),
         Kind::Any => case(json!({ "a": 1 }), json!([{ "a": 1 }])),
         Kind::List(inner) if **inner == Kind::Any => case(json!({ "a": 1 }), json!([[{ "a": 1 }]])),
-        // A list whose only element was skipped is an empty list.
+        // A list whose only element is skipped decodes as an empty list.
         Kind::List(_) => Case {
             sent: json!({ "a": 1 }),
             returned: Some(json!([[]])),
@@ -169,8 +169,7 @@ fn list(inner: &Kind) -> Vec<Case> {
     cases
 }
 
-/// Returns the elements that a list keeps if `sent` is its only element, and the number of skipped
-/// elements.
+/// Decodes the list `[sent]`: returns the remaining elements and the number of skipped elements.
 fn element(inner: &Kind, sent: &Value) -> (Vec<Value>, usize) {
     let case = all(inner).into_iter().find(|case| case.sent == *sent);
     let (kept, skipped) = case.unwrap().in_list(inner);
@@ -178,15 +177,15 @@ fn element(inner: &Kind, sent: &Value) -> (Vec<Value>, usize) {
 }
 
 impl Case {
-    /// Returns the element that a list of `inner` keeps for this case, and the number of skipped
-    /// elements, including nested ones.
+    /// Returns the result of decoding this case as an element of a list of `inner`: the element, if
+    /// the list keeps it, and the number of skipped elements, including nested ones.
     pub fn in_list(self, inner: &Kind) -> (Option<Value>, usize) {
         let collection = self.sent.is_array() || self.sent.is_object();
         match (inner, self.returned) {
-            // A cell of a table keeps its position even if it is null.
+            // A table cell keeps its position even if it is null.
             (Kind::Any, _) => (Some(self.sent), 0),
             (_, Some(returned)) => (Some(returned), self.skipped),
-            // An empty list is omitted if it is a field, and kept if it is an element.
+            // An empty list is omitted as a field, but kept as an element.
             (Kind::List(_), None) if collection => (Some(json!([])), self.skipped),
             (Kind::Map { .. }, None) if collection => (Some(json!({})), self.skipped),
             (_, None) => (None, self.skipped + 1),

@@ -1,4 +1,4 @@
-//! The OpenAPI description of the crate, reduced to the kinds of values.
+//! The response schemas of the OpenAPI description, each field reduced to the kind of its values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,13 +22,14 @@ pub enum Kind {
     List(Box<Kind>),
     Map {
         inner: Box<Kind>,
-        /// True if the list or map has a named type, whose value may be present and empty.
+        /// True if the list or map has a named type. A field of such a type may be present and
+        /// empty.
         named: bool,
     },
     Any,
 }
 
-/// The schemas that responses contain.
+/// Schemas that occur in responses.
 pub struct Description {
     schemas: Map<String, Value>,
     /// Names of the schemas of response bodies.
@@ -67,8 +68,8 @@ impl Description {
         }
     }
 
-    /// Returns the number of properties of all schemas in responses, counted in the description and
-    /// not by their kinds.
+    /// Returns the number of properties of all response schemas, counted directly in the
+    /// description.
     pub fn properties_in_answers(&self) -> usize {
         let schemas = self.in_answers.iter().map(|name| &self.schemas[name]);
         let properties = schemas.filter_map(|schema| schema["properties"].as_object());

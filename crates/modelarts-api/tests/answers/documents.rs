@@ -1,5 +1,5 @@
-//! Generates bodies with any fields of a schema, each in any of its spellings, up to a fixed depth,
-//! and the expected results of decoding them.
+//! Generator of response bodies with arbitrary fields in arbitrary spellings, up to a fixed depth,
+//! and of the expected results of decoding.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -16,11 +16,11 @@ use crate::{
     description::{Description, Kind},
 };
 
-/// Maximum depth of generated documents. Only recursive schemas, such as a tree of files, are
-/// deeper.
+/// Maximum depth of generated documents. Only recursive schemas, such as the tree of code files,
+/// can be deeper.
 pub const DEPTH: usize = 8;
 
-/// Strategies for documents. Strategies with the same arguments are shared.
+/// Strategies that generate documents. Strategies with the same arguments are shared.
 #[derive(Default)]
 pub struct Documents {
     objects: RefCell<HashMap<(String, usize), BoxedStrategy<Case>>>,
@@ -39,7 +39,7 @@ impl Documents {
             _ if depth == 0 => simple.boxed(),
             Kind::Object(name) => {
                 let object = self.object(description, name, depth);
-                // An object with fields is four times as likely as one of the simple cases.
+                // Objects with fields are generated four times as often as the simple cases.
                 proptest::prop_oneof![1 => simple, 4 => object].boxed()
             }
             Kind::List(inner) => {
@@ -52,7 +52,8 @@ impl Documents {
         }
     }
 
-    /// Generates an object with any of its fields, and sometimes an unknown one.
+    /// Generates an object with an arbitrary subset of its fields, and sometimes with an unknown
+    /// field.
     pub fn object(
         &self,
         description: &Description,
@@ -99,7 +100,7 @@ fn object(fields: impl Iterator<Item = (String, Case)>, unknown: Option<Value>) 
     }
 }
 
-/// Returns the case of a list with these elements.
+/// Returns the expected result of decoding a list with these elements.
 pub fn list(inner: &Kind, elements: Vec<Case>) -> Case {
     let sent = elements.iter().map(|case| case.sent.clone()).collect();
     let (mut returned, mut skipped) = (Vec::new(), 0);
@@ -115,7 +116,7 @@ pub fn list(inner: &Kind, elements: Vec<Case>) -> Case {
     }
 }
 
-/// Generates any JSON.
+/// Generates arbitrary JSON.
 pub fn junk() -> BoxedStrategy<Value> {
     let leaf = proptest::prop_oneof![
         Just(json!(null)),
@@ -144,12 +145,13 @@ pub fn junk() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Generates junk values and their positions in a body.
+/// Generates arbitrary values and the positions in a body at which they replace the original
+/// values.
 pub fn junk_places() -> impl Strategy<Value = Vec<(Index, Value)>> {
     vec((any::<Index>(), junk()), 1..4)
 }
 
-/// Replaces values at these positions of the body by junk.
+/// Replaces the values of the body at these positions by arbitrary JSON.
 pub fn replace_by_junk(mut body: Value, junk_places: Vec<(Index, Value)>) -> Value {
     for (index, junk) in junk_places {
         let mut places = Vec::new();

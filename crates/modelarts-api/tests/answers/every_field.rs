@@ -11,7 +11,7 @@ use crate::{
     types,
 };
 
-/// Returns the name of the tolerance that applies to fields of this kind.
+/// Returns the name of the decoding tolerance for fields of this kind.
 fn tolerance(kind: &Kind) -> &'static str {
     match kind {
         Kind::Integer => "integer",
@@ -26,7 +26,7 @@ fn tolerance(kind: &Kind) -> &'static str {
     }
 }
 
-/// Decodes an object with one field, and compares the result.
+/// Decodes an object with this single field, and compares the result with the expected one.
 fn check(schema: &str, field: &str, case: &Case) {
     let body = json!({ field: case.sent });
     let trip = types::of(schema)(body.to_string().as_bytes());
@@ -58,7 +58,7 @@ fn every_field_of_every_answer_has_every_tolerance() {
     let total: usize = fields.values().sum();
     assert_eq!(total, description.properties_in_answers());
     assert!(total > 0);
-    // Every kind has at least four spellings, and null.
+    // Every kind has at least four spellings besides null.
     assert!(checked >= 5 * total, "{checked} of {total}");
     // Each tolerance applies to at least one field.
     let kinds: BTreeSet<_> = fields.keys().copied().collect();
@@ -90,7 +90,7 @@ fn all_fields_are_optional_and_unknown_fields_are_skipped() {
         }
         checked += description.fields(schema).len();
     }
-    // Every field of every schema was absent in these bodies.
+    // In these bodies, every field of every schema was absent once.
     assert_eq!(checked, description.properties_in_answers());
 }
 
@@ -106,7 +106,7 @@ fn a_body_that_is_a_list_has_the_tolerances_of_one() {
     for name in lists {
         for case in cases::all(&description.named(name)) {
             let trip = types::of(name)(case.sent.to_string().as_bytes());
-            // A field may have no value, but a body must have one.
+            // A field may be null or empty, but a body must have a value.
             if [json!(null), json!("")].contains(&case.sent) {
                 let error = "the body has no value";
                 assert_eq!(trip, Err(error.to_owned()), "{}", case.sent);

@@ -1,5 +1,5 @@
-//! Tests that decode and encode every example body of the description, including those of requests.
-//! No value may be lost.
+//! Tests that decode and encode every example body of the description, including request bodies,
+//! without loss of values.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::types;
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// A body of a request or a response, with its schema and its examples.
+/// Request or response body, with its schema and examples.
 pub struct Body<'a> {
     pub place: String,
     schema: &'a str,
@@ -53,7 +53,7 @@ fn follow<'a>(root: &'a Value, value: &'a Value) -> &'a Value {
     }
 }
 
-/// Removes values that mean the same as an absent field, and writes each number in one spelling,
+/// Removes values that are equivalent to an absent field, and normalises the spelling of numbers,
 /// because 1 and 1.0 are the same number in JSON.
 fn meaning(value: &Value) -> Value {
     match value {

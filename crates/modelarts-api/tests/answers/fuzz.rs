@@ -24,7 +24,7 @@ fn run<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> TestCas
     };
     let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let outcome = TestRunner::new_with_rng(config, random).run(strategy, test);
-    // The message contains the smallest body that fails.
+    // The failure message contains the smallest body that fails.
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
@@ -32,7 +32,7 @@ fn left_out(skipped: &Skipped) -> usize {
     skipped.rows + skipped.nested
 }
 
-/// Returns the schemas of response bodies that are objects, which are all except one.
+/// Returns the response body schemas that are objects, which excludes a single schema.
 fn roots(description: &Description) -> Vec<&str> {
     let roots = description.roots.iter().map(String::as_str);
     let roots: Vec<_> = roots
@@ -86,7 +86,7 @@ fn bodies_with_junk_are_refused_or_decode_to_a_stable_value() {
         read += reads.get();
         refused += refusals.get();
     }
-    // Both outcomes occur often.
+    // Both successful and failed decoding occur often.
     println!("{read} read, {refused} refused");
     assert!(
         read > 100 && refused > 100,
@@ -129,7 +129,7 @@ fn one_invalid_element_in_a_hundred_is_skipped_and_counted() {
                 continue;
             };
             lists += 1;
-            // Elements that are decoded completely, so that only the invalid element is skipped.
+            // Every other element decodes without error, so only the invalid element is skipped.
             let element = documents.value(&description, &inner, 2);
             let whole = {
                 let inner = inner.clone();

@@ -1,5 +1,4 @@
-//! Checks that the times of each job in an example agree with each other, because readers derive
-//! units, order and sums from the examples.
+//! Consistency of the times in the job examples, from which readers derive units, order and sums.
 
 use serde_json::{Value, json};
 
@@ -20,7 +19,7 @@ fn jobs<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     }
 }
 
-/// Returns the contradictions between the fields of a job.
+/// Returns descriptions of the contradictions between the fields of a job.
 fn contradictions(job: &Value) -> Vec<&'static str> {
     let mut found = Vec::new();
     let mut expect = |holds: bool, rule| {
@@ -67,7 +66,7 @@ fn contradictions(job: &Value) -> Vec<&'static str> {
     let Some(records) = status["running_records"].as_array() else {
         return found;
     };
-    // A record without an end lasts until the last sample.
+    // A record without an end time lasts until the last sample.
     let latest = rows.last().map_or(start + duration, |(at, _)| *at);
     let ends = records.iter().map(|record| match &record["end_at"] {
         Value::Null => latest,
@@ -135,8 +134,8 @@ fn the_times_of_every_job_in_an_example_agree() {
             }
         }
     }
-    // Examples with a job: a creation, a search, the details, a stop, and the details with fault
-    // tolerance.
+    // The examples that contain a job: job creation, job search, job details, job stop, and details
+    // of a job with fault tolerance.
     assert_eq!(visited, 5);
 }
 

@@ -1,7 +1,8 @@
-//! Tests of every response of the description with every tolerated spelling, field by field and in
-//! generated documents. The tests are derived from the description, so they include every new
-//! field.
-// clippy exempts only functions with a test attribute, and not the helper functions that they call.
+//! Tests that decode every response of the description in every tolerated spelling, both single
+//! fields and generated documents. The tests are derived from the description, so they cover new
+//! fields automatically.
+// clippy's exemption for tests covers only functions with a test attribute, not the helper
+// functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 mod attested;

@@ -1,5 +1,6 @@
-//! Compares the requests, fields and states that the vendor's Terraform provider relies on
-//! (`openapi/attested/provider.json`) with the description.
+//! Comparison of the vendor's Terraform provider with the description.
+//! `openapi/attested/provider.json` lists the requests, fields and states that the provider relies
+//! on.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ struct Provider {
     defaults: BTreeMap<String, Vec<u16>>,
     /// The phases in which a job counts as created.
     phases: Vec<String>,
-    /// The final states of saving an image.
+    /// Final states of an image-saving task.
     image_ends: Vec<String>,
     calls: BTreeMap<String, Call>,
 }
@@ -27,9 +28,9 @@ struct Provider {
 struct Call {
     method: String,
     path: String,
-    /// Statuses that this call treats as success, if they differ from the defaults.
+    /// Statuses that count as success for this call, if they differ from the defaults.
     success: Option<Vec<u16>>,
-    /// The code that means "not found", with status 400.
+    /// Error code that means "not found" in a response with status 400.
     not_found: Option<String>,
     /// Paging of the list in the response.
     page: Option<String>,

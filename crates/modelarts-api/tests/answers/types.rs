@@ -1,4 +1,4 @@
-//! Look-up of generated types by name.
+//! Table of generated types by name.
 
 use modelarts_api::decode::{self, Decode, Skipped};
 use serde::{Serialize, de::DeserializeOwned};
@@ -28,8 +28,8 @@ fn through<T: Decode + Serialize>(body: &[u8]) -> Result<(Value, Skipped), Strin
     Ok((value, skipped))
 }
 
-/// Decodes a body strictly as a type that only requests contain, and encodes it again. Nulls in the
-/// body mean the same as absent fields, and are removed first.
+/// Decodes a body strictly, as a type that occurs only in requests, and encodes it again. Nulls are
+/// equivalent to absent fields, and are removed first.
 fn strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Result<(Value, Skipped), String> {
     let mut body: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     remove_nulls(&mut body);

@@ -1,15 +1,15 @@
-//! Repeats the recorded calls of the SDK with the generated client.
+//! Repetition of the recorded calls of the SDK with the generated client.
 
 use modelarts_api::{Client, types::*};
 
 use crate::recorded_call::RecordedCall;
 
-/// Defines `make` with one arm for each operation: its method, and all arguments that the SDK has
+/// Defines `make` with one match arm per operation, which sets all arguments that the SDK accepts
 /// for it.
 macro_rules! calls {
     ($($operation:literal => $method:ident($($argument:ident: $kind:ty),* $(,)?);)*) => {
-        /// Calls an operation with the arguments of the recorded call. The response is ignored; a
-        /// request that cannot be built fails the test.
+        /// Calls an operation with the arguments of the recorded call. The response is ignored; the
+        /// test fails if the request cannot be built.
         pub async fn make(operation: &str, client: &Client, recorded: &RecordedCall<'_>) {
             match operation {
                 $($operation => {

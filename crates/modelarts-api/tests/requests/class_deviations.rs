@@ -1,9 +1,9 @@
-//! The attributes whose type differs between a class of the SDK and the description, each with the
-//! reason. `openapi/SOURCES.md` has the cited rows.
+//! Attributes whose type in the SDK differs from the type in the description, each with the reason.
+//! The cited rows are in `openapi/SOURCES.md`.
 
 use crate::classes::Difference;
 
-/// An expected difference of one attribute; types are spelled as in [`Difference`].
+/// Expected difference of one attribute. Types are spelled as in [`Difference`].
 #[derive(Debug)]
 pub struct Deviation {
     at: &'static str,

@@ -1,6 +1,6 @@
-//! Comparison of the official SDK's classes with the description, which must have every attribute
-//! that the SDK sends or receives. `classes.py` lists the attributes; `cargo xtask requests` runs
-//! it again.
+//! Comparison of the official SDK's classes with the description, which must contain every
+//! attribute that the SDK sends or receives. `classes.py` lists the attributes; `cargo xtask
+//! requests` runs it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,14 +20,14 @@ struct Sdk {
     classes: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// An attribute whose type differs in the description, or that is missing there.
+/// Attribute that is missing in the description or has another type there.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Difference {
     /// The attribute, as `Class.attribute`.
     pub at: String,
     pub theirs: String,
-    /// The type in the description, in the SDK's spelling. Two types are joined by `or`; the text
-    /// is empty if the description has no type.
+    /// Type in the description, in the SDK's spelling. Two types are joined by `or`; empty if the
+    /// description has no type.
     pub ours: String,
 }
 
@@ -35,9 +35,9 @@ pub struct Difference {
 struct Walk<'a> {
     description: &'a Value,
     sdk: &'a Sdk,
-    /// Pairs of a class and the schema that it was compared with.
+    /// Classes that were compared, each with the schema that it was compared with.
     seen: BTreeSet<(String, String)>,
-    /// Attributes that were looked up.
+    /// Attributes that were compared.
     attributes: BTreeSet<(String, String)>,
     found: BTreeSet<Difference>,
 }
@@ -114,8 +114,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the type of a schema in the SDK's spelling. If the SDK has a class and the
-    /// description has fields, also compares the attributes of the class.
+    /// Returns the type of a schema in the SDK's spelling. If the SDK has a class for a schema with
+    /// fields, its attributes are compared as well.
     fn spelled(&mut self, theirs: &str, schema: &'a Value) -> String {
         if let Some(target) = schema["$ref"].as_str() {
             let name = target.strip_prefix(SCHEMAS).unwrap();
@@ -146,7 +146,7 @@ impl<'a> Walk<'a> {
                 let inner = between("list[", "]").unwrap_or(theirs);
                 format!("list[{}]", self.spelled(inner, &schema["items"]))
             }
-            // The SDK also has an object with arbitrary keys.
+            // The SDK also declares an object with arbitrary keys.
             Some("object") if theirs == "object" => "object".to_owned(),
             Some("object") => {
                 let inner = between("dict(str, ", ")").unwrap_or(theirs);
@@ -197,7 +197,8 @@ fn every_attribute_of_the_sdk_is_described_but_for_the_listed_deviations() {
         .collect();
     assert!(unused.is_empty(), "listed and do not occur: {unused:#?}");
 
-    // Every attribute must have been compared. `openapi/SOURCES.md` states these numbers.
+    // Every attribute must have been compared. `openapi/SOURCES.md` states the number of
+    // attributes.
     let all: BTreeSet<_> = sdk
         .classes
         .iter()

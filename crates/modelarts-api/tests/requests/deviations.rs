@@ -1,18 +1,19 @@
-//! The differences between requests of the generated client and those of the SDK, each with the
-//! reason. `openapi/SOURCES.md` has the cited rows.
+//! Expected differences between the requests of the generated client and those of the SDK, each
+//! with the reason. The cited rows are in `openapi/SOURCES.md`.
 
 use serde_json::Value;
 
 use crate::difference::Difference;
 
-/// Operations that the SDK lacks, and the request that they are compared with instead.
+/// Operations that the SDK lacks, each with the request that replaces the SDK's request in the
+/// comparison.
 pub const NOT_IN_THE_SDK: &[(&str, &str)] = &[(
     "ShowObsUrlOfTrainingJobLogs",
     "D-52: the API reference of both clouds has it; its printed request is compared",
 )];
 
-/// An expected difference between two requests. Values are JSON; an empty text means that the
-/// request has no value.
+/// Expected difference between two requests. Values are JSON; an empty string means that the value
+/// is absent.
 #[derive(Debug)]
 pub struct Deviation {
     /// The operation; `*` stands for all operations.
@@ -25,7 +26,7 @@ pub struct Deviation {
 }
 
 impl Deviation {
-    /// Returns whether the difference is a value in the request body of this operation.
+    /// Returns whether the difference concerns a value in the request body of this operation.
     pub fn is_in_body_of(&self, operation: &str) -> bool {
         self.operation == operation && self.at.starts_with("/body")
     }

@@ -1,9 +1,9 @@
-//! The differences between two requests, value by value.
+//! Differences between two requests, value by value.
 
 use serde_json::{Map, Value};
 
-/// A position at which two requests differ, with both values; `None` if a request lacks the
-/// position.
+/// Position at which two requests differ, with both values; `None` if the value is absent from a
+/// request.
 #[derive(Debug, PartialEq)]
 pub struct Difference {
     /// The position, as a JSON pointer into the request.

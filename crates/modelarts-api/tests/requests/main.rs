@@ -1,7 +1,8 @@
-//! Comparison of the requests of all operations with those of the official SDK for the same calls,
-//! and of the SDK's classes with the description. `record.py` and `classes.py` record the requests
-//! and classes; `cargo xtask requests` runs both again.
-// clippy exempts only functions with a test attribute, and not the helper functions that they call.
+//! Comparison of the requests of all operations with the official SDK's requests for the same
+//! calls, and of the SDK's classes with the description. `record.py` and `classes.py` record the
+//! requests and classes; `cargo xtask requests` runs both again.
+// clippy's exemption for tests covers only functions with a test attribute, not the helper
+// functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod calls;
@@ -19,7 +20,7 @@ use modelarts_api::{OPERATIONS, types};
 use recorded_call::RecordedCall;
 use serde_json::{Value, json};
 
-/// Returns the recorded calls by operation; null for operations that the SDK lacks.
+/// Returns the recorded calls by operation; the value is null for operations that the SDK lacks.
 fn recorded() -> BTreeMap<String, Value> {
     serde_json::from_str(include_str!("recorded.json")).unwrap()
 }
@@ -55,8 +56,9 @@ async fn every_request_is_the_sdks_but_for_the_listed_deviations() {
     assert!(unused.is_empty(), "listed and do not occur: {unused:#?}");
 }
 
-/// Checks that requests reject the SDK's values of other types. The comparison of requests does not
-/// show this, because it replaces these values by those of the generated client.
+/// Tests that strict decoding of requests rejects values of other types, which the SDK sends. The
+/// comparison of requests cannot detect this, because it replaces these values by those of the
+/// generated client.
 #[test]
 fn strict_reading_refuses_the_sdks_values_of_other_types() {
     let mut refused = Vec::new();
@@ -107,7 +109,7 @@ fn every_operation_is_recorded_or_listed_as_missing() {
     assert_eq!(missing, listed);
 }
 
-/// The SDK lacks this operation, so its request is compared with the one in the API reference.
+/// The SDK lacks this operation, so its request is compared with the request in the API reference.
 #[tokio::test]
 async fn a_link_to_a_log_is_asked_for_as_the_reference_prints_it() {
     let ours = sent::by(async |client| {

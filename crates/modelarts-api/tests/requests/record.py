@@ -20,7 +20,7 @@ from huaweicloudsdkcore.auth.credentials import BasicCredentials
 
 PROJECT = "0123456789abcdef0123456789abcdef"
 
-# Fields that are text in the SDK, and an enumeration in the description.
+# Fields that are strings in the SDK, and enumerations in the description.
 ONE_OF_FEW = {
     "operator": "between",
     "order": "desc",
@@ -73,7 +73,7 @@ class Filler:
 
     def text(self, name):
         self.numbers += 1
-        # A segment of a path admits few characters; other values contain some that need encoding.
+        # Path segments allow few characters; other values contain characters that need encoding.
         blank = "-" if re.search(r"_(id|name|type)$", name) else " & "
         return f"{name}{blank}{self.numbers}"
 

@@ -1,4 +1,4 @@
-//! The arguments of a recorded call of the SDK, for the same call of the generated client.
+//! Arguments of a recorded SDK call, with which the generated client repeats the call.
 
 use std::{cell::RefCell, collections::BTreeSet};
 
@@ -15,8 +15,8 @@ pub struct RecordedCall<'a> {
 }
 
 impl<'a> RecordedCall<'a> {
-    /// Creates the call. Deviations replace the SDK's values of other types in the body, because
-    /// requests are decoded strictly.
+    /// Creates the call from its record. In the body, deviations replace the SDK's values of other
+    /// types, because requests are decoded strictly.
     pub fn new(operation: &str, record: &'a Value) -> Self {
         let mut body = record["request"]["body"].clone();
         for deviation in DEVIATIONS {
@@ -29,7 +29,7 @@ impl<'a> RecordedCall<'a> {
         }
     }
 
-    /// Returns an argument or the body as the type that the caller needs, and marks it as taken.
+    /// Returns an argument or the body as the type that the caller requires, and marks it as taken.
     ///
     /// The SDK names fields differently from the service, so the body is decoded from the JSON that
     /// the SDK sent. A field that the generated type lacks is dropped, and the comparison reports

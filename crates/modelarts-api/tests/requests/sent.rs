@@ -1,4 +1,4 @@
-//! Records the requests of the generated client, in the form of `recorded.json`.
+//! Recorder for the requests of the generated client, in the format of `recorded.json`.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use modelarts_api::{
 use reqwest::{Request, StatusCode, header::HeaderMap};
 use serde_json::{Value, json};
 
-/// A transport that records requests, and returns empty objects.
+/// Transport that records requests and returns empty objects.
 #[derive(Default)]
 struct Recorder(Mutex<Vec<Value>>);
 
@@ -25,7 +25,7 @@ impl Transport for Recorder {
     }
 }
 
-/// Returns the only request that `call` sends.
+/// Returns the single request that `call` sends.
 pub async fn by(call: impl AsyncFnOnce(&Client)) -> Value {
     let recorder = Arc::new(Recorder::default());
     let context = Context::new(recorder.clone());
@@ -62,8 +62,8 @@ fn as_recorded(request: &Request) -> Value {
     })
 }
 
-/// Creates an HTTP client that never connects. `reqwest::Client::new()` would panic if a feature
-/// enables TLS and no provider is installed.
+/// Creates an HTTP client for a transport that sends nothing. `reqwest::Client::new()` would panic
+/// if a feature enables TLS and no provider is installed.
 fn http() -> reqwest::Client {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)

@@ -16,7 +16,8 @@ use crate::{
     },
 };
 
-/// List of the algorithms of a project, newest first. A page has 1 to 50 algorithms, by default 50.
+/// List of the algorithms of a project, newest first. The page size is 1 to 50 algorithms, by
+/// default 50.
 ///
 /// ```no_run
 /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -27,7 +28,7 @@ use crate::{
 /// ```
 pub type ListAlgorithms = List<Algorithm, AlgorithmQuery>;
 
-/// Conditions of a list of algorithms, set by the methods of [`ListAlgorithms`].
+/// Conditions of an algorithm list, set by the methods of [`ListAlgorithms`].
 #[derive(Clone, Debug)]
 pub struct AlgorithmQuery {
     client: Client,
@@ -52,13 +53,13 @@ impl Client {
 }
 
 impl ListAlgorithms {
-    /// Lists only algorithms whose name contains this text.
+    /// Lists only algorithms whose name contains this string.
     pub fn name_like(self, text: impl Into<String>) -> Self {
         self.search("name", text)
     }
 
     /// Lists only algorithms whose field `key` matches `text`. Only the key `name` is documented.
-    /// The service supports one condition, so the last one applies.
+    /// The service supports a single condition, so the last call takes effect.
     pub fn search(mut self, key: impl Into<String>, text: impl Into<String>) -> Self {
         self.query.search = Some((key.into(), text.into()));
         self
@@ -77,7 +78,7 @@ impl ListAlgorithms {
         self
     }
 
-    /// Sorts in ascending order: from the oldest algorithm, or from the first name.
+    /// Sorts in ascending order: oldest algorithm first, or first name first.
     pub fn ascending(mut self) -> Self {
         self.query.order = SortOrder::Asc;
         self

@@ -1,8 +1,8 @@
 //! Catalogs of a project: algorithms, flavors, engines, quotas, experiments and tags.
 //!
 //! A job refers to its flavor, image, algorithm and experiment by ids, which differ between
-//! projects and clouds, so programs look them up here. All lists are streams, as in
-//! [`pagination`](crate::pagination).
+//! projects and clouds. Programs find these ids with the lists of this module, which are streams as
+//! described in [`pagination`](crate::pagination).
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -34,9 +34,9 @@
 //! | [event categories](Client::event_categories) | |
 //! | [algorithms](Client::hyperparameter_search_algorithms) and [templates](Client::search_templates) of hyper-parameter search | |
 
-// Each list is a method of `Client` here, or of `Job` in `of_job`, and a `RowSource` that calls the
-// generated operation. The list of algorithms has conditions, so it is a source of its own
-// (`algorithms`).
+// Each list is a method of `Client` here, or of `Job` in `of_job`, and uses a `RowSource` that
+// calls the generated operation. The list of algorithms supports conditions, so it implements a
+// separate source (`algorithms`).
 
 mod algorithms;
 mod of_job;
@@ -175,8 +175,8 @@ impl Client {
         rows.id(|tag| tag.key.as_deref()).list()
     }
 
-    /// Lists the jobs that have all of these tags. A tag matches with any of its values; a tag
-    /// without values matches every value. Huawei Cloud only.
+    /// Lists the jobs that have all of these tags. A tag with several values matches any of them; a
+    /// tag without values matches every value. Huawei Cloud only.
     pub fn jobs_by_tags<K, V>(
         &self,
         tags: impl IntoIterator<Item = (K, V)>,

@@ -1,4 +1,4 @@
-//! Catalogs of one job: task history, stages, tags, trials and artifacts.
+//! Lists of a single job: task history, stages, tags, trials and artifacts.
 
 use modelarts_api::types::{
     FineTuningArtifact, ListFtArtifactsResponse, StageRecord, Tag, TaskHistory,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl JobHandle {
-    /// Lists the nodes that the tasks of the job ran on, for each time that it was scheduled.
+    /// Lists the nodes on which the tasks of the job ran, for each time that the job was scheduled.
     /// Huawei Cloud only.
     pub fn task_history(&self) -> List<TaskHistory> {
         let id = self.training_job_id().clone();
@@ -72,7 +72,7 @@ impl JobHandle {
                 Box::pin(call.offset(offset).limit(limit).send())
             },
             |answer| {
-                // The `count` of the response covers only the rows of the page.
+                // The `count` in the response includes only the rows of the page.
                 let counts = Counts::new(answer.total, None, answer.limit);
                 (trials(answer.items.unwrap_or_default()), counts)
             },
@@ -92,7 +92,7 @@ impl JobHandle {
                 let call = call.training_job_id(id.clone());
                 Box::pin(call.offset(offset).limit(limit).send())
             },
-            // The `total` of the response covers only the rows of the page.
+            // The `total` in the response includes only the rows of the page.
             |answer: ListFtArtifactsResponse| (answer.artifact_info, Counts::default()),
         );
         let rows = rows.id(|artifact| artifact.artifact_id.as_deref());

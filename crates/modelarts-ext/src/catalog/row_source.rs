@@ -20,7 +20,7 @@ type Call<'a, R> = BoxFuture<'a, Result<modelarts_api::Response<R>, modelarts_ap
 type Fetch<R> =
     dyn for<'a> Fn(&'a modelarts_api::Client, ProjectId, i64, i64) -> Call<'a, R> + Send + Sync;
 
-/// Source of rows of type `T`, read from the responses `R` of an operation.
+/// Source of rows of type `T`, which reads them from responses of type `R`.
 pub(super) struct RowSource<R, T> {
     client: Client,
     operation: &'static str,
@@ -33,7 +33,7 @@ pub(super) struct RowSource<R, T> {
 }
 
 impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> RowSource<R, T> {
-    /// Creates a source. `rows` takes the rows and their counts from a response.
+    /// Creates a source. `rows` extracts the rows and their counts from a response.
     pub(super) fn new(
         client: &Client,
         operation: &'static str,
@@ -56,14 +56,14 @@ impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> RowSource<R, T> {
         }
     }
 
-    /// Sets the function that reads the unique id of a row. Rows without an id are compared by
+    /// Sets the function that returns the unique id of a row. Rows without an id are compared by
     /// their whole content.
     pub(super) fn id(mut self, id: fn(&T) -> Option<&str>) -> Self {
         self.id = id;
         self
     }
 
-    /// Sets the cell that keeps the detected unit of offsets. Used for operations whose sources
+    /// Sets the cell that stores the detected unit of offsets. Used for operations whose sources
     /// disagree about the unit.
     pub(super) fn detected_offset(mut self, detected: &DetectedOffset) -> Self {
         self.detected_offset = Some(detected.clone());
@@ -111,7 +111,7 @@ impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> Source for RowSour
     }
 }
 
-/// Returns the key of a row: its id, else its whole content as JSON.
+/// Returns the key of a row: its id, or otherwise its whole content as JSON.
 pub(super) fn row_key(id: Option<&str>, row: &impl Serialize) -> String {
     let id = id.filter(|id| !id.is_empty()).map(str::to_owned);
     id.unwrap_or_else(|| serde_json::to_string(row).unwrap_or_default())

@@ -6,8 +6,8 @@ use modelarts_api::types::ResultTable;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Trial of a hyper-parameter search: a row of the table of trials. Columns differ between
-/// searches.
+/// Trial of a hyper-parameter search: one row of the table of trials. The columns depend on the
+/// search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
     #[serde(skip)]
@@ -32,7 +32,8 @@ impl Trial {
         self.cells.get(at)
     }
 
-    /// Returns the names of the columns. The first name is empty if its column numbers the rows.
+    /// Returns the names of the columns. The first name is empty if the first column contains the
+    /// row number.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         &self.columns
@@ -72,7 +73,7 @@ mod tests {
         assert_eq!(trials[0].get("accuracy"), Some(&json!("0.8125")));
         assert_eq!(trials[0].get("config").unwrap()["learning_rate"], 0.0021);
         assert_eq!(trials[0].get("loss"), None);
-        // A row may be shorter than the header.
+        // A row may have fewer cells than the header.
         assert_eq!(trials[1].get("accuracy"), None);
         assert_eq!(trials[1].number(), Some("1"));
     }

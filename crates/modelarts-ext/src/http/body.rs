@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use reqwest::Response;
 
-/// The body of a response.
+/// Body of a response, possibly truncated.
 pub(crate) struct Body {
     pub(crate) bytes: Bytes,
     /// `true` if the body was truncated at the cap.

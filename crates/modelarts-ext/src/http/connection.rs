@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::error::Error;
 
-/// The default time limit for opening a connection.
+/// Default time limit for opening a connection.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The `User-Agent` of this crate.
+/// `User-Agent` header of this crate.
 pub(crate) const AGENT: &str = concat!("modelarts-rs/", env!("CARGO_PKG_VERSION"));
 
-/// Creates an HTTP client. A `secure` one needs the certificates of the platform, and trusts
-/// `roots` (PEM) as well; a `direct` one uses no proxy.
+/// Creates an HTTP client. A `secure` client requires the certificates of the platform, and also
+/// trusts `roots` (PEM). A `direct` client uses no proxy.
 pub(crate) fn client(
     secure: bool,
     direct: bool,
@@ -21,8 +21,8 @@ pub(crate) fn client(
     let mut http = reqwest::Client::builder()
         // Following a redirect would forward the credentials to another host.
         .redirect(reqwest::redirect::Policy::none())
-        // Retries of reqwest are disabled, because this crate decides about them, counts them and
-        // charges the budget. This also saves the copies of requests that reqwest makes for them.
+        // This crate implements retries itself, because it counts them and charges the budget.
+        // Disabling the retries of reqwest also avoids copies of each request.
         .retry(reqwest::retry::never().max_retries_per_request(0))
         .connect_timeout(connect_timeout)
         .user_agent(agent);
@@ -34,7 +34,7 @@ pub(crate) fn client(
         .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
 }
 
-/// Adds TLS by rustls, without installing a process-wide default provider.
+/// Configures TLS with rustls, without installing a process-wide default provider.
 #[cfg(feature = "rustls")]
 fn configure_tls(
     http: reqwest::ClientBuilder,
@@ -59,7 +59,7 @@ fn configure_tls(
         let mut extra = Vec::new();
         for pem in roots {
             let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-            // The error of the parser shows only bytes, so a readable one replaces it.
+            // The error of the parser shows only bytes, so it is replaced by a readable message.
             let certificates = certificates.map_err(|error| {
                 Error::config("the root certificate is cut off or is no valid PEM")
                     .with_source(error)
@@ -76,13 +76,13 @@ fn configure_tls(
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))
     } else {
-        // Plain http on loopback must work on machines without certificates.
+        // Unencrypted HTTP on loopback addresses must work on machines without certificates.
         config.with_root_certificates(RootCertStore::empty())
     };
     Ok(http.tls_backend_preconfigured(config.with_no_client_auth()))
 }
 
-/// Adds TLS by the library of the platform.
+/// Configures TLS with the library of the platform.
 #[cfg(all(feature = "native-tls", not(feature = "rustls")))]
 fn configure_tls(
     mut http: reqwest::ClientBuilder,
@@ -98,7 +98,7 @@ fn configure_tls(
     Ok(http)
 }
 
-/// Adds no TLS, so only http on loopback addresses can be reached.
+/// Configures no TLS. The client can then only reach loopback addresses, over HTTP.
 #[cfg(not(any(feature = "rustls", feature = "native-tls")))]
 fn configure_tls(
     http: reqwest::ClientBuilder,

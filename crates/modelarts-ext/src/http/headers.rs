@@ -1,22 +1,22 @@
-//! Response headers of all services: the request id, and `Retry-After`.
+//! Response headers that all services use: the request id, and `Retry-After`.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, HeaderName};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The header with the request id of IAM.
+/// Header that contains the request id of IAM.
 static TRACE_ID: HeaderName = HeaderName::from_static("x-iam-trace-id");
 
-/// Returns the request id in the headers of a response. It may echo a secret, so it must be masked
-/// before it is shown.
+/// Returns the request id from the headers of a response. The id may echo a secret, so it must be
+/// masked before it is shown.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<&str> {
     [&REQUEST_ID, &TRACE_ID]
         .into_iter()
         .find_map(|name| headers.get(name)?.to_str().ok())
 }
 
-/// Returns the delay of the header `Retry-After`, which has a number of seconds or a date.
+/// Returns the delay in the header `Retry-After`, which is a number of seconds or a date.
 pub(crate) fn retry_after(
     headers: &HeaderMap,
     now: impl FnOnce() -> SystemTime,
@@ -24,7 +24,7 @@ pub(crate) fn retry_after(
     let value = headers.get(reqwest::header::RETRY_AFTER)?.to_str().ok()?;
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // A number that overflows is a long delay, not a missing one.
+        // A number that overflows counts as the longest delay instead of a missing header.
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
     let date = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();

@@ -1,6 +1,7 @@
-//! HTTP functions that all callers share: clients, addresses, headers, bodies and signatures.
+//! HTTP utilities shared by all callers: clients, addresses, headers, bodies and signatures.
 //!
-//! This module depends neither on credentials nor on the client; `signing` takes keys as texts.
+//! This module depends neither on credentials nor on the client; `signing` receives keys as
+//! strings.
 
 pub(crate) mod body;
 pub(crate) mod connection;

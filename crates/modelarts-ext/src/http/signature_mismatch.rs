@@ -1,9 +1,11 @@
 //! Explanation of a rejected signature.
 //!
-//! The rejection shows the canonical request of the gateway, with `|` for each line end. A
-//! difference from the local one shows that the request was changed on its way.
+//! The rejection contains the canonical request of the gateway, in which `|` replaces each line
+//! break. A difference from the local canonical request shows that the request was changed in
+//! transit.
 
-/// Describes the first difference between the canonical request of the gateway and the local one.
+/// Returns a description of the first difference between the canonical request of the gateway and
+/// the local one.
 pub(crate) fn explain(message: &str, ours: &str) -> Option<String> {
     let (_, theirs) = message.split_once("canonicalRequest:")?;
     let theirs: Vec<&str> = theirs.trim().split('|').map(str::trim).collect();

@@ -1,9 +1,9 @@
 //! Request signature `SDK-HMAC-SHA256`, with its two dialects.
 //!
-//! Requests with keys are signed. The algorithm has one name but two ways of naming and deriving
-//! the key: the official SDKs sign with the secret key itself, the older SDK of Open Telekom Cloud
-//! with a key derived for one day. [`SigningScheme`] selects between them, for endpoints that
-//! support only the older one.
+//! Requests with access keys are signed. Two dialects of the algorithm exist, which differ in the
+//! signing key and in its notation: the official SDKs sign with the secret key itself, the older
+//! SDK of Open Telekom Cloud with a key derived for one day. [`SigningScheme`] selects the dialect,
+//! for endpoints that support only the older dialect.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -23,9 +23,9 @@
 //! # Ok(()) }
 //! ```
 
-// The signature is a pure function of request, keys and time. The rules are those of the official
-// Python signer; `openapi/vectors/signing.json` holds its results. No official signer has the
-// scoped dialect, so `openapi/vectors/signing-scoped.json` holds the results of a script of this
+// The signature is a pure function of request, keys and time, and follows the official Python
+// signer, whose results are in `openapi/vectors/signing.json`. No official signer implements the
+// scoped dialect, so `openapi/vectors/signing-scoped.json` contains the results of a script of this
 // project.
 
 use std::{borrow::Cow, time::SystemTime};
@@ -37,7 +37,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 
-/// The scheme that requests are signed with. Both dialects are called `SDK-HMAC-SHA256`.
+/// Dialect of the request signature. Both dialects are named `SDK-HMAC-SHA256`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SigningScheme {
@@ -52,15 +52,15 @@ pub enum SigningScheme {
     /// In this dialect, the query is sorted after it is encoded, ignoring case, and consecutive
     /// blanks in header values are merged.
     Scoped {
-        /// The region, or an empty text.
+        /// The region, or an empty string.
         region: String,
-        /// The service, such as `modelarts`, or an empty text.
+        /// The service, such as `modelarts`, or an empty string.
         service: String,
     },
 }
 
 impl SigningScheme {
-    /// Checks region and service.
+    /// Validates region and service.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let Self::Scoped { region, service } = self else {
             return Ok(());
@@ -78,42 +78,44 @@ impl SigningScheme {
     }
 }
 
-/// The header that carries the time of the signature.
+/// Header with the time of the signature.
 pub(crate) const DATE: &str = "x-sdk-date";
-/// The header that replaces the hash of the body.
+/// Header whose value replaces the hash of the body in the signature.
 const CONTENT_SHA256: &str = "x-sdk-content-sha256";
 
-/// The hash of an empty body.
+/// SHA-256 hash of an empty body.
 const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// The characters that are encoded in queries: all but the unreserved ones (RFC 3986).
+/// Characters that are encoded in queries: all except the unreserved characters (RFC 3986).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
-/// The characters that are encoded in paths, whose slashes separate segments.
+/// Characters that are encoded in paths: like [`RESERVED`], except for the slash, which separates
+/// segments.
 const RESERVED_IN_PATHS: &AsciiSet = &RESERVED.remove(b'/');
 
-/// The parts of a request that are signed.
+/// Parts of a request that the signature covers.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     /// The path as sent.
     pub(crate) path: &'a str,
-    /// The query, decoded.
+    /// Query parameters in decoded form.
     pub(crate) query: &'a [(String, String)],
-    /// The headers to sign, `host` and `x-sdk-date` among them.
+    /// Headers to sign, including `host` and `x-sdk-date`.
     pub(crate) headers: &'a [(&'a str, Cow<'a, str>)],
     pub(crate) body: &'a [u8],
 }
 
-/// A signature with its canonical request.
+/// Signature, with the canonical request that it was computed from.
 pub(crate) struct Signature {
     /// The value of the header `Authorization`.
     pub(crate) authorization: String,
-    /// The canonical request. A rejection of the gateway shows the gateway's version of it.
+    /// Canonical request. If the gateway rejects the signature, its response contains the gateway's
+    /// version.
     pub(crate) canonical_request: String,
-    /// The query as it must be sent.
+    /// Query string that must be sent.
     pub(crate) query: String,
 }
 
@@ -127,7 +129,7 @@ pub(crate) fn sign(
     let scoped = matches!(signing, SigningScheme::Scoped { .. });
     let mut headers: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::with_capacity(request.headers.len());
     for (name, value) in request.headers {
-        // Gateways drop such headers, which would invalidate the signature.
+        // Gateways drop headers with an underscore, which would invalidate the signature.
         if name.bytes().any(|byte| byte == b'_') {
             continue;
         }
@@ -152,7 +154,7 @@ pub(crate) fn sign(
     let hash: Cow<'_, str> = match header(CONTENT_SHA256) {
         _ if request.body.is_empty() => EMPTY_SHA256.into(),
         "" => hex(&Sha256::digest(request.body)).into(),
-        // The official signer reads this header only if the request has a body.
+        // The official signer uses this header only for requests with a body.
         value => value.into(),
     };
     let mut canonical_request = String::with_capacity(512);
@@ -178,7 +180,7 @@ pub(crate) fn sign(
     let hash = hex(&Sha256::digest(&canonical_request));
     let (credential, to_sign, key) = match signing {
         SigningScheme::Access => (
-            // No key is derived, so the key is valid in every region.
+            // This dialect derives no key, so the key is valid in every region.
             ["Access=", access_key].concat(),
             ["SDK-HMAC-SHA256\n", date, "\n", &hash].concat(),
             Cow::Borrowed(secret_key.as_bytes()),
@@ -214,20 +216,20 @@ pub(crate) fn sign(
     }
 }
 
-/// Formats the time of the signature, such as `20260115T083045Z`. It replaces the general formatter
-/// of jiff, which is much larger, because every call formats a time.
+/// Formats the time of the signature, such as `20260115T083045Z`. Every call formats a time, so
+/// this function replaces the general formatter of jiff, which is much larger.
 pub(crate) fn date(time: SystemTime) -> String {
     let time = Offset::UTC.to_datetime(Timestamp::try_from(time).unwrap_or_default());
     let (year, month, day) = (time.year(), time.month(), time.day());
     let (hour, minute, second) = (time.hour(), time.minute(), time.second());
-    // Two numbers are formatted in fewer instructions than six.
+    // Formatting two numbers takes fewer instructions than formatting six.
     let date = i32::from(year) * 10_000 + i32::from(month) * 100 + i32::from(day);
     let clock = i32::from(hour) * 10_000 + i32::from(minute) * 100 + i32::from(second);
     format!("{date:08}T{clock:06}Z")
 }
 
 fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
-    // HMAC admits keys of every length, so this cannot fail.
+    // HMAC accepts keys of any length, so this cannot fail.
     Hmac::<Sha256>::new_from_slice(key).map_or([0; 32], |mac| {
         mac.chain_update(message).finalize().into_bytes().into()
     })
@@ -235,7 +237,7 @@ fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
 
 fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    // Faster than formatting byte by byte, which took a tenth of the time of a call.
+    // Formatting byte by byte would be slower: it took a tenth of the time of a call.
     let mut text = Vec::with_capacity(2 * bytes.len());
     for byte in bytes {
         let digits = [byte >> 4, byte & 0xf].map(|digit| DIGITS[usize::from(digit)]);
@@ -244,12 +246,13 @@ fn hex(bytes: &[u8]) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Appends the canonical path: decoded once, encoded again, with a slash at the end. The slash is
-/// only part of the signature; the request keeps its path.
+/// Appends the canonical path: decoded once, encoded again, with a trailing slash. The trailing
+/// slash is only part of the signature, and is not sent.
 fn push_path(canonical: &mut String, path: &str) {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
     if path.bytes().all(is_plain) {
-        // All paths of this service are plain, because their identifiers are checked.
+        // All paths of this service consist of plain characters, because their identifiers are
+        // validated.
         canonical.push_str(path);
     } else {
         let decoded = percent_decode_str(path).decode_utf8_lossy();
@@ -260,8 +263,8 @@ fn push_path(canonical: &mut String, path: &str) {
     }
 }
 
-/// Returns the canonical query, sorted by name, then value, before it is encoded. In the scoped
-/// dialect it is sorted after encoding, ignoring the case of names.
+/// Returns the canonical query, sorted by name and value before encoding. In the scoped dialect, it
+/// is sorted after encoding, and the case of names is ignored.
 pub(crate) fn canonical_query(query: &[(String, String)], scoped: bool) -> String {
     let mut query: Vec<_> = query.iter().collect();
     query.sort();
@@ -306,7 +309,8 @@ mod tests {
         serde_json::from_value(file["cases"].take()).unwrap()
     }
 
-    /// Signs the request of a test vector, and compares the canonical request and the header.
+    /// Signs the request of a test vector, and compares the canonical request and the header with
+    /// the expected ones.
     fn check(case: &Value, scheme: &SigningScheme) {
         let text = |key: &str| case[key].as_str().unwrap();
         let mut headers = BTreeMap::new();
@@ -321,7 +325,7 @@ mod tests {
             .map_or_else(|| text("body").as_bytes().to_vec(), base64);
         let mut query: Vec<(String, String)> =
             serde_json::from_value(case["query"].clone()).unwrap();
-        // The order of the query must not matter.
+        // The order of query parameters must not affect the signature.
         for _ in 0..2 {
             let signature = sign(
                 &Request {
@@ -351,14 +355,14 @@ mod tests {
         let cases = cases("signing.json");
         assert_eq!(cases.len(), 41);
         for case in cases {
-            // All values are text here, as in the official signer for JavaScript.
+            // All values are strings here, as in the official signer for JavaScript.
             if case["needs"] != "number-sort" {
                 check(&case, &SigningScheme::Access);
             }
         }
     }
 
-    /// Decodes base64, as far as the vectors need it.
+    /// Decodes base64, limited to the forms in the test vectors.
     fn base64(text: &str) -> Vec<u8> {
         const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         let mut bits = 0_u32;

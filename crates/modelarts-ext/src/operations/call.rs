@@ -13,8 +13,8 @@ use crate::{
 /// A call of an operation by its name, with values for its parameters.
 ///
 /// Operations and parameters are listed in [`OPERATIONS`](modelarts_api::OPERATIONS) and
-/// [`PARAMETERS`](modelarts_api::PARAMETERS). The call is signed and retried like every other call;
-/// the result is the JSON of the service.
+/// [`PARAMETERS`](modelarts_api::PARAMETERS). The call is signed and retried like every other call,
+/// and returns the JSON of the service.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -57,8 +57,8 @@ impl OperationCall {
         }
     }
 
-    /// Sets a parameter of the path, the query or a header by its name in the API. The project
-    /// defaults to that of the client.
+    /// Sets a path, query or header parameter by its name in the API. The project id defaults to
+    /// that of the client.
     pub fn parameter(mut self, name: impl Into<String>, value: impl ToString) -> Self {
         self.values.insert(name.into(), value.to_string());
         self
@@ -76,18 +76,19 @@ impl OperationCall {
         self.operation
     }
 
-    /// Sends the call, and repeats it by the retry policy of the client if the effect of the
-    /// operation admits it. The result is null if the service responds without a body.
+    /// Sends the call, and repeats it according to the retry policy of the client if the effect of
+    /// the operation allows retries. The result is null if the service responds without a body.
     ///
     /// # Errors
-    /// Returns an error before anything is sent if a parameter is unknown to the operation, missing
-    /// or malformed; otherwise the errors of [`Client::call`].
+    /// Returns an error without sending a request if a parameter is unknown to the operation,
+    /// missing or malformed; otherwise the errors of [`Client::call`].
     pub async fn send(self) -> Result<Response<Value>, Error> {
         let request = self.request()?;
         let operation = self.operation;
         let call = async |api: &modelarts_api::Client| {
             let response = modelarts_api::send(api, request, operation).await?;
-            // The result of a read with status 204 is not ready yet, as in `Client::call`.
+            // As in `Client::call`, status 204 in response to a read means that the result is not
+            // ready yet.
             let is_ready = response.status.as_u16() != 204 || operation.effect != Effect::Read;
             match response.body.is_empty() && is_ready {
                 true => Ok(modelarts_api::empty_response(response).map(|()| Value::Null)),

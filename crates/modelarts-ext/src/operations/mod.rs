@@ -1,9 +1,10 @@
 //! Operations by name: calls of every operation of the description, chosen at run time.
 //!
-//! The usual operations have methods of their own, and [`Client::call`] reaches all of them as
-//! generated code. A program that receives the name of an operation as text, such as a command
-//! line, or needs the JSON of the service, uses an [`OperationCall`]: its parameters are checked
-//! against the description, and it is signed, retried and read page by page like every other call.
+//! Common operations have dedicated methods, and [`Client::call`] gives access to all operations as
+//! generated code. An [`OperationCall`] is for programs that receive the name of an operation as a
+//! string, such as a command-line tool, or that need the JSON of the service. Its parameters are
+//! validated against the description, and it is signed, retried and read page by page like every
+//! other call.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -22,9 +23,9 @@
 //! # Ok(()) }
 //! ```
 
-// `call` collects the parameters and the body; `request` checks them against the tables of the
-// description and builds the request; `rows` reads a list page by page. No operation is named here,
-// so that one added to the description needs no change.
+// `call` collects the parameters and the body; `request` validates them against the tables of the
+// description and builds the request; `rows` reads a list page by page. The code names no
+// operation, so a new operation in the description requires no change here.
 
 mod call;
 mod request;
@@ -69,8 +70,8 @@ impl OperationCall {
     /// twice if it changes while the list is read.
     ///
     /// # Errors
-    /// The stream returns the errors of [`send`](Self::send), and an error if the operation has no
-    /// list with offsets.
+    /// The stream returns the errors of [`send`](Self::send), and an error if the operation does
+    /// not return a list with offsets.
     pub fn list(self) -> List<Value> {
         List::new(Box::new(OperationRows(self)))
     }

@@ -1,4 +1,4 @@
-//! Request of a call by name, built from its checked parameters.
+//! Request of a call by name, built from its validated parameters.
 
 use modelarts_api::{ClientInfo, Parameter, ParameterLocation, Shape, path_segment::PathSegment};
 use reqwest::{
@@ -13,11 +13,12 @@ use crate::{
     validation::{limits, recommendations::nearest},
 };
 
-/// The parameter that defaults to the project of the client.
+/// Parameter that defaults to the project id of the client.
 const PROJECT: &str = "project_id";
 
 impl OperationCall {
-    /// Builds the request if its parameters are complete and the operation has all of them.
+    /// Builds the request. Returns an error if a required parameter is missing or unknown to the
+    /// operation.
     pub(super) fn request(&self) -> Result<Request, Error> {
         self.check_names()?;
         let mut path = self.operation.path.to_owned();
@@ -67,7 +68,7 @@ impl OperationCall {
         request.map_err(|error| self.invalid(format_args!("{error}")))
     }
 
-    /// Rejects values for parameters that the operation does not have.
+    /// Rejects parameters that are unknown to the operation.
     fn check_names(&self) -> Result<(), Error> {
         let (body, others): (Vec<&Parameter>, Vec<&Parameter>) = self
             .operation
@@ -90,8 +91,8 @@ impl OperationCall {
         Ok(())
     }
 
-    /// Rejects a value that does not have the type of the description, or would change the path.
-    /// The service checks other limits, as in generated calls.
+    /// Rejects a value whose type differs from the description, or that would change the structure
+    /// of the path. The service validates other limits, as for generated calls.
     fn check(&self, parameter: &Parameter, value: &str) -> Result<(), Error> {
         let name = parameter.name;
         let fits = match parameter.shape {

@@ -1,4 +1,4 @@
-//! Rows of a list that is called by name.
+//! Rows of a list that is called by its operation name.
 
 use modelarts_api::{BoxFuture, Offset, Pagination, ParameterLocation};
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use crate::{
     pagination::source::{Counts, ListInfo, RawPage, Source, pagination_of},
 };
 
-/// JSON pointers to the fields in which the service returns the id of a row.
+/// JSON pointers to the fields that may contain the id of a row.
 const IDS: [&str; 2] = ["/id", "/metadata/id"];
 
 /// Source of rows that calls an operation for each page.
@@ -42,7 +42,7 @@ impl OperationRows {
     }
 }
 
-/// Takes the rows at this dotted path out of a response.
+/// Removes the rows at this dotted path from a response and returns them.
 fn rows_at(path: &str, answer: &mut Value) -> Result<Vec<Value>, Error> {
     match field(answer, path).map(Value::take) {
         None | Some(Value::Null) => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Tests of the requests of calls by name. Nothing is sent.
+//! Tests of the requests that calls by name build. No request is sent.
 
 use modelarts_api::{OPERATIONS, PARAMETERS, ParameterLocation};
 use serde_json::json;
@@ -107,7 +107,7 @@ fn every_operation_can_be_called_by_its_name() {
         let request = call.request().unwrap();
         assert!(!request.url().path().contains(['{', '%']), "{request:?}");
     }
-    // Each parameter belongs to an operation.
+    // Every parameter belongs to a known operation.
     let belongs = |id| OPERATIONS.iter().any(|operation| operation.id == id);
     assert!(PARAMETERS.iter().all(|row| belongs(row.operation)));
 }

@@ -1,4 +1,4 @@
-//! List: the type of all lists of the service.
+//! `List`, the type of all lists of the service.
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -16,18 +16,18 @@ use crate::{
     },
 };
 
-/// Default size of a page where the documents state no maximum.
+/// Default page size of lists without a documented maximum.
 const DEFAULT_LIMIT: u32 = 50;
-/// Largest size of a page where the documents state no maximum: the largest that is documented for
-/// any list.
+/// Maximum page size of lists without a documented maximum: the largest that is documented for any
+/// list.
 const LARGEST_LIMIT: u32 = 1000;
 
 /// A list of the service. Rows are requested as they are read: see [`stream`](Self::stream),
 /// [`pages`](Self::pages), [`collect`](Self::collect).
 ///
-/// `Q` is the query of a list that has conditions, such as [`JobQuery`](crate::jobs::JobQuery). The
+/// `Q` is the query of a list with conditions, such as [`JobQuery`](crate::jobs::JobQuery). The
 /// conditions are checked before the first request, and the stream returns an error for an invalid
-/// one. Lists without conditions are written `List<T>`.
+/// condition. Lists without conditions are written `List<T>`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct List<T, Q: ?Sized = dyn Source<Item = T>> {
@@ -47,46 +47,48 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         }
     }
 
-    /// Sets the number of rows of each request. Default: the largest that the service admits. Has
-    /// no effect on lists that the service returns in one response.
+    /// Sets the number of rows per request. Default: the maximum of the service. Lists that the
+    /// service returns in a single response ignore this setting.
     pub fn page_size(mut self, rows: u32) -> Self {
         self.options.size = rows;
         self
     }
 
-    /// Sets the number of pages that are requested concurrently after the first one. Default 4.
+    /// Sets the number of pages that are requested concurrently after the first page. Default 4.
     pub fn in_flight(mut self, pages: usize) -> Self {
         self.options.in_flight = pages;
         self
     }
 
     /// Sets the unit of offsets: [`Offset::Record`] or [`Offset::PageIndex`]. Default: the
-    /// documented one; where sources disagree, the client detects it from the first two pages.
+    /// documented unit; where sources disagree, the client detects the unit from the first two
+    /// pages.
     pub fn offset_is(mut self, meaning: Offset) -> Self {
         self.options.meaning = Some(meaning);
         self
     }
 
-    /// Continues after the page of the same list that has this position.
+    /// Continues after the page with this position, which must be from the same list.
     pub fn resume(mut self, position: Position) -> Self {
         self.options.resume = Some(position);
         self
     }
 
-    /// Allows the list to end before it has returned all rows, for readers that read it
+    /// Allows the list to end before it has returned all rows. Used by callers that read the list
     /// periodically.
     pub(crate) fn allow_early_end(mut self) -> Self {
         self.options.allow_early_end = true;
         self
     }
 
-    /// Returns a stream of the rows; pages are requested as it is polled.
+    /// Returns a stream of the rows. Pages are requested when the stream is polled.
     #[must_use]
     pub fn stream(self) -> PageStream<T> {
         page::rows(self.pages())
     }
 
-    /// Returns at most the first `max` rows. The limit bounds the memory that the list takes.
+    /// Returns the first rows of the list, up to `max`. The limit bounds the memory that the rows
+    /// take.
     ///
     /// # Errors
     ///

@@ -1,10 +1,11 @@
 //! Lists of the service, read page by page as streams.
 //!
-//! Some lists count offsets in rows and others in pages, and sources disagree about which
-//! (`openapi/SOURCES.md`, "Without a number"); totals may count rows that a filter excludes; and
-//! rows are inserted and removed while a list is read, so a reader that counts offsets misses some
-//! rows and returns others twice. The lists of this crate read overlapping pages: a row that exists
-//! for the whole time is returned exactly once, regardless of insertions and removals.
+//! Lists of the service are difficult to read completely. Offsets count rows in some lists and
+//! pages in others, and sources disagree about the unit (`openapi/SOURCES.md`, "Without a number").
+//! Totals may include rows that a filter excludes. Rows are inserted and removed while a list is
+//! read, so a reader that relies on offsets misses some rows and returns others twice. The lists of
+//! this crate therefore read overlapping pages: a row that exists for the whole time is returned
+//! exactly once, regardless of insertions and removals.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -29,18 +30,19 @@
 //! # Ok(()) }
 //! ```
 //!
-//! After the first page, up to four are [in flight](List::in_flight); a stream that is dropped
-//! sends no further requests. A list whose order changes, or that returns fewer rows than it counts,
-//! is read again, and ends with an error if rows may still be missing;
-//! [`Error::position`](crate::Error::position) has the position to resume from.
+//! After the first page, up to four pages are requested [concurrently](List::in_flight); a dropped
+//! stream sends no further requests. A list whose order changes, or that returns fewer rows than
+//! the service counts, is read again, and ends with an error if rows may still be missing;
+//! [`Error::position`](crate::Error::position) returns the position from which the list can be
+//! resumed.
 //!
-//! All lists are a [`List`]. [Jobs](crate::jobs::ListJobs),
-//! [events](crate::jobs::events::Events) and [algorithms](crate::catalog::ListAlgorithms) have
-//! conditions of their own.
+//! All lists have the type [`List`]. Lists of [jobs](crate::jobs::ListJobs),
+//! [events](crate::jobs::events::Events) and [algorithms](crate::catalog::ListAlgorithms) also
+//! support conditions.
 
 // A list is a `source::Source`, which requests the rows of one window. `pager` chooses the windows,
 // recognises rows of earlier pages, and searches for its position when the list shifts while it is
-// read. `list` has the type of all lists.
+// read. `list` defines `List`, the public type of all lists.
 
 pub(crate) mod list;
 pub(crate) mod options;

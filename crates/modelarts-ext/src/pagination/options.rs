@@ -1,11 +1,11 @@
-//! Options for reading a list, and their checks.
+//! Options for reading a list, and their validation.
 
 use modelarts_api::Offset;
 
 use crate::{error::Error, pagination::position::Position};
 
-/// Largest number of rows before a position. No list is that long, and offsets computed from it
-/// cannot overflow.
+/// Largest supported number of rows before a position. No list is that long, and offsets computed
+/// from this number cannot overflow.
 const MAX_ROWS: u64 = u32::MAX as u64;
 
 /// Default number of pages that are requested concurrently.
@@ -58,7 +58,7 @@ impl ReadOptions {
     }
 }
 
-/// Rejects blank text, which the service treats as no condition.
+/// Rejects a blank string, which the service treats like an absent condition.
 pub(crate) fn require_not_blank(name: &str, text: &str) -> Result<(), Error> {
     if text.trim().is_empty() {
         return Err(Error::invalid(format!(

@@ -1,4 +1,4 @@
-//! Page: the rows of one response of a list.
+//! Page of a list: the rows of one response.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ pub type PageStream<T> = BoxStream<'static, Result<T, Error>>;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Page<T> {
-    /// The rows of the page, except those that an earlier page returned.
+    /// The rows of the page, excluding rows that an earlier page returned.
     pub items: Vec<T>,
-    /// The number of rows of the whole list, as stated by the service. It may include rows that the
+    /// The total number of rows of the list, as stated by the service. It may include rows that the
     /// filter excludes.
     pub total: Option<u64>,
-    /// The number of rows that could not be decoded and were left out. Pages overlap and such rows
-    /// cannot be recognised, so one row may be counted on two pages.
+    /// The number of rows that could not be decoded and are missing from `items`. Pages overlap and
+    /// such rows cannot be recognised, so the same row may be counted on two pages.
     pub skipped: usize,
     /// The position after this page, from which the list can be resumed later.
     pub position: Position,
@@ -27,14 +27,15 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Returns the facts about the call that returned the page: request id, attempts, duration.
+    /// Returns the metadata of the call that returned the page, such as its request id, number of
+    /// attempts and duration.
     #[must_use]
     pub fn call(&self) -> &CallInfo {
         &self.call
     }
 
-    /// Returns the body of the response as received, including rows of earlier pages and rows left
-    /// out.
+    /// Returns the body of the response as received. It includes rows of earlier pages and rows
+    /// that could not be decoded.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         &self.call.body

@@ -1,17 +1,17 @@
-//! Position: the point that the reading of a list has reached, and the unit of its offsets.
+//! Position: the point up to which a list has been read, and the unit of its offsets.
 //!
-//! [`Error`](crate::error::Error) carries a position, so this module uses no other module of the
-//! crate.
+//! [`Error`](crate::error::Error) contains a position, so this module does not depend on other
+//! modules of the crate.
 
 use std::sync::{Arc, OnceLock};
 
 use modelarts_api::Offset;
 use serde::{Deserialize, Serialize};
 
-/// The point that the reading of a list has reached. It can be stored with serde and passed to
+/// The point up to which a list has been read. A position can be stored with serde and passed to
 /// `resume` of the same list with the same conditions, also in another process.
 ///
-/// The position holds the last few rows that were read, or their ids, because row numbers change
+/// The position contains the last few rows that were read, or their ids, because row numbers change
 /// when a list changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
@@ -21,9 +21,9 @@ pub struct Position {
     pub(crate) read: u64,
     /// The keys of the last rows before the position.
     pub(crate) last: Vec<String>,
-    /// `true` if earlier rows exist, whose keys are not stored.
+    /// `true` if the list has earlier rows whose keys are not stored.
     pub(crate) more: bool,
-    /// The unit of offsets, if it was detected.
+    /// The unit of offsets; `None` if it was not detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) counts: Option<OffsetUnit>,
 }
@@ -62,11 +62,11 @@ impl OffsetUnit {
     }
 }
 
-/// The unit of offsets of one list, once it is detected. Clones share it.
+/// The unit of offsets of one list, set when it is detected. Clones share it.
 pub(crate) type DetectedOffset = Arc<OnceLock<OffsetUnit>>;
 
-/// The units of offsets that a client has detected, one for each list about which sources disagree
-/// (SOURCES, "Without a number").
+/// Units of offsets that a client has detected, one for each list whose sources disagree (SOURCES,
+/// "Without a number").
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DetectedOffsets {
     pub(crate) events: DetectedOffset,

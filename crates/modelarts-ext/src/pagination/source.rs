@@ -6,7 +6,7 @@ use modelarts_api::{BoxFuture, Pagination};
 
 use crate::{error::Error, pagination::position::DetectedOffset, transport::call::CallInfo};
 
-/// The rows of one response.
+/// The decoded rows of one response.
 pub struct RawPage<T> {
     pub(crate) items: Vec<T>,
     pub(crate) counts: Counts,
@@ -37,7 +37,7 @@ impl Counts {
         }
     }
 
-    /// Returns the counts of a response that states only the total.
+    /// Returns the counts of a response that contains only the total.
     pub(crate) fn of_total(total: Option<i64>) -> Self {
         Self::new(total, None, None)
     }
@@ -50,7 +50,7 @@ pub struct ListInfo {
     pub(crate) operation: &'static str,
     /// `true` if no two rows have the same key.
     pub(crate) unique: bool,
-    /// `true` if the caller set conditions. If the service states two numbers, the total may then
+    /// `true` if the caller set conditions. If the service states two counts, the total may then
     /// include rows that the conditions exclude.
     pub(crate) filtered: bool,
     /// The slot in which the client stores the detected unit of offsets.
@@ -65,7 +65,7 @@ pub trait Source: Send + Sync + 'static {
     /// Returns the properties of the list.
     fn info(&self) -> ListInfo;
 
-    /// Checks the conditions of the list before anything is sent.
+    /// Checks the conditions of the list before the first request.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ pub trait Source: Send + Sync + 'static {
     /// Requests `limit` rows at `offset`, in the unit that the service uses.
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Self::Item>, Error>>;
 
-    /// Returns the key by which a row is compared with others.
+    /// Returns the key that identifies a row in comparisons.
     fn key(&self, item: &Self::Item) -> String;
 }
 

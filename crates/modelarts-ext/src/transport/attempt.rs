@@ -1,4 +1,4 @@
-//! Attempt of a call: one request, up to the end of its response or its error.
+//! Attempt of a call: one request, until its response has been read or an error has occurred.
 
 use std::{error::Error as StdError, io, iter};
 
@@ -12,21 +12,22 @@ use crate::{
     transport::{connector::ConnectorError, retry::AttemptResult},
 };
 
-/// Length in bytes at which reading a response fails.
+/// Maximum length of a response, in bytes. Reading a longer response fails.
 const BODY_CAP: usize = 64 << 20;
-/// Length in bytes at which an error response is truncated. Useful error responses are shorter.
+/// Length at which an error response is truncated, in bytes. Useful error responses are shorter.
 const ERROR_BODY_CAP: usize = 64 << 10;
 
-/// The reason why an attempt has no response.
+/// Error of an attempt without a usable response.
 pub(super) struct AttemptError {
     pub(super) result: AttemptResult,
     pub(super) error: Error,
-    /// `true` if another attempt cannot help, as with an invalid certificate.
+    /// `true` if another attempt would fail in the same way, for example because of an invalid
+    /// certificate.
     pub(super) permanent: bool,
 }
 
-/// Waits for the response to a request and reads it to its end. Masks the secrets in a response
-/// that is not a success.
+/// Waits for the response to a request and reads it to its end. Masks the secrets in any response
+/// without a success status.
 pub(super) async fn read_response(
     response: impl Future<Output = Result<reqwest::Response, ConnectorError>>,
     secrets: &Secrets,
@@ -52,7 +53,8 @@ pub(super) async fn read_response(
         mask.mask_headers(&mut headers);
         mask.mask_body(&mut body);
         if is_cut {
-            // The end may be the first part of a secret, which the mask does not find.
+            // The truncated body may end with the first part of a secret, which the mask does not
+            // recognise.
             body.truncate(body.len().saturating_sub(mask.longest_form()));
         }
     }
@@ -99,12 +101,12 @@ fn connection_error(error: ConnectorError, endpoint: &Url) -> AttemptError {
                 (false, true) => ErrorKind::Invalid,
                 (false, false) => ErrorKind::Connection,
             };
-            // The URL is removed, because the operation in the message identifies it.
+            // The URL is redundant in the message, which contains the operation.
             (result, kind, error.without_url().into())
         }
     };
     let place = endpoint.as_str().trim_end_matches('/');
-    // The outer errors only contain "client error", so the innermost one is shown.
+    // The message uses the innermost error, because the outer errors only contain "client error".
     let cause = causes(&*source).last().map(ToString::to_string);
     let cause = cause.unwrap_or_default();
     let message = match (kind, result) {
@@ -126,16 +128,16 @@ fn connection_error(error: ConnectorError, endpoint: &Url) -> AttemptError {
     }
 }
 
-/// Returns scheme and host of a redirect. Path and query are omitted, because they may contain
-/// secrets.
+/// Returns the scheme and host of a redirect target. Path and query are omitted, because they may
+/// contain secrets.
 fn origin(location: &str) -> Option<String> {
     let url = Url::parse(location).ok()?;
     url.host_str()?;
     Some(url.origin().ascii_serialization())
 }
 
-/// Returns an error and its sources, including the error that an I/O error wraps, which its
-/// `source` skips.
+/// Returns an error and all its sources, including the error inside an I/O error, which `source`
+/// skips.
 fn causes<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {

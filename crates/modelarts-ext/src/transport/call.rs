@@ -1,4 +1,4 @@
-//! Facts about a call, which the transport passes to the caller with the response.
+//! Metadata of a call, which the transport returns with the response.
 
 use std::{
     fmt,
@@ -14,13 +14,14 @@ use crate::{
     error::{call_summary::CallSummary, mask::Mask},
 };
 
-/// Minimum time for decoding a response, even if it arrived at the end of the time limit.
+/// Minimum time that is available for decoding a response, even if it arrived at the end of the
+/// time limit.
 const MIN_DECODE_TIME: Duration = Duration::from_secs(1);
 
-/// The facts about a call: its request id, attempts and duration.
+/// Metadata of a call: its request id, number of attempts, and duration.
 ///
-/// Calls of the generated client ([`Client::api`](crate::client::Client::api)) have them in the
-/// extensions of their response:
+/// The generated client ([`Client::api`](crate::client::Client::api)) returns the metadata in the
+/// extensions of a response:
 ///
 /// ```no_run
 /// # use modelarts_ext::{Client, client::CallInfo, api};
@@ -37,24 +38,24 @@ pub struct CallInfo {
     /// The body; empty if the response has none.
     pub(crate) body: Bytes,
     pub(crate) skipped: Skipped,
-    /// The secrets that each attempt sent.
+    /// Secrets that the attempts sent, one set for each attempt.
     pub(super) secrets: Vec<Secrets>,
-    /// The canonical request of the last signature.
+    /// Canonical request of the most recent signature.
     pub(crate) canonical_request: Option<String>,
     /// The time limit of the call.
     pub(crate) timeout: Duration,
-    /// The time at which the response arrived.
+    /// Time at which the response arrived.
     pub(super) answered_at: Option<SystemTime>,
 }
 
 impl CallInfo {
-    /// Returns the operation, such as `ShowTrainingJobDetails`.
+    /// Returns the name of the operation, such as `ShowTrainingJobDetails`.
     #[must_use]
     pub fn operation(&self) -> Option<&'static str> {
         self.summary.operation
     }
 
-    /// Returns the id of the request, for the support of the service.
+    /// Returns the request id, which the support of the service needs to find the call.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.summary.request_id.as_deref()
@@ -72,12 +73,12 @@ impl CallInfo {
         self.summary.elapsed
     }
 
-    /// Takes the facts out of the response to the call.
+    /// Removes the metadata from a response and returns it.
     pub(crate) fn take_from(response: &mut RawResponse) -> Self {
         response.extensions.remove().unwrap_or_default()
     }
 
-    /// Returns the facts for a row of a page, without the body of the whole page.
+    /// Returns a copy without the body, so that a row does not keep the body of its page in memory.
     pub(crate) fn without_body(&self) -> Self {
         Self {
             body: Bytes::new(),
@@ -85,13 +86,13 @@ impl CallInfo {
         }
     }
 
-    /// Returns the mask for the secrets of the call, which received texts may echo.
+    /// Returns the mask for the secrets of the call, which responses may echo.
     pub(crate) fn mask(&self) -> Mask {
         Mask::new(self.secrets.iter().flat_map(Secrets::texts))
     }
 
-    /// Returns `true` if the time limit of the call passed while the response was decoded. A clock
-    /// that was set forward before the decoding does not make a complete response late.
+    /// Returns `true` if the time limit of the call passed while the response was decoded. If the
+    /// clock was set forward before decoding began, a complete response does not count as late.
     pub(super) fn is_late(&self, clock: &dyn Clock) -> bool {
         let left = self.timeout.saturating_sub(self.elapsed());
         self.answered_at
@@ -100,7 +101,7 @@ impl CallInfo {
 }
 
 impl fmt::Debug for CallInfo {
-    // The body may hold secrets and is not printed.
+    // The body may contain secrets, so it is not printed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallInfo")
             .field("request_id", &self.request_id())

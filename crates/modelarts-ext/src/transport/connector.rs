@@ -51,7 +51,7 @@ use reqwest::{Request, Response};
 
 use crate::error::Error;
 
-/// Connector that sends the requests of a [`Client`](crate::client::Client), each one once.
+/// Connector that sends each request of a [`Client`](crate::client::Client) once.
 ///
 /// A connector receives signed requests. The client signs, retries and decodes, and applies the
 /// time limits and the limit on the length of a response.
@@ -62,12 +62,13 @@ use crate::error::Error;
 /// [`ProviderContext::http`](crate::credentials::ProviderContext::http).
 pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
     /// Sends one request, and returns the response as soon as its head has arrived; the body is
-    /// read from the response. A redirect is a response, and must not be followed, because that
-    /// would forward the credentials. The request must not be sent twice.
+    /// read from the response. A redirect must be returned as a response and not followed, because
+    /// that would forward the credentials. The request must not be sent twice.
     ///
     /// # Errors
-    /// Returns the reason for a missing response. From it, the client decides if a creation may
-    /// have been executed, so [`ConnectorError::NotSent`] must be certain.
+    /// Returns the reason for a missing response. The client uses it to decide whether a job may
+    /// have been created, so a connector must return [`ConnectorError::NotSent`] only if the
+    /// request was certainly not sent.
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>>;
 
     /// Closes the idle connections, so that the next request opens a new one. Requests in progress
@@ -76,15 +77,16 @@ pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
     fn reset(&self) {}
 }
 
-/// Error of a connector: the reason for a missing response.
+/// Error of a connector without a response.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectorError {
-    /// Reqwest failed; its error states whether the request was sent.
+    /// Reqwest returned an error, which states whether the request was sent.
     Http(reqwest::Error),
-    /// The request was not sent, or no connection was made. It was not executed.
+    /// The request was not sent, for example because no connection was made. It was not executed.
     NotSent(Box<dyn StdError + Send + Sync>),
-    /// The connection broke after the request or a part of it was sent. It may have been executed.
+    /// The connection broke after all or part of the request was sent. The request may have been
+    /// executed.
     Lost(Box<dyn StdError + Send + Sync>),
 }
 
@@ -123,7 +125,8 @@ pub(crate) struct ReqwestConnector {
 }
 
 impl ReqwestConnector {
-    /// Creates a connector. `make` creates clients like `http`, each with a pool of its own.
+    /// Creates a connector with the client `http`. `make` creates a client with the same settings
+    /// and a separate connection pool.
     pub(crate) fn new(http: reqwest::Client, make: Box<MakeHttp>) -> Self {
         Self {
             http: RwLock::new(http),
@@ -148,7 +151,8 @@ impl HttpConnector for ReqwestConnector {
     }
 
     fn reset(&self) {
-        // A connection pool cannot be emptied, but a new HTTP client has a new pool.
+        // The connection pool of reqwest cannot be emptied, so a new HTTP client with a new pool
+        // replaces the old one.
         match (self.make)() {
             Ok(http) => *self.http.write().unwrap_or_else(PoisonError::into_inner) = http,
             Err(error) => tracing::warn!(%error, "cannot replace the connections"),

@@ -14,11 +14,11 @@ use crate::{
     error::{Error, ErrorKind},
 };
 
-/// The time at which a wait or a method ends, even while a response is pending.
+/// Time at which a wait or a method ends, even while a response is pending.
 pub(crate) struct Deadline {
     started: SystemTime,
     timeout: Option<Duration>,
-    /// Timer of the deadline. It is created on first use, because tokio timers require a runtime.
+    /// Timer of the deadline, created on first use because tokio timers require a runtime.
     timer: OnceLock<Shared<BoxFuture<'static, ()>>>,
 }
 
@@ -37,8 +37,8 @@ impl Deadline {
         self.timeout.map(left)
     }
 
-    /// Returns the result of `work`, or `None` if the deadline passes first. Work that is ready
-    /// immediately always returns its result.
+    /// Returns the result of `work`, or `None` if the deadline passes first. If `work` completes
+    /// immediately, its result is always returned.
     pub(crate) async fn run<T>(
         &self,
         clock: &dyn Clock,
@@ -54,7 +54,7 @@ impl Deadline {
         }
     }
 
-    /// Runs a step that can fail, like [`run`](Self::run).
+    /// Runs a fallible step until the deadline, like [`run`](Self::run).
     ///
     /// # Errors
     /// Returns the error of the step, or a timeout error that names the action `doing`.

@@ -1,10 +1,11 @@
-//! Transport: authenticates requests, sends them, reads the responses, and retries where that is
+//! Transport: authenticates requests, sends them, reads the responses, and retries where a retry is
 //! safe and useful.
 //!
-//! [`HttpTransport`] has the retry loop. A [`connector`] sends the request of each attempt, and
-//! `attempt` reads the response; `retry` decides about the next attempt, and `retry_budget` limits
-//! their number. `call` has the facts about a call, which the response carries. `deadline` limits
-//! several calls that serve one purpose.
+//! [`HttpTransport`] implements the retry loop. A [`connector`] sends the request of each attempt,
+//! and `attempt` reads the response; `retry` determines whether another attempt follows, and
+//! `retry_budget` limits their number. `call` holds the metadata of a call (such as its request id
+//! and number of attempts), which is returned with the response. `deadline` sets one time limit for
+//! a group of related calls.
 
 mod attempt;
 pub(crate) mod call;
@@ -56,7 +57,7 @@ use crate::{
 
 static LANGUAGE: HeaderName = HeaderName::from_static("x-language");
 
-/// The transport of a client. Clones share the state in [`Shared`].
+/// Transport of a client. Clones share the state in [`Shared`].
 #[derive(Clone)]
 pub(crate) struct HttpTransport {
     pub(crate) endpoint: Url,
@@ -69,19 +70,20 @@ pub(crate) struct HttpTransport {
     pub(crate) retry: RetryPolicy,
     /// The time limit of a call, including all attempts and pauses.
     pub(crate) timeout: Duration,
-    /// The time limit of several calls that serve one purpose.
+    /// Time limit of a group of related calls.
     pub(crate) overall_timeout: Duration,
     /// The language of messages; `None` for the default of the service.
     pub(crate) language: Option<Language>,
     pub(crate) shared: Arc<Shared>,
-    /// Receives the facts about each call while it is in progress, for a caller that may drop it.
+    /// Receives the metadata of each call while the call is in progress, so that it remains
+    /// available if the caller drops the call.
     pub(crate) progress: Option<Arc<Mutex<CallSummary>>>,
 }
 
-/// The state that the calls of one client share.
+/// State that all calls of a client share.
 pub(crate) struct Shared {
     budget: RetryBudget,
-    /// Offset of the gateway's clock from the local one, in seconds.
+    /// Clock skew of the gateway relative to the local clock, in seconds.
     skew: AtomicI64,
 }
 
@@ -164,7 +166,7 @@ impl HttpTransport {
     /// Reports the progress of a call.
     fn report(&self, call: &CallInfo) {
         if let Some(progress) = &self.progress {
-            // The facts are replaced as a whole, so they are consistent even after a panic of
+            // The metadata is replaced as a whole, so it is consistent even after a panic of
             // another thread.
             *progress.lock().unwrap_or_else(PoisonError::into_inner) = call.summary.clone();
         }
@@ -182,7 +184,7 @@ impl HttpTransport {
         self.shared.budget.deposit();
         let mut left = self.timeout;
         loop {
-            // The clock skew that the signature assumed; `None` until the request is sent.
+            // Clock skew assumed by the signature; `None` until the request is signed.
             let mut signed_skew = None;
             let was_uncertain = call.summary.uncertain;
             let response = {
@@ -194,11 +196,11 @@ impl HttpTransport {
                             fetched.await.map_err(not_sent)?
                         }
                     };
-                    // The skew is read only once, because concurrent calls may change it.
+                    // Concurrent calls may change the skew, so an attempt reads it only once.
                     let skew = self.shared.skew.load(Ordering::Relaxed);
                     let outgoing = self.authenticate(request, &credentials, skew, call);
-                    // The copy is built in the attempt, so that it is not kept while the response
-                    // is pending.
+                    // The copy is created inside the attempt, so that it is dropped while the
+                    // response is pending.
                     let outgoing = outgoing.map_err(not_sent)?;
                     let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
                     let response = self.connector.send(outgoing);
@@ -236,7 +238,7 @@ impl HttpTransport {
                     headers::retry_after(&answer.headers, || self.service_time(self.clock.now())),
                     false,
                 ),
-                // A response of IAM may also have `Retry-After`.
+                // The error may contain a `Retry-After` from IAM.
                 Err(failed) => (failed.result, failed.error.retry_after(), failed.permanent),
             };
             call.summary.retry_after = wait;
@@ -246,7 +248,7 @@ impl HttpTransport {
                     Some(answer.status.as_u16()),
                     headers::request_id(&answer.headers).map(|id| secrets.mask_id(id)),
                 ),
-                // The response is a redirect, or too long.
+                // The response is a redirect or exceeds the maximum length.
                 (Err(AttemptError { error, .. }), Some(_)) => {
                     (error.status(), error.request_id().map(str::to_owned))
                 }
@@ -308,12 +310,12 @@ impl HttpTransport {
         Ok(outgoing)
     }
 
-    /// Returns the time of the gateway at this local time.
+    /// Converts a local time to the time of the gateway.
     pub(crate) fn service_time(&self, local: SystemTime) -> SystemTime {
         add_seconds(local, self.shared.skew.load(Ordering::Relaxed))
     }
 
-    /// Starts a deadline for several calls that serve one purpose.
+    /// Starts the deadline of a group of related calls.
     pub(crate) fn deadline(&self) -> Deadline {
         Deadline::new(&*self.clock, Some(self.overall_timeout))
     }
@@ -323,14 +325,14 @@ impl HttpTransport {
         self.timeout.saturating_sub(since(&*self.clock, started))
     }
 
-    /// Takes one retry from the budget. Returns `false` if the budget is empty.
+    /// Takes the token of one retry from the budget. Returns `false` if the budget is empty.
     pub(crate) fn take_retry(&self) -> bool {
         self.shared.budget.withdraw(self.clock.now())
     }
 
-    /// Fixes a rejection of the credentials by newer credentials or the time of the gateway.
-    /// Returns `false` if neither is possible. Each fix is tried once in a call, because a gateway
-    /// that rejects five consecutive signatures locks the key for five minutes.
+    /// Corrects the cause of a rejected request: renews the credentials, or adopts the time of the
+    /// gateway. Returns `false` if neither is possible. Each correction is tried once per call,
+    /// because a gateway that rejects five consecutive signatures locks the key for five minutes.
     fn fix_rejection(
         &self,
         answer: &RawResponse,
@@ -353,23 +355,23 @@ impl HttpTransport {
                     seconds = ahead,
                     "the clock of the service is ahead of this one"
                 );
-                // Compared with the skew of this attempt: concurrent calls may have changed the
-                // shared one.
+                // Compared with the skew of this attempt, because concurrent calls may have changed
+                // the shared skew.
                 !std::mem::replace(&mut fixes.clock, true) && skew != ahead
             }
         }
     }
 }
 
-/// The fixes of a rejection that a call has tried.
+/// Corrections that a call has already tried.
 #[derive(Default)]
 struct Fixes {
     renewed: bool,
     clock: bool,
 }
 
-/// Returns the error of an attempt that ended before the request was sent. An unreachable IAM
-/// counts as an unreachable service.
+/// Returns the error of an attempt that ended before the request was sent. An unreachable IAM is
+/// reported like an unreachable service.
 #[cold]
 fn not_sent(error: Error) -> AttemptError {
     AttemptError {
@@ -385,19 +387,21 @@ fn is_uncertain(result: AttemptResult) -> bool {
         AttemptResult::NotSent => false,
         AttemptResult::Lost => true,
         AttemptResult::Response(status) => match status {
-            // The gateway stopped waiting for the request, which may have been complete.
+            // The gateway stopped waiting for the request, but may have received all of it.
             StatusCode::REQUEST_TIMEOUT => true,
-            // No server executes an operation that it does not have.
+            // A server that lacks an operation cannot have executed it.
             StatusCode::NOT_IMPLEMENTED => false,
-            // For a success or a rejection, the body decides; see `Error::is_uncertain`.
+            // For a success or a rejection, the body determines the result; see
+            // `Error::is_uncertain`.
             status if status.is_success() || status.is_client_error() => false,
-            // The response may have been late, or may come from an intermediate gateway.
+            // The request may have been executed: the response was late, or a gateway in between
+            // sent it.
             _ => true,
         },
     }
 }
 
-/// Adds a number of seconds, which may be negative, to a time.
+/// Adds a positive or negative number of seconds to a time.
 fn add_seconds(time: SystemTime, seconds: i64) -> SystemTime {
     let distance = Duration::from_secs(seconds.unsigned_abs());
     let sum = if seconds >= 0 {

@@ -1,11 +1,12 @@
 //! Retries: the policy for sending requests again.
 //!
-//! A request that only reads, or has the same effect when it is sent twice, is repeated after lost
-//! connections and transient errors of the service; a request that creates something, only if it
-//! cannot have been executed. ([`CreateJob::submit`](crate::jobs::create::CreateJob::submit)
-//! searches for the job first if the response to its creation was lost.) Pauses are random and
-//! grow, and the service may set them (`Retry-After`). All calls of a client share a budget, so
-//! that retries do not prolong an overload of the service.
+//! After lost connections and transient errors of the service, a request is repeated if it only
+//! reads or has the same effect when it is sent twice. A request that creates an object is repeated
+//! only if it cannot have been executed.
+//! ([`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for the job first if the
+//! response to the create request was lost.) The pauses between attempts are random and grow; the
+//! service may set them with `Retry-After`. All calls of a client share a budget, so that retries
+//! do not prolong an overload of the service.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -31,7 +32,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The time limit of a call is that of the [client](crate::client#time-limits) and includes all
+//! The time limit of a call is set on the [client](crate::client#time-limits) and includes all
 //! attempts.
 
 use std::time::Duration;
@@ -40,7 +41,7 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use modelarts_api::Effect;
 use reqwest::StatusCode;
 
-/// The retry policy of a client.
+/// Retry policy of a client.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RetryPolicy {
@@ -52,12 +53,12 @@ pub struct RetryPolicy {
     pub base: Duration,
     /// The maximum of any pause. Default 20 seconds.
     pub cap: Duration,
-    /// Retries per second that all calls of the client may make together, regardless of the number
-    /// of calls. The retries of at most ten seconds accumulate. Default 10.
+    /// Retries per second that the budget allows for all calls of the client together. Unused
+    /// retries accumulate for up to ten seconds. Default 10.
     pub budget_per_second: u32,
-    /// Additional retries as a share of the calls: 0.2 is one retry for every five calls, so that
-    /// an overloaded service gets little more than the usual load. The share of at most a hundred
-    /// calls accumulates. Default 0.2.
+    /// Additional retries that the budget allows, as a share of the calls: 0.2 is one retry for
+    /// every five calls, so that an overloaded service receives little more than the usual load.
+    /// Unused shares accumulate for up to a hundred calls. Default 0.2.
     pub budget_share: f32,
 }
 
@@ -75,8 +76,8 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Returns a policy without retries. A request that is rejected for expired credentials or for
-    /// the clock is still repeated once, with new credentials or the corrected time.
+    /// Returns a policy without retries. A request that is rejected because of expired credentials
+    /// or clock skew is still repeated once, with new credentials or the corrected time.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -107,7 +108,8 @@ impl RetryPolicy {
         self
     }
 
-    /// Sets the budget of all calls together: retries per second, and a share of the calls.
+    /// Sets the retry budget that all calls share: retries per second, and additional retries as a
+    /// share of the calls.
     #[must_use]
     pub fn budget(mut self, per_second: u32, share: f32) -> Self {
         self.budget_per_second = per_second;
@@ -116,9 +118,9 @@ impl RetryPolicy {
     }
 
     /// Returns the delay before the next attempt, after this many retries and this elapsed time;
-    /// `None` if no attempt is left. The delay is that of the service, else a random one up to the
-    /// ceiling, so that clients that failed together do not retry together. A `Retry-After` of 0,
-    /// or a date in the past, is ignored.
+    /// `None` if no further attempt is allowed. The delay is that of `Retry-After`, or otherwise a
+    /// random duration up to the ceiling, so that clients that failed together do not retry
+    /// together. A `Retry-After` of 0, or a date in the past, is ignored.
     pub(crate) fn delay(
         &self,
         retries: usize,
@@ -131,7 +133,7 @@ impl RetryPolicy {
         Some(wait).filter(|wait| elapsed.saturating_add(*wait) < self.max_elapsed)
     }
 
-    /// Returns the maxima of the pauses, one for each retry.
+    /// Returns the maximum pause before each retry.
     fn ceilings(&self) -> impl Iterator<Item = Duration> + use<> {
         ExponentialBuilder::new()
             .with_min_delay(self.base)
@@ -142,14 +144,14 @@ impl RetryPolicy {
     }
 }
 
-/// Result of an attempt, as far as retries depend on it.
+/// Result of an attempt, reduced to the properties that determine retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttemptResult {
     /// A response with this status.
     Response(StatusCode),
-    /// The request was not sent, because no connection was made; it was not executed.
+    /// No connection was made, so the request was not sent and not executed.
     NotSent,
-    /// The response was lost; the request may have arrived.
+    /// The response was lost. The request may have been executed.
     Lost,
 }
 
@@ -160,7 +162,7 @@ pub(super) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
         AttemptResult::NotSent => true,
         AttemptResult::Lost => is_repeatable,
         AttemptResult::Response(status) => match status.as_u16() {
-            // The gateway rejected it before it reached the service.
+            // The gateway rejected the request before it reached the service.
             429 => true,
             408 | 500 | 502 | 503 | 504 => is_repeatable,
             _ => false,

@@ -5,13 +5,13 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// The capacity of the bucket, as seconds of refill.
+/// Capacity of the bucket for tokens that accumulate with time, in seconds.
 const CAPACITY_SECONDS: f64 = 10.0;
-/// The capacity of the bucket, as calls.
+/// Capacity of the bucket for tokens that accumulate with calls, in calls.
 const CAPACITY_CALLS: f64 = 100.0;
 
-/// Token bucket of retries. Calls and time fill it, so that an overloaded service gets little more
-/// than the usual load, regardless of the number of callers that retry.
+/// Token bucket for retries. Both calls and time add tokens, so that an overloaded service receives
+/// little more than the usual load, regardless of the number of callers that retry.
 #[derive(Debug)]
 pub(super) struct RetryBudget {
     per_second: f64,
@@ -22,18 +22,18 @@ pub(super) struct RetryBudget {
 #[derive(Debug)]
 struct State {
     tokens: f64,
-    /// The time up to which the bucket was filled.
+    /// Time of the last refill.
     filled_at: SystemTime,
 }
 
 impl RetryBudget {
-    /// Creates a budget with the tokens of ten seconds.
+    /// Creates a budget that contains the tokens of ten seconds.
     pub(super) fn new(per_second: u32, per_call: f32, now: SystemTime) -> Self {
         let per_second = f64::from(per_second);
         let per_call = f64::from(per_call);
         Self {
             per_second,
-            // NaN and negative shares count as zero.
+            // NaN and negative shares are replaced by zero.
             per_call: if per_call > 0.0 { per_call } else { 0.0 },
             state: Mutex::new(State {
                 tokens: per_second * CAPACITY_SECONDS,
@@ -42,15 +42,16 @@ impl RetryBudget {
         }
     }
 
-    /// Adds the share of one call to the budget.
+    /// Adds the tokens for one call.
     pub(super) fn deposit(&self) {
         self.add(&mut self.lock(), self.per_call);
     }
 
-    /// Takes the token of one retry. Returns `false` if the budget is empty.
+    /// Withdraws the token of one retry. Returns `false` if the budget is empty.
     pub(super) fn withdraw(&self, now: SystemTime) -> bool {
         let mut state = self.lock();
-        // A clock that was set back adds nothing, and does not delay later tokens.
+        // After the clock was set back, no tokens are added for the difference, and later tokens
+        // are not delayed.
         let passed = now
             .duration_since(state.filled_at)
             .unwrap_or(Duration::ZERO);
@@ -85,7 +86,7 @@ mod tests {
         START + Duration::from_secs_f64(seconds)
     }
 
-    /// Takes all retries that the budget holds at this time, and returns their number.
+    /// Withdraws all available tokens at this time, and returns their number.
     fn withdraw_all(budget: &RetryBudget, now: SystemTime) -> usize {
         (0..10_000).take_while(|_| budget.withdraw(now)).count()
     }

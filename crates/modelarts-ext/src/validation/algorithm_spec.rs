@@ -24,13 +24,13 @@ use crate::{
     },
 };
 
-/// The spec of an algorithm: channels, hyper-parameters and requirements for the flavor.
+/// Spec of an algorithm: its channels, hyper-parameters, and requirements for the flavor.
 ///
-/// A job with the algorithm must fit the spec.
+/// A job that uses the algorithm must fit the spec.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlgorithmSpec {
     algorithm: Algorithm,
-    /// `true` if the service does not have the algorithm.
+    /// `true` if the algorithm does not exist in the service.
     is_missing: bool,
 }
 
@@ -44,9 +44,9 @@ impl From<Algorithm> for AlgorithmSpec {
 }
 
 impl AlgorithmSpec {
-    /// Reads the response of `ShowAlgorithmByUuid`.
+    /// Parses the response of `ShowAlgorithmByUuid`.
     ///
-    /// List elements that cannot be decoded are left out. A response without `job_config` sets no
+    /// List elements that cannot be decoded are ignored. A response without `job_config` sets no
     /// requirements for channels and hyper-parameters. If any other value cannot be decoded, the
     /// spec has no requirements.
     #[must_use]
@@ -55,7 +55,7 @@ impl AlgorithmSpec {
         let inputs = answer.pointer_mut("/job_config/inputs");
         let inputs = inputs.and_then(Value::as_array_mut).into_iter().flatten();
         for input in inputs.filter_map(Value::as_object_mut) {
-            // The key has one of two names.
+            // The service uses either of two names for this key.
             let [name, other_name] = ["remote_constraints", "remote_constraint"];
             if !input.get(name).is_some_and(has_content)
                 && let Some(constraints) = input.remove(other_name)
@@ -70,7 +70,7 @@ impl AlgorithmSpec {
             .into()
     }
 
-    /// Returns the spec for an algorithm that the service does not have.
+    /// Returns the spec of an algorithm that does not exist in the service.
     pub(crate) fn missing() -> Self {
         Self {
             is_missing: true,
@@ -114,8 +114,8 @@ fn given(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }
 
-/// The name of a channel, and the kinds of data that it accepts: `obs` or `modelarts_dataset`. An
-/// empty list accepts any kind.
+/// Name of a channel, and the kinds of data that it accepts: `obs` or `modelarts_dataset`. If the
+/// list is empty, the channel accepts any kind.
 type Channel<'a> = (&'a str, Vec<&'a str>);
 
 fn check_channels(known: &[Channel<'_>], list: &Located<'_>, direction: &str, report: &mut Report) {

@@ -1,4 +1,4 @@
-//! Names of the annotations that have an effect.
+//! Names of the annotations that the service evaluates.
 
 pub(crate) const RETRIES: &str = "fault-tolerance/job-retry-num";
 pub(crate) const UNCONDITIONAL: &str = "fault-tolerance/job-unconditional-retry";
@@ -8,10 +8,10 @@ pub(crate) const TENSORBOARD: &str = "tensorboard/enable";
 pub(crate) const INSIGHT: &str = "mindstudio-insight/enable";
 pub(super) const TEMPLATE: &str = "job_template";
 
-/// The annotations with the values `true` and `false`.
+/// Annotations whose value is `true` or `false`.
 pub(super) const SWITCHES: [&str; 5] = [UNCONDITIONAL, HANG_RETRY, JUPYTER, TENSORBOARD, INSIGHT];
 
-/// The annotations with other values.
+/// Annotations with any other kind of value.
 pub(super) const OTHERS: [&str; 7] = [
     RETRIES,
     TEMPLATE,

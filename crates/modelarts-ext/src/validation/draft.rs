@@ -1,4 +1,4 @@
-//! The body of a creation, in the form that the rules read.
+//! Request body of a job creation, as read by the validation rules.
 
 use modelarts_api::request_path::{
     create_training_job::{
@@ -15,7 +15,7 @@ use crate::{
     validation::json_path::{Fields, Located},
 };
 
-/// The body, and the cloud whose rules apply to it.
+/// Request body, and the cloud whose rules apply to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draft<'a> {
     body: &'a Value,
@@ -49,18 +49,18 @@ impl<'a> Draft<'a> {
         [self.at(RESOURCE)].into_iter().chain(tasks).collect()
     }
 
-    /// Returns `true` for a job in a dedicated pool, or with a task in one.
+    /// Returns `true` if the job or one of its tasks runs in a dedicated pool.
     pub(super) fn has_pool(self) -> bool {
         self.resources().iter().any(names_pool)
     }
 
-    /// Returns the algorithm of the job, and the algorithms of its tasks.
+    /// Returns the algorithm of the job, and those of its tasks.
     pub(super) fn programs(self) -> Fields<'a> {
         let tasks = self.at(TASKS).items().at(task::ALGORITHM);
         [self.at(ALGORITHM)].into_iter().chain(tasks).collect()
     }
 
-    /// Returns all lists with this name. Each algorithm has one, and another one in its
+    /// Returns all lists with this name. Each algorithm may contain two: its own, and that of its
     /// `job_config`.
     pub(super) fn lists(self, name: &str) -> Fields<'a> {
         let programs = self.programs().into_iter();
@@ -78,8 +78,8 @@ impl<'a> Draft<'a> {
         inputs.chain(outputs).collect()
     }
 
-    /// Returns the value of a field for a message. The value of a hyper-parameter that is marked as
-    /// sensitive is hidden.
+    /// Returns the value of a field for an error message. The value of a sensitive hyper-parameter
+    /// is hidden.
     pub(super) fn actual(self, field: &Located<'a>) -> Actual {
         let mut parameters = self.lists(job_algorithm::PARAMETERS).items().into_iter();
         let is_secret = parameters.any(|parameter| {
@@ -106,7 +106,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns `true` for a job with a stored algorithm.
+    /// Returns `true` if the job uses a stored algorithm.
     pub(super) fn has_stored_algorithm(self) -> bool {
         self.at(ALGORITHM).has_any(&[
             job_algorithm::ID,
@@ -115,24 +115,24 @@ impl<'a> Draft<'a> {
         ])
     }
 
-    /// Returns `true` for a job that must have an algorithm. Visualisation jobs, jobs with tasks
-    /// and jobs that tune a model of the platform are exempt.
+    /// Returns `true` if the job requires an algorithm. Visualisation jobs, jobs with tasks, and
+    /// jobs that fine-tune a model of the platform do not require one.
     pub(super) fn runs_code(self) -> bool {
         !self.at(KIND).is("visualization_job") && !self.has(TASKS) && !self.is_fine_tuning()
     }
 
-    /// Returns `true` for a job that tunes a model of the platform.
+    /// Returns `true` if the job fine-tunes a model of the platform.
     pub(super) fn is_fine_tuning(self) -> bool {
         self.root().has_any(&[TRAIN_TYPE, FTJOB_CONFIG])
     }
 
-    /// Returns `true` for a job whose algorithm must name its own code.
+    /// Returns `true` if the algorithm of the job must specify its own code.
     pub(super) fn names_own_code(self) -> bool {
         self.runs_code() && !self.has_stored_algorithm() && self.has(ALGORITHM)
     }
 }
 
-/// Returns `true` for resources in a dedicated pool or in a federation of pools.
+/// Returns `true` if the resources specify a dedicated pool or a federation of pools.
 pub(super) fn names_pool(resource: &Located<'_>) -> bool {
     resource.has_any(&[job_resource::POOL_ID, job_resource::POOL_GROUP_ID])
 }
@@ -145,7 +145,7 @@ mod tests {
         task_resource,
     };
 
-    /// The rules read fields of several schemas through the constants of one of them.
+    /// The rules read fields of several schemas through the constants of one schema.
     #[test]
     fn shared_fields_have_the_same_name_in_all_schemas() {
         for (name, others) in [

@@ -20,14 +20,14 @@ use crate::validation::{
     },
 };
 
-/// The spec of a flavor: kind, number of cards, limit on nodes, size of the disk.
+/// Spec of a flavor: its kind, number of cards, maximum number of nodes, and disk size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlavorSpec {
     kind: Option<String>,
     cards: i64,
     max_nodes: Option<i64>,
     disk_gb: Option<u64>,
-    /// The flavors of the public pool, if this one is not among them.
+    /// The flavors of the public pool, if this flavor is not among them.
     existing: Option<String>,
 }
 
@@ -49,15 +49,15 @@ impl From<&TrainingFlavor> for FlavorSpec {
 }
 
 impl FlavorSpec {
-    /// Reads one element of `flavors` in the response of `ShowTrainingJobFlavors`. Missing fields
-    /// set no limit, and neither does a flavor that cannot be decoded.
+    /// Parses one element of `flavors` in the response of `ShowTrainingJobFlavors`. Missing fields
+    /// set no limit, and a flavor that cannot be decoded sets none either.
     #[must_use]
     pub fn from_json(flavor: &Value) -> Self {
         let decoded = decode::body::<TrainingFlavor>(flavor.to_string().as_bytes());
         decoded.map_or_else(|_| Self::default(), |(flavor, _)| Self::from(&flavor))
     }
 
-    /// Reads the flavor with this id from the whole response.
+    /// Finds the flavor with this id in the whole response.
     #[must_use]
     pub fn find(answer: &Value, id: &str) -> Option<Self> {
         let flavors = answer.get("flavors")?.as_array()?;
@@ -67,9 +67,8 @@ impl FlavorSpec {
         Some(Self::from_json(flavor))
     }
 
-    /// Reads the flavor with this id from the response of the service. Returns `None` if the
-    /// response does not have the flavor but does not rule it out, because it is empty or has only
-    /// a part of the flavors.
+    /// Finds the flavor with this id in the response of the service. Returns `None` if the response
+    /// lacks the flavor but is inconclusive, because it is empty or incomplete.
     pub(crate) fn look_up(answer: &ShowTrainingJobFlavorsResponse, id: &str) -> Option<Self> {
         let flavors = answer.flavors.iter();
         let ids = flavors.filter_map(|flavor| Some((flavor.flavor_id.as_deref()?, flavor)));
@@ -103,8 +102,8 @@ impl FlavorSpec {
     ) {
         let flavor = job.at(FLAVOR_ID);
         if let Some(existing) = &self.existing {
-            // The response lists the flavors of the public pool. No source lists flavors of
-            // dedicated pools in it (`openapi/SOURCES.md`, D-67).
+            // The response lists the flavors of the public pool. No source states that it includes
+            // flavors of dedicated pools (`openapi/SOURCES.md`, D-67).
             let id = flavor.text().unwrap_or_default();
             if !id.starts_with(POOL_FLAVOR_PREFIX) {
                 report.add(
@@ -143,15 +142,15 @@ impl FlavorSpec {
                 ResourceRequirementKey::HostDistributedMode => (&nodes, Some(mode(count > 1))),
                 _ => continue,
             };
-            // Requests have `values`; according to the documents, responses have `value`
-            // (`openapi/SOURCES.md`, D-16).
+            // The field is named `values` in requests and, according to the documents, `value` in
+            // responses (`openapi/SOURCES.md`, D-16).
             let values = requirement.values.iter().chain(&requirement.value);
             let values = values.map(String::as_str).filter(|value| !value.is_empty());
             let values: Vec<_> = values.collect();
             let admits = |actual: &str| {
                 values.is_empty()
                     || values.iter().any(|value| {
-                        // An algorithm for several cards or nodes also runs on one.
+                        // An algorithm for several cards or nodes also runs on a single one.
                         value.eq_ignore_ascii_case(actual)
                             || (actual == "singular" && *value == "multiple")
                     })

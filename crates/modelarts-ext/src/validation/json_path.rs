@@ -1,11 +1,11 @@
-//! JSON value in the body of a request, with its path, and lists of such values.
+//! JSON values of a request body, together with their paths.
 
 use modelarts_api::request_path::{fine_tuning_config, job_algorithm};
 use serde_json::{Map, Value};
 
 use crate::error::violation::Actual;
 
-/// A field of the body, present or not. Null counts as absent.
+/// Field of the request body, present or absent. Null counts as absent.
 #[derive(Clone, Debug)]
 pub(crate) struct Located<'a> {
     path: String,
@@ -49,7 +49,7 @@ impl<'a> Located<'a> {
             .collect()
     }
 
-    /// Returns the field as the only element of a list.
+    /// Returns a list whose only element is this field.
     pub(crate) fn as_only_item(&self) -> Self {
         Self::new(format!("{}[0]", self.path), self.value)
     }
@@ -74,14 +74,14 @@ impl<'a> Located<'a> {
         self.keys().map(|key| self.entry(key)).collect()
     }
 
-    /// Returns one entry of a map, or a missing element of a list.
+    /// Returns an entry of a map. The entry is an absent field if the key is missing.
     pub(crate) fn entry(&self, key: &str) -> Self {
         let value = self.value.and_then(|value| value.get(key));
         Self::new(format!("{}[{key:?}]", self.path), value)
     }
 
-    /// Returns the text of the field. Empty text counts as absent: the examples of the service send
-    /// it for fields without a value.
+    /// Returns the string in the field. An empty string counts as absent: the examples of the
+    /// service contain it for fields without a value.
     pub(crate) fn text(&self) -> Option<&'a str> {
         self.value?.as_str().filter(|text| !text.is_empty())
     }
@@ -102,7 +102,7 @@ impl<'a> Located<'a> {
         self.value.is_some()
     }
 
-    /// Returns `true` if the field has content, see [`has_content`].
+    /// Returns `true` if the field has content (see [`has_content`]).
     pub(super) fn is_given(&self) -> bool {
         self.value.is_some_and(has_content)
     }
@@ -117,17 +117,17 @@ impl<'a> Located<'a> {
         paths.iter().any(|path| self.has(path))
     }
 
-    /// Returns the field if `condition` is true, and no field otherwise.
+    /// Returns the field if `condition` is true, and an empty list otherwise.
     pub(crate) fn when(self, condition: bool) -> Fields<'a> {
         condition.then_some(self).into_iter().collect()
     }
 
-    /// Returns the field if it has a text for which `wrong` returns `true`.
+    /// Returns the field if it contains a string for which `wrong` returns `true`.
     pub(super) fn when_text(self, wrong: impl Fn(&str) -> bool) -> Fields<'a> {
         Fields::from(self).texts(wrong)
     }
 
-    /// Returns the missing field of two fields that must be given together.
+    /// Returns the absent field of two fields that must be set together.
     pub(super) fn missing_of(&self, paths: [&str; 2]) -> Fields<'a> {
         let missing = Fields::from_iter(paths.map(|path| self.at(path))).missing();
         match missing.0.len() {
@@ -136,7 +136,7 @@ impl<'a> Located<'a> {
         }
     }
 
-    /// Returns the value of the field for a message.
+    /// Returns the value of the field for an error message.
     pub(crate) fn actual(&self) -> Actual {
         match self.value {
             None => Actual::Missing,
@@ -154,7 +154,7 @@ fn join(parent: &str, name: &str) -> String {
     }
 }
 
-/// Several fields, in the order of the body.
+/// List of fields, in the order of the request body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fields<'a>(Vec<Located<'a>>);
 
@@ -197,18 +197,18 @@ impl<'a> Fields<'a> {
         self.filter(Located::is_present)
     }
 
-    /// Returns the fields with a text for which `wrong` returns `true`.
+    /// Returns the fields that contain a string for which `wrong` returns `true`.
     pub(super) fn texts(self, wrong: impl Fn(&str) -> bool) -> Self {
         self.filter(|field| field.text().is_some_and(&wrong))
     }
 
-    /// Returns the fields with the same text as an earlier field.
+    /// Returns the fields that contain the same string as an earlier field.
     pub(super) fn repeated(self) -> Self {
         self.repeated_by(|text| text)
     }
 
-    /// Like [`repeated`](Self::repeated), but ignores trailing slashes: `/mnt/a` and `/mnt/a/` are
-    /// the same.
+    /// Returns the repeated fields like [`repeated`](Self::repeated), but ignores trailing slashes:
+    /// `/mnt/a` and `/mnt/a/` are equal.
     pub(super) fn repeated_paths(self) -> Self {
         self.repeated_by(|text| text.trim_end_matches('/'))
     }
@@ -248,8 +248,8 @@ impl<'a> IntoIterator for Fields<'a> {
     }
 }
 
-/// Returns `true` for a value other than null, empty text, empty lists, and objects without
-/// content.
+/// Returns `true` for a value other than null, an empty string, an empty list, and an object
+/// without content.
 pub(crate) fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -278,7 +278,7 @@ fn holds_variables(value: &Value) -> bool {
     }
 }
 
-/// Returns the general name of a path, as in the tables: `spec.volumes[].nfs.local_path`,
+/// Returns the general name of a path, as used in the tables: `spec.volumes[].nfs.local_path`,
 /// `algorithm.environments{}`.
 pub(crate) fn general_name(path: &str) -> String {
     let mut general = String::new();

@@ -1,16 +1,16 @@
-//! Specs of the algorithm and the flavor of a job, for the check of the job.
+//! Specs of the algorithm and the flavor of a job, for validation.
 
 use crate::validation::{algorithm_spec::AlgorithmSpec, flavor_spec::FlavorSpec};
 
-/// The specs that the service returned or the caller supplied.
+/// Specs that the service returned or the caller supplied.
 #[derive(Clone, Default)]
 pub(crate) struct KnownSpecs {
     pub(crate) algorithm: KnownSpec<AlgorithmSpec>,
     pub(crate) flavor: KnownSpec<FlavorSpec>,
 }
 
-/// A spec, if it is known, and the id of its algorithm or flavor. A spec from the caller has no id
-/// and applies to every job.
+/// Spec, if known, and the id of its algorithm or flavor. A spec from the caller has no id and
+/// applies to every job.
 #[derive(Clone, Default)]
 pub(crate) struct KnownSpec<T>(Option<(Option<String>, T)>);
 

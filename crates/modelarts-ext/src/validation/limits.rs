@@ -1,8 +1,9 @@
-//! The limits of single fields, as the description states them.
+//! Limits of single fields, as stated in the description.
 //!
 //! The fields ([`FIELDS`]) and their limits ([`LIMITS`]) come from tables that are generated from
-//! the description. This module adds only information that the tables do not have: error codes,
-//! words for patterns, and the few fields for which another document is more precise.
+//! the description. This module adds only information that the tables lack: error codes,
+//! descriptions of patterns in words, and the few fields for which another document is more
+//! precise.
 
 use std::borrow::Cow;
 
@@ -23,10 +24,10 @@ use crate::validation::{
     report::{Basis, Report, Warning},
 };
 
-/// The name of the schema of the body that creates a job.
+/// Name of the request schema for job creation.
 pub(crate) const BODY: &str = create_training_job::SCHEMA;
 
-/// The error code of the service for most broken limits.
+/// Error code that the service returns for most violated limits.
 pub(crate) const INVALID: &str = "ModelArts.2788";
 
 /// Returns the fields of a schema.
@@ -45,11 +46,11 @@ const CODES: &[(&str, &str)] = &[
     (spec::schedule_policy::PRIORITY, "ModelArts.2816"),
 ];
 
-/// The fields (schema and name) that rules check in place of their limits, with more precise
-/// wording, other codes, or as advice.
+/// Fields (schema and name) that are validated by rules instead of their limits, with more precise
+/// wording, other error codes, or as advice.
 const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (BODY, create_training_job::KIND),
-    // No source states whether `/home` itself is accepted (`openapi/SOURCES.md`, D-120).
+    // No source states whether the service accepts `/home` itself (`openapi/SOURCES.md`, D-120).
     (job_algorithm::SCHEMA, job_algorithm::LOCAL_CODE_DIR),
     (task_algorithm::SCHEMA, task_algorithm::LOCAL_CODE_DIR),
     (job_engine::SCHEMA, job_engine::RUN_USER),
@@ -57,17 +58,17 @@ const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (schedule_policy::SCHEMA, schedule_policy::PRIORITY),
 ];
 
-/// A field that the description requires but some jobs may leave out. A rule checks it.
+/// Field that the description requires although some jobs may omit it. A rule validates it.
 const REQUIRED_BY_RULES: (&str, &str) = (input::SCHEMA, input::NAME);
 
 pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
     CHECKED_BY_RULES.contains(&(schema, name))
 }
 
-/// The enumerations that are complete. The description closes the first three, and a code of the
-/// service names the cause of the last. The service may add values to other enumerations; it
-/// accepts the runtime type `production`, though the SDK has only `debug` (`openapi/SOURCES.md`,
-/// D-115).
+/// Enumerations that are complete. The description closes the first three, and an error code of the
+/// service names the cause of the last. Other enumerations may contain undocumented values: the
+/// service accepts the runtime type `production`, though the SDK lists only `debug`
+/// (`openapi/SOURCES.md`, D-115).
 const CLOSED_ENUMS: &[(&str, &str)] = &[
     (
         node_selector_requirement::SCHEMA,
@@ -78,17 +79,17 @@ const CLOSED_ENUMS: &[(&str, &str)] = &[
     (parameter_constraint::SCHEMA, parameter_constraint::TYPE),
 ];
 
-/// The end of the warning about a value that no document lists.
+/// End of the warning about a value that no document lists.
 const CHECK_SPELLING: &str =
     "check the spelling (documents list no other value, but the service may accept more)";
 
-/// The patterns with their description in words.
+/// Patterns, each with a description in words.
 const PATTERNS_IN_WORDS: &[(&str, &str)] = &[
     ("^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, _ and -"),
     ("^[-a-zA-Z0-9_./]+$", "only letters, digits and -_./"),
 ];
 
-/// Adds every field below `located` that breaks a limit to the report.
+/// Adds a violation to the report for every field below `located` that exceeds a limit.
 pub(crate) fn check(schema: &str, located: &Located<'_>, report: &mut Report) {
     for field in fields(schema) {
         let here = located.at(field.name);
@@ -155,7 +156,7 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
     }
 }
 
-/// Finds the fields below `located` that no document names.
+/// Collects the fields below `located` that no document mentions.
 pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<Located<'a>>) {
     match shape {
         Shape::Object(schema) => {
@@ -175,8 +176,8 @@ pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<L
     }
 }
 
-/// Returns `true` if the value has the type of the shape. The builder sets only such values; copied
-/// jobs may have others.
+/// Returns `true` if the value has the type of the shape. The builder sets only values of the right
+/// type; copied jobs may contain others.
 pub(crate) fn fits(shape: Shape, value: &Value) -> bool {
     match shape {
         Shape::Text | Shape::OneOf(_) => value.is_string(),
@@ -208,14 +209,14 @@ fn rules(schema: &str, name: &str) -> impl Iterator<Item = &'static Rule> {
         .map(|limit| &limit.rule)
 }
 
-/// Returns the limits of a field in words, if the text breaks one of them.
+/// Returns the limits of a field in words, if the string violates one of them.
 pub(crate) fn broken_limit(schema: &str, name: &str, text: &str) -> Option<String> {
     let value = Value::from(text);
     let broken = rules(schema, name).any(|rule| breaks(&value, rule));
     broken.then(|| in_words(schema, name))
 }
 
-/// Returns `true` if a value of the right type breaks the limit.
+/// Returns `true` if a value of the right type violates the limit.
 fn breaks(value: &Value, rule: &Rule) -> bool {
     let count = match value {
         Value::String(text) => text.chars().count(),
@@ -237,13 +238,13 @@ fn breaks(value: &Value, rule: &Rule) -> bool {
             let mut numbered = items.iter().enumerate();
             numbered.any(|(index, item)| items[..index].contains(item))
         }),
-        // The service checks kinds of limits that this crate does not support.
+        // The service validates the kinds of limits that this crate does not support.
         _ => false,
     }
 }
 
-/// Returns `true` if the text matches the pattern. A pattern that does not compile counts as
-/// matched; a test checks that all patterns compile.
+/// Returns `true` if the string matches the pattern. Every string matches a pattern that does not
+/// compile; a test ensures that all patterns compile.
 fn matches(pattern: &str, text: &str) -> bool {
     regress::Regex::new(pattern).map_or(true, |pattern| pattern.find(text).is_some())
 }
@@ -256,13 +257,13 @@ pub(crate) fn one_of(values: &[&str]) -> String {
     }
 }
 
-/// The fields (schema and name) whose numbers are in hours.
+/// Fields (schema and name) whose unit is hours.
 const TIMES: &[(&str, &str)] = &[
     (auto_stop::SCHEMA, auto_stop::DURATION),
     (reserved_time::SCHEMA, reserved_time::DURATION),
 ];
 
-/// Returns the limits of a field in words; empty if the field has none.
+/// Returns the limits of a field in words; empty for a field without limits.
 pub(crate) fn in_words(schema: &str, name: &str) -> String {
     let rules: Vec<_> = rules(schema, name).collect();
     let is_time = TIMES.contains(&(schema, name));

@@ -1,10 +1,10 @@
-//! Checks of a job before it is sent: the report, and the specs that it uses.
+//! Validation of a job before it is sent: the report, and the specs that it uses.
 //!
 //! The service reports one error of an invalid job at a time, and a job may wait in a queue before
-//! it fails. The check reads the whole body and reports all problems at once: a
-//! [violation](crate::error::Violation) if the service is known to refuse such jobs or a document
-//! forbids them, a [`Warning`] if a document only recommends it. `openapi/SOURCES.md` has a row for
-//! each rule.
+//! it fails. The validation reads the whole request body and reports all problems at once: a
+//! [violation](crate::error::Violation) if the service is known to reject such jobs or a document
+//! forbids them, and a [`Warning`] if a document only advises against them. `openapi/SOURCES.md`
+//! contains a row for each rule.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -30,12 +30,12 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`CreateJob::check`](crate::jobs::create::CreateJob::check) sends nothing;
-//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) checks before it sends. Specs of
-//! algorithm and flavor come from [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up),
-//! or from the caller.
+//! [`CreateJob::check`](crate::jobs::create::CreateJob::check) validates without sending a request;
+//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) validates before it sends one. The
+//! specs of algorithm and flavor come from
+//! [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up), or from the caller.
 
-// `check` reads the body of a request by its fields (`draft`, `json_path`) and compares it with the
+// `check` reads the fields of the request body (`draft`, `json_path`) and compares them with the
 // limits of single fields (`limits`), the rules between fields (`rules`), the requirements of the
 // algorithm and the flavor (`known_specs`), and the advice of the documents (`recommendations`).
 
@@ -63,8 +63,8 @@ use crate::{
     validation::{draft::Draft, known_specs::KnownSpecs},
 };
 
-/// Checks the body of a creation against the rules of a cloud, and against the specs of its
-/// algorithm and its flavor if they are known.
+/// Validates the request body of a job creation against the rules of a cloud, and against the specs
+/// of its algorithm and flavor if they are known.
 pub(crate) fn check(body: &Value, cloud: Cloud, specs: &KnownSpecs) -> Report {
     let draft = Draft::new(body, cloud);
     let mut report = Report::default();

@@ -1,11 +1,11 @@
 //! OBS paths, in both spellings: `obs://bucket/key` and `/bucket/key`.
 
-/// An OBS path: the bucket and the names below it. Repeated slashes count as one.
+/// OBS path: the bucket, and the names of the path below it. Consecutive slashes count as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObsPath<'a>(Vec<&'a str>);
 
 impl<'a> ObsPath<'a> {
-    /// Reads a path. Returns `None` if the text is not an OBS path.
+    /// Parses an OBS path; returns `None` for any other string.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let rest = text
             .strip_prefix("obs://")
@@ -18,18 +18,18 @@ impl<'a> ObsPath<'a> {
         (!invalid).then_some(Self(steps))
     }
 
-    /// Returns the path relative to `directory` if it is inside the directory.
+    /// Returns the path relative to `directory`; `None` if the path is outside the directory.
     pub(crate) fn path_below(&self, directory: &Self) -> Option<String> {
         let rest = self.0.strip_prefix(directory.0.as_slice())?;
         (!rest.is_empty()).then(|| rest.join("/"))
     }
 
-    /// Returns `true` if one of the two paths contains the other, or both are the same.
+    /// Returns `true` if the two paths are equal, or one contains the other.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }
 
-    /// Returns `true` if the path is that of a whole bucket.
+    /// Returns `true` if the path is a bucket without a key.
     pub(super) fn is_bucket(&self) -> bool {
         self.0.len() == 1
     }

@@ -1,6 +1,6 @@
 //! Recommendations of the guides (`openapi/SOURCES.md`, F3, G).
 //!
-//! A job that does not follow them still runs, so they are warnings.
+//! A job that does not follow them still runs, so the findings are warnings.
 
 use modelarts_api::{
     Shape,
@@ -52,9 +52,9 @@ fn warn(found: &mut Vec<Warning>, fields: Fields<'_>, advice: &'static str) {
     found.extend(fields.iter().map(|field| Warning::at(field, advice)));
 }
 
-/// Finds channels without the names that the user guide recommends (`openapi/SOURCES.md`, F3) and
-/// that most scripts use. Stored algorithms, which name their channels, and fine-tuning jobs, which
-/// need no names, are exempt.
+/// Finds channels whose names differ from those that the user guide recommends
+/// (`openapi/SOURCES.md`, F3) and most scripts use. Stored algorithms, which name their channels,
+/// and fine-tuning jobs, which need no names, are exempt.
 fn channel_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     if job.has_stored_algorithm() || job.is_fine_tuning() {
         return;
@@ -73,8 +73,8 @@ fn channel_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-/// Finds names that channels and hyper-parameters share, because each becomes the argument
-/// `--<name>`. Names that occur twice in one list break a rule.
+/// Finds names that a channel shares with a hyper-parameter: both become the argument `--<name>`.
+/// Names that occur twice in the same list violate a rule instead.
 fn repeated_argument_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     let mut earlier: Vec<&str> = Vec::new();
     for (list, name) in [
@@ -96,7 +96,7 @@ fn repeated_argument_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-/// Returns the OBS paths that hold data before the job runs: code and inputs.
+/// Returns the OBS paths that must contain data before the job runs: code and inputs.
 fn filled_paths(job: Draft<'_>) -> Vec<ObsPath<'_>> {
     let inputs = job.at(algorithm::INPUTS).items();
     let inputs = inputs.at(input::remote::obs::OBS_URL).into_iter();
@@ -189,8 +189,8 @@ fn ineffective_code_directory(job: Draft<'_>, found: &mut Vec<Warning>) {
     );
 }
 
-/// Finds annotations that resemble a known one. The service stores unknown annotations, which have
-/// no effect.
+/// Finds unknown annotations whose names resemble a known name. The service stores unknown
+/// annotations, but they have no effect.
 fn misspelt_annotations(job: Draft<'_>, found: &mut Vec<Warning>) {
     let known = || SWITCHES.into_iter().chain(OTHERS);
     let annotations = job.at(metadata::ANNOTATIONS);
@@ -205,8 +205,8 @@ fn misspelt_annotations(job: Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-/// Finds fields that no document names; copied jobs may have them. Their values may be secrets, so
-/// the warning does not show them.
+/// Finds fields that no document mentions; copied jobs may contain such fields. The warning omits
+/// their values, which may be secrets.
 fn unknown_fields(job: Draft<'_>, found: &mut Vec<Warning>) {
     let mut fields = Vec::new();
     limits::unknown(Shape::Object(BODY), &job.root(), &mut fields);
@@ -215,7 +215,7 @@ fn unknown_fields(job: Draft<'_>, found: &mut Vec<Warning>) {
     found.extend(warnings.map(|field| Warning::new(field.path(), Actual::Field, advice)));
 }
 
-/// The first directories of common local paths. The service reads such a path as an OBS path in the
+/// First directories of common local paths. The service interprets such a path as an OBS path in a
 /// bucket of this name.
 const LOCAL_ROOTS: [&str; 7] = ["home", "root", "tmp", "mnt", "cache", "Users", "var"];
 
@@ -263,12 +263,12 @@ fn empty_search(job: Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-/// Returns the known name that is most similar to a misspelt one.
+/// Returns the known name that is most similar to a misspelt name.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     known
         .map(|known| (strsim::jaro_winkler(&name, &known.to_lowercase()), known))
-        // Names below this similarity are unrelated.
+        // Names with a lower similarity are considered unrelated.
         .filter(|(likeness, _)| *likeness > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, known)| known)

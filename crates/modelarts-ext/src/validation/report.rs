@@ -1,4 +1,4 @@
-//! The result of a check: violations and warnings.
+//! Validation report: violations and warnings.
 
 use std::{borrow::Cow, fmt};
 
@@ -7,23 +7,24 @@ use crate::{
     validation::json_path::Located,
 };
 
-/// The evidence for a rule, as in `openapi/SOURCES.md`. It decides between violation and warning.
+/// Evidence for a rule, as listed in `openapi/SOURCES.md`. It determines whether the rule yields a
+/// violation or a warning.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Basis {
-    /// A violation, because the service is known to refuse such jobs, or its list of codes names
-    /// this cause. The value is the code.
+    /// Yields a violation: the service is known to reject such jobs, or its list of error codes
+    /// names this cause. The value is the error code.
     Refusal(&'static str),
-    /// A violation, because a document requires it. The value is the code of the refusal.
+    /// Yields a violation: a document states the requirement. The value is the expected error code.
     Must(&'static str),
-    /// A warning, because a document advises it or seems to imply it. The value is the reason why
-    /// it is not a violation.
+    /// Yields a warning: a document recommends or seems to imply the requirement. The value is the
+    /// reason why it is not a violation.
     Advice(&'static str),
 }
 
 /// Advice that a job does not follow.
 ///
-/// The service is not known to refuse the job for it. The advice includes the reason why it is not
-/// a [`Violation`].
+/// The service is not known to reject jobs that do not follow it. The advice includes the reason
+/// why it is not a [`Violation`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     field: String,
@@ -44,7 +45,7 @@ impl Warning {
         }
     }
 
-    /// Creates a warning about a field, with its value.
+    /// Creates a warning about a field, including the value of the field.
     pub(crate) fn at(field: &Located<'_>, advice: impl Into<Cow<'static, str>>) -> Self {
         Self::new(field.path(), field.actual(), advice)
     }
@@ -68,21 +69,22 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The findings of a check.
+/// Findings of a validation.
 ///
 /// `Display` writes one line for each violation and warning.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 #[must_use = "a report is not an error by itself: its violations must be read"]
 pub struct Report {
-    /// Broken rules that the service is known to enforce, or that a document states.
+    /// Violated rules that the service is known to enforce, or that a document states.
     pub violations: Vec<Violation>,
     /// Advice that the job does not follow. Warnings do not prevent a submission.
     pub warnings: Vec<Warning>,
 }
 
 impl Report {
-    /// Adds a violation, or a warning if the rule is advice.
+    /// Adds the finding of a violated rule: a warning if the rule is advice, and a violation
+    /// otherwise.
     pub(crate) fn add(
         &mut self,
         basis: Basis,
@@ -93,7 +95,7 @@ impl Report {
         self.add_value(basis, field.path(), field.actual(), requirement, advice);
     }
 
-    /// Like [`add`](Self::add), with a value for the message.
+    /// Adds a finding like [`add`](Self::add), with an explicit value for the message.
     pub(crate) fn add_value(
         &mut self,
         basis: Basis,
@@ -118,7 +120,8 @@ impl Report {
         }
     }
 
-    /// Returns `true` if no rule is broken. The service may still refuse the job for other reasons.
+    /// Returns `true` if no rule is violated. The service may still reject the job for other
+    /// reasons.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.violations.is_empty()

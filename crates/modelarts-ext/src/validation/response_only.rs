@@ -1,14 +1,15 @@
-//! Fields that only responses have: the service sets them, and a creation cannot contain them.
+//! Fields that occur only in responses: the service sets them, and a request to create a job must
+//! not contain them.
 
 use modelarts_api::{
     Operation,
     request_path::create_training_job::algorithm::{self, inputs},
 };
 
-/// The operation that creates a job. Its row lists the fields that only its response has.
+/// Operation that creates a job. Its row lists the fields that occur only in its response.
 const CREATE: Option<&Operation> = Operation::find("create_training_job");
 
-/// The fields of requests whose values the service derives from other fields.
+/// Request fields whose values the service derives from other fields.
 const DERIVED: [&str; 2] = [algorithm::NAME, inputs::remote::dataset::OBS_URL];
 
 /// Returns `true` if only the service sets the field with this general name.

@@ -1,4 +1,4 @@
-//! All lists of the description, read as streams.
+//! Tests that read every list of the description as a stream.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -27,10 +27,10 @@ use crate::support::{
     site::Site,
 };
 
-/// The number of rows of every list of the scripted service.
+/// Number of rows in every list of the scripted service.
 const ROWS: usize = 130;
 
-/// Returns the row of this number, in the shape of the operation's rows.
+/// Returns the row with this number, in the form that the operation returns.
 fn row(operation: &str, number: usize) -> Value {
     let text = number.to_string();
     match operation {
@@ -46,7 +46,7 @@ fn row(operation: &str, number: usize) -> Value {
     }
 }
 
-/// Returns a stream of the whole list of an operation, or `None` if the client has no stream for
+/// Returns a stream of the whole list of an operation; `None` if the client provides no stream for
 /// it.
 fn stream(operation: &str, client: &Client, job: &Job) -> Option<PageStream<()>> {
     fn counted<T: 'static>(items: PageStream<T>) -> Option<PageStream<()>> {
@@ -79,7 +79,8 @@ fn stream(operation: &str, client: &Client, job: &Job) -> Option<PageStream<()>>
     }
 }
 
-/// Returns the response of the scripted service to an operation, as the description defines it.
+/// Returns the response of the scripted service to an operation, in the form that the description
+/// defines.
 fn answer(operation: &Operation, query: &BTreeMap<String, String>, body: &Value) -> Value {
     let how = operation.pagination.unwrap();
     let number = |name: Option<&str>| {

@@ -1,4 +1,4 @@
-//! Settings of a client, from the environment and from a builder.
+//! Tests of client settings from the environment and from a builder.
 
 use modelarts_ext::{Client, ClientBuilder, Credentials, ErrorKind, config::Cloud};
 use serde_json::json;
@@ -18,7 +18,7 @@ fn vars(variables: &[(&str, &str)]) -> ClientBuilder {
     })
 }
 
-/// The settings that every client needs besides the variables of a test.
+/// Settings that every client requires in addition to the variables of a test.
 const ENDPOINT: (&str, &str) = ("MODELARTS_ENDPOINT", "https://modelarts.test");
 const PROJECT: (&str, &str) = ("HUAWEICLOUD_SDK_PROJECT_ID", "p1");
 const KEYS: [(&str, &str); 2] = [("HUAWEICLOUD_SDK_AK", "AK1"), ("HUAWEICLOUD_SDK_SK", "SK1")];
@@ -55,7 +55,7 @@ fn the_endpoint_or_the_region_is_taken() {
         assert_eq!(endpoint(&regions[at..]), urls[at]);
         assert_eq!(endpoint(&regions[at..=at]), urls[at]);
     }
-    // Empty variables count as unset.
+    // Empty variables count as missing.
     let empty = [
         ("MODELARTS_ENDPOINT", ""),
         ("MODELARTS_REGION", ""),
@@ -89,12 +89,12 @@ fn the_project_is_taken() {
     assert_eq!(project(&[PROJECT]), "p1");
     assert_eq!(project(&[("OS_PROJECT_ID", "p2")]), "p2");
     assert_eq!(project(&[("OS_PROJECT_ID", "p2"), PROJECT]), "p1");
-    // The builder takes precedence.
+    // Settings of the builder take precedence over variables.
     let client = vars(&[ENDPOINT, PROJECT, ak, sk]).project_id("p3").build();
     assert_eq!(client.unwrap().project_id(), "p3");
 }
 
-/// Returns three headers of a request: access key, security token, and token.
+/// Returns three headers of the request that a client sends: access key, security token, and token.
 async fn sent(variables: &[(&str, &str)]) -> [Option<String>; 3] {
     let server = Server::start([json_answer("200 OK", "", r#"{"items":[]}"#)]).await;
     let all = [
@@ -275,8 +275,8 @@ fn what_is_wrong_is_told() {
 
 #[test]
 fn keys_of_two_families_are_not_mixed() {
-    // Mixing the access key of one account with the secret key of another gives an invalid
-    // signature, and five of those lock the key.
+    // A secret key that belongs to another access key gives an invalid signature, and five invalid
+    // signatures lock the key.
     let mixed = [
         ENDPOINT,
         PROJECT,

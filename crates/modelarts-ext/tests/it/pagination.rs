@@ -1,4 +1,4 @@
-//! Lists over HTTP: concurrent pages, positions, disputed offsets.
+//! Tests of lists over HTTP: concurrent pages, positions, disputed units of offsets.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::support::{
     site::Site,
 };
 
-/// Returns a site with this number of jobs that stay pending. `job-0` is the oldest.
+/// Returns a site with this number of pending jobs. `job-0` is the oldest.
 async fn site(jobs: usize) -> Site {
     let mut timing = Timing::instant();
     timing.creating = Duration::from_secs(3600);
@@ -49,7 +49,8 @@ async fn pages_in_flight_come_in_order() {
         assert_eq!(names(&jobs), expected((0..120).rev()));
         assert_eq!(site.count(LIST).0 - before, 12, "{in_flight}");
     }
-    // The largest pages overlap: they have 50 rows, 47 new rows, and the rest.
+    // The largest pages overlap: the first has 50 rows, the second 47 new rows, and the third the
+    // remaining rows.
     let before = site.count(LIST).0;
     let jobs = site.client.training_jobs().list().collect(1000).await;
     assert_eq!(jobs.unwrap().len(), 120);
@@ -67,7 +68,7 @@ async fn a_list_is_read_on_after_it_has_changed() {
     let saved = serde_json::to_string(&first.position).unwrap();
     drop(pages);
 
-    // Three jobs that were read are deleted, two new ones are created.
+    // Three jobs that were read are deleted, and two new jobs are created.
     for job in &first.items[3..6] {
         job.delete().await.unwrap();
         site.emulator.wait_until_gone(job.id()).await;
@@ -78,7 +79,7 @@ async fn a_list_is_read_on_after_it_has_changed() {
     let position: Position = serde_json::from_str(&saved).unwrap();
     let rest = jobs.list().page_size(10).resume(position).stream();
     let rest: Vec<Job> = rest.try_collect().await.unwrap();
-    // The new jobs are on the first page of the resumed list, and were not returned before.
+    // The new jobs are on the first page of the resumed list, and have not been returned yet.
     assert_eq!(names(&rest[..2]), ["new-1", "new-0"]);
     assert_eq!(names(&rest[2..]), expected((0..20).rev()));
 
@@ -121,7 +122,7 @@ fn events(total: usize, numbers: std::ops::Range<usize>) -> Reply {
                    "message": format!("event {number}")})
         })
         .collect();
-    // Numbers are text, as in the reference.
+    // Numbers are strings, as in the API reference.
     let body = json!({"total": total.to_string(), "events": rows});
     json_answer("200 OK", "", &body.to_string())
 }
@@ -135,7 +136,7 @@ fn details() -> Reply {
     json_answer("200 OK", "", &body.to_string())
 }
 
-/// Returns the queries of the requests for events.
+/// Returns the query of each event request.
 fn queries(server: &Server) -> Vec<String> {
     let requests = server.requests();
     let events = requests.iter().filter_map(|request| {
@@ -151,11 +152,11 @@ async fn the_offset_of_events_is_found_out_and_remembered() {
     let server = Server::start([
         details(),
         events(150, 0..100),
-        // The client requests record 84, which the service takes for page 84.
+        // The client requests record 84; the service interprets the offset as page 84.
         events(150, 0..0),
-        // This page has the last known rows, and the rest.
+        // This page contains the last known rows and the remaining rows.
         events(150, 84..150),
-        // The second list begins with the first page.
+        // The second list begins again with the first page.
         events(150, 0..100),
         events(150, 84..150),
     ])
@@ -225,7 +226,7 @@ async fn an_error_at_the_end_of_a_list_says_where_to_read_on() {
     let server = Server::start([
         details(),
         events(150, 0..100),
-        // The total is 150, but the service has only 120 rows at first.
+        // The stated total is 150, but the service initially returns only 120 rows.
         events(150, 84..120),
         events(150, 104..120),
         events(150, 112..120),
@@ -234,7 +235,7 @@ async fn an_error_at_the_end_of_a_list_says_where_to_read_on() {
         events(150, 96..120),
         events(150, 116..120),
         events(150, 118..120),
-        // The last page has the rest of the rows.
+        // The last page contains the remaining rows.
         events(150, 104..150),
     ])
     .await;

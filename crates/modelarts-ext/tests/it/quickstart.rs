@@ -1,5 +1,5 @@
-//! Quick start: the accuracy of its model equals that computed by Python from the bundled data, and
-//! changes with the data.
+//! Tests of the quick start: the accuracy of its model depends on the data, and equals the accuracy
+//! that Python computes from the bundled data.
 
 #[path = "../../examples/quickstart/job.rs"]
 mod job;
@@ -36,7 +36,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Returns the model and the metrics that the script computes without an emulator.
+/// Returns the model and the metrics that the training script computes without an emulator.
 fn by_hand(sample: &Path) -> (String, String) {
     let out = tempfile::tempdir().unwrap();
     let output = Command::new("python3")
@@ -54,7 +54,7 @@ fn by_hand(sample: &Path) -> (String, String) {
     )
 }
 
-/// Returns the model, metrics and log of the job of the quick start.
+/// Returns the model, metrics and log of the quick-start job.
 async fn by_job(sample: &Path) -> (String, String, Vec<LogItem>) {
     let site = Site::start().await;
     job::upload(sample, site.emulator.obs_root(), "quickstart").unwrap();
@@ -79,7 +79,7 @@ async fn the_accuracy_is_what_python_computes() {
     let (model, metrics, lines) = by_job(&sample()).await;
     let (model_by_hand, metrics_by_hand) = by_hand(&sample());
     assert_eq!((&model, &metrics), (&model_by_hand, &metrics_by_hand));
-    // The model is right for 109 of 120 rows.
+    // The model classifies 109 of 120 rows correctly.
     assert_eq!(
         metrics,
         "{\n  \"accuracy\": 0.9083333333333333,\n  \"test_rows\": 120\n}"
@@ -95,7 +95,7 @@ async fn the_accuracy_is_what_python_computes() {
 async fn other_data_gives_another_accuracy() {
     let other = tempfile::tempdir().unwrap();
     copy(&sample(), other.path());
-    // The training data is inverted, the test data is not.
+    // The labels of the training data are inverted, those of the test data are not.
     let train = other.path().join("data/train.csv");
     let flipped: String = fs::read_to_string(&train)
         .unwrap()
@@ -110,7 +110,7 @@ async fn other_data_gives_another_accuracy() {
     let (model, metrics, _) = by_job(other.path()).await;
     let (model_by_hand, metrics_by_hand) = by_hand(other.path());
     assert_eq!((&model, &metrics), (&model_by_hand, &metrics_by_hand));
-    // The model is right for 11 of 120 rows.
+    // The model classifies 11 of 120 rows correctly.
     assert_eq!(
         metrics,
         "{\n  \"accuracy\": 0.09166666666666666,\n  \"test_rows\": 120\n}"

@@ -1,4 +1,4 @@
-//! Log of the whole process.
+//! Captured log of the whole process.
 
 use std::{
     io,
@@ -7,8 +7,9 @@ use std::{
 
 use tracing_subscriber::{filter::LevelFilter, fmt::format::FmtSpan};
 
-/// The log of this process. A process can have only one, so tests that use it run in a child
-/// process: `tracing` caches for all threads whether a call site has a subscriber.
+/// Captured log of this process. A process can have only one, because `tracing` caches for all
+/// threads whether a call site has a subscriber; tests that use it therefore run in a child
+/// process.
 #[derive(Clone, Default)]
 pub(crate) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,5 @@
-//! Child processes for tests that need variables or a `tracing` subscriber of their own.
+//! Child processes for tests that require separate environment variables or a separate `tracing`
+//! subscriber.
 
 use std::process::Command;
 
@@ -9,8 +10,8 @@ pub(crate) fn is_child() -> bool {
     std::env::var_os(MARK).is_some()
 }
 
-/// Runs a test again in a child process with these variables, and fails if the test fails. The name
-/// of the test includes its modules.
+/// Runs a test again in a child process with these variables, and panics if that test fails. `test`
+/// is the name of the test including its modules.
 pub(crate) fn child(test: &str, variables: &[(&str, &str)]) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture"])
@@ -26,7 +27,7 @@ pub(crate) fn child(test: &str, variables: &[(&str, &str)]) {
     );
 }
 
-/// Runs a test again in a process of its own. Returns `true` in that process.
+/// Runs a test again in a separate process. Returns `true` in that process.
 pub(crate) fn run_alone(test: &str) -> bool {
     if !is_child() {
         child(test, &[]);

@@ -1,5 +1,5 @@
-//! Warnings in logs: secret files that other users can read, and a cloud that contradicts the
-//! endpoint. Logs contain no secrets.
+//! Tests of logged warnings: secret files that other users can read, and a cloud that contradicts
+//! the endpoint. Logs must not contain secrets.
 
 use modelarts_ext::{
     Client, Credentials,
@@ -98,7 +98,7 @@ fn files_that_others_can_read_are_warned_of() {
     let place = TestEnvironment::new()
         .file("here/clouds.yaml", "clouds: {a: {auth: {ak: AK}}}")
         .file(path, "clouds: {a: {auth: {sk: SK-s3cr3t}}}");
-    // Other users can read this file, but it has no secret.
+    // Other users can read this file, but it contains no secret.
     set_mode(&place.path("here/clouds.yaml"), 0o644);
     assert_eq!(warnings(&place, path, 0o400), [""; 0]);
     assert_eq!(
@@ -171,7 +171,7 @@ async fn logs_show_no_secret() {
         "sending again",
         "request_id=\"r1\"",
         "transient error, polling continues",
-        // The line comes from the redirect.
+        // The redirect causes this line.
         "status=302",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");

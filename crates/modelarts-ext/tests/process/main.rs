@@ -1,7 +1,8 @@
-//! Tests of process-wide state: variables, the `tracing` subscriber and the TLS provider.
+//! Tests of process-wide state: environment variables, the `tracing` subscriber and the TLS
+//! provider.
 //!
-//! A test that sets a variable or a subscriber runs alone in a child process. No test of this
-//! program may select a TLS provider.
+//! A test that sets a variable or a subscriber runs alone in a child process. No test in this
+//! program may install a TLS provider.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Masking of secrets that a response echoes, in errors and logs.
+//! Tests that secrets echoed in a response are masked in errors and logs.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Returns the secrets of a request, including the secret key.
+/// Returns the secrets in a request, and the secret key.
 fn secrets_of(request: &reqwest::Request) -> Vec<String> {
     let header = |name: &str| Some(request.headers().get(name)?.to_str().unwrap().to_owned());
     let signature = header("authorization").map(|value| {
@@ -42,10 +42,10 @@ fn in_address(text: &str) -> String {
         .replace('=', "%3D")
 }
 
-/// A function that returns a response which echoes a secret.
+/// Function that returns a response with an echoed secret.
 type Echo = fn(&str) -> NetworkReply;
 
-/// The ways in which an external text gets into an error or a log.
+/// Paths by which text of a response gets into an error or a log.
 const ECHOES: &[(&str, Echo)] = &[
     ("message", |secret| {
         reply(
@@ -147,7 +147,8 @@ async fn secrets_that_a_server_echoes_are_masked() {
         return;
     }
     let log = CapturedLog::start();
-    // The token has characters with several encodings, and letters of both cases.
+    // The token contains characters with several encodings, and both upper-case and lower-case
+    // letters.
     let odd = "tk-hidden-3/A+b==";
     for (kind, credentials, count) in [
         ("token", Credentials::token(TOKEN), 1),

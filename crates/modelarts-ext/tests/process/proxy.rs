@@ -1,4 +1,4 @@
-//! Requests to the local machine, which do not use a proxy.
+//! Tests that requests to the local machine bypass proxies.
 
 use std::{
     io::{BufRead, BufReader},
@@ -15,8 +15,8 @@ use crate::{
     support::{clock::TestClock, errors::refused, site::Site},
 };
 
-/// Starts a proxy that closes every connection. Returns its address, and the first line of each
-/// connection.
+/// Starts a proxy that closes every connection. Returns its address, and a list of the first lines
+/// that it received.
 fn proxy() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -66,7 +66,7 @@ async fn loopback_goes_past_proxies() {
     assert_eq!(*lines.lock().unwrap(), [""; 0]);
 }
 
-/// Shows that the variables of the other test have an effect.
+/// Tests that the proxy variables of the other test take effect.
 #[tokio::test]
 async fn other_hosts_are_reached_through_proxies() {
     if is_child() {

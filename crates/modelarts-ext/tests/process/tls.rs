@@ -1,4 +1,4 @@
-//! TLS handshakes with a server whose certificate is signed by a private authority.
+//! Tests of TLS handshakes with a server whose certificate is signed by a private authority.
 
 use std::{
     sync::{
@@ -48,7 +48,7 @@ impl Authority {
         }
     }
 
-    /// Starts a server with a certificate for these names, which returns an empty list for every
+    /// Starts a server with a certificate for these host names. It returns an empty list to every
     /// request.
     async fn server(&self, names: &[&str]) -> TlsServer {
         let key = KeyPair::generate().unwrap();
@@ -119,7 +119,7 @@ impl TlsServer {
     }
 }
 
-/// Fails if this process has a default provider: the SDK must leave that choice to the program.
+/// Panics if this process has a default provider: the SDK must leave its choice to the program.
 fn no_default_provider() {
     assert!(CryptoProvider::get_default().is_none());
 }
@@ -136,7 +136,7 @@ async fn an_added_root_is_trusted() {
         assert_eq!(jobs.len(), 0);
         assert_eq!(server.counts(), (done, done));
     }
-    // One file has several certificates, and a further certificate is added.
+    // The file contains several certificates, and a further certificate is added separately.
     let bundle = format!("{}{}", Authority::new("another").pem, authority.pem);
     let client = server
         .client("localhost")
@@ -243,7 +243,7 @@ fn an_invalid_root_certificate_is_reported() {
     no_default_provider();
 }
 
-/// Only https needs the certificates of the platform.
+/// HTTP on loopback addresses does not require the certificates of the platform.
 #[tokio::test]
 async fn http_on_loopback_needs_no_certificates() {
     if is_child() {
@@ -261,7 +261,7 @@ async fn http_on_loopback_needs_no_certificates() {
     );
 }
 
-/// On a machine without platform certificates, an added root is enough for https.
+/// On a machine without platform certificates, an added root certificate is sufficient for HTTPS.
 #[tokio::test]
 async fn an_added_root_is_enough() {
     if is_child() {

@@ -1,4 +1,4 @@
-//! Test clock, which does not wait.
+//! Test clock on which pauses end immediately.
 
 use std::{
     collections::VecDeque,
@@ -10,15 +10,15 @@ use std::{
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
-/// Sleeps shorter than this are pauses; all others are time limits.
+/// Minimum duration of a time limit. Shorter sleeps are pauses.
 const LIMIT: Duration = Duration::from_secs(60);
-/// The maximum number of pauses. A test that would never end fails at this number.
+/// Maximum number of pauses. A test that reaches it fails, instead of running forever.
 const MOST: usize = 1000;
 
-/// A clock that stands still except for the pauses of the client: a pause ends at once and advances
-/// the clock. Time limits expire only when a test [advances](Self::advance) it.
+/// Clock that advances only by the pauses of the client. A pause ends immediately and advances the
+/// clock by its duration. Time limits expire only when a test [advances](Self::advance) the clock.
 ///
-/// The emulator uses the same clock, because signatures would be too old otherwise.
+/// The emulator uses the same clock; otherwise it would reject signatures as too old.
 #[derive(Clone)]
 pub(crate) struct TestClock(Arc<Inner>);
 
@@ -39,12 +39,12 @@ impl TestClock {
         }))
     }
 
-    /// Sets an action for the next pause that has no action.
+    /// Queues an action that runs during a pause of the client: one action per pause, in order.
     pub(crate) fn step(&self, step: impl Future<Output = ()> + Send + 'static) {
         self.0.steps.lock().unwrap().push_back(Box::pin(step));
     }
 
-    /// Returns the number of actions that have not run.
+    /// Returns the number of actions that have not run yet.
     pub(crate) fn steps_left(&self) -> usize {
         self.0.steps.lock().unwrap().len()
     }
@@ -118,8 +118,8 @@ impl modelarts_emulator::clock::Clock for TestClock {
 
     fn sleep(&self, duration: Duration) -> modelarts_emulator::clock::Sleep {
         if duration < LIMIT {
-            // With `Timing::instant`, the duration is zero or the grace period of a process, which
-            // is real time.
+            // With `Timing::instant`, the duration is zero, or the grace period of a process in
+            // real time.
             modelarts_emulator::clock::Clock::sleep(
                 &modelarts_emulator::clock::SystemClock,
                 duration,

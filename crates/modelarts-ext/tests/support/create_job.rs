@@ -1,4 +1,4 @@
-//! Job builders for tests: one without a service, and one with every field.
+//! Job builders for tests: for jobs that are not sent, and for a job with every field.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -10,15 +10,15 @@ use modelarts_ext::{
 };
 use serde_json::{Value, json};
 
-/// Returns a client without a service. It is shared, because it sends nothing and is slow to
-/// create.
+/// Returns a client without a service. All tests share it, because it sends no requests and its
+/// creation is slow.
 pub(crate) fn client() -> Client {
     static CLIENT: LazyLock<Client> = LazyLock::new(|| {
         Client::builder()
             .endpoint("http://127.0.0.1:9")
             .project_id("0123456789abcdef0123456789abcdef")
             .credentials(Credentials::keys("AK", "SK"))
-            // Some limits are lower in this cloud.
+            // Some limits are lower on this cloud.
             .cloud(Cloud::Otc)
             .build()
             .unwrap()
@@ -33,13 +33,13 @@ pub(crate) fn job(document: &Value) -> CreateJob {
     }
 }
 
-/// Returns the violations of the check, one in each line.
+/// Returns the violations of a job as messages.
 pub(crate) fn violations(job: &CreateJob) -> Vec<String> {
     let report = job.check();
     report.violations.iter().map(ToString::to_string).collect()
 }
 
-/// Returns the warnings of the check, one in each line.
+/// Returns the warnings of a job as messages.
 pub(crate) fn warnings(job: &CreateJob) -> Vec<String> {
     let report = job.check();
     report.warnings.iter().map(ToString::to_string).collect()

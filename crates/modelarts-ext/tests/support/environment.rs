@@ -1,4 +1,4 @@
-//! Test environment: variables and files with credentials.
+//! Test environment with variables and credentials files.
 
 use std::{
     fmt,
@@ -7,7 +7,7 @@ use std::{
 
 use modelarts_ext::config::Environment;
 
-/// The files and variables of a test.
+/// Files and variables of a test.
 pub(crate) struct TestEnvironment {
     root: tempfile::TempDir,
     variables: Vec<(String, String)>,
@@ -39,7 +39,7 @@ impl TestEnvironment {
         self.root.path().join(path)
     }
 
-    /// Returns the text without the directory of the files.
+    /// Formats a value without the path of the test directory.
     pub(crate) fn short(&self, text: impl fmt::Display) -> String {
         let root = format!("{}/", self.root.path().display());
         text.to_string().replace(&root, "")

@@ -2,7 +2,7 @@
 
 use modelarts_ext::Error;
 
-/// Returns the message of an error, with variable parts replaced.
+/// Returns the message of an error, with variable parts replaced by placeholders.
 pub(crate) fn message(error: &Error) -> String {
     let text = error.to_string();
     match error.request_id() {
@@ -11,7 +11,7 @@ pub(crate) fn message(error: &Error) -> String {
     }
 }
 
-/// Returns the error, like `expect_err`, but does not require `Debug` of the value.
+/// Returns the error of a result, like `expect_err`, but without requiring `Debug` of the value.
 pub(crate) fn refused<T>(result: Result<T, Error>) -> Error {
     match result {
         Ok(_) => panic!("that should have been refused"),

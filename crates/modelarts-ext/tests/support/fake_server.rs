@@ -1,4 +1,4 @@
-//! Server whose responses are computed by a function.
+//! Local server whose responses a function computes.
 
 use std::{
     fmt,
@@ -12,7 +12,7 @@ use axum::{
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-/// A request as received.
+/// Request as received.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeRequest {
     pub(crate) method: String,
@@ -36,7 +36,7 @@ impl FakeRequest {
     }
 }
 
-/// A reply with its status, headers and body.
+/// Reply of a [`FakeServer`]: status, headers and body.
 pub(crate) struct FakeReply(u16, Vec<(&'static str, String)>, String);
 
 pub(crate) fn reply(status: u16, body: impl fmt::Display) -> FakeReply {
@@ -50,7 +50,7 @@ impl FakeReply {
     }
 }
 
-/// A local server whose replies a function computes.
+/// Local server that computes each reply with a function.
 #[derive(Clone)]
 pub(crate) struct FakeServer {
     pub(crate) url: String,
@@ -68,7 +68,7 @@ impl FakeServer {
         fake
     }
 
-    /// Creates a server that responds only after it is [opened](Self::open).
+    /// Creates a server that holds all responses until it is [opened](Self::open).
     pub(crate) async fn closed(
         answer: impl Fn(&FakeRequest) -> FakeReply + Send + Sync + 'static,
     ) -> Self {
@@ -111,7 +111,7 @@ impl FakeServer {
         self.gate.add_permits(1 << 20);
     }
 
-    /// Responds to this number of the waiting requests.
+    /// Responds to `count` waiting requests.
     pub(crate) fn pass(&self, count: usize) {
         self.gate.add_permits(count);
     }
@@ -131,7 +131,7 @@ impl FakeServer {
     }
 }
 
-/// Returns an address without a listener.
+/// Returns the address of a port without a listener.
 pub(crate) fn closed_address() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())

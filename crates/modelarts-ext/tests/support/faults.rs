@@ -1,4 +1,4 @@
-//! Faults of the emulator, and the operations that they affect.
+//! Emulator faults, and names of the operations that they affect.
 
 use modelarts_emulator::faults::Fault;
 
@@ -8,7 +8,7 @@ pub(crate) const CREATE: &str = "CreateTrainingJob";
 pub(crate) const STOP: &str = "StopTrainingJob";
 pub(crate) const DELETE: &str = "DeleteTrainingJob";
 
-/// Returns a response with this status and without an error code.
+/// Returns a response fault with this status and without an error code.
 pub(crate) fn status(status: u16, retry_after: Option<u64>) -> Fault {
     Fault::Status {
         status,

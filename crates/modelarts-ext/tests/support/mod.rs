@@ -1,4 +1,4 @@
-//! Helpers of both test programs: a clock, the emulator, scripted servers.
+//! Helpers of both test programs: clocks, the emulator, scripted servers.
 
 pub(crate) mod clock;
 pub(crate) mod create_job;

@@ -11,10 +11,10 @@ use reqwest::Request;
 
 use crate::support::server::PROJECT;
 
-/// The response of a simulated network to a request.
+/// Reply of a simulated network to a request.
 pub(crate) type NetworkReply = Result<http::Response<String>, ConnectorError>;
 
-/// A network that responds at once with the result of the function, or never.
+/// Simulated network that immediately returns the result of a function, or never responds.
 pub(crate) struct Network<F>(pub(crate) F);
 
 impl<F> fmt::Debug for Network<F> {
@@ -38,7 +38,7 @@ impl<F: Fn(&Request) -> Option<NetworkReply> + Send + Sync + 'static> HttpConnec
     }
 }
 
-/// Returns a client whose requests all go to this network.
+/// Returns a client that sends all requests to this network.
 pub(crate) fn client_of(
     network: impl Fn(&Request) -> Option<NetworkReply> + Send + Sync + 'static,
 ) -> ClientBuilder {

@@ -1,4 +1,4 @@
-//! The cases of `rules.yaml`.
+//! Test cases of `rules.yaml`.
 
 use std::sync::LazyLock;
 
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) breaks: Value,
-    /// The expected line of the report.
+    /// Expected line of the validation report.
     pub(crate) message: String,
     /// `true` for advice, which is reported as a warning.
     pub(crate) is_advice: bool,
     pub(crate) keeps: Value,
 }
 
-/// Returns the body of a job that breaks no rule.
+/// Returns the body of a job that violates no rule.
 pub(crate) fn plain() -> Value {
     file()["plain"].clone()
 }

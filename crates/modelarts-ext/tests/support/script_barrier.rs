@@ -9,7 +9,7 @@ use tokio::{
 
 pub(crate) struct ScriptBarrier(TcpListener);
 
-/// A script that waits at the barrier. It continues when this value is dropped.
+/// Script that waits at the barrier. The script continues when this value is dropped.
 pub(crate) struct BlockedScript(TcpStream);
 
 impl ScriptBarrier {
@@ -33,7 +33,7 @@ impl ScriptBarrier {
             stream.read_exact(&mut [0]).await.unwrap();
             BlockedScript(stream)
         };
-        // The time limit makes a test fail instead of hanging.
+        // With the time limit, a test fails instead of hanging.
         tokio::time::timeout(Duration::from_secs(60), reached)
             .await
             .expect("the script has not reached the barrier")

@@ -1,29 +1,29 @@
-//! Scripted list: the pages of a case of `openapi/vectors/pagination.json`.
+//! Scripted list: the pages of a case in `openapi/vectors/pagination.json`.
 //!
-//! xtask uses this file as well, for clients in other languages.
+//! xtask also uses this file, for clients in other languages.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The content of `openapi/vectors/pagination.json`.
+/// Content of `openapi/vectors/pagination.json`.
 #[derive(Deserialize)]
 pub(crate) struct ScriptedLists {
     lists: BTreeMap<String, ListForm>,
     pub(crate) cases: Vec<ListCase>,
 }
 
-/// The form of the documents of one operation.
+/// Structure of the documents of one operation.
 #[derive(Deserialize)]
 struct ListForm {
-    /// The field with the rows.
+    /// Name of the response field with the rows.
     items: String,
-    /// A row, in which `{row}` stands for its name.
+    /// Template of a row, in which `{row}` stands for the row name.
     row: Value,
 }
 
-/// A list that changes while it is read.
+/// Test case: a list that changes while it is read.
 #[derive(Deserialize)]
 pub(crate) struct ListCase {
     pub(crate) name: String,
@@ -44,19 +44,19 @@ enum OffsetUnit {
     Record,
 }
 
-/// The state of the list from a request on. Requests are counted from 1.
+/// State of the list, beginning with a certain request. Requests are counted from 1.
 #[derive(Deserialize)]
 struct ListState {
     from_request: u64,
     rows: Vec<String>,
     /// The stated total, if it differs from the number of rows.
     total: Option<Value>,
-    /// The maximum number of rows of a page, regardless of the limit.
+    /// Maximum number of rows on a page, regardless of the limit in the request.
     most: Option<u64>,
     page: Option<PageFault>,
 }
 
-/// A page that differs from the requested one.
+/// Page that differs from the requested page.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum PageFault {
@@ -104,7 +104,7 @@ impl ScriptedLists {
     }
 }
 
-/// Returns the template with `{row}` replaced by the name.
+/// Returns the template with `{row}` replaced by `name`.
 fn fill(template: &Value, name: &str) -> Value {
     match template {
         Value::String(text) => text.replace("{row}", name).into(),

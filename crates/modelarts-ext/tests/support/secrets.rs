@@ -1,4 +1,4 @@
-//! Secrets of a client and its jobs. All of them contain "-hidden-".
+//! Secrets of a client and its jobs. Each contains the substring "-hidden-".
 
 use modelarts_ext::Credentials;
 
@@ -16,7 +16,7 @@ pub(crate) fn keys() -> Credentials {
     Credentials::temporary_keys("AK", SECRET_KEY, SECURITY_TOKEN)
 }
 
-/// Returns the response for a job with an endpoint of `JupyterLab`.
+/// Returns a response for a job whose details contain a `JupyterLab` endpoint.
 pub(crate) fn job_answer(phase: &str) -> Reply {
     let body = format!(
         r#"{{"kind":"job","metadata":{{"id":"some-job","name":"n"}},"status":{{"phase":"{phase}"}},

@@ -1,4 +1,4 @@
-//! Scripted server, with one response for each connection.
+//! Scripted server that sends one response per connection.
 
 use std::{
     collections::VecDeque,
@@ -15,16 +15,16 @@ use tokio::{
 
 use super::clock::TestClock;
 
-/// The project of clients of a [`Server`].
+/// Project id of all clients of a [`Server`].
 pub(crate) const PROJECT: &str = "0123456789abcdef0123456789abcdef";
 
 #[derive(Clone)]
 pub(crate) enum Reply {
-    /// These bytes, then the end of the connection.
+    /// Sends these bytes and closes the connection.
     Bytes(Vec<u8>),
-    /// These bytes, then a reset.
+    /// Sends these bytes and resets the connection.
     Reset(Vec<u8>),
-    /// These bytes, and then nothing more while an hour passes on the clock.
+    /// Sends these bytes, and nothing more while the clock advances by an hour.
     HangAnHour(Vec<u8>, TestClock),
 }
 
@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// Returns the settings of a client of this server.
+    /// Returns a client builder that is configured for this server.
     pub(crate) fn client(&self, clock: &TestClock) -> ClientBuilder {
         Client::builder()
             .endpoint(&self.url)
@@ -66,7 +66,7 @@ impl Server {
             .timeout(Duration::from_secs(3600))
     }
 
-    /// Returns the requests so far, as received.
+    /// Returns the requests received so far.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
@@ -76,7 +76,7 @@ impl Server {
         self.replies.lock().unwrap().extend(replies);
     }
 
-    /// Returns the number of responses in the script that were not requested.
+    /// Returns the number of unused responses in the script.
     pub(crate) fn left(&self) -> usize {
         self.replies.lock().unwrap().len()
     }
@@ -100,7 +100,7 @@ pub(crate) fn json_answer(status: &str, headers: &str, body: &str) -> Reply {
     )
 }
 
-/// Returns the message of the operating system for a connection that was reset.
+/// Returns the error message of the operating system for a connection that was reset.
 pub(crate) async fn words_for_a_reset() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap())
@@ -134,8 +134,7 @@ async fn answer(
         Reply::Bytes(bytes) => {
             let _ = stream.write_all(&bytes).await;
             let _ = stream.shutdown().await;
-            // A server that closed the connection before the client would turn the end into a
-            // reset.
+            // The client must close the connection first; otherwise the end would become a reset.
             let _ = stream.read(&mut [0]).await;
         }
         Reply::Reset(bytes) => {
@@ -150,7 +149,7 @@ async fn answer(
     }
 }
 
-/// Reads head and body, by the length in the head.
+/// Reads the head of a request, and a body of the length that the head states.
 pub(crate) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     let mut bytes = Vec::new();
     loop {

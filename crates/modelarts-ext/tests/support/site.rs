@@ -1,4 +1,4 @@
-//! Emulator with a client.
+//! Test site: an emulator with a client.
 
 use std::{fs, sync::Arc, time::Duration};
 
@@ -41,7 +41,7 @@ impl Site {
         }
     }
 
-    /// Returns the settings of another client.
+    /// Returns the builder of another client for the same emulator.
     pub(crate) fn client(&self) -> ClientBuilder {
         client(&self.emulator, &self.clock)
     }
@@ -53,7 +53,7 @@ impl Site {
         fs::write(path, content).unwrap();
     }
 
-    /// Returns a job that runs `script` and is not submitted yet.
+    /// Returns the builder of a job that runs `script`. The job is not submitted.
     pub(crate) fn script(&self, name: &str, script: &str) -> CreateJob {
         self.put(&format!("bucket/{name}/code/train.py"), script);
         self.client
@@ -65,7 +65,7 @@ impl Site {
             .flavor("modelarts.vm.cpu.8u")
     }
 
-    /// Submits a job and returns it when nothing more happens to it.
+    /// Submits a job, waits until it no longer changes, and returns it.
     pub(crate) async fn run(&self, job: CreateJob) -> Job {
         let mut job = job.submit().await.unwrap();
         self.emulator.wait_until_settled(job.id()).await;
@@ -73,21 +73,21 @@ impl Site {
         job
     }
 
-    /// Makes the next responses of an operation fail.
+    /// Injects a fault into the next `times` requests of an operation.
     pub(crate) fn fault(&self, times: u32, operation: &str, fault: Fault) {
         let rule = FaultRule::times(times, operation, fault);
         self.emulator.faults().add(rule).unwrap();
     }
 
-    /// Returns the number of requests of an operation that were received, and the number executed
-    /// successfully.
+    /// Returns the number of requests of an operation that were received, and the number that were
+    /// executed successfully.
     pub(crate) fn count(&self, operation: &str) -> (u64, u64) {
         let RequestCount {
             received, executed, ..
         } = self.emulator.requests()[operation];
         (received, executed)
     }
-    /// Returns all jobs, read as a list.
+    /// Returns all jobs of the project.
     pub(crate) async fn list(&self) -> Result<Vec<Job>, Error> {
         let jobs = self.client.training_jobs().list().stream();
         jobs.try_collect().await
@@ -103,6 +103,6 @@ fn client(emulator: &Emulator, clock: &TestClock) -> ClientBuilder {
             emulator.secret_key(),
         ))
         .clock(clock.clone())
-        // The clock jumps, so that no test reaches this limit otherwise.
+        // The clock advances in jumps; the long limit prevents accidental timeouts.
         .timeout(Duration::from_secs(3600))
 }

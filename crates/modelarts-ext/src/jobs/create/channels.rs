@@ -16,8 +16,8 @@ use crate::jobs::create::{
 };
 
 impl CreateJob {
-    /// Adds an input channel. The script receives `--<name>=<directory>`, where the directory holds
-    /// a copy of the OBS directory.
+    /// Adds an input channel. The script receives `--<name>=<directory>`, where the directory
+    /// contains a copy of the OBS directory.
     pub fn input(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
         self.add_input(Input::obs(name, obs_path))
     }
@@ -27,7 +27,7 @@ impl CreateJob {
         self.push(INPUTS, input.0)
     }
 
-    /// Removes an input by its name, for a job that was copied or read from a document.
+    /// Removes an input by its name. Useful for a job that was copied or read from a document.
     pub fn without_input(self, name: &str) -> Self {
         self.without_item(INPUTS, name)
     }
@@ -43,7 +43,7 @@ impl CreateJob {
         self.push(OUTPUTS, output.0)
     }
 
-    /// Removes an output by its name, for a job that was copied or read from a document.
+    /// Removes an output by its name. Useful for a job that was copied or read from a document.
     pub fn without_output(self, name: &str) -> Self {
         self.without_item(OUTPUTS, name)
     }
@@ -63,7 +63,7 @@ impl Input {
         ]))
     }
 
-    /// Creates an input from a version of a data set of the data management.
+    /// Creates an input from a version of a data set in data management.
     pub fn dataset(
         name: impl Into<String>,
         id: impl Into<String>,
@@ -76,7 +76,8 @@ impl Input {
         ]))
     }
 
-    /// Creates an input from a data set of the asset service, which has no versions (Huawei Cloud).
+    /// Creates an input from a data set of the asset service, where data sets have no versions
+    /// (Huawei Cloud).
     pub fn asset_dataset(name: impl Into<String>, id: impl Into<String>) -> Self {
         Self(object([
             (input::NAME, text(name)),
@@ -100,7 +101,7 @@ impl Input {
         self.set(input::LOCAL_DIR, path.into())
     }
 
-    /// Passes the directory in an environment variable with the name of the input, instead of the
+    /// Passes the directory in an environment variable named after the input, instead of the
     /// parameter `--<name>`.
     pub fn from_env(self) -> Self {
         self.set(input::ACCESS_METHOD, "env")
@@ -143,7 +144,7 @@ impl Output {
         self.set(output::LOCAL_DIR, path.into())
     }
 
-    /// Passes the directory in an environment variable with the name of the output, instead of the
+    /// Passes the directory in an environment variable named after the output, instead of the
     /// parameter `--<name>`.
     pub fn from_env(self) -> Self {
         self.set(output::ACCESS_METHOD, "env")
@@ -151,8 +152,8 @@ impl Output {
 
     /// Copies the OBS directory into the container before the start, to continue an earlier run.
     ///
-    /// The console offers this option, but no source names its field (`openapi/SOURCES.md`, F3). It
-    /// is sent as `prefetch_to_local`, the field in a public example of an algorithm.
+    /// The console offers this option, but no source names its field (`openapi/SOURCES.md`, F3).
+    /// The client sends it as `prefetch_to_local`, a field in a public example of an algorithm.
     pub fn predownload(self) -> Self {
         self.set(output::PREFETCH_TO_LOCAL, true)
     }

@@ -43,7 +43,7 @@ impl CreateJob {
             .set(engine::IMAGE_URL, url.into())
     }
 
-    /// Sets the instance of the enterprise registry that holds the image (Huawei Cloud).
+    /// Sets the instance of the enterprise registry that contains the image (Huawei Cloud).
     pub fn image_repository(self, id: impl Into<String>) -> Self {
         self.set(engine::IMAGE_REPO_ID, id.into())
     }
@@ -57,8 +57,8 @@ impl CreateJob {
     /// Sets the user id of a custom image: 1000 to 65535, or 0 to 65535 in a dedicated pool.
     /// Default 1000.
     ///
-    /// No source documents a field of requests for it (`openapi/SOURCES.md`, O, S, F3), so it is
-    /// sent in the field of responses.
+    /// No source documents a request field for the user id (`openapi/SOURCES.md`, O, S, F3), so the
+    /// client sends it in the field that responses use.
     pub fn run_user(self, id: u32) -> Self {
         self.set(engine::RUN_USER, id.to_string())
     }
@@ -69,8 +69,8 @@ impl CreateJob {
         self.set(algorithm::COMMAND, command.into())
     }
 
-    /// Uses an algorithm of the service. Code, boot file and engine that are set here override
-    /// those of the algorithm.
+    /// Uses an algorithm of the service. If code, boot file or engine are set as well, they
+    /// override those of the algorithm.
     pub fn algorithm(self, id: impl Into<String>) -> Self {
         self.set(algorithm::ID, id.into())
     }
@@ -125,15 +125,16 @@ impl CreateJob {
             .flatten()
             .find(|item| item.get(parameter::NAME) == new.get(parameter::NAME));
         match (existing, new) {
-            // Only the fields of the new parameter are replaced; other fields of a copied job's
-            // parameter are kept.
+            // Only the fields of the new parameter are replaced. Other fields that a copied job has
+            // for this parameter are kept.
             (Some(Value::Object(members)), Value::Object(new)) => members.extend(new),
             (_, new) => return self.push(PARAMETERS, new),
         }
         self
     }
 
-    /// Removes a hyper-parameter by its name, for a job that was copied or read from a document.
+    /// Removes a hyper-parameter by its name. Useful for a job that was copied or read from a
+    /// document.
     pub fn without_parameter(self, name: &str) -> Self {
         self.without_item(PARAMETERS, name)
     }
@@ -156,8 +157,8 @@ impl CreateJob {
         self.set(AUTO_SEARCH, search.0)
     }
 
-    /// Sets a hyper-parameter search that is configured by a YAML file in OBS and uses a framework
-    /// in an OBS directory.
+    /// Sets a hyper-parameter search that is configured by a YAML file in OBS and uses the
+    /// framework in an OBS directory.
     pub fn search_files(self, config: impl Into<String>, framework: impl Into<String>) -> Self {
         self.set(algorithm::AUTOSEARCH_CONFIG_PATH, config.into())
             .set(algorithm::AUTOSEARCH_FRAMEWORK_PATH, framework.into())

@@ -1,4 +1,4 @@
-//! Conversion of documents and of responses into the body of a request.
+//! Conversion of documents and of responses into the request body of a job creation.
 
 use modelarts_api::{Shape, request_path::parameter};
 use serde_json::{Map, Value};
@@ -14,12 +14,13 @@ use crate::{
     },
 };
 
-/// Conversion with its violations, and its warnings about fields that are not sent. It turns
-/// numbers into text where text is required, and removes nulls.
+/// State of a conversion: its violations, and its warnings about fields that are not sent. A
+/// conversion turns numbers into strings where strings are required, and removes nulls.
 #[derive(Default)]
 pub(super) struct Conversion {
-    /// `true` for a response of the service. The conversion keeps its undocumented fields, omits
-    /// its empty values and the fields that only the service sets, and tolerates other deviations.
+    /// `true` for a response of the service. The conversion then preserves undocumented fields,
+    /// omits empty values and the fields that only the service sets, and tolerates other
+    /// deviations.
     is_answer: bool,
     pub(super) violations: Vec<Violation>,
     pub(super) warnings: Vec<Warning>,
@@ -38,12 +39,12 @@ impl Conversion {
         body.unwrap_or_else(|| Value::Object(Map::new()))
     }
 
-    /// Converts a field of this name; returns `None` if a request cannot have it.
+    /// Converts a field of this name; returns `None` if the field must not occur in a request.
     fn convert(&mut self, shape: Shape, name: &str, located: &Located<'_>) -> Option<Value> {
         let value = located.value()?;
         let converted = match (shape, value) {
             (Shape::Object(schema), Value::Object(_)) => self.convert_object(schema, located),
-            // The service returns some lists of one element as the bare element.
+            // The service returns some lists with a single element as that element.
             (Shape::List(inner), _) if self.is_answer || value.is_array() => {
                 let items = match value {
                     Value::Array(_) => located.items(),
@@ -70,7 +71,8 @@ impl Conversion {
                 let read = read.filter(|read| limits::fits(shape, read));
                 read.unwrap_or_else(|| value.clone())
             }
-            // A wrong type in a response is kept, because the check reports it.
+            // In a response, a value of the wrong type is preserved, because the validation reports
+            // it.
             _ if self.is_answer || limits::fits(shape, value) => value.clone(),
             _ => {
                 self.violations.push(Violation::new(
@@ -116,7 +118,7 @@ fn unknown_field(schema: &str, name: &str, located: &Located<'_>) -> Violation {
         Some(nearest) => format!("did you mean {nearest}?"),
         None => "leave it out".to_owned(),
     };
-    // The violation has no value, because an unknown field may be the misspelt name of a secret.
+    // The violation omits the value, because an unknown field may be a misspelt secret.
     let rule = "there is no such field";
     Violation::new(located.path(), Actual::Field, rule, None, advice)
 }

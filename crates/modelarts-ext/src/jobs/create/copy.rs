@@ -28,33 +28,33 @@ impl JobHandle {
     ///
     /// All settings are kept, including undocumented fields: [`check`](CreateJob::check) warns
     /// about those, and [`without_field`](CreateJob::without_field) removes them. Values that the
-    /// service sets itself (status, ids, times, addresses) and empty values (null, empty text,
+    /// service sets itself (status, ids, times, addresses) and empty values (null, empty strings,
     /// empty lists) are dropped. Code and engine are kept in addition to the id of an algorithm,
     /// because they may override those of the algorithm.
     ///
-    /// The details of a fine-tuning job have neither `train_type` nor `spec.asset_id`: set them
+    /// The details of a fine-tuning job contain neither `train_type` nor `spec.asset_id`: set them
     /// again with [`fine_tuning`](CreateJob::fine_tuning) and [`asset`](CreateJob::asset).
     ///
     /// # Errors
     /// Same as [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
     pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
         let job = self.get().await?;
-        // The raw response is converted, because the response types have only the documented
-        // fields.
+        // The raw response is converted, because the response types lack undocumented fields.
         let details = serde_json::from_slice(job.raw())
             .map_err(|error| Error::invalid(format!("the job is not understood: {error}")))?;
         Ok(CreateJob::from_body(self.client().clone(), request_from_details(&details)).name(name))
     }
 }
 
-/// Converts the details of a job into the request for a copy.
+/// Converts the details of a job into the request that creates a copy.
 pub(super) fn request_from_details(details: &Value) -> Value {
     let mut body = Conversion::of_answer().convert_body(details);
-    // Only custom images have a user id.
+    // The user id applies only to custom images.
     if get(&body, engine::IMAGE_URL).is_none() {
         remove(&mut body, engine::RUN_USER);
     }
-    // An experiment has an id if it exists, or a name if it is new.
+    // A reference to an experiment contains either the id of an existing experiment or the name of
+    // a new one.
     if get(&body, experiment::ID).is_some() {
         remove(&mut body, experiment::NAME);
         remove(&mut body, experiment::DESCRIPTION);
@@ -66,7 +66,7 @@ pub(super) fn request_from_details(details: &Value) -> Value {
     if !get(&body, SCHEDULE_POLICY).is_some_and(has_content) {
         remove(&mut body, SCHEDULE_POLICY);
     }
-    // The service returns plain jobs with an empty search configuration.
+    // For jobs without a search, the service returns an empty search configuration.
     let settings = [
         ftjob_config::FT_JOB_UUID,
         ftjob_config::FT_TRAIN_TYPE,

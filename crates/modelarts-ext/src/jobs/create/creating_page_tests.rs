@@ -13,13 +13,13 @@ use crate::{
     },
 };
 
-/// A parameter of the console's form for new jobs.
+/// Parameter in the console's form for new jobs.
 struct Parameter {
     name: &'static str,
     /// Condition under which the parameter is required, or its default.
     needed: &'static str,
     method: &'static str,
-    /// Paths of the fields that hold the parameter, without list indexes.
+    /// Paths of the request fields that contain the parameter, without list indexes.
     fields: &'static [&'static str],
 }
 
@@ -213,7 +213,8 @@ fn leaf(
         walk(inner, &path, leaves);
         return;
     }
-    // A list of objects without limits has no row: the rows of the objects' fields describe it.
+    // A list of objects without limits has no row, because the rows of the objects' fields describe
+    // it.
     let items_describe_it = matches!(shape, Shape::List(Shape::Object(_))) && limits.is_empty();
     if !items_describe_it {
         leaves.push(Leaf {
@@ -257,7 +258,7 @@ fn value_kind(shape: Shape) -> String {
     }
 }
 
-/// Checks that each field of the form and of the rules exists, as a leaf or as the parent of one.
+/// Tests that each field of the form and of the rules exists, as a leaf or as the parent of a leaf.
 #[test]
 fn every_field_that_is_named_exists() {
     let leaves = leaves();

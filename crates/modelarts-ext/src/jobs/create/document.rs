@@ -14,7 +14,7 @@ use crate::{error::Error, validation::limits};
 
 /// Parses JSON. A duplicate key is an error, because one of its values would be ignored.
 ///
-/// The YAML parser cannot replace this one: it accepts keys without quotes and trailing commas, and
+/// The YAML parser cannot replace this function: it accepts unquoted keys and trailing commas, and
 /// rejects more than 64 nested lists and the character U+007F.
 pub(super) fn json(text: &str) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -24,10 +24,10 @@ pub(super) fn json(text: &str) -> Result<Value, Error> {
         .map_err(|error| Error::invalid(format!("not JSON: {error}")))
 }
 
-/// Parses YAML according to a shape. Where the shape is text, `007`, `yes` and `1.50` are taken
+/// Parses YAML according to a shape. Where the shape is a string, `007`, `yes` and `1.50` are taken
 /// literally. Elsewhere, the types of YAML apply: `007` is a number.
 pub(super) fn yaml(shape: Shape, text: &str) -> Result<Value, Error> {
-    // Errors omit the surrounding lines, which may hold secrets.
+    // Error messages omit the surrounding lines, which may contain secrets.
     let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
         ShapeSeed(shape).deserialize(deserializer)

@@ -14,27 +14,28 @@ use crate::{
 
 impl TrainingJobs {
     /// Returns the builder of a job that is described by JSON: the body of a request, as returned
-    /// by [`CreateJob::body`], or the details of a job. Details are recognized by fields that only
-    /// responses have, such as `status`. They are converted as by
+    /// by [`CreateJob::body`], or the details of a job. Details are recognized by fields that occur
+    /// only in responses, such as `status`. They are converted as by
     /// [`JobHandle::copy_as`](crate::jobs::JobHandle::copy_as), and [`CreateJob::check`] warns
     /// about each field that is not sent.
     ///
     /// # Errors
-    /// Invalid JSON, or a duplicate key: the error states the line. Fields that neither requests
-    /// nor responses have, or values of wrong types: [`Error::violations`] has all of them, each
-    /// with its path and the most similar name.
+    /// Invalid JSON, or a duplicate key: the error states the line. Fields that occur neither in
+    /// requests nor in responses, or values of wrong types: [`Error::violations`] contains all of
+    /// them, each with its path and the most similar name.
     pub fn from_json(&self, text: &str) -> Result<CreateJob, Error> {
         self.from_value(&document::json(text)?)
     }
 
-    /// Returns the builder of a job that is described by YAML, in the form of a request body. Text
-    /// fields, such as the value of a hyper-parameter, take `007`, `1.50` and `yes` literally.
-    /// Anchors, aliases and merges are resolved.
+    /// Returns the builder of a job that is described by YAML, in the form of a request body. In
+    /// string fields, such as the value of a hyper-parameter, `007`, `1.50` and `yes` are taken
+    /// literally. Anchors, aliases and merges are resolved.
     ///
     /// # Errors
     /// Same as [`from_json`](Self::from_json).
     pub fn from_yaml(&self, text: &str) -> Result<CreateJob, Error> {
-        // Untyped parsing finds all violations with their paths; typed parsing keeps `007` as text.
+        // Untyped parsing finds all violations with their paths; typed parsing preserves `007` as a
+        // string.
         request_body(&document::yaml(Shape::Any, text)?)?;
         self.from_value(&document::yaml(Shape::Object(BODY), text)?)
     }
@@ -51,7 +52,8 @@ impl TrainingJobs {
     }
 }
 
-/// Converts a document into the body of a request, with warnings for the fields that are not sent.
+/// Converts a document into a request body, and returns warnings about the fields that are not
+/// sent.
 fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     if document.is_null() {
         return Err(Error::invalid(
@@ -71,7 +73,7 @@ fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     if let Value::Object(members) = &mut body {
         members.entry(KIND).or_insert_with(|| "job".into());
     }
-    // Fields that are not sent show that the document is the details of a job.
+    // If fields are not sent, the document contains the details of a job.
     if !conversion.warnings.is_empty() {
         body = request_from_details(&body);
     }

@@ -51,7 +51,7 @@ impl HyperparameterSearch {
         self.push(auto_search::SEARCH_PARAMS, continuous(name, low, high))
     }
 
-    /// Varies a hyper-parameter between two numbers, at this number of discrete points.
+    /// Varies a hyper-parameter between two numbers, using `points` discrete values.
     pub fn points(self, name: impl Into<String>, low: f64, high: f64, points: u32) -> Self {
         let mut parameter = continuous(name, low, high);
         let points = points.to_string();
@@ -63,7 +63,7 @@ impl HyperparameterSearch {
         self.push(auto_search::SEARCH_PARAMS, parameter)
     }
 
-    /// Varies a hyper-parameter over these values.
+    /// Varies a hyper-parameter over a list of values.
     pub fn values<V: fmt::Display>(
         self,
         name: impl Into<String>,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Returns an object with these values at these paths.
+/// Returns an object that contains these values at these paths.
 pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     let mut object = Value::Null;
     for (path, value) in fields {
@@ -35,7 +35,7 @@ fn member<'a>(value: &'a mut Value, name: &str) -> &'a mut Value {
     &mut value[name]
 }
 
-/// Sets the value at a path. A value that JSON cannot express becomes null.
+/// Sets the value at a path. A value that cannot be encoded as JSON becomes null.
 pub(super) fn set(body: &mut Value, path: &str, value: impl Serialize) {
     *slot(body, path) = serde_json::to_value(value).unwrap_or_default();
 }

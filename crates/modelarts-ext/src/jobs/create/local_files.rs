@@ -1,4 +1,4 @@
-//! Checks of local files before they are uploaded: code directories and inputs.
+//! Validation of local files before an upload: code directories and inputs.
 
 use std::path::{Path, PathBuf};
 
@@ -28,8 +28,8 @@ pub(super) const MAX_BYTES: u64 = 5 << 30;
 /// Maximum number of files in a code directory, not counting directories.
 pub(super) const MAX_FILES: u64 = 1000;
 pub(super) const MAX_LEVELS: usize = 32;
-/// Recommended maximum size of a code directory, in bytes. The service accepts larger ones, but
-/// each task takes long to download them.
+/// Recommended maximum size of a code directory, in bytes. The service accepts larger code
+/// directories, but each task then needs more time to download the code.
 pub(super) const RECOMMENDED_BYTES: u64 = 50 << 20;
 
 /// A local code directory: its size, and the number and depth of its entries.
@@ -46,7 +46,7 @@ impl CodeDir {
     /// Scans a directory. Symbolic links are followed, as in an upload.
     ///
     /// # Errors
-    /// A file or directory that cannot be read, or does not exist.
+    /// Returned if a file or directory does not exist or cannot be read.
     pub fn scan(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let unreadable = |error: walkdir::Error| {
@@ -96,14 +96,15 @@ impl CodeDir {
         self.directories
     }
 
-    /// Returns the depth of nested directories: 0 if the code directory has none.
+    /// Returns the number of nested directory levels: 0 if the code directory contains no
+    /// directory.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.levels
     }
 
-    /// Checks the limits of the service: 5 GB, 1,000 files, 32 levels. `boot_file` is a path
-    /// relative to the directory, such as `src/train.py`.
+    /// Checks the directory against the limits of the service: 5 GB, 1,000 files, 32 levels.
+    /// `boot_file` is a path relative to the directory, such as `src/train.py`.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
         let mut add =
@@ -145,11 +146,11 @@ impl CodeDir {
 }
 
 impl CreateJob {
-    /// Checks a local directory that is to be uploaded as the code directory of the job: the limits
-    /// of the service, and that the boot file of the job is in it.
+    /// Checks a local directory before it is uploaded as the code directory of the job. The
+    /// directory must comply with the limits of the service, and contain the boot file of the job.
     ///
     /// # Errors
-    /// A file or directory that cannot be read, or does not exist.
+    /// Returned if a file or directory does not exist or cannot be read.
     pub fn check_code_dir(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
         let body = self.body();
         let draft = Draft::new(&body, Cloud::default());
@@ -165,7 +166,7 @@ impl CreateJob {
 /// downloads inputs.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// Returned if a file cannot be read.
 pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, Error> {
     let sizes = WalkDir::new(path).follow_links(true).into_iter();
     let sizes = sizes.map(|entry| {
@@ -192,7 +193,8 @@ fn compare_with_disk(bytes: u64, disk_gb: u64) -> Report {
             INPUTS,
             value(),
             "must fit the disk of the flavor",
-            // The service detects this only during the download, and has no error code for it.
+            // The service detects this error only during the download, and defines no error code
+            // for it.
             None,
             "choose a flavor with a larger disk, or mount the data as a volume",
         ));

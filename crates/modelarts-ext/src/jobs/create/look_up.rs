@@ -1,4 +1,4 @@
-//! Look-up of the algorithm and the flavor of a job, for the check.
+//! Look-up of the algorithm and the flavor of a job, for its validation.
 
 use serde_json::Value;
 
@@ -13,17 +13,19 @@ pub(super) const LOOKING_UP: &str = "algorithm and flavor were being looked up";
 
 impl CreateJob {
     /// Reads the algorithm and the flavor of the job from the service, so that
-    /// [`check`](Self::check) includes them: their existence, channels, admitted kinds of data,
-    /// constraints of hyper-parameters, nodes and type of the flavor.
+    /// [`check`](Self::check) can validate the job against them: their existence, channels,
+    /// accepted kinds of data, constraints of hyper-parameters, and the type and number of nodes of
+    /// the flavor.
     ///
-    /// Makes at most two calls, both reads, and none for specs that are set already.
+    /// Makes at most two calls, both reads, and none for specs that are already set.
     /// [`submit`](Self::submit) does this by default. Not available for subscribed algorithms and
     /// for flavors of dedicated pools.
     ///
     /// # Errors
     /// A failed call, or one that exceeds
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). A missing
-    /// algorithm or flavor is not an error here, but a violation in the check.
+    /// algorithm or flavor is not an error of this method; [`check`](Self::check) reports it as a
+    /// violation.
     pub async fn look_up(mut self) -> Result<Self, Error> {
         let (client, body) = (self.client.clone(), self.body());
         let work = async {
@@ -35,14 +37,14 @@ impl CreateJob {
         Ok(self)
     }
 
-    /// Looks up algorithm and flavor like [`look_up`](Self::look_up), but continues after a failed
-    /// call, unless the service rejects the credentials.
+    /// Looks up the algorithm and the flavor like [`look_up`](Self::look_up), but ignores failed
+    /// calls, unless the service rejects the credentials.
     pub(super) async fn look_up_if_possible(&mut self, body: &Value) -> Result<(), Error> {
         ignore_unless_unauthorized(self.look_up_algorithm(body).await)?;
         ignore_unless_unauthorized(self.look_up_flavor(body).await)
     }
 
-    /// Reads the spec of the algorithm from the service, unless it is set already.
+    /// Reads the spec of the algorithm from the service, unless the spec is already set.
     async fn look_up_algorithm(&mut self, body: &Value) -> Result<(), Error> {
         let id = Draft::new(body, self.cloud).algorithm_id();
         let Some(id) = id.filter(|id| self.specs.algorithm.of(Some(id)).is_none()) else {
@@ -64,8 +66,8 @@ impl CreateJob {
             });
         let spec = match answer {
             Ok(answer) => AlgorithmSpec::from(answer.into_inner()),
-            // A 404 without an error code is from a gateway that does not have this path, and does
-            // not mean that the algorithm is missing.
+            // A 404 without an error code comes from a gateway that does not know this path, and
+            // does not mean that the algorithm is missing.
             Err(error) if error.is_not_found() && error.code().is_some() => {
                 AlgorithmSpec::missing()
             }
@@ -75,7 +77,7 @@ impl CreateJob {
         Ok(())
     }
 
-    /// Reads the spec of the flavor from the service, unless it is set already.
+    /// Reads the spec of the flavor from the service, unless the spec is already set.
     async fn look_up_flavor(&mut self, body: &Value) -> Result<(), Error> {
         let id = Draft::new(body, self.cloud).flavor_id();
         let Some(id) = id.filter(|id| self.specs.flavor.of(Some(id)).is_none()) else {
@@ -96,9 +98,9 @@ impl CreateJob {
     }
 }
 
-/// Ignores a failed call, because the service checks the job as well. Rejected credentials remain
-/// an error: the service would also reject them for the create, and it locks a key after a few
-/// wrong signatures.
+/// Ignores a failed call, because the service validates the job as well. Rejected credentials
+/// remain an error: the service would also reject them in the create request, and it locks a key
+/// after a few wrong signatures.
 fn ignore_unless_unauthorized(result: Result<(), Error>) -> Result<(), Error> {
     match result {
         Err(error) if error.kind() == ErrorKind::Credentials || error.status() == Some(401) => {

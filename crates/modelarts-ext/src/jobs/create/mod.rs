@@ -1,10 +1,10 @@
-//! Creation of jobs: the builder [`CreateJob`], its check, and `submit`.
+//! Creation of jobs: the builder [`CreateJob`], its validation, and `submit`.
 //!
 //! The request for a job is deeply nested, its fields depend on each other, and the service reports
 //! one error at a time. The setters of the builder do not fail: [`CreateJob::check`] reports all
-//! errors at once, and [`CreateJob::submit`] returns them before anything is sent. If the response
-//! to a creation is lost, the job may exist and incur costs. `submit` therefore searches for the
-//! job by its name, and repeats the request only if it finds no job.
+//! errors at once, and [`CreateJob::submit`] returns them without sending a request. If the
+//! response to the create request is lost, the job may exist and incur costs. `submit` therefore
+//! searches for the job by its name, and repeats the request only if it finds no job.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -52,9 +52,9 @@
 // `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add its
 // setters, which write to generated paths (`json_edit`). `from_document` reads the request from
 // JSON and YAML (`document`), `copy` from the details of a job; both use `conversion`. `submit`
-// looks up the algorithm and the flavor (`look_up`), checks the job, and creates it exactly once.
-// `local_files` checks files before they are uploaded. `creating_page_tests` writes the tables of
-// CREATING.md.
+// looks up the algorithm and the flavor (`look_up`), validates the job, and creates it exactly
+// once. `local_files` validates files before they are uploaded. `creating_page_tests` writes the
+// tables of CREATING.md.
 
 mod channels;
 mod code;
@@ -110,7 +110,8 @@ use crate::{
     },
 };
 
-/// Builder of a job. The setters do not fail, and nothing is sent before [`submit`](Self::submit).
+/// Builder of a job. The setters do not fail, and no request is sent before
+/// [`submit`](Self::submit).
 ///
 /// [`check`](Self::check) reports all errors at once; [`body`](Self::body) returns the request.
 /// `CREATING.md` of this crate describes the steps from a local script to a running job, and lists
@@ -124,7 +125,7 @@ pub struct CreateJob {
     specs: KnownSpecs,
     looks_up: bool,
     unchecked: bool,
-    /// Warnings about fields of the document that are not in the body.
+    /// Warnings about fields of the source document that the request body omits.
     warnings: Vec<Warning>,
 }
 
@@ -142,7 +143,7 @@ impl TrainingJobs {
 }
 
 impl CreateJob {
-    /// Creates a builder from a body whose fields all have the right types.
+    /// Creates a builder from a request body in which all fields have the right types.
     pub(super) fn from_body(client: Client, body: Value) -> Self {
         Self {
             cloud: client.cloud(),
@@ -170,7 +171,7 @@ impl CreateJob {
         self
     }
 
-    /// Removes the item with this name from the list at a path.
+    /// Removes the element with this name from the list at a path.
     pub(super) fn without_item(mut self, list: &str, name: &str) -> Self {
         if let Some(items) = json_edit::slot(&mut self.body, list).as_array_mut() {
             items.retain(|item| item.get(input::NAME).and_then(Value::as_str) != Some(name));
@@ -218,7 +219,7 @@ impl CreateJob {
         self.set(TRAINING_EXPERIMENT_REFERENCE, experiment)
     }
 
-    /// Sets the cloud whose rules apply. Default: that of the
+    /// Sets the cloud whose rules apply. Default: the cloud of the
     /// [client](crate::client::ClientBuilder::cloud).
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
@@ -232,16 +233,16 @@ impl CreateJob {
         self
     }
 
-    /// Sets the spec of the algorithm for the check: its channels, constraints of its
-    /// hyper-parameters, the flavors that it requires. [`look_up`](Self::look_up) reads it from the
-    /// service.
+    /// Sets the spec of the algorithm for [`check`](Self::check): its channels, constraints of its
+    /// hyper-parameters, and the flavors that it requires. [`look_up`](Self::look_up) reads it from
+    /// the service.
     pub fn with_algorithm_spec(mut self, spec: AlgorithmSpec) -> Self {
         self.specs.algorithm.set(None, spec);
         self
     }
 
-    /// Sets the spec of the flavor for the check: its type, and the number of nodes that it admits.
-    /// [`look_up`](Self::look_up) reads it from the service.
+    /// Sets the spec of the flavor for [`check`](Self::check): its type, and its maximum number of
+    /// nodes. [`look_up`](Self::look_up) reads it from the service.
     pub fn with_flavor_spec(mut self, spec: FlavorSpec) -> Self {
         self.specs.flavor.set(None, spec);
         self
@@ -260,12 +261,12 @@ impl CreateJob {
         self
     }
 
-    /// Returns the JSON of the request, as it is sent.
+    /// Returns the JSON body of the request, exactly as it is sent.
     #[must_use]
     pub fn body(&self) -> Value {
         let mut body = self.body.clone();
         json_edit::prune(&mut body);
-        // The default 1 is sent as well, because Huawei Cloud requires the field.
+        // The default of 1 is sent explicitly, because Huawei Cloud requires the field.
         if body.get(SPEC).is_some() {
             let nodes = json_edit::slot(&mut body, spec::resource::NODE_COUNT);
             if nodes.is_null() {
@@ -275,25 +276,27 @@ impl CreateJob {
         body
     }
 
-    /// Returns the body as the type of the generated client. That type has only the documented
+    /// Returns the body as the type of the generated client. That type contains only the documented
     /// fields, so it omits all other fields of a copied job.
     ///
     /// # Errors
-    /// A body that does not fit the type, such as one with half a node.
+    /// Returned for a body that does not fit the type, such as one with a fractional number of
+    /// nodes.
     pub fn request(&self) -> Result<types::CreateTrainingJobRequest, Error> {
         serde_path_to_error::deserialize(self.body())
             .map_err(|error| Error::invalid(format!("{}: {}", error.path(), error.inner())))
     }
 
-    /// Checks the job without sending anything, and reports all errors that can be detected
+    /// Validates the job without sending a request, and reports all errors that can be detected
     /// locally.
     ///
-    /// A broken rule is a violation if the service is known to reject such jobs or a document
-    /// states the rule; it is a warning with its reason if a document only recommends it, or it is
-    /// inferred. `openapi/SOURCES.md` has a row for each rule.
+    /// A violated rule is reported as a violation if the service is known to reject such jobs or a
+    /// document states the rule. It is reported as a warning, with the reason, if a document only
+    /// recommends the rule or if the rule is inferred. `openapi/SOURCES.md` contains a row for each
+    /// rule.
     ///
-    /// Only the service can check names in use, objects in OBS and existing pools. Algorithm and
-    /// flavor are checked after a [`look_up`](Self::look_up).
+    /// Only the service can check whether the name is in use, and whether OBS objects and pools
+    /// exist. The algorithm and the flavor are validated after a [`look_up`](Self::look_up).
     pub fn check(&self) -> Report {
         self.check_body(&self.body())
     }
@@ -307,7 +310,7 @@ impl CreateJob {
 
 impl fmt::Debug for CreateJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Environment variables and parameters are not printed, because they may hold secrets.
+        // Environment variables and parameters may be secrets, so they are not printed.
         f.debug_struct("CreateJob")
             .field("name", &json_edit::get(&self.body, metadata::NAME))
             .finish_non_exhaustive()

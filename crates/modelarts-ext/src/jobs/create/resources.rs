@@ -1,4 +1,5 @@
-//! Setters of `CreateJob` for flavor, pool, placement, run time, volumes and logs; `Volume`.
+//! Setters of `CreateJob` for flavor, pool, placement, run time, volumes and logs, and the type
+//! `Volume`.
 
 use std::time::Duration;
 
@@ -90,13 +91,13 @@ impl CreateJob {
         self.push(spec::VOLUMES, volume.0)
     }
 
-    /// Removes all mounts of a job that was copied or read from a document.
+    /// Removes all mounts. Useful for a job that was copied or read from a document.
     pub fn without_volumes(self) -> Self {
         self.without_field(spec::VOLUMES)
     }
 
-    /// Sets the number of automatic restarts after a failure: 1 to 3, on Huawei Cloud up to 128. It
-    /// cannot be changed later. Default: none.
+    /// Sets the number of automatic restarts after a failure: 1 to 3, on Huawei Cloud up to 128.
+    /// The number cannot be changed later. Default: none.
     pub fn auto_restart(self, times: u32) -> Self {
         self.annotation(RETRIES, times.to_string())
     }
@@ -120,7 +121,8 @@ impl CreateJob {
         self.set(spec::AUTO_STOP, limit)
     }
 
-    /// Keeps the resources for this time after the end, in whole hours (Huawei Cloud).
+    /// Keeps the resources allocated for this time after the end of the job, in whole hours (Huawei
+    /// Cloud).
     pub fn reserve(self, time: Duration) -> Self {
         let time = object([
             (reserved_time::TIME_UNIT, text("HOURS")),
@@ -187,7 +189,7 @@ impl Volume {
         ]))
     }
 
-    /// Makes the mount read-only. SFS Turbo only; the other kinds have no such field.
+    /// Makes the mount read-only. Supported for SFS Turbo only.
     pub fn read_only(mut self) -> Self {
         if self.0.get(volume::NFS).is_some() {
             json_edit::set(&mut self.0, volume::nfs::READ_ONLY, true);
@@ -196,8 +198,8 @@ impl Volume {
     }
 }
 
-/// Converts a duration into hours, the unit of the service. A fraction is kept, so that the check
-/// reports it.
+/// Converts a duration into hours, the unit of the service. A fraction is preserved, so that the
+/// validation reports it.
 fn hours(time: Duration) -> Value {
     match (time.subsec_nanos(), time.as_secs() % 3600) {
         (0, 0) => (time.as_secs() / 3600).into(),

@@ -47,12 +47,12 @@ impl CreateJob {
         self.annotation(JUPYTER, "true")
     }
 
-    /// Starts `TensorBoard` with the job, for the logs of these jobs.
+    /// Starts `TensorBoard` with the job, to display the logs of these jobs.
     pub fn tensorboard(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.annotation(TENSORBOARD, "true").add_summary_jobs(jobs)
     }
 
-    /// Starts `MindStudio` Insight with the job, for the logs of these jobs.
+    /// Starts `MindStudio` Insight with the job, to display the logs of these jobs.
     pub fn mindstudio_insight(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.annotation(INSIGHT, "true").add_summary_jobs(jobs)
     }

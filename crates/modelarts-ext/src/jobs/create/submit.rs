@@ -1,8 +1,8 @@
 //! Creation of a job exactly once, even if a response is lost.
 //!
-//! A create is not idempotent, but names of jobs are unique. If the response to a create is lost,
-//! the client searches for the job by its name, and repeats the create only if it finds no job. If
-//! both creates arrive, the service rejects the second one because of its name.
+//! A create request is not idempotent, but job names are unique. If the response to a create
+//! request is lost, the client searches for the job by its name, and repeats the request only if it
+//! finds no job. If both requests arrive, the service rejects the second because of its name.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -34,15 +34,15 @@ use crate::{
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
-/// Pause before each search for the job of a lost create. The service lists new jobs with a short
-/// delay.
+/// Pause before each search for the job of a create request whose response was lost. The service
+/// lists new jobs with a short delay.
 const SEARCH_PAUSES: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_secs(1),
     Duration::from_secs(3),
 ];
-/// Maximum by which the clock of the service can be behind that of the client. The gateway of the
-/// service rejects signatures with a greater difference.
+/// Maximum clock skew between the client and the service. The gateway of the service rejects
+/// signatures with a greater skew.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 /// Error code for a job name that is in use.
 const NAME_EXISTS: &str = "ModelArts.2751";
@@ -56,17 +56,18 @@ const OPERATION: &Operation = match Operation::find("create_training_job") {
 
 impl CreateJob {
     /// Creates the job exactly once: if the response is lost, the client searches for the job by
-    /// its name before it repeats the create.
+    /// its name before it repeats the create request.
     ///
     /// Before that, algorithm and flavor are looked up ([`look_up`](Self::look_up)), unless
-    /// disabled by [`without_look_up`](Self::without_look_up), and the job is checked. A failed
+    /// disabled by [`without_look_up`](Self::without_look_up), and the job is validated. A failed
     /// look-up is logged as a warning, and the job is created without it. All calls together may
     /// take [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
     /// # Errors
-    /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]
-    /// (nothing is sent then). A rejection by the service. An error with [`Error::is_uncertain`]
-    /// means that the job may exist; its solution describes the result of the search.
+    /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]; no
+    /// create request is sent in this case. A rejection by the service. An error with
+    /// [`Error::is_uncertain`] means that the job may exist; its solution describes the result of
+    /// the search.
     pub async fn submit(mut self) -> Result<Job, Error> {
         let (client, body) = (self.client.clone(), self.body());
         let deadline = client.deadline();
@@ -88,7 +89,8 @@ impl CreateJob {
     }
 }
 
-/// Sends the create, and repeats it after a lost response only if a search finds no job.
+/// Sends the create request. After a lost response, repeats the request only if a search finds no
+/// job.
 async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Result<Job, Error> {
     let clock = &**client.clock();
     let started = clock.now();
@@ -122,9 +124,10 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
         let found = find_lost_job(client, name, body, started, exists);
         match deadline.run(clock, found).await {
             Some(Ok(Lookup::Created(job))) => return Ok(job),
-            // Another job has the name, so the create was rejected.
+            // The name belongs to another job, so the create request was rejected.
             Some(Ok(Lookup::OtherJob)) if exists => return Err(error),
-            // The search may have missed the job of an earlier create, which may be listed later.
+            // An earlier create request may have created a job that is not listed yet, so the
+            // search may have missed it.
             Some(Ok(_)) if is_refused => return Err(uncertain_error(error, name)),
             Some(Ok(_)) => {}
             Some(Err(search)) if lost_error.is_none() && have_same_rejection(&error, &search) => {
@@ -170,7 +173,7 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
     Err(Error::invalid("nothing was sent"))
 }
 
-/// Returns the text at a path of the body; empty if it is missing.
+/// Returns the string at a path of the body; empty if the string is missing.
 fn text<'a>(body: &'a Value, path: &str) -> &'a str {
     Located::root(body).at(path).text().unwrap_or_default()
 }
@@ -194,11 +197,11 @@ async fn send(
     })
 }
 
-/// Sends the body unchanged.
+/// Sends the request body unchanged.
 ///
-/// The type of the generated operation has only the documented fields. A job may have others, such
-/// as one copied from a newer service, and [`CreateJob::body`] must equal the request. The request
-/// is signed, retried and decoded by the same code as that of the generated operation.
+/// The generated request type contains only the documented fields. A job may contain others, such
+/// as a job copied from a newer service, and [`CreateJob::body`] must equal the request. The
+/// request is signed, retried and decoded by the same code as that of the generated operation.
 async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Error> {
     let path = OPERATION.path.replace("{project_id}", client.project_id());
     let call = async |api: &modelarts_api::Client| {
@@ -220,24 +223,24 @@ fn uncertain_error(error: Error, name: &str) -> Error {
     )))
 }
 
-/// Returns `true` if a create and a search failed with the same status, 401 or 404, which suggests
-/// a server other than the service: a proxy, or a wrong endpoint.
+/// Returns `true` if a create request and a search failed with the same status, 401 or 404. This
+/// suggests that the server is not the service, because of a proxy or a wrong endpoint.
 fn have_same_rejection(create: &Error, search: &Error) -> bool {
     matches!(create.status(), Some(401 | 404)) && create.status() == search.status()
 }
 
-/// Result of a search for the job of a lost create.
+/// Result of the search for a job after a lost response.
 enum Lookup {
-    /// The job of the lost create exists.
+    /// The create request created this job.
     Created(Job),
     /// Only another job of the same name exists.
     OtherJob,
-    /// No job has the name. The job may not be listed yet.
+    /// No job has this name. The new job may not be listed yet.
     Absent,
 }
 
-/// Searches for the job that a lost create may have created. If `exists` is `true`, the service
-/// reported that the name is in use, so the search includes older jobs.
+/// Searches for the job after the response to its create request was lost. If `exists` is `true`,
+/// the service reported that the name is in use, so the search includes older jobs.
 async fn find_lost_job(
     client: &Client,
     name: &str,
@@ -254,21 +257,22 @@ async fn find_lost_job(
             .training_jobs()
             .list()
             .filter(Filter::name().like(name));
-        // A search covers one workspace, in which names are unique.
+        // A search covers a single workspace; names are unique within a workspace.
         let workspace = text(body, metadata::WORKSPACE_ID);
         if !workspace.is_empty() {
             list = list.workspace(workspace);
         }
         let mut jobs = list.stream();
-        // The start is converted to the clock of the service, whose skew may be known only after a
-        // response.
+        // The start is converted to the clock of the service, whose skew may become known only with
+        // a response.
         let started = client.transport().service_time(started);
         while let Some(job) = jobs.try_next().await? {
-            // Yields, so that the deadline is checked even if every response is ready immediately.
+            // Yields, so that the deadline is checked even if every response is available
+            // immediately.
             tokio::task::yield_now().await;
             let older = |created: SystemTime| created + MAX_CLOCK_SKEW < started;
             let older = job.created_at().is_some_and(older);
-            // The list has the newest jobs first, so all other jobs are older as well.
+            // The list is sorted from newest to oldest, so all further jobs are older as well.
             if older && (other_exists || !exists) {
                 break;
             }
@@ -286,8 +290,8 @@ async fn find_lost_job(
     })
 }
 
-/// Returns `true` if this body can have created the job. An older job of the same name would have
-/// prevented the creation, and must not be mistaken for the new one.
+/// Returns `true` if a request with this body can have created the job. An older job of the same
+/// name would have prevented the creation, and must not be mistaken for the new job.
 fn is_made_from(job: &TrainingJob, body: &Value) -> bool {
     let description = job
         .metadata

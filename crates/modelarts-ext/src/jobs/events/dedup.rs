@@ -1,5 +1,5 @@
-//! Deduplication of events that an earlier window already returned. The service gives events
-//! neither ids nor a cursor.
+//! Deduplication of events that an earlier time window already returned. Events of the service have
+//! no ids, and the event list has no cursor.
 
 use std::{
     collections::HashMap,
@@ -9,24 +9,25 @@ use std::{
 
 use crate::jobs::events::event::{Event, TIME_RESOLUTION};
 
-/// Hash of an event. All events of a job are stored as hashes of 16 bytes instead of some hundreds.
+/// Hash of an event. Storing a hash of 16 bytes for every event of a job replaces storing events of
+/// some hundred bytes.
 type Digest = (u64, u64);
 
-/// First and last time of the requested events.
+/// Start and end of the requested time range.
 type Range = (SystemTime, SystemTime);
 
-/// Multiset of all events that were returned. It counts occurrences, because events may be equal.
+/// Multiset of all returned events. It counts occurrences, because two events may be equal.
 #[derive(Debug, Default)]
 pub(super) struct Deduplicator {
     lateness: Duration,
     newest: Option<SystemTime>,
-    /// The start of the current poll, by the clock of the client.
+    /// Start of the current poll, by the clock of the client.
     poll_start: Option<SystemTime>,
-    /// The start of the last complete poll.
+    /// Start of the last complete poll.
     last_complete: Option<SystemTime>,
-    /// The largest number of occurrences of each event in one poll.
+    /// Largest number of occurrences of each event in a single poll.
     counts: HashMap<Digest, usize>,
-    /// The number of occurrences of each event in the current poll.
+    /// Number of occurrences of each event in the current poll.
     poll_counts: HashMap<Digest, usize>,
     hashers: (RandomState, RandomState),
 }
@@ -63,14 +64,15 @@ impl Deduplicator {
         match range {
             Some((from, to)) => Some((from.max(start).min(to), to)),
             None => {
-                // The end must include events dated ahead by the clock of the service.
+                // The end of the range must include events that the clock of the service dates
+                // ahead.
                 let end = newest.max(now);
                 Some((start, end + Duration::from_secs(24 * 3600)))
             }
         }
     }
 
-    /// Adds events of the current poll, and returns those that are new.
+    /// Records events of the current poll, and returns the new ones.
     pub(super) fn take_new(&mut self, rows: Vec<Event>) -> Vec<Event> {
         let mut new = rows;
         new.retain(|row| {
@@ -108,7 +110,7 @@ mod tests {
 
     const LATENESS: Duration = Duration::from_secs(10);
 
-    /// Returns a time after all events of these tests.
+    /// Returns a time after all events in these tests.
     fn later() -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_secs(2_000_000_000)
     }
@@ -168,7 +170,7 @@ mod tests {
         // The window must include events that appeared since the last poll.
         assert_eq!(window(at(70), None), Some((at(19), at(70) + day)));
         assert_eq!(window(at(71), None), Some((at(48), at(71) + day)));
-        // A range that the caller requests is only narrowed.
+        // A time range that the caller sets is only narrowed.
         let range = Some((at(10), at(50)));
         assert_eq!(window(at(70), range), Some((at(48), at(50))));
         let range = Some((at(10), at(20)));
@@ -202,17 +204,19 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        /// A feed with equal events, late events and events dated ahead, polled at random times,
-        /// page by page, with a client whose clock may be behind, returns each event once.
+        /// A random feed yields each event once. It contains equal events, late events and events
+        /// dated ahead, and is polled at random times, page by page, by a client whose clock may be
+        /// behind.
         #[test]
         fn each_event_of_a_random_feed_is_given_once(
-            // Each event: its time, the delay of its appearance, the seconds that it is dated
-            // ahead, its message.
+            // For each event: its time, the delay of its appearance, the number of seconds by which
+            // it is dated ahead, and its message.
             feed in prop::collection::vec(
                 (0_u64..300, 0_u64..=10, prop_oneof![3 => Just(0), 1 => 0_u64..500], 0_u8..3),
                 0..80,
             ),
-            // Each poll: its time, and the seconds by which the clock of the client is behind.
+            // For each poll: its time, and the number of seconds by which the clock of the client
+            // is behind.
             polls in prop::collection::btree_map(
                 0_u64..320, prop_oneof![3 => Just(0), 1 => 0_u64..1000], 0..30,
             ),

@@ -9,14 +9,15 @@ use modelarts_api::types::{EventLevel, EventSource, TrainingJobEvent};
 
 use crate::jobs::events::kind::EventKind;
 
-/// The resolution of event times: an event appears up to one second older than it is.
+/// Resolution of event times. The time of an event is truncated, so it may be up to one second too
+/// early.
 pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
 /// Event of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     time_text: String,
-    /// The parsed time, cached because followed events are compared by it often.
+    /// Parsed time, cached because following compares the times of events often.
     time: Option<SystemTime>,
     level: EventLevel,
     source: EventSource,
@@ -36,13 +37,13 @@ impl Event {
         }
     }
 
-    /// Returns the time of the event, to the second; `None` if the service's text is not a time.
+    /// Returns the time of the event, to the second; `None` if the service returns an invalid time.
     #[must_use]
     pub fn time(&self) -> Option<SystemTime> {
         self.time
     }
 
-    /// Returns the time of the event, as the service writes it (RFC 3339).
+    /// Returns the time of the event as the service returns it (RFC 3339).
     #[must_use]
     pub fn time_text(&self) -> &str {
         &self.time_text
@@ -60,13 +61,13 @@ impl Event {
         &self.source
     }
 
-    /// Returns the text of the event, as the service sends it.
+    /// Returns the message of the event as the service returns it.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Returns the kind of the event, parsed from its text.
+    /// Returns the kind of the event, parsed from its message.
     #[must_use]
     pub fn kind(&self) -> EventKind {
         EventKind::parse(&self.message)

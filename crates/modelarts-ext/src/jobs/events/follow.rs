@@ -1,4 +1,4 @@
-//! Stream of the events of a job, made of polls of time windows until the job has ended.
+//! Stream of the events of a job, built from polls of time windows until the job has ended.
 
 use futures::TryStreamExt;
 use modelarts_api::types::SortOrder;
@@ -19,17 +19,17 @@ impl Events {
     /// Returns a stream of the existing and all new events, until the job has ended and been
     /// [`quiet`](Self::quiet).
     ///
-    /// The service has no cursor for events, so each poll requests a time window that begins
+    /// The event list has no cursor, so each poll requests a time window that begins
     /// [`lateness`](Self::lateness) before the newest event. Events of earlier polls are removed by
-    /// count, because two events may be equal. An event that appears even later is found by the
-    /// last poll, which requests all events again. Events are returned in the order of their times;
-    /// late ones are returned when they appear. [`resume`](Self::resume) and
-    /// [`newest_first`](Self::newest_first) have no effect.
+    /// counting their occurrences, because two events may be equal. An event that appears even
+    /// later is found by the last poll, which requests all events again. Events are returned in the
+    /// order of their times; late events are returned when they appear. [`resume`](Self::resume)
+    /// and [`newest_first`](Self::newest_first) have no effect.
     ///
-    /// A job that is restarted after its end is followed further. Transient errors do not end the
-    /// stream, and do not count as quiet. If the requests for events, or for the details of the
-    /// job, fail for 15 minutes, the stream ends with the error. This includes a last poll that
-    /// returns fewer events than the service counts.
+    /// If a job is restarted after its end, the stream continues. Transient errors do not end the
+    /// stream, and do not count as quiet time. If the requests for events, or for the details of
+    /// the job, fail for 15 minutes, the stream ends with the error. This also applies to a last
+    /// poll that returns fewer events than the service counts.
     #[must_use]
     pub fn follow(self) -> PageStream<Event> {
         if let Err(error) = self.check() {
@@ -41,22 +41,22 @@ impl Events {
     }
 }
 
-/// Periodic polls of the events of a job.
+/// State of the periodic polls of the events of a job.
 pub(crate) struct EventFollower {
     events: Events,
     deduplicator: Deduplicator,
     pub(crate) polls: SourcePolls,
-    /// The request for the rest of the poll in progress.
+    /// Request for the remaining pages of the poll in progress.
     rest: Option<Events>,
-    /// The pages of the poll in progress; `None` if the last request failed.
+    /// Pages of the poll in progress; `None` if the last request failed.
     pages: Option<PageStream<Page<Event>>>,
-    /// `true` if the last poll ended with an error of the list. Pages of the next poll do not count
-    /// as progress until it is complete.
+    /// `true` if the last poll ended with an error of the list. Pages of the next poll count as
+    /// progress only when that poll is complete.
     list_restarted: bool,
 }
 
 impl EventFollower {
-    /// Creates a follower. The order and the start position of `events` are ignored.
+    /// Creates a follower. The order and the resumed position of `events` are ignored.
     pub(crate) fn new(mut events: Events) -> Self {
         events.query.order = SortOrder::Asc;
         events.options.resume = None;
@@ -71,8 +71,8 @@ impl EventFollower {
     }
 
     /// Returns the new events of the next page; `None` at the end of the poll. After a failed
-    /// request, the poll continues after the last page. A list that ended with an error of its own
-    /// is restarted, because the rest of it cannot be complete.
+    /// request, the poll continues after the last page. After an error of the list itself, the list
+    /// is restarted, because its remaining pages would be incomplete.
     async fn next(&mut self, end_watch: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
         let rest = self.rest.take();
         let rest = rest.unwrap_or_else(|| self.begin_poll(end_watch));

@@ -1,12 +1,13 @@
-//! `EventKind`: the kind of an event with its values, parsed from the text.
+//! `EventKind`: the kind of an event with its values, parsed from the message.
 //!
-//! The service reports events as sentences, with different wordings in the user guide and in
-//! responses of the API. Both are parsed; other texts are [`EventKind::Other`] and available as
-//! [`Event::message`](crate::jobs::events::Event::message).
+//! The service reports events as sentences, whose wording differs between the user guide and
+//! responses of the API. Both wordings are parsed; for any other message, the kind is
+//! [`EventKind::Other`], and [`Event::message`](crate::jobs::events::Event::message) returns the
+//! message.
 
 use std::time::Duration;
 
-/// Kind of an event, parsed from its text: the kinds of `x-events` in the OpenAPI description.
+/// Kind of an event, parsed from its message: the kinds of `x-events` in the OpenAPI description.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(test, derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -15,7 +16,7 @@ pub enum EventKind {
     Created,
     /// The job could not be created.
     CreateFailed {
-        /// The reason of the failure, as free text.
+        /// Cause of the failure, as free text.
         cause: String,
     },
     /// The preparation of the job took too long.
@@ -47,25 +48,25 @@ pub enum EventKind {
     Deleted,
     /// The costs of the job are available.
     Billed,
-    /// The environment of a task is being checked.
+    /// The environment check of a task has started.
     PreCheckStarted {
         /// The task, such as `worker-0`.
         task: String,
     },
-    /// The check of a task's environment found no error.
+    /// The environment check of a task succeeded.
     PreCheckDone {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text states it.
+        /// Duration of the step, if the message states it.
         took: Option<Duration>,
     },
-    /// The check of a task's environment found an error.
+    /// The environment check of a task failed.
     PreCheckFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text states it.
+        /// Duration of the step, if the message states it.
         took: Option<Duration>,
-        /// The error, as free text.
+        /// Error message, as free text.
         error: String,
     },
     /// The code is being downloaded.
@@ -77,16 +78,16 @@ pub enum EventKind {
     CodeDownloaded {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text states it.
+        /// Duration of the step, if the message states it.
         took: Option<Duration>,
     },
     /// The code could not be downloaded.
     CodeDownloadFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text states it.
+        /// Duration of the step, if the message states it.
         took: Option<Duration>,
-        /// The reason of the failure, as free text.
+        /// Cause of the failure, as free text.
         cause: String,
     },
     /// The inputs are being downloaded.
@@ -98,7 +99,7 @@ pub enum EventKind {
     InputDownloaded {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text states it.
+        /// Duration of the step, if the message states it.
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
@@ -107,11 +108,11 @@ pub enum EventKind {
     InputDownloadFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text states it.
+        /// Duration of the step, if the message states it.
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
-        /// The reason of the failure, as free text.
+        /// Cause of the failure, as free text.
         cause: String,
     },
     /// Python packages are being installed.
@@ -125,21 +126,21 @@ pub enum EventKind {
     DependenciesInstalled {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text states it.
+        /// Duration of the step, if the message states it.
         took: Option<Duration>,
         /// The files that list the packages.
         files: Vec<String>,
     },
-    /// Python packages could not be installed. No document states a text for this event; the parsed
-    /// text is that of the emulator.
+    /// Python packages could not be installed. No document states a message for this event; the
+    /// parsed message is that of the emulator.
     DependenciesFailed {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text states it.
+        /// Duration of the step, if the message states it.
         took: Option<Duration>,
         /// The files that list the packages.
         files: Vec<String>,
-        /// The reason of the failure, as free text.
+        /// Cause of the failure, as free text.
         cause: String,
     },
     /// The code of a task is running.
@@ -151,32 +152,32 @@ pub enum EventKind {
     TaskFinished {
         /// The task, such as `worker-0`.
         task: String,
-        /// Exit code of the task, if the text states it.
+        /// Exit code of the task, if the message states it.
         exit_code: Option<i64>,
     },
     /// An output is being uploaded.
     OutputUploading {
         /// The task, such as `worker-0`.
         task: String,
-        /// The name of the output, if the text states it.
+        /// Name of the output, if the message states it.
         parameter: Option<String>,
     },
     /// An output has been uploaded.
     OutputUploaded {
         /// The task, such as `worker-0`.
         task: String,
-        /// The time that the step took, if the text states it.
+        /// Duration of the step, if the message states it.
         took: Option<Duration>,
         /// The name of the output.
         parameter: String,
     },
-    /// The cluster reported an event of one of its objects.
+    /// The cluster reported an event that concerns one of its objects.
     Cluster {
         /// The kind of the object, such as `Pod` or `Job`.
         object: String,
         /// Name of the object in the cluster.
         name: String,
-        /// The reason of the event, one word such as `Pulled`.
+        /// Reason of the event, a single word such as `Pulled`.
         reason: String,
         /// The message of the event.
         text: String,
@@ -210,7 +211,7 @@ impl EventKind {
         }
     }
 
-    /// Returns `true` if only billing follows this event, unless the job is restarted.
+    /// Returns `true` if only the billing event follows this event, unless the job is restarted.
     #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(

@@ -1,8 +1,8 @@
 //! Events of a job, read once or as a stream that follows the job.
 //!
-//! The service reports events as sentences, with wordings that differ between documents and
-//! responses, with delay, and without ids or a cursor. [`Event::kind`] parses the sentence;
-//! [`Events::follow`] polls windows of time and returns each event once.
+//! The service reports events as sentences, whose wording differs between documents and responses.
+//! Events appear with a delay, have no ids, and their list has no cursor. [`Event::kind`] parses
+//! the sentence; [`Events::follow`] polls time windows and returns each event once.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -24,11 +24,11 @@
 //!
 //! Events that appear more than two minutes after their own time are found only when the job has
 //! ended ([`Events::lateness`]). After the end of the job, the stream ends when no new event has
-//! appeared for half a minute ([`Events::quiet`]). Failed requests do not count as quiet, so a
+//! appeared for half a minute ([`Events::quiet`]). Failed requests do not count as quiet time, so a
 //! stream that ends without an error is complete.
 
-// `Events` reads the events of a job page by page. `follow` polls windows of time and removes, with
-// `dedup`, the events of earlier windows. `parse` parses the text of an event into its `kind`.
+// `Events` reads the events of a job page by page. `follow` polls time windows and uses `dedup` to
+// remove the events of earlier windows. `parse` determines the `kind` of an event from its message.
 
 mod dedup;
 pub(crate) mod event;
@@ -62,12 +62,11 @@ use crate::{
 /// Maximum length of a pattern that the service accepts, in characters.
 const MAX_PATTERN: usize = 256;
 
-/// List of the events of a job, oldest first, read once or [followed](Self::follow). A page has 1
-/// to 100 events, by default 100.
+/// List of the events of a job, oldest first, read once or [followed](Self::follow). The page size
+/// is 1 to 100 events, by default 100.
 pub type Events = List<Event, EventQuery>;
 
-/// Conditions of a list of events, and settings for following them. Set by the methods of
-/// [`Events`].
+/// Conditions of an event list, and settings for following it, set by the methods of [`Events`].
 #[derive(Clone, Debug)]
 pub struct EventQuery {
     job: JobHandle,
@@ -83,7 +82,7 @@ pub struct EventQuery {
 
 impl JobHandle {
     /// Returns the list of events of the job. Sources disagree about the unit of its offsets
-    /// (`openapi/SOURCES.md`, "Without a number"); the client detects and stores it.
+    /// (`openapi/SOURCES.md`, "Without a number"); the client detects and stores the unit.
     pub fn events(&self) -> Events {
         List::new(Box::new(EventQuery {
             job: self.clone(),
@@ -112,13 +111,13 @@ impl Events {
         self
     }
 
-    /// Lists only events whose message contains this text, of up to 256 characters.
+    /// Lists only events whose message contains this string of up to 256 characters.
     pub fn pattern(mut self, text: impl Into<String>) -> Self {
         self.query.pattern = Some(text.into());
         self
     }
 
-    /// Lists only events between two times, both included. The service compares whole seconds.
+    /// Lists only events between two times, inclusive. The service compares whole seconds.
     pub fn between(mut self, start: SystemTime, end: SystemTime) -> Self {
         self.query.range = Some((start, end));
         self
@@ -137,15 +136,15 @@ impl Events {
         self
     }
 
-    /// Sets the maximum delay, after its own time, with which an event may appear for
-    /// [`follow`](Self::follow) to find it while the job runs. Default 2 minutes.
+    /// Sets the maximum delay with which an event may appear after its own time. While the job
+    /// runs, [`follow`](Self::follow) only finds events within this delay. Default 2 minutes.
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.query.lateness = lateness;
         self
     }
 
-    /// Sets the time without new events, after the end of the job, after which
-    /// [`follow`](Self::follow) ends. Default 30 seconds, because billing is reported late.
+    /// Sets the quiet time: [`follow`](Self::follow) ends when the job has ended and no new event
+    /// has appeared for this time. Default 30 seconds, because billing is reported late.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.query.quiet = quiet;
         self

@@ -1,18 +1,18 @@
-//! Parser of the texts of events.
+//! Parser of event messages.
 
 use std::time::Duration;
 
 use crate::jobs::events::kind::EventKind;
 
 impl EventKind {
-    /// Parses the text of an event.
+    /// Parses the message of an event.
     #[must_use]
     pub fn parse(message: &str) -> Self {
         parse(message).unwrap_or(Self::Other)
     }
 }
 
-/// Parses the text of an event; returns `None` for an unknown text.
+/// Parses the message of an event; returns `None` for an unknown message.
 fn parse(message: &str) -> Option<EventKind> {
     let Prefix {
         task,
@@ -27,8 +27,8 @@ fn parse(message: &str) -> Option<EventKind> {
     }
 }
 
-/// Prefix of a text in brackets: `[worker-0] [Duration: 3] …`, `[worker-0][time used: 0.296s] …`,
-/// `[Pod: name] …`.
+/// Prefix in brackets: `[worker-0] [Duration: 3] …`, `[worker-0][time used: 0.296s] …`, `[Pod:
+/// name] …`.
 #[derive(Default)]
 struct Prefix<'a> {
     task: Option<&'a str>,
@@ -52,7 +52,7 @@ impl<'a> Prefix<'a> {
                 Some((key, value)) if is_duration(key) => prefix.took = duration(value),
                 Some((key, value)) => prefix.object = Some((key.trim(), value.trim())),
                 None if prefix.task.is_none() => prefix.task = Some(inside.trim()),
-                // A second bracket without a key is part of the text.
+                // A second bracket without a key belongs to the message.
                 None => break,
             }
             prefix.text = rest.trim_start();
@@ -114,14 +114,14 @@ fn cluster_event(object: &str, name: &str, text: &str) -> Option<EventKind> {
     })
 }
 
-/// Removes `start` from the beginning of the text, ignoring case.
+/// Removes the prefix `start` from a string, ignoring case.
 fn strip_start<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     let head = text.get(..start.len())?;
     head.eq_ignore_ascii_case(start)
         .then(|| text[start.len()..].trim())
 }
 
-/// Returns `true` if the text is this sentence, with or without its full stop.
+/// Returns `true` if the string is this sentence, with or without a full stop.
 fn is_sentence(text: &str, sentence: &str) -> bool {
     strip_start(text, sentence).is_some_and(|rest| rest.is_empty() || rest == ".")
 }
@@ -154,7 +154,7 @@ fn job_event(text: &str) -> Option<EventKind> {
         let cause = cause.to_owned();
         return Some(EventKind::CreateFailed { cause });
     }
-    // Two texts end with advice whose wording may change, so only their beginnings are compared.
+    // Two messages end with advice whose wording may change, so only their beginnings are compared.
     if strip_start(text, "Preparations timed out").is_some() {
         return Some(EventKind::PrepareTimedOut);
     }
@@ -168,10 +168,11 @@ fn job_event(text: &str) -> Option<EventKind> {
     Some(EventKind::AutoStopped { limit })
 }
 
-/// Constructor of a kind from the task and the duration of the step.
+/// Function that creates a kind from the task and the duration of the step.
 type TaskKind = fn(String, Option<Duration>) -> EventKind;
 
-/// Sentences about a task, each with its kind. The user guide has "input" where it means an output.
+/// Sentences about a task, each with its kind. In one sentence, the user guide writes "input" but
+/// means an output.
 #[rustfmt::skip]
 const TASK_SENTENCES: [(&str, TaskKind); 10] = [
     ("The training environment is being pre-checked", |task, _| EventKind::PreCheckStarted { task }),
@@ -198,7 +199,7 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
         }
     }
     if let Some(error) = strip_start(text, "Pre-check failed.") {
-        // The text begins with `Error:`, or with `Exception:` in a later edition of the user guide.
+        // The rest begins with `Error:`, or with `Exception:` in a later edition of the user guide.
         let error = strip_start(error, "Error:")
             .or_else(|| strip_start(error, "Exception:"))
             .unwrap_or(error)
@@ -243,7 +244,7 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
     channel_event(task, took, text)
 }
 
-/// Parses a text about an input or output.
+/// Parses a message about an input or output.
 fn channel_event(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
     let starts = [
         "Training input",
@@ -276,7 +277,7 @@ fn channel_event(task: String, took: Option<Duration>, text: &str) -> Option<Eve
     })
 }
 
-/// Returns the text after `Failure cause:`, or the whole text.
+/// Returns the text after `Failure cause:`, or the whole string if that prefix is missing.
 fn cause(text: &str) -> String {
     let cause = strip_start(text, "Failure cause:").unwrap_or(text);
     cause.to_owned()

@@ -24,8 +24,8 @@ fn vectors() -> Vec<Value> {
     vectors["cases"].as_array().unwrap().clone()
 }
 
-/// Returns the variant and its fields. Fields have the names of the placeholders, and durations are
-/// in seconds.
+/// Returns the variant and its fields. Fields are named like the placeholders, and durations are in
+/// seconds.
 fn name_and_fields(kind: &EventKind) -> (String, Map<String, Value>) {
     let (name, fields) = match serde_json::to_value(kind).unwrap() {
         Value::String(name) => return (name, Map::new()),
@@ -43,8 +43,7 @@ fn name_and_fields(kind: &EventKind) -> (String, Map<String, Value>) {
     (name, fields.collect())
 }
 
-/// Compares the values of two sets of fields. Numbers of different forms, such as 12 and 12.0, are
-/// equal.
+/// Compares two sets of fields. Numbers in different forms, such as 12 and 12.0, are equal.
 fn assert_fields(fields: &Map<String, Value>, expected: &Map<String, Value>, text: &str) {
     let names = |fields: &Map<String, Value>| fields.keys().cloned().collect::<BTreeSet<_>>();
     assert_eq!(names(fields), names(expected), "{text}");
@@ -55,8 +54,8 @@ fn assert_fields(fields: &Map<String, Value>, expected: &Map<String, Value>, tex
     }
 }
 
-/// Returns two sets of texts for the placeholders of the description, each text with its parsed
-/// value.
+/// Returns two sets of values for the placeholders of the description. Each value is given as text
+/// and in parsed form.
 fn values() -> [Vec<(&'static str, &'static str, Value)>; 2] {
     let first = vec![
         ("task", "worker-0", json!("worker-0")),
@@ -187,7 +186,8 @@ fn the_vectors_hold() {
     }
 }
 
-/// A `Duration` has 9 decimals, so this text is not in the vectors, which have exact values.
+/// A `Duration` has 9 decimals, so this message is missing from the vectors, which contain exact
+/// values.
 #[test]
 fn durations_may_have_more_decimals_than_nanoseconds() {
     let text = "[worker-0][time used: 0.2960195541381836s] Upload training output(parameter name: \
@@ -200,10 +200,10 @@ fn durations_may_have_more_decimals_than_nanoseconds() {
     assert_eq!(EventKind::parse(text), parsed);
 }
 
-/// Returns `true` if the text matches the template with any values for its placeholders.
+/// Returns `true` if the text matches the template with arbitrary values for its placeholders.
 fn is_of(template: &str, text: &str) -> bool {
     let mut rest = text;
-    // The even parts are literal text; the odd parts are names of placeholders.
+    // The even parts are literals; the odd parts are names of placeholders.
     for (index, literal) in template.split(['{', '}']).step_by(2).enumerate() {
         match rest.split_once(literal) {
             Some((value, after)) if index > 0 || value.is_empty() => rest = after,
@@ -242,8 +242,8 @@ fn each_text_of_the_description_has_an_exact_vector() {
     }
 }
 
-/// Tests the text of a failed installation, which only the emulator has: it is neither in the
-/// description nor in the vectors.
+/// Tests the message of a failed installation. Only the emulator sends it, so it occurs neither in
+/// the description nor in the vectors.
 #[test]
 fn packages_that_cannot_be_installed_have_their_kind() {
     let prefix = "Failed to install Python dependency packages.";

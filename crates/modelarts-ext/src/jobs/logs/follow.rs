@@ -27,18 +27,19 @@ const LOG_DELETED: &str = "ModelArts.2819";
 
 impl Logs {
     /// Returns a stream of the existing and all new lines, until the job has ended and been
-    /// [`quiet`](Self::quiet). Transient errors do not end the stream, and do not count as quiet.
-    /// If the requests for the log, or for the details of the job, fail for 15 minutes, the stream
-    /// ends with the error.
+    /// [`quiet`](Self::quiet). Transient errors do not end the stream, and do not count as quiet
+    /// time. If the requests for the log, or for the details of the job, fail for 15 minutes, the
+    /// stream ends with the error.
     ///
-    /// A log that outgrew the preview between two polls has a [gap](LogItem::Gap). A log that
-    /// dropped its oldest lines continues after the last line that was returned. A log that was
-    /// restarted with its task is read from its beginning. A log that the service deleted after 30
-    /// days is only a gap. A line is returned when it is complete, the last one at the end.
+    /// If a log grows by more than a preview between two polls, the stream contains a
+    /// [gap](LogItem::Gap). If a log drops its oldest lines, the stream continues after the last
+    /// line that was returned. If a log is restarted with its task, it is read from its beginning.
+    /// If the service has deleted a log after 30 days, the stream contains only a gap. A line is
+    /// returned when it is complete; an incomplete last line is returned at the end.
     ///
-    /// A preview that consists of two or more of the last lines returned counts as the rest of a
-    /// log that dropped its oldest lines. If the log was restarted with exactly these lines, they
-    /// are not returned again.
+    /// A preview that consists of two or more of the last lines returned is treated as the rest of
+    /// a log that dropped its oldest lines. If the log was in fact restarted with exactly these
+    /// lines, they are not returned again.
     #[must_use]
     pub fn follow(self) -> PageStream<LogItem> {
         let (job, interval, quiet) = (self.job.clone(), self.interval, self.quiet);
@@ -75,7 +76,7 @@ impl LineSource for Logs {
     }
 }
 
-/// Periodic polls of a log.
+/// State of the periodic polls of a log.
 #[derive(Debug)]
 pub(crate) struct LogFollower {
     logs: Logs,
@@ -92,7 +93,7 @@ enum Reader {
 }
 
 impl Reader {
-    /// Returns the new items, and `true` if more can be read without a pause.
+    /// Returns the new items, and `true` if more items are available without a pause.
     async fn read(&mut self, logs: &Logs) -> Result<Part<LogItem>, Error> {
         match self {
             Self::Preview(reader) => Ok((reader.advance(&logs.preview().await?), false)),
@@ -100,7 +101,7 @@ impl Reader {
         }
     }
 
-    /// Returns the last line, if it is incomplete.
+    /// Returns the last line if it is incomplete.
     fn finish(&mut self) -> Option<LogItem> {
         match self {
             Self::Preview(reader) => reader.finish(),
@@ -131,7 +132,8 @@ impl LogFollower {
         &self.logs.task
     }
 
-    /// Polls the log once. A log that does not exist yet has no items; a deleted log has a gap.
+    /// Polls the log once. A log that does not exist yet yields no items; a deleted log yields a
+    /// gap.
     pub(crate) async fn poll(&mut self, end_watch: &EndWatch) -> Result<Part<LogItem>, Error> {
         self.polls.begin(end_watch);
         let part = self.read_part().await?;
@@ -163,8 +165,8 @@ impl LogFollower {
                 items.push(LogItem::Gap { bytes: None });
                 Ok((items, false))
             }
-            // This error would otherwise suggest that the job is gone. If lines were read before, a
-            // 404 without a code is transient.
+            // This error would otherwise suggest that the job does not exist. If lines were read
+            // before, a 404 without an error code is transient.
             Err(error)
                 if error.is_unknown_operation()
                     && matches!(&self.reader, Reader::Lines(reader) if reader.is_new() || !error.is_404_without_code()) =>
@@ -180,7 +182,7 @@ impl LogFollower {
         }
     }
 
-    /// Returns the last line, if it is incomplete.
+    /// Returns the last line if it is incomplete.
     pub(crate) fn finish(&mut self) -> Option<LogItem> {
         self.reader.finish()
     }

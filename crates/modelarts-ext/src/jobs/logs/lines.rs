@@ -1,10 +1,10 @@
 //! Reader of logs by line numbers.
 //!
-//! No source states (SOURCES S, and "Without a number") if a response repeats the line that it
-//! continues from, which value of `order` leads forward, how many lines a response has at most, or
-//! which lines are returned without a number. The reader makes no assumption about these: it sorts
+//! Sources do not state (SOURCES S, and "Without a number") if a response repeats the line that it
+//! continues from, which value of `order` leads forward, how many lines a response contains at
+//! most, or which lines are returned without a number. The reader assumes none of these: it sorts
 //! responses by time, begins each poll with lines that were read before, and continues until a
-//! response has no new lines.
+//! response contains no new lines.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ use crate::{
 /// Number of lines to request, the maximum of the service.
 pub(super) const MAX_LINES: i64 = 500;
 
-/// Maximum size of one poll, in bytes, which bounds the memory. Equal to that of a preview.
+/// Maximum size of one poll, in bytes, to limit the memory. It equals the size of a preview.
 const MAX_BYTES: usize = 5 << 20;
 
 /// Source of the lines of one log, as the service returns them.
@@ -38,31 +38,32 @@ pub(super) trait LineSource: Sync {
 pub(super) struct LineReader {
     /// The value of `order` that leads forward; `None` until a response shows it.
     forward: Option<SortOrder>,
-    /// The number and the text of the first line, until a second line is complete.
+    /// The number and the content of the first line, until a second line is complete.
     first_line: Option<(String, String)>,
-    /// The number of a line that was read. The next poll continues from it.
+    /// The number of a line that was read, from which the next poll continues.
     base: Option<String>,
-    /// The lines after `base` that were returned.
+    /// The lines after `base` that the stream has returned.
     given_lines: Vec<String>,
-    /// The number of the first of `given_lines`, unless the response began with `base`.
+    /// The line number of the first of `given_lines`; `None` if the response began with `base`.
     first_given: Option<String>,
     /// The last line, while it is incomplete.
     partial_line: Option<String>,
     /// The number of the last line that was read.
     last_number: Option<String>,
-    /// `true` if the last poll found other lines than those returned before.
+    /// `true` if the last poll returned lines that differ from the earlier ones.
     has_mismatch: bool,
-    /// The error of the last poll, if that poll returned items before it.
+    /// Error that occurred in the last poll after that poll had returned items.
     pending_error: Option<Error>,
 }
 
 impl LineReader {
-    /// Returns `true` if nothing was read yet.
+    /// Returns `true` if no line was read yet.
     pub(super) fn is_new(&self) -> bool {
         self.base.is_none() && self.first_line.is_none()
     }
 
-    /// Polls once. Returns the new items, and `true` if more can be read without a pause.
+    /// Polls the log once. Returns the new items, and `true` if more items are available without a
+    /// pause.
     pub(super) async fn poll(
         &mut self,
         log: &impl LineSource,
@@ -70,9 +71,9 @@ impl LineReader {
         if let Some(error) = self.pending_error.take() {
             return Err(error);
         }
-        // A poll that fails before it has items changes no state. A poll that fails later returns
-        // its items, and the next poll returns the error: otherwise a long log could not be read to
-        // its end if every second request failed.
+        // A poll that fails before it yields items does not change the state. A poll that fails
+        // later returns its items, and the next poll returns the error: otherwise a long log could
+        // never be read to its end if every second request fails.
         let mut next = self.clone();
         let mut items = Vec::new();
         let more = match next.read(log, &mut items).await {
@@ -86,7 +87,7 @@ impl LineReader {
         Ok((items, more))
     }
 
-    /// Returns the last line, if it is incomplete.
+    /// Returns the last line if it is incomplete.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         self.partial_line.take().map(LogItem::Line)
     }
@@ -121,7 +122,8 @@ impl LineReader {
                 return Ok(false);
             }
             if page.ends_partial && page.lines.len() == 1 {
-                // A line becomes `base` only if a complete line follows, by which it is recognised.
+                // A line becomes `base` only when a complete line follows it, by which it can be
+                // recognised.
                 if let Some(line) = self.partial_line.take() {
                     self.given_lines.push(line.clone());
                     items.push(LogItem::Line(line));
@@ -174,15 +176,16 @@ impl LineReader {
         let text = page.lines.remove(0);
         let (head, before) = (self.first_line.take(), self.partial_line.take());
         if page.ends_partial && page.lines.is_empty() {
-            // The line is kept, because it may grow, and a request returns only lines after a
-            // number.
+            // The line is stored, because it may still grow, and a request only returns lines after
+            // a given number.
             let other = before.filter(|before| !text.starts_with(before.as_str()));
             items.extend(other.map(LogItem::Line));
             self.partial_line = Some(text);
             return Ok(None);
         }
         if head != Some((first.clone(), text.clone())) {
-            // The lines after it are read first, because they show which order leads back.
+            // The lines after this line are read first, because they show which order leads
+            // backward.
             page = self.fetch_after(log, &first).await?;
             let mut older = self.fetch_before(log, &first).await?;
             let oldest = match older.front() {
@@ -195,7 +198,7 @@ impl LineReader {
                     older.pop_front();
                 }
                 (None, Some(before)) if oldest.is_some_and(|line| line.starts_with(&before)) => {}
-                // The incomplete line belongs to another log.
+                // The incomplete line belongs to an earlier log.
                 (_, before) => items.extend(before.map(LogItem::Line)),
             }
             items.extend(older);
@@ -211,7 +214,8 @@ impl LineReader {
         Ok(Some(page))
     }
 
-    /// Reads the lines before a line, because the first response may have had only the newest ones.
+    /// Reads the lines before a given line, because the first response may have contained only the
+    /// newest lines.
     async fn fetch_before(
         &mut self,
         log: &impl LineSource,
@@ -246,7 +250,7 @@ impl LineReader {
         }
     }
 
-    /// Reads the lines after a line.
+    /// Reads the lines after a given line.
     async fn fetch_after(&mut self, log: &impl LineSource, base: &str) -> Result<LinePage, Error> {
         let orders = match self.forward {
             Some(forward) => vec![forward],
@@ -254,7 +258,8 @@ impl LineReader {
         };
         for order in orders {
             let page = LinePage::new(log.fetch_lines(Some(base), order).await?);
-            // `Desc` is tried second. It leads forward only if the numbers show it.
+            // `Desc` is tried second, and is used only if the line numbers prove that it leads
+            // forward.
             let first = page.first_number.as_deref();
             let is_numeric = || first.is_some_and(|first| compare_numbers(first, base).is_some());
             let is_likely = self.forward.is_some() || order == SortOrder::Asc || is_numeric();
@@ -266,8 +271,8 @@ impl LineReader {
         Ok(LinePage::default())
     }
 
-    /// Returns `true` if the log dropped lines after `base` that were returned. Equal lines after
-    /// them may hide this.
+    /// Returns `true` if the log dropped lines after `base` that were already returned. Equal lines
+    /// after them may hide this.
     fn has_lost_lines(&self, page: &LinePage) -> bool {
         if self.given_lines.is_empty() {
             return false;
@@ -278,7 +283,8 @@ impl LineReader {
         page.begins_after(self.first_given.as_deref())
     }
 
-    /// Returns the number of returned lines that the log dropped, if a page begins with the others.
+    /// Returns the number of returned lines that the log dropped; `None` unless the page begins
+    /// with the remaining returned lines.
     fn lost_line_count(&self, page: &LinePage) -> Option<usize> {
         let goes_on = |lost: &usize| match self.given_lines.get(*lost..) {
             Some([]) => match (&self.partial_line, page.lines.first()) {
@@ -294,7 +300,8 @@ impl LineReader {
         }
     }
 
-    /// Returns the number of returned lines before a page; `None` if numbers do not count lines.
+    /// Returns the number of returned lines before a page; `None` if the numbers are not
+    /// consecutive line counts.
     fn lines_before(&self, page: &LinePage) -> Option<usize> {
         let number = |text: &Option<String>| text.as_deref()?.parse::<u128>().ok();
         let behind = match &self.first_given {
@@ -308,9 +315,11 @@ impl LineReader {
         usize::try_from(number(&page.first_number)?.checked_sub(behind)?).ok()
     }
 
-    /// Handles a page that does not begin with the returned lines. Returns `true` to poll again.
+    /// Handles a page that does not begin with the returned lines. Returns `true` if the log must
+    /// be polled again.
     fn handle_mismatch(&mut self, page: LinePage, items: &mut Vec<LogItem>) -> bool {
-        // The page begins after all lines that were read, so the service deleted lines.
+        // The page begins after all lines that were read, so the service deleted the lines in
+        // between.
         if page.begins_after(self.last_number.as_deref()) {
             // The deleted lines may include unread ones, unless the numbers are consecutive.
             let number = |text: Option<&str>| text?.parse::<u128>().ok();
@@ -336,7 +345,7 @@ impl LineReader {
             self.take_page(&page, items);
             return true;
         }
-        // One such response may be an error. A second one shows that the log was restarted.
+        // A single such response may be an error. A second one shows that the log was restarted.
         if std::mem::replace(&mut self.has_mismatch, true) {
             items.extend(self.finish());
             *self = Self {
@@ -354,12 +363,12 @@ fn compare_numbers(one: &str, two: &str) -> Option<std::cmp::Ordering> {
     Some(number(one)?.cmp(&number(two)?))
 }
 
-/// Returns `true` if a line is known to be after another one.
+/// Returns `true` if line `one` is known to follow line `two`.
 fn is_after(one: &str, two: &str) -> bool {
     compare_numbers(one, two).is_some_and(|order| order.is_gt())
 }
 
-/// Lines of one response, in the order of time.
+/// Lines of one response, sorted by time.
 #[derive(Debug, Default)]
 struct LinePage {
     first_number: Option<String>,
@@ -379,7 +388,7 @@ impl LinePage {
             .split('\n')
             .map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned())
             .collect();
-        // If line ends only separate lines, the last line of a response may be empty.
+        // If line breaks only separate lines, the last line of a response may be empty.
         let count = answer.lines.and_then(|lines| usize::try_from(lines).ok());
         let ends_partial = !content.ends_with('\n') || count == Some(lines.len());
         if !ends_partial {
@@ -405,7 +414,7 @@ impl LinePage {
         numbers.is_some_and(|(first, number)| is_after(first, number))
     }
 
-    /// Returns `true` if the page has lines after this one.
+    /// Returns `true` if the page contains lines after `base`.
     fn goes_beyond(&self, base: &str) -> bool {
         let last = self
             .last_number
@@ -416,7 +425,7 @@ impl LinePage {
         })
     }
 
-    /// Returns the page without the line that it continues from.
+    /// Returns the page without the line from which it continues.
     fn without_line(mut self, base: &str) -> Self {
         if self.first_number.as_deref() == Some(base) {
             self.lines.remove(0);

@@ -19,11 +19,11 @@ use crate::{
     pagination::pager::tests::config,
 };
 
-/// Behavior of a simulated service, where sources leave it open (SOURCES S, and "Without a
+/// Behavior of a simulated service in the cases that sources leave open (SOURCES S, and "Without a
 /// number").
 #[derive(Clone, Debug)]
 struct ServiceBehavior {
-    /// A response begins with the line that it continues from.
+    /// A response begins with the line from which it continues.
     repeats: bool,
     /// The order `desc` leads forward, as in the older operation.
     swapped: bool,
@@ -31,12 +31,12 @@ struct ServiceBehavior {
     newest: bool,
     /// The maximum number of lines of a response.
     max_lines: usize,
-    /// The last line of a response ends with a line end.
+    /// The last line of a response ends with a line break.
     ends: bool,
-    /// Responses that lead backward begin with the newest line. Such a service is supported only
+    /// Responses in backward direction begin with the newest line. Such a service is supported only
     /// for complete lines.
     reversed: bool,
-    /// Line numbers are times. Such a log continues and is never restarted.
+    /// Line numbers are timestamps. Such a log continues and is never restarted.
     times: bool,
 }
 
@@ -141,7 +141,7 @@ impl LineSource for Log {
     }
 }
 
-/// Polls until no more can be read, and returns the lines.
+/// Polls until no more lines are available, and returns the lines.
 fn poll_lines(reader: &mut LineReader, log: &Log) -> Vec<String> {
     let mut lines = Vec::new();
     loop {
@@ -207,7 +207,7 @@ fn lines_that_were_given_and_thrown_away_are_neither_doubled_nor_missed() {
     log.write(" so far\n8\n");
     log.lines.lock().unwrap().drain(..1);
     assert_eq!(poll_lines(&mut reader, &log), ["no end so far", "8"]);
-    // The log drops all lines that were read, and the next line has the next number.
+    // The log drops all lines that were read. The next line has the next line number.
     log.write("9\n");
     log.lines.lock().unwrap().drain(..3);
     assert_eq!(poll_lines(&mut reader, &log), ["9"]);
@@ -226,15 +226,15 @@ fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
         let mut reader = LineReader::default();
         log.write(&"x\n".repeat(14));
         assert_eq!(poll_lines(&mut reader, &log), ["x"; 14]);
-        // The log drops all returned lines but two, and two are added.
+        // The log drops all but two of the returned lines, and two lines are added.
         log.lines.lock().unwrap().drain(..12);
         log.write("x\nx\n");
         assert_eq!(poll_lines(&mut reader, &log), ["x"; 2]);
-        // The log drops all returned lines, and the first new line.
+        // The log drops all returned lines and the first new line.
         log.write(&"x\n".repeat(4));
         log.lines.lock().unwrap().drain(..5);
         assert_eq!(poll_lines(&mut reader, &log), ["gap None", "x", "x", "x"]);
-        // The log drops all returned lines, but not the incomplete one.
+        // The log drops all returned lines except the incomplete one.
         log.write("x");
         assert_eq!(poll_lines(&mut reader, &log), [""; 0]);
         log.write("\nx\n");
@@ -243,7 +243,7 @@ fn equal_lines_behind_lines_that_were_thrown_away_are_not_lost() {
     }
 }
 
-/// Log whose every third request fails.
+/// Log for which every third request fails.
 struct Unsteady(Log, Mutex<u32>);
 
 impl LineSource for Unsteady {
@@ -276,7 +276,7 @@ fn items_of_a_poll_that_failed_later_are_kept() {
             .collect::<String>(),
     );
     let mut reader = LineReader::default();
-    // The first poll needs three responses before it has items, and the third request fails.
+    // The first poll needs three responses before it yields items, and the third request fails.
     assert!(block_on(reader.poll(&log)).is_err());
     let (items, _) = block_on(reader.poll(&log.0)).unwrap();
     assert_eq!(items.len(), 20);
@@ -338,7 +338,7 @@ fn a_long_log_is_read_from_its_start_in_bounded_looks() {
             }
         }
         if newest {
-            // Only 5 MB before the newest page are read.
+            // Only the 5 MB before the newest page are read.
             assert_eq!(numbers[0], "gap");
             assert_eq!(numbers[1], "1000");
             assert_eq!(numbers.len(), 2001);
@@ -404,7 +404,7 @@ fn behaviors() -> impl Strategy<Value = ServiceBehavior> {
 proptest! {
     #![proptest_config(config())]
 
-    /// A log of equal lines that drops lines which were returned yields each line once.
+    /// A log of equal lines that drops returned lines yields each line once.
     #[test]
     fn a_random_log_of_equal_lines_gives_each_once(
         steps in prop::collection::vec((0_usize..6, any::<bool>(), 0_usize..6), 1..40),
@@ -434,14 +434,14 @@ proptest! {
         prop_assert_eq!(given, lines);
     }
 
-    /// With every behavior that the documents admit, each line is returned once, in order. The
-    /// unread lines of a log that was restarted are not returned.
+    /// Each line is returned once and in order, with every behavior that the documents allow. When
+    /// a log is restarted, its unread lines are not returned.
     #[test]
     fn a_random_log_gives_each_line_once(behavior in behaviors(), steps in steps()) {
         let log = Log::new(behavior.clone());
         let mut reader = LineReader::default();
         let mut given = Vec::new();
-        // Text of each run, with its length in bytes at the last poll.
+        // Content of each run, with its length in bytes at the last poll.
         let mut runs = vec![(String::new(), 0)];
         for step in steps {
             let run = runs.len() - 1;

@@ -1,8 +1,9 @@
 //! Log of a task: its newest part, or all lines followed as they are written.
 //!
-//! The service returns the newest 5 MB of a log, without their position, and on one cloud also
-//! lines by their numbers. [`Logs::follow`] makes a stream of lines from either: it detects which
-//! lines are new, and reports lines that could not be read as a [gap](LogItem::Gap) with its size.
+//! The service returns the newest 5 MB of a log without their position in the log; one cloud also
+//! returns lines by their numbers. [`Logs::follow`] creates a stream of lines from either form: it
+//! detects the new lines, and reports lines that could not be read as a [gap](LogItem::Gap) with
+//! its size.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -28,11 +29,12 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Logs are read by line numbers where the cloud has them, by preview elsewhere ([`LogAccess`]).
+//! Logs are read by line numbers where the cloud supports them, and by preview otherwise
+//! ([`LogAccess`]).
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
-// the newest part of the log with the text read before, `lines` requests lines by their numbers.
-// Both return the items of `item`. `timestamp` parses the times at the beginning of lines.
+// the newest part of the log with the content read before, `lines` requests lines by their numbers.
+// Both return the types of `item`. `timestamp` parses the times at the beginning of lines.
 
 pub(crate) mod follow;
 pub(crate) mod item;
@@ -75,9 +77,9 @@ impl JobHandle {
 }
 
 impl Logs {
-    /// Sets the way in which [`follow`](Self::follow) reads the log. Default: by line numbers where
-    /// the [cloud](crate::client::ClientBuilder::cloud) documents them, by preview elsewhere and
-    /// where the service turns out not to support numbers.
+    /// Sets the method by which [`follow`](Self::follow) reads the log. Default: by line numbers
+    /// where the [cloud](crate::client::ClientBuilder::cloud) documents them, and by preview on
+    /// other clouds and if the service turns out not to support line numbers.
     pub fn read_by(mut self, access: LogAccess) -> Self {
         self.access = Some(access);
         self
@@ -89,8 +91,8 @@ impl Logs {
         self
     }
 
-    /// Sets the time without new lines, after the end of the job, after which
-    /// [`follow`](Self::follow) ends. Default 15 seconds, because logs are written late.
+    /// Sets the quiet time: [`follow`](Self::follow) ends when the job has ended and no new line
+    /// has appeared for this time. Default 15 seconds, because logs are written late.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self

@@ -1,30 +1,30 @@
-//! Reader of logs by previews, which have only the newest part of a log.
+//! Reader of logs by previews, which contain only the newest part of a log.
 
 use modelarts_api::types::LogPreview;
 
 use crate::jobs::logs::item::LogItem;
 
-/// Size of the text that is kept to find the position in the next preview, if the service states no
-/// usable length of the log. In bytes.
+/// Size of the content that is stored to find the position in the next preview, in bytes. Used if
+/// the service states no valid length of the log.
 const OVERLAP: usize = 64 << 10;
 
-/// The maximum length of an incomplete line that is kept, in bytes. Output without line ends, such
-/// as a progress bar, would otherwise fill the memory.
+/// Maximum length of an incomplete line that is stored, in bytes. Without it, output without line
+/// breaks, such as a progress bar, would exhaust the memory.
 pub(super) const MAX_LINE: usize = 1 << 20;
 
 /// Reader of one log, with its position.
 #[derive(Debug, Default)]
 pub(super) struct PreviewReader {
-    /// The number of bytes that were read, including gaps.
+    /// Number of bytes that were read, including gaps.
     read: u64,
-    /// The end of the text that was read.
+    /// End of the content that was read.
     end: String,
-    /// The text of the last line so far, while the line is incomplete.
+    /// Content of the last line so far, while the line is incomplete.
     line: String,
 }
 
 impl PreviewReader {
-    /// Reads a preview. Returns the items that it adds.
+    /// Processes a preview. Returns the items that it adds.
     pub(super) fn advance(&mut self, preview: &LogPreview) -> Vec<LogItem> {
         let content = preview
             .content
@@ -50,7 +50,7 @@ impl PreviewReader {
         items
     }
 
-    /// Appends to the incomplete line, and returns parts that exceed the maximum length.
+    /// Appends to the incomplete line, and returns the parts that exceed the maximum length.
     fn append(&mut self, mut text: &str, items: &mut Vec<LogItem>) {
         while self.line.len() + text.len() > MAX_LINE {
             let (fits, rest) = text.split_at(text.floor_char_boundary(MAX_LINE - self.line.len()));
@@ -61,14 +61,14 @@ impl PreviewReader {
         self.line.push_str(text);
     }
 
-    /// Returns the last line, if it is incomplete.
+    /// Returns the last line if it is incomplete.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         let line = std::mem::take(&mut self.line);
         (!line.is_empty()).then_some(LogItem::Line(line))
     }
 
-    /// Returns the new part of `content`. Adds an incomplete line that does not continue, and a
-    /// gap, to `items`.
+    /// Returns the new part of `content`. Adds the incomplete line to `items` if it does not
+    /// continue, and a gap if bytes are missing.
     fn new_text<'a>(
         &mut self,
         content: &'a str,
@@ -77,7 +77,7 @@ impl PreviewReader {
     ) -> &'a str {
         let trusted = trusted_size(content, preview);
         if trusted.is_none() && content.is_empty() {
-            // An empty text without sizes may be a response that lacks the content.
+            // Empty content without sizes may mean that the response lacks the content.
             return content;
         }
         let read = self.read;
@@ -101,13 +101,13 @@ impl PreviewReader {
         }
         if let Some(text) = self.without_overlap(content) {
             let shorter = trusted.is_some_and(|full| full < read);
-            // A single remaining line may be all of another log.
+            // A single remaining line may be the complete content of another log.
             if !(shorter && text.is_empty() && content.lines().count() < 2) {
                 return text;
             }
         }
-        // The preview does not contain the text read before. With sizes, this is certainly another
-        // log: the task was restarted, and may have written more than before.
+        // The preview does not contain the content read before. If the response states sizes, this
+        // is certainly another log: the task was restarted, and may have written more than before.
         self.end.clear();
         items.extend(self.finish());
         let bytes = trusted.map(|full| full - content.len() as u64);
@@ -117,13 +117,13 @@ impl PreviewReader {
         content
     }
 
-    /// Returns the part of `content` after the end of the text that was read, if that text has
-    /// moved: a log of limited size drops its oldest lines.
+    /// Returns the part of `content` after the end of the content that was read, if that has moved
+    /// because a log of limited size dropped its oldest lines.
     ///
-    /// At least the first line that is not blank must match; less can be a coincidence.
+    /// At least the first line that is not blank must match; a shorter match can be a coincidence.
     fn without_overlap<'a>(&self, content: &'a str) -> Option<&'a str> {
         let end = self.end.as_str();
-        // If only the end of the text was kept, it is too long to match by coincidence.
+        // If only the end of the content was stored, it is too long to match by coincidence.
         if end.len() + 4 > OVERLAP
             && let Some(at) = content.rfind(end)
         {
@@ -139,8 +139,8 @@ impl PreviewReader {
     }
 }
 
-/// Returns the length of the whole log, in bytes, if the sizes of the response are plausible. A
-/// documented example has sizes that do not fit its text (SOURCES D-79).
+/// Returns the length of the whole log, in bytes, if the sizes in the response are plausible. A
+/// documented example states sizes that do not match its content (SOURCES D-79).
 fn trusted_size(content: &str, preview: &LogPreview) -> Option<u64> {
     let size = |size: Option<i64>| u64::try_from(size?).ok();
     let (current, full) = (size(preview.current_size)?, size(preview.full_size)?);
@@ -167,7 +167,7 @@ mod tests {
         LogItem::Line(text.into())
     }
 
-    /// Returns the newest `window` bytes of a log, as the service does.
+    /// Returns the newest `window` bytes of a log, like the service.
     fn window(log: &str, window: usize) -> LogPreview {
         let content = &log[log.len().saturating_sub(window)..];
         preview(content, content.len(), log.len())
@@ -211,7 +211,7 @@ mod tests {
         let mut reader = PreviewReader::default();
         reader.advance(&window("first run\n", 100));
         assert_eq!(reader.advance(&window("again\n", 100)), [line("again")]);
-        // The log is restarted while a line is incomplete, which is returned as a line of its own.
+        // The log is restarted while a line is incomplete; that line is returned separately.
         assert_eq!(reader.advance(&window("again\nhalf a li", 100)), []);
         assert_eq!(
             reader.advance(&window("on\n", 100)),
@@ -223,7 +223,7 @@ mod tests {
             reader.advance(&window(third, 100)),
             [line("a third run, with more")]
         );
-        // The log is restarted, and the preview has only a part of it.
+        // The log is restarted, and the preview contains only a part of it.
         let fourth = "the fourth run:\nmore and more and more\n";
         assert_eq!(
             reader.advance(&window(fourth, 24)),
@@ -245,7 +245,7 @@ mod tests {
         );
         // The previous position may be inside a multi-byte character of the new log.
         assert_eq!(reader.advance(&window("ä\nä\nä\nä\nä\n", 100)).len(), 5);
-        // The same holds for a log whose last line is incomplete.
+        // The same applies to a log whose last line is incomplete.
         assert_eq!(reader.advance(&window("ä\nä\nä\nä\nä\nun", 100)), []);
         assert_eq!(reader.advance(&window("", 100)), [line("un")]);
         assert_eq!(reader.advance(&window("x\n", 100)), [line("x")]);
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(reader.advance(&window(&log, usize::MAX)), []);
         let piece = line(&log);
         log.push_str("\rx");
-        // The incomplete line is returned; the rest begins a new one.
+        // The incomplete line is returned; the rest begins a new line.
         assert_eq!(
             reader.advance(&window(&log, usize::MAX)),
             std::slice::from_ref(&piece)
@@ -303,12 +303,12 @@ mod tests {
             // The preview is as long as before, and the last line is incomplete.
             ("4\n5\nsi", vec!["5"]),
             ("5\nsix\n7\n", vec!["six", "7"]),
-            // The preview has nothing new.
+            // The preview contains nothing new.
             ("5\nsix\n7\n", vec![]),
             // The preview is shorter than before.
             ("7\n8\n", vec!["8"]),
             ("7\n8\n9\n10\n", vec!["9", "10"]),
-            // The preview is shorter, and has nothing new.
+            // The preview is shorter, and contains nothing new.
             ("9\n10\n", vec![]),
             // The preview is longer again.
             ("9\n10\n11\n", vec!["11"]),
@@ -335,7 +335,7 @@ mod tests {
         let mut reader = PreviewReader::default();
         let half = lines.len() / 2;
         assert!(reader.advance(&window(&lines[..half], half)).len() > 10_000);
-        // The preview begins before the kept text, or inside it.
+        // The preview begins before the stored content, or inside it.
         for (start, end) in [(half - 90_000, half + 500), (half - 10_000, half + 900)] {
             let before = lines[..end].lines().count();
             let items = reader.advance(&window(&lines[start..end], half));
@@ -368,7 +368,7 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        /// A log that grows and outgrows the window yields each line once, or a gap of exactly the
+        /// A log that grows beyond the window yields each line once, or a gap of exactly the
         /// missing bytes.
         #[test]
         fn a_random_log_gives_each_byte_once_or_a_gap(
@@ -387,8 +387,8 @@ mod tests {
                 items.extend(reader.advance(&preview(&log[start..at], at - start, at)));
             }
             items.extend(reader.finish());
-            // The positions in the log that the items may have reached. The line before a gap may
-            // be truncated.
+            // Positions in the log that the items may have reached. The line before a gap may be
+            // truncated.
             let mut places = BTreeSet::from([(0, false)]);
             for item in &items {
                 places = places
@@ -414,8 +414,8 @@ mod tests {
             prop_assert!(places.contains(&(log.len(), false)), "{:?}", items);
         }
 
-        /// A log of limited size, which drops its oldest lines, yields each line once if one line
-        /// remains between two polls.
+        /// A log of limited size, which drops its oldest lines, yields each line once if at least
+        /// one line remains between two polls.
         #[test]
         fn a_random_log_of_limited_size_gives_each_line_once(
             steps in prop::collection::vec((0_usize..6, any::<bool>()), 1..60),
@@ -433,7 +433,7 @@ mod tests {
                 if open && (all.is_empty() || all.ends_with('\n')) {
                     all.push_str(&format!("line {}", all.len()));
                 }
-                // The log keeps its last 12 complete lines, twice as many as a step adds at most.
+                // The log keeps its last 12 complete lines, twice the maximum that a step adds.
                 let start = all.rmatch_indices('\n').nth(12).map_or(0, |(at, _)| at + 1);
                 let mut look = window(&all[start..], usize::MAX);
                 if !sizes {
@@ -446,13 +446,13 @@ mod tests {
             prop_assert_eq!(items, expected);
         }
 
-        /// A log that is sometimes restarted yields each line that was in a preview once, and no
+        /// A log that is sometimes restarted yields each line that a preview contained once, and no
         /// line that joins two runs.
         #[test]
         fn a_random_log_that_begins_again_gives_each_line_once(steps in steps()) {
             let mut reader = PreviewReader::default();
             let mut items = Vec::new();
-            // Text of each run, with its length in bytes at the last poll.
+            // Content of each run, with its length in bytes at the last poll.
             let mut runs = vec![(String::new(), 0)];
             for step in steps.into_iter().chain([Step::Look]) {
                 let run = runs.len() - 1;

@@ -1,4 +1,4 @@
-//! Times at the beginning of log lines.
+//! Timestamps at the beginning of log lines.
 
 use std::time::SystemTime;
 
@@ -6,26 +6,26 @@ use jiff::{Timestamp, civil::DateTime, tz::Offset};
 
 use crate::jobs::logs::item::LogItem;
 
-/// Time at the beginning of a line.
+/// Timestamp at the beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineTime {
-    /// A time with a zone.
+    /// Time with a time zone.
     Zoned(Timestamp),
-    /// A local time in an unknown zone.
+    /// Local time without a time zone.
     Local(DateTime),
 }
 
 /// Times of the lines of one log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LineTimes {
-    /// Time of each item, in the order of the items and never descending.
+    /// Time of each item, in the order of the items. Times never decrease.
     pub(crate) times: Vec<Option<SystemTime>>,
-    /// `true` if the times have a zone, so that they can be compared with times of events.
+    /// `true` if the times have a time zone, so that they can be compared with times of events.
     pub(crate) have_zone: bool,
 }
 
 /// Parses the times of lines. A line without a time takes the time of the line before it; lines
-/// before the first time take that time. If some times have a zone, only those are used.
+/// before the first time take that time. If some times have a time zone, all others are ignored.
 pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     let stamps = items.iter().map(|item| match item {
         LogItem::Line(line) => line_time(line),
@@ -68,7 +68,7 @@ fn line_time(line: &str) -> Option<LineTime> {
     parse(rest.strip_prefix('"').unwrap_or(rest))
 }
 
-/// Parses a time at the beginning of a text.
+/// Parses a timestamp at the beginning of a string.
 fn parse(text: &str) -> Option<LineTime> {
     let (date, rest) = text.split_at_checked(10)?;
     let rest = rest.strip_prefix(['T', ' ', '-'])?;
@@ -78,7 +78,7 @@ fn parse(text: &str) -> Option<LineTime> {
         Some(fraction) => fraction.split_at(digits(fraction)),
         None => ("", rest),
     };
-    // Digits beyond nanoseconds are dropped.
+    // Digits beyond nanoseconds are ignored.
     let fraction = &fraction[..fraction.len().min(9)];
     let point = if fraction.is_empty() { "" } else { "." };
     let local = format!("{}T{clock}{point}{fraction}", date.replace('/', "-"));
@@ -88,7 +88,7 @@ fn parse(text: &str) -> Option<LineTime> {
     };
     let zone = match rest.as_bytes() {
         [b'Z', ..] => Some(1),
-        // An offset, such as `+08:00` or `+0800`.
+        // UTC offset, such as `+08:00` or `+0800`.
         [b'+' | b'-', ..] => [6, 5].into_iter().find(is_offset),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! Loop that follows a job: rounds of polls with pauses between them, up to the end.
+//! Loop that follows a job: rounds of polls with pauses between them, until the job is over.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use crate::{
     pagination::page::PageStream,
 };
 
-/// New items, and `true` if more can be read without a pause.
+/// New items, and `true` if more items are available without a pause.
 pub(crate) type Part<T> = (Vec<T>, bool);
 
-/// Part of a job that can be followed: its events, a log, or all of it.
+/// Follower of a source: the events of a job, a log, or the whole job.
 pub(crate) trait Follower: Send + Sized + 'static {
     type Item: Send + 'static;
 
-    /// `true` if the details of the job are polled before each part of a round, and not only before
-    /// the first part. A round can be long, because it reads a whole log.
+    /// `true` if the details of the job are polled before each part of a round; otherwise they are
+    /// polled only before the first part. A round can take long, because it may read a whole log.
     const POLLS_PER_PART: bool = true;
 
     /// Reads the next part of a round.
@@ -30,7 +30,7 @@ pub(crate) trait Follower: Send + Sized + 'static {
         end_watch: &mut EndWatch,
     ) -> impl Future<Output = Result<Part<Self::Item>, Error>> + Send;
 
-    /// Returns the polls of each source that is read.
+    /// Returns the poll states of all sources of this follower.
     fn polls(&mut self) -> Vec<&mut SourcePolls>;
 
     /// Returns the last items of a round.
@@ -38,7 +38,8 @@ pub(crate) trait Follower: Send + Sized + 'static {
         Vec::new()
     }
 
-    /// Returns a stream of the items, until the job has ended and been quiet for this time.
+    /// Returns a stream of the items. The stream ends when the job has ended and been quiet for the
+    /// given time.
     fn stream(self, job: JobHandle, interval: Duration, quiet: Duration) -> PageStream<Self::Item> {
         let state = FollowState {
             follower: self,
@@ -64,14 +65,14 @@ struct FollowState<F> {
     follower: F,
     end_watch: EndWatch,
     interval: Duration,
-    /// The pause before the next round; `None` before the first.
+    /// The pause before the next round; `None` before the first round.
     pause: Option<Duration>,
     /// `true` if the current round has more parts.
     in_round: bool,
 }
 
 impl<F: Follower> FollowState<F> {
-    /// Reads the next part of a round. Returns the new items, and `true` to continue.
+    /// Reads the next part of a round. Returns the new items, and `true` if the loop continues.
     async fn next(&mut self) -> Result<Part<F::Item>, Error> {
         if let Some(pause) = self.pause.take() {
             self.end_watch.clock().sleep(pause).await;

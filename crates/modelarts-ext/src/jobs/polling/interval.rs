@@ -1,4 +1,4 @@
-//! Poll interval: the pauses between requests, with backoff.
+//! Poll interval: the pauses between requests, which grow while nothing changes.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// Factor by which a pause grows while nothing changes.
+/// Growth factor of a pause while nothing changes.
 const GROWTH: f64 = 1.3;
 
 /// Pauses between polls, which are short after a change and grow while nothing changes.
@@ -30,7 +30,7 @@ impl PollInterval {
     }
 
     /// Returns the next pause, with a jitter of a tenth, so that waits that began together do not
-    /// poll at the same times.
+    /// poll simultaneously.
     pub(crate) fn pause(&self) -> Option<Duration> {
         let jitter = 0.9 + 0.2 * fastrand::f64();
         self.pause.map(|pause| pause.mul_f64(jitter))
@@ -55,7 +55,7 @@ impl PollInterval {
         self.pause = Some(self.shortest);
     }
 
-    /// Increases the pause, because nothing changed.
+    /// Increases the pause after a poll without a change.
     pub(crate) fn back_off(&mut self) {
         let pause = self.pause.unwrap_or(self.shortest).mul_f64(GROWTH);
         self.pause = Some(pause.min(self.longest));

@@ -1,5 +1,5 @@
-//! Polling of waits and followed jobs: pauses between requests, tolerated errors, rounds of polls
-//! up to the end, and the loop that follows a job.
+//! Polling for waits and followed jobs: pauses between requests, tolerated errors, rounds of polls
+//! until the job is over, and the loop that follows a job.
 
 pub(crate) mod follower;
 pub(crate) mod interval;
@@ -8,6 +8,6 @@ pub(crate) mod tolerance;
 
 use std::time::Duration;
 
-/// Longest pause between polls, one day, which also limits `Retry-After`. Longer pauses could
-/// overflow when multiplied.
+/// Maximum pause between polls: one day. The maximum also applies to `Retry-After`. Longer pauses
+/// could overflow when multiplied.
 const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);

@@ -1,4 +1,4 @@
-//! Rounds of polls of a followed job, up to its end and until each of its sources is quiet.
+//! Rounds of polls of a followed job, until the job has ended and each of its sources is quiet.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,19 +11,19 @@ use crate::{
     },
 };
 
-/// Polls of one source of a followed job: its details, its events or a log.
+/// Poll state of one source of a followed job: its details, its events or a log.
 ///
-/// Each source has its own state, because a working source must not hide a failing one, and because
-/// a source counts as quiet only after a complete poll.
+/// Each source has a separate state, because a source that fails must be detected even if others
+/// succeed, and because a source counts as quiet only after a complete poll.
 #[derive(Debug, Default)]
 pub(crate) struct SourcePolls {
     tolerance: ErrorTolerance,
-    /// The start of the current poll, if the job had ended by then.
+    /// Start of the current poll, if the job had ended before it.
     started_at: Option<SystemTime>,
     /// `true` if that poll was complete.
     is_complete: bool,
-    /// The starts of the first and the last complete poll after the end of the job and after the
-    /// last new item of any source.
+    /// Starts of the first and the last quiet poll. A quiet poll is a complete poll after the end
+    /// of the job and after the last new item of any source.
     quiet_polls: Option<(SystemTime, SystemTime)>,
 }
 
@@ -61,7 +61,7 @@ impl SourcePolls {
             self.quiet_polls = None;
         }
         if !has_ended {
-            // A poll from before a restart of the job does not count for the end after it.
+            // A poll that began before a restart of the job does not count after the restart.
             self.started_at = None;
         }
         if std::mem::take(&mut self.is_complete)
@@ -81,19 +81,19 @@ fn time_between(first: SystemTime, last: SystemTime) -> Duration {
 }
 
 /// Watch for the end of a followed job. The job is over when it has ended and each source has been
-/// quiet for a while since, because the service reports late. A restarted job has not ended.
+/// quiet for a while, because the service reports late. A restarted job has not ended.
 #[derive(Debug)]
 pub(crate) struct EndWatch {
-    /// The job that the caller passed.
+    /// The job handle that the caller passed.
     pub(crate) handle: JobHandle,
-    /// The job, as it was last read.
+    /// The job as last read.
     pub(crate) job: Option<Job>,
     quiet_period: Duration,
     /// The polls of the details of the job.
     details: SourcePolls,
-    /// `true` if the job does not exist any more.
+    /// `true` if the job no longer exists.
     pub(crate) is_gone: bool,
-    /// `true` if this round found something new.
+    /// `true` if this round found new items or a change.
     pub(super) has_news: bool,
 }
 
@@ -113,13 +113,13 @@ impl EndWatch {
         &**self.handle.client().clock()
     }
 
-    /// Returns `true` if the job has ended, as last read.
+    /// Returns `true` if the job had ended when it was last read.
     pub(crate) fn has_ended(&self) -> bool {
         self.job.as_ref().is_some_and(Job::is_final)
     }
 
-    /// Polls the details of the job before the other sources, so that the round that finds the end
-    /// also finds everything before it.
+    /// Polls the details of the job before the other sources. A round that detects the end of the
+    /// job therefore also reads everything that happened before.
     pub(super) async fn poll(&mut self) -> Result<(), Error> {
         let started_at = self.clock().now();
         match self.handle.get().await {
@@ -137,14 +137,14 @@ impl EndWatch {
         Ok(())
     }
 
-    /// Returns the pause before the next round: the usual one, or a longer one that a source
+    /// Returns the pause before the next round: the usual pause, or a longer one that a source
     /// requires.
     pub(super) fn pause(&mut self, usual: Duration, others: Vec<&mut SourcePolls>) -> Duration {
         let sources = others.into_iter().chain([&mut self.details]);
         sources.fold(usual, |pause, polls| polls.tolerance.pause(pause))
     }
 
-    /// Ends a round of polls of the details and of these other sources.
+    /// Ends a round of polls for the details and for the given sources.
     pub(super) fn end_round(&mut self, others: Vec<&mut SourcePolls>) -> EndStatus {
         let (has_ended, has_news) = (self.has_ended(), std::mem::take(&mut self.has_news));
         let (mut all_read, mut is_over) = (true, true);

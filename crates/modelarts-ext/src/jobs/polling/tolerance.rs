@@ -1,4 +1,4 @@
-//! Tolerance of transient errors, so that a few failed requests do not end a long watch.
+//! Tolerance of transient errors, which keeps a few failed requests from ending a long watch.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,14 +8,14 @@ use crate::{
     jobs::polling::MAX_PAUSE,
 };
 
-/// Time after which a watch ends with the error, if all requests failed.
+/// Time after which a watch ends with the error, if all requests in this time failed.
 const MAX_FAILING_TIME: Duration = Duration::from_secs(15 * 60);
 
-/// Counter of tolerated errors, which returns the error if errors persist.
+/// Counter of tolerated errors. It returns an error that persists for too long.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorTolerance {
     failing_since: Option<SystemTime>,
-    /// The number of tolerated errors in total.
+    /// Total number of tolerated errors.
     pub(crate) errors: u32,
     /// The longest `Retry-After` since the last pause.
     retry_after: Duration,
@@ -27,13 +27,14 @@ impl ErrorTolerance {
         self.failing_since = None;
     }
 
-    /// Returns the pause before the next request: the usual one, or that of `Retry-After` if it is
-    /// longer.
+    /// Returns the pause before the next request: the usual pause, or that of `Retry-After` if it
+    /// is longer.
     pub(crate) fn pause(&mut self, usual: Duration) -> Duration {
         usual.max(std::mem::take(&mut self.retry_after))
     }
 
-    /// Tolerates a transient error; returns any other error, and one that persists for too long.
+    /// Tolerates a transient error. Returns any other error, and a transient error that persists
+    /// for too long.
     pub(crate) fn tolerate(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
         let is_transient = error.is_retryable()
             || error.kind() == ErrorKind::Decode

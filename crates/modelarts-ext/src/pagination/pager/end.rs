@@ -1,22 +1,23 @@
-//! End of a list: decides whether the list is complete, is read again, or fails.
+//! End-of-list handling: determines whether the list is complete, must be read again, or ends with
+//! an error.
 
 use crate::{
     error::Error,
     pagination::pager::reader::{Reader, Reread},
 };
 
-/// The maximum number of rereads of a list whose rows change places.
+/// The maximum number of rereads of a list whose rows change their order.
 const MAX_REREADS_UNORDERED: u32 = 16;
 /// The maximum number of rereads of a list in which rows were inserted and removed at the same
-/// time. Such changes cannot be distinguished from a change of places.
+/// time. Such changes cannot be distinguished from a change of the order.
 const MAX_REREADS_UNCLEAR: u32 = 2;
 
-/// The number of requests that every list may take, and the additional requests for each page that
-/// its rows fill.
+/// The number of requests that are allowed for every list, and the number of additional requests
+/// for each page of rows.
 const BASE_REQUESTS: u64 = 64;
 const REQUESTS_PER_PAGE: u64 = 4;
-/// The maximum number of rows that a relocation may search ahead of the last row read, where the
-/// service states no total.
+/// The maximum number of rows after the last row read that a relocation searches, where the service
+/// states no total.
 const MAX_ROWS_AHEAD: u64 = 10_000;
 
 impl Reader {
@@ -25,8 +26,8 @@ impl Reader {
         self.unknown_before + self.history.given + self.unreadable
     }
 
-    /// Returns `true` if a list whose order may have changed is confirmed: since the last change of
-    /// the total, as many rows came as the service counts, and none of them was new.
+    /// Returns `true` if a list whose order may have changed is confirmed as complete: since the
+    /// total last changed, as many rows were read as the service counts, and none of them was new.
     pub(super) fn is_confirmed(&self) -> bool {
         let confirmed = self.history.confirmed + self.unreadable;
         (self.order_changed || self.order_unclear)
@@ -49,8 +50,8 @@ impl Reader {
         BASE_REQUESTS.saturating_add(REQUESTS_PER_PAGE.saturating_mul(pages))
     }
 
-    /// Returns the error of a list that took too many requests, or `None` if the list had reached
-    /// an end before.
+    /// Returns the error of a list that took too many requests; `None` if the list had reached an
+    /// end before.
     pub(super) fn too_many_requests(&self) -> Option<Error> {
         match &self.reread {
             Some(reread) if reread.missing.is_none() && !self.order_changed => None,
@@ -71,7 +72,7 @@ impl Reader {
             return;
         }
         let given = self.given();
-        // Rows inserted before those already read are not required, so the lowest count applies.
+        // Rows inserted before the rows already read are not required, so the lowest count applies.
         let last = self.required.map(|last| (self.read, last));
         let least = self.least.map(|least| (given, least));
         let least = least.filter(|_| !self.history.is_incomplete);
@@ -88,7 +89,7 @@ impl Reader {
         let new = self.reread.as_ref().is_none_or(|last| last.given < given);
         let unordered = self.order_changed && times < MAX_REREADS_UNORDERED;
         if self.history.is_incomplete || self.required.is_none() || !(new || unordered || unclear) {
-            // Reading the list again would not help.
+            // Reading the list again would return the same rows.
             self.failure = Some(self.ended_early(missing));
             return;
         }
@@ -107,7 +108,7 @@ impl Reader {
         self.restart();
     }
 
-    /// Returns the error of a list that ended, or may have ended, before all of its rows came.
+    /// Returns the error of a list that ended, or may have ended, before all of its rows were read.
     pub(super) fn ended_early(&self, missing: Option<(u64, u64)>) -> Error {
         self.error(match missing {
             Some((came, all)) if !self.order_changed => format!(

@@ -1,4 +1,4 @@
-//! History of the rows that were read from a list.
+//! History of the rows that were read from a list, by which later pages are compared.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::RandomState},
@@ -8,7 +8,7 @@ use std::{
 /// The number of most recent rows whose keys are stored: two of the largest windows.
 const RECENT_ROWS: usize = 200;
 /// The number of rows whose hashes are stored, which take about 6 MB. A longer list is not read
-/// again, and ends with an error when its rows change places.
+/// again, and ends with an error when the order of its rows changes.
 const HASHED_ROWS: usize = 100_000;
 
 /// The number of keys in a saved position.
@@ -16,22 +16,22 @@ const SAVED_KEYS: u32 = 30;
 /// The number of keys in a saved position if the last rows are a run of equal rows.
 const SAVED_KEYS_IN_RUN: u32 = 75;
 
-/// The number of rows without an id of which three quarters must match. Runs of equal rows should
-/// be shorter.
+/// The threshold for rows without an id: the alignment must score at least as high as three
+/// quarters of this number of matching rows. Runs of equal rows should be shorter.
 const MIN_AGREEMENT: usize = 6;
 
 /// The number of rows before a run of equal rows that the overlap includes, because some of them
 /// may be removed.
 const ROWS_BEFORE_RUN: usize = 8;
 
-/// Scores of the alignment for a matching row, a removed row, and an inserted row. Ten rows
-/// inserted together must not score like one removed row.
+/// Alignment scores of a matching row, a removed row, and an inserted row. Ten rows inserted
+/// together must not score like one removed row.
 const MATCH_SCORE: i32 = 20;
 const DELETION_PENALTY: i32 = 10;
 const INSERTION_PENALTY: i32 = 3;
 
-/// The rows that were read: the keys of the last ones and the hashes of many more, which keep rows
-/// from being returned twice.
+/// The rows that were read: keys of the most recent rows, and hashes of many more rows, so that no
+/// row is returned twice.
 #[derive(Debug, Default)]
 pub(super) struct RowHistory {
     /// `true` if no two rows have the same key.
@@ -39,7 +39,7 @@ pub(super) struct RowHistory {
     recent: VecDeque<String>,
     /// The number of returned rows with each hash.
     counts: HashMap<u64, u32>,
-    /// The hashes in `counts`, in order of arrival.
+    /// The hashes in `counts`, in the order in which the rows were read.
     order: VecDeque<u64>,
     hasher: RandomState,
     /// The number of returned rows.
@@ -48,10 +48,10 @@ pub(super) struct RowHistory {
     pub(super) confirmed: u64,
     /// The largest number of rows with each hash on a single page of this epoch.
     page_counts: HashMap<u64, u32>,
-    /// `true` if rows were read whose keys are no longer stored.
+    /// `true` if the keys of some rows that were read are no longer stored.
     forgotten: bool,
-    /// `true` if rows were read whose hashes are unknown, because another stream read them or
-    /// because they exceed the limit.
+    /// `true` if the hashes of some rows that were read are unknown, because another stream read
+    /// them or because they exceed the limit.
     pub(super) is_incomplete: bool,
 }
 
@@ -63,8 +63,8 @@ impl RowHistory {
         }
     }
 
-    /// Records the rows before a saved position as returned. `more` is `true` if earlier rows
-    /// exist.
+    /// Records the rows before a saved position as already returned. `more` is `true` if the list
+    /// has further rows before these.
     pub(super) fn resume(&mut self, last: Vec<String>, more: bool) {
         let hashes = self.hashes(&last);
         self.admit(&hashes, 0);
@@ -73,7 +73,8 @@ impl RowHistory {
         self.is_incomplete = more;
     }
 
-    /// Returns `true` if no row that was read can be mistaken for a new one.
+    /// Returns `true` if the history is complete enough that no known row can be mistaken for a new
+    /// row.
     pub(super) fn is_sure(&self) -> bool {
         !self.is_incomplete && (self.unique || !self.forgotten)
     }
@@ -91,7 +92,8 @@ impl RowHistory {
         self.counts.contains_key(&hash)
     }
 
-    /// Returns the last keys for a saved position, oldest first, and `true` if earlier rows exist.
+    /// Returns the keys of the most recent rows for a saved position, oldest first, and `true` if
+    /// the list has rows before these.
     pub(super) fn saved(&self) -> (Vec<String>, bool) {
         let most = self.overlap(SAVED_KEYS, SAVED_KEYS_IN_RUN) as usize;
         let skip = self.recent.len().saturating_sub(most);
@@ -99,9 +101,9 @@ impl RowHistory {
         (last, self.forgotten || skip > 0)
     }
 
-    /// Returns the number of rows by which windows should overlap. The result is `usual`, or up to
-    /// `most` if the last rows are equal or alternate, because such a sequence looks the same after
-    /// a shift.
+    /// Returns the number of rows by which the next window should overlap the rows that were read.
+    /// The result is `usual`, or up to `most` if the last rows are equal or alternate, because such
+    /// a sequence looks the same after a shift.
     pub(super) fn overlap(&self, usual: u32, most: u32) -> u32 {
         if self.unique {
             return usual;
@@ -116,8 +118,8 @@ impl RowHistory {
         usual.max(most.min(u32::try_from(run).unwrap_or(most)))
     }
 
-    /// Forgets all rows, because none of the rows that were read exists any more. Later rows
-    /// without an id count as new, even if they equal earlier ones.
+    /// Forgets all rows, because every row that was read has been removed. Later rows without an id
+    /// count as new, even if they equal earlier ones.
     pub(super) fn forget_all(&mut self) {
         if !self.unique {
             self.recent.clear();
@@ -127,8 +129,8 @@ impl RowHistory {
         }
     }
 
-    /// Numbers each row among the equal rows before it on a page, starting with 1. Rows with an id
-    /// have the number 1.
+    /// Returns for each row on a page the number of equal rows up to and including it. For rows
+    /// with an id, the number is 1.
     fn occurrences(&self, hashes: &[u64]) -> Vec<u32> {
         if self.unique {
             return vec![1; hashes.len()];
@@ -142,9 +144,9 @@ impl RowHistory {
         numbers.collect()
     }
 
-    /// Decides for each row of a page whether it is returned. A row with an id is returned if it
-    /// did not come before. Of equal rows without an id, those in excess of the largest number on
-    /// any earlier page are returned. The rows before `first` were read, even if their hashes are
+    /// Determines which rows of a page are returned. A row with an id is returned if it was not
+    /// read before. Of equal rows without an id, those in excess of the largest number on any
+    /// earlier page are returned. The rows before `first` have been read, even if their hashes are
     /// unknown.
     pub(super) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
         let mut admitted = Vec::with_capacity(hashes.len());
@@ -175,8 +177,8 @@ impl RowHistory {
         }
     }
 
-    /// Counts the rows of a page that did not come before in this epoch. `anew` is `true` if an
-    /// epoch begins with this page.
+    /// Counts the rows of a page that were not read before in this epoch. `anew` is `true` if this
+    /// page begins an epoch.
     pub(super) fn confirm(&mut self, hashes: &[u64], anew: bool) {
         if anew {
             self.page_counts.clear();
@@ -201,15 +203,15 @@ impl RowHistory {
 
     /// Returns the number of rows at the beginning of a window that were read, or that precede a
     /// row that was read. `overlap` is the expected number if the list has not shifted. The result
-    /// is `None` if none of the rows is known though one should be, so that rows may be missing
-    /// before the window.
+    /// is `None` if an overlap is expected but no row is known, so that rows before the window may
+    /// be missing.
     pub(super) fn split(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
         let first = overlap == Some(0);
         if self.unique {
             let known = |key| self.contains(self.hasher.hash_one(key));
             return keys.iter().position(known).or(first.then_some(0));
         }
-        // Returns `true` if the rows that were read end with these first rows of the window.
+        // Returns `true` if these first rows of the window are the last rows that were read.
         let ends_with = |keys: &[String]| {
             let start = self.recent.len().checked_sub(keys.len());
             start.is_some_and(|start| self.recent.iter().skip(start).eq(keys))
@@ -227,10 +229,10 @@ impl RowHistory {
     /// alignment). Matching rows increase the score; rows inserted or removed between them reduce
     /// it. Rows before the first match reduce it only slightly.
     ///
-    /// If some rows are equal, a few of them match too easily. The result is then `None` as long as
-    /// another window may match better, which is the case if an overlap is expected.
+    /// If some rows are equal, a small number of matching rows can be a coincidence. If an overlap
+    /// is expected, so that another window may match better, the result is then `None`.
     fn align(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
-        // Of several equal rows, the first ones are those that were read.
+        // Of several equal rows, the first are assumed to be those that were read.
         let floor = |at: usize| -INSERTION_PENALTY * at.min(5) as i32;
         let mut row: Vec<i32> = (0..=keys.len()).map(floor).collect();
         for read in &self.recent {
@@ -275,8 +277,8 @@ mod tests {
         known
     }
 
-    /// Returns the rows of `window` that are new after `read`, or `None` if the position of the
-    /// window is unknown.
+    /// Returns the new rows of `window` after the rows of `read` were read; `None` if the position
+    /// of the window is unknown.
     fn given(unique: bool, read: &str, window: &str, overlap: Option<usize>) -> Option<String> {
         let mut known = known(unique, read);
         let window = keys(window);
@@ -296,7 +298,7 @@ mod tests {
     fn rows_with_an_id_are_known_by_it() {
         let new = |window, overlap| given(true, "abcdef", window, Some(overlap));
         assert_eq!(new("efgh", 2).as_deref(), Some("gh"));
-        // Two rows inserted before the window, one row deleted, and row `f` itself deleted.
+        // Two rows inserted before the window, one row deleted, and row `f` deleted.
         assert_eq!(new("cdef", 2).as_deref(), Some(""));
         assert_eq!(new("fghi", 2).as_deref(), Some("ghi"));
         assert_eq!(new("eghi", 2).as_deref(), Some("ghi"));
@@ -311,7 +313,7 @@ mod tests {
     fn rows_without_an_id_are_known_by_their_neighbours() {
         let new = |read, window| behind(read, window, Some(4));
         assert_eq!(new("abcdef", "cdefgh").as_deref(), Some("gh"));
-        // Among equal rows, the expected overlap is preferred.
+        // Among equal rows, the alignment prefers the expected overlap.
         assert_eq!(new("xaaaaa", "aaaaaab").as_deref(), Some("aab"));
         // A shift by two rows to the right, and a row inserted in the middle.
         assert_eq!(new("abcdef", "abcdef").as_deref(), Some(""));

@@ -1,19 +1,19 @@
 //! Pager: reads a list that changes while it is read.
 //!
 //! Each request includes some rows that were read before. They show whether the list has shifted.
-//! Rows inserted before the window push known rows farther into it, where they are recognised.
-//! Removed rows pull unread rows out of the window, and then none of its rows is known; the pager
-//! searches for the known rows and continues after them. So every row that exists for the whole
-//! time is returned once.
+//! If rows were inserted before the window, the known rows are farther back in the window, where
+//! they are recognised. If rows were removed, unread rows may precede the window, which then
+//! contains no known row; the pager searches for the known rows and continues after them. Every row
+//! that exists for the whole time is therefore returned once.
 //!
-//! This holds as long as the service keeps the order of the rows. If a page shows that the order
-//! changed, or fewer rows came than the service counts, the pager reads the list again from its
-//! beginning, page by page, and returns the rows that are missing so far. The list ends without an
-//! error when, since some request, no row was new, the total did not change, and as many rows came
-//! as it states.
+//! This requires that the service keeps the order of the rows. If a page shows that the order
+//! changed, or if fewer rows were read than the service counts, the pager reads the list again from
+//! its beginning, page by page, and returns the missing rows. The list then ends without an error
+//! when, over a sequence of pages, the total did not change, the number of rows reached that total,
+//! and no row was new.
 
-// `Reader` holds the state of a list: it chooses windows and decides which rows are returned.
-// `Pager` sends its requests.
+// `Reader` holds the state of a list: it chooses windows and determines which rows are returned.
+// `Pager` sends the requests.
 
 mod end;
 mod history;
@@ -47,9 +47,9 @@ type Answer<T> = Result<(Window, RawPage<T>), Error>;
 
 /// Returns the pages of a list.
 ///
-/// The first page is requested alone, because most lists end there. Then up to
-/// [`ReadOptions::in_flight`] are requested concurrently while the stream is polled; a dropped
-/// stream sends no further requests.
+/// The first page is requested alone, because most lists fit on one page. Then up to
+/// [`ReadOptions::in_flight`] pages are requested concurrently while the stream is polled; a
+/// dropped stream sends no further requests.
 pub(super) fn pages<S: Source + ?Sized>(
     source: Arc<S>,
     pagination: Pagination,
@@ -77,7 +77,7 @@ struct Pager<S: Source + ?Sized> {
 }
 
 impl<S: Source + ?Sized> Pager<S> {
-    /// Returns the next page that has new rows. The first page is always returned.
+    /// Returns the next page that contains new rows. The first page is always returned.
     async fn next(&mut self) -> Result<Option<Page<S::Item>>, Error> {
         while !self.reader.done {
             if self.reader.requests > self.reader.max_requests() {
@@ -128,7 +128,7 @@ impl<S: Source + ?Sized> Pager<S> {
 
     /// Sends the requests for the next windows.
     fn request_ahead(&mut self) {
-        // The client sends one request at a time until the first page has come and the unit of
+        // Requests are sent one at a time until the first page has been received and the unit of
         // offsets is known.
         let alone = self.reader.first || self.reader.doubts.is_some();
         let most = if alone { 1 } else { self.in_flight };

@@ -1,4 +1,4 @@
-//! Detection of the unit of offsets, where sources disagree.
+//! Detection of the unit of offsets, for lists whose sources disagree.
 
 use crate::pagination::pager::{
     reader::Reader,
@@ -7,9 +7,9 @@ use crate::pagination::pager::{
 };
 
 impl Reader {
-    /// Compares the rows of a page with those expected in each unit, or their number if the page is
-    /// empty. The result is `true` if the assumed unit is right, `false` if the other unit is
-    /// right, and `None` if the page does not decide it.
+    /// Compares the rows of a page with the rows that are expected in each unit; for an empty page,
+    /// compares the number of rows. The result is `true` if the assumed unit is right, `false` if
+    /// the other unit is right, and `None` if the page is not conclusive.
     pub(super) fn verdict(
         &self,
         window: &Window,
@@ -18,10 +18,10 @@ impl Reader {
         page: &[u64],
     ) -> Option<bool> {
         let (before, limit) = (&self.order, u64::from(window.limit));
-        // The first row of the page in the assumed unit, and in the other unit.
+        // Number of the first row of the page, in the assumed unit and in the other unit.
         let this = window.start;
         let other = start_of(self.plan.meaning.other(), window.offset, window.limit);
-        // The number of rows of a page that begins with row `start`.
+        // Number of rows on a page that begins with row `start`.
         let expected = |start: u64| Some(counts.most?.saturating_sub(start).min(limit));
         let (here, there) = (expected(this), expected(other));
         if rows == 0 {
@@ -32,12 +32,12 @@ impl Reader {
                 _ => None,
             };
         }
-        // The index on this page of the first row of the previous page, if this page begins with
-        // row `start`.
+        // Index on this page of the first row of the previous page, if this page begins with row
+        // `start`.
         let shift = |start: u64| before.start.cast_signed() - start.cast_signed();
         let near = this.abs_diff(other).min(limit).cast_signed() / 4;
-        // The page can begin with row `start` if at least half of the rows that it then shares with
-        // the previous page match, moved by a few positions at most.
+        // The page may begin with row `start` if it then shares rows with the previous page, and at
+        // least half of the shared rows match when moved by a few positions at most.
         let agrees = |start: u64| {
             if expected(start) == Some(0) {
                 return false;
@@ -56,12 +56,13 @@ impl Reader {
             .map(|(equal, all)| equal == all);
         let unmoved = counts.required.is_some() && counts.required == before.total;
         match (agrees(this), agrees(other)) {
-            // Nothing was inserted or removed, so equal rows only look like shifted ones.
+            // No rows were inserted or removed, so equal rows only resemble shifted rows.
             (true, false) if unmoved && exact == Some(false) => None,
             (true, false) => Some(true),
             (false, true) => Some(false),
             (false, false) => None,
-            // Both units match because many rows are equal, so the length of the page decides.
+            // Both units match because many rows are equal, so the length of the page determines
+            // the unit.
             (true, true) if there == Some(rows) && here.is_some_and(|here| here != rows) => {
                 Some(false)
             }

@@ -2,40 +2,41 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// Compares each page with the previous page.
+/// Comparison of each page with the previous page.
 ///
-/// Insertions and removals keep the order of the other rows. So the order itself changed if two
-/// rows change places, or if a row of an earlier page follows the end of the previous page. The
-/// service reorders rows with equal times, because it sorts by nothing else.
+/// Insertions and removals preserve the order of the other rows. The order itself has therefore
+/// changed if two rows are swapped, or if a row of an earlier page follows the end of the previous
+/// page. The service may return rows with equal times in any order, because it sorts by time only.
 #[derive(Debug, Default)]
 pub(super) struct OrderCheck {
     /// The rows of the previous page, in their order.
     pub(super) rows: Vec<u64>,
-    /// The number of the first row of the previous page, and the number of rows of the list at that
-    /// time, if the service stated it.
+    /// The number of the first row of the previous page, followed by the total number of rows at
+    /// that time, if the service stated it.
     pub(super) start: u64,
     pub(super) total: Option<u64>,
-    /// Rows of earlier pages that were missing on the next page. They were pushed farther, or that
-    /// page was generated earlier, because concurrent requests can overtake each other.
+    /// Rows of earlier pages that were missing on the next page. Either inserted rows pushed them
+    /// farther back, or that page was generated earlier, because concurrent requests can overtake
+    /// each other.
     pending: HashSet<u64>,
     /// `true` if no known row follows the previous page, except pending ones.
     at_end: bool,
 }
 
-/// The change of the order of rows since the previous page.
+/// Change of the row order since the previous page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OrderChange {
     /// `true` if the rows contradict the order of the previous page.
     pub(super) is_certain: bool,
-    /// `true` if rows may have changed places, because insertions or removals at one position do
+    /// `true` if the order may have changed, because insertions or removals at a single position do
     /// not explain the rows: they moved by a number other than the change of the total, or a new
     /// row precedes them.
     pub(super) is_possible: bool,
 }
 
 impl OrderCheck {
-    /// Compares a page that begins with row `start` with the previous page. `is_known` returns
-    /// `true` for a row of an earlier page.
+    /// Compares a page whose first row has the number `start` with the previous page. `is_known`
+    /// returns `true` for a row of an earlier page.
     pub(super) fn compare(
         &self,
         rows: &[u64],
@@ -44,7 +45,7 @@ impl OrderCheck {
         is_known: impl Fn(u64) -> bool,
     ) -> OrderChange {
         let (before, now) = (positions(&self.rows), positions(rows));
-        // The positions of the rows that are on both pages, and only once on each.
+        // Positions of the rows that occur exactly once on both pages.
         let common = rows.iter().filter_map(|row| {
             let (before, now) = (before.get(row).copied()??, now.get(row).copied()??);
             Some((before, now))
@@ -72,8 +73,8 @@ impl OrderCheck {
         }
     }
 
-    /// Returns the number of rows of the previous page that are on this one, moved by `shift`, and
-    /// the number of rows that were compared. The result is `None` if no rows can be compared.
+    /// Returns the number of rows of the previous page that also occur on this page, moved by
+    /// `shift`, and the number of rows that were compared; `None` if no rows can be compared.
     pub(super) fn shared(&self, page: &[u64], shift: i64) -> Option<(usize, usize)> {
         let first = usize::try_from(-shift).unwrap_or(0);
         let skipped = usize::try_from(shift).unwrap_or(0);
@@ -102,7 +103,7 @@ impl OrderCheck {
     }
 }
 
-/// Returns the index of each row, or `None` for a row that occurs more than once.
+/// Returns the index of each row; the index is `None` for a row that occurs more than once.
 fn positions(rows: &[u64]) -> HashMap<u64, Option<usize>> {
     let mut positions = HashMap::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
@@ -118,7 +119,7 @@ fn positions(rows: &[u64]) -> HashMap<u64, Option<usize>> {
 mod tests {
     use super::*;
 
-    /// Returns `true` if the last of these pages contradicts the order of the earlier ones.
+    /// Returns `true` if the order of the last page contradicts that of the earlier pages.
     fn changed(pages: &[&[u64]]) -> bool {
         let mut known = HashSet::new();
         let mut check = OrderCheck::default();
@@ -155,7 +156,7 @@ mod tests {
     #[test]
     fn rows_that_change_places_are_detected() {
         assert!(changed(&[&[1, 2, 3, 4, 5], &[4, 3, 5, 6]]));
-        // Row 1 was read, and returns behind rows that were read after it.
+        // Row 1 was read, and occurs again after rows that were read later.
         assert!(changed(&[&[1, 2, 3], &[2, 3, 4, 5], &[4, 5, 1, 6]]));
     }
 
@@ -169,7 +170,7 @@ mod tests {
                 .is_possible
         };
         assert!(explains(&[3, 4, 5], 12, 20));
-        // One or two rows inserted at the head or farther behind, and two rows removed.
+        // One or two rows inserted at the beginning or farther back, and two rows removed.
         assert!(explains(&[2, 3, 4], 12, 21));
         assert!(explains(&[3, 4, 5], 12, 22));
         assert!(explains(&[4], 11, 18));

@@ -1,4 +1,4 @@
-//! Reader: the state of a list, which chooses windows and decides which rows are returned.
+//! Reader: the state of a list. The reader chooses windows and determines which rows are returned.
 
 use modelarts_api::{Offset, Pagination};
 
@@ -17,21 +17,21 @@ use crate::{
     },
 };
 
-/// The number of overlapping rows. Where rows have an id, one known row is enough; three allow for
-/// the removal of the last ones. Rows without an id are distinguished by their neighbours.
+/// The number of overlapping rows. For rows with an id, one known row is sufficient; three allow
+/// for the removal of the last rows. Rows without an id are distinguished by their neighbours.
 const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
 
-/// The maximum number of consecutive pages that are short and have no new rows while the service
-/// states that more rows exist.
+/// The maximum number of consecutive pages that are short and contain no new rows although the
+/// service counts further rows.
 const MAX_IDLE_PAGES: u32 = 1;
 /// The maximum number of consecutive relocations that end without a new row.
 const MAX_RELOCATIONS: u32 = 10;
-/// The maximum number of pages that leave the unit of offsets undecided. Each is followed by a
-/// request for the first page, which is the same in both units.
+/// The maximum number of pages that do not determine the unit of offsets. After each such page, the
+/// first page is requested, which is the same in both units.
 const MAX_DOUBTS: u32 = 6;
 
-/// The error message if none of the rows that were read can be found again.
+/// Error message if none of the known rows can be found again.
 const CHANGED_TOO_MUCH: &str = "the list has changed so much while it was read that it cannot be \
                                 said where to go on; read it again";
 /// The error message if the unit of offsets could not be detected.
@@ -48,29 +48,31 @@ pub(super) struct Reader {
     pub(super) order: OrderCheck,
     /// `true` until the first page is returned.
     pub(super) first: bool,
-    /// `true` if all rows come in one response.
+    /// `true` if a single response contains all rows.
     pub(super) is_single_page: bool,
     /// `true` if the list may end before all rows are returned.
     pub(super) allow_early_end: bool,
-    /// The number of pages that did not decide the unit of offsets; `None` if the unit is known.
+    /// The number of pages that did not determine the unit of offsets; `None` if the unit is known.
     pub(super) doubts: Option<u32>,
     /// The number of rows before the end of the last page.
     pub(super) read: u64,
-    /// The number of rows before the end of the last window, if all responses are as expected.
+    /// The number of rows before the end of the last window, assuming that all pending responses
+    /// are as expected.
     planned: u64,
-    /// `true` if the requests in flight are for windows that no longer fit.
+    /// `true` if the responses to the requests in flight must be discarded, because their windows
+    /// no longer fit.
     pub(super) drops_pending: bool,
     /// The number of requests sent since the list was started or restarted.
     pub(super) requests: u64,
     /// The number of rows before the resumed position whose keys are unknown.
     pub(super) unknown_before: u64,
     /// The number of rows that could not be decoded since the list was started or restarted. A row
-    /// on two pages counts twice.
+    /// that occurs on two pages counts twice.
     pub(super) unreadable: u64,
     /// The number of rows of the list, as stated by the service.
     total: Option<u64>,
-    /// The number of rows that the list must have: the count of the last page, and the lowest count
-    /// of any page.
+    /// The number of rows that the list must contain: the count of the last page, and the lowest
+    /// count of any page.
     pub(super) required: Option<u64>,
     pub(super) least: Option<u64>,
     /// The largest count that the service stated.
@@ -78,19 +80,20 @@ pub(super) struct Reader {
     /// Half the number of rows of the shortest page, if pages are shorter than requested.
     pub(super) half_page: Option<u32>,
     relocation: Option<Relocation>,
-    /// The number of rows before the end of the farthest page that a relocation requested.
+    /// The number of rows before the end of the farthest page that was requested during a
+    /// relocation.
     pub(super) farthest: u64,
     /// The number of relocations since the last new row.
     relocations: u32,
     /// The number of consecutive pages that were not full and had no new rows.
     pub(super) idle_pages: u32,
-    /// The number of consecutive known rows.
+    /// Length of the current run of known rows.
     known_run: u64,
     /// `true` if the service changes the order of the rows.
     pub(super) order_changed: bool,
     /// `true` if the service may have changed the order of the rows.
     pub(super) order_unclear: bool,
-    /// The end that the list reached before it was read again.
+    /// The end that the list had reached when it was restarted.
     pub(super) reread: Option<Reread>,
     pub(super) done: bool,
     /// The error of a list that has ended.
@@ -142,7 +145,7 @@ impl Reader {
         reader
     }
 
-    /// Returns the next window of a search for rows that were read, if one is in progress.
+    /// Returns the next window of the search for known rows; `None` if no search is in progress.
     pub(super) fn search_window(&self) -> Option<Window> {
         let relocation = self.relocation.as_ref()?;
         Some(self.plan.around(relocation.row))
@@ -160,14 +163,15 @@ impl Reader {
         Some(window)
     }
 
-    /// Returns the window after the rows that were read, with an overlap that reveals a shift.
+    /// Returns the window after the rows that were read, with an overlap that reveals shifts of the
+    /// list.
     fn safe_window(&self, read: u64) -> Window {
         let mut plan = self.plan;
         if self.doubts.is_some_and(|doubts| doubts > 0) {
-            // Small pages left the unit of offsets undecided.
+            // Small pages did not determine the unit of offsets.
             plan.size = plan.max;
         }
-        // If pages are shorter than requested, a longer overlap could fill them.
+        // If pages are shorter than requested, a longer overlap could fill a whole page.
         if plan.overlap < OVERLAP_OF_ROWS {
             return plan.after(read);
         }
@@ -176,7 +180,7 @@ impl Reader {
         plan.overlapping(read, overlap)
     }
 
-    /// Returns an error with the present position of the list.
+    /// Returns an error that contains the current position in the list.
     pub(super) fn error(&self, text: impl std::fmt::Display) -> Error {
         let text = format!("{}: {text}", self.info.operation);
         Error::new(ErrorKind::Unexpected, text).with_position(self.position())
@@ -185,7 +189,7 @@ impl Reader {
     /// Restarts the list.
     pub(super) fn restart(&mut self) {
         self.continue_from(0);
-        // Rows that cannot be decoded have no key, so they are counted again.
+        // Rows that cannot be decoded have no key, so they are counted again after a restart.
         self.unreadable = 0;
         if !self.history.is_incomplete {
             self.unknown_before = 0;
@@ -199,8 +203,8 @@ impl Reader {
         self.planned = read;
     }
 
-    /// Processes a response. Returns for each of its rows whether the row is new, or `None` if
-    /// another request is needed first.
+    /// Processes a response. Returns for each row whether it is new; `None` if another request is
+    /// needed first.
     pub(super) fn take(
         &mut self,
         mut window: Window,
@@ -209,7 +213,7 @@ impl Reader {
         counts: &Counts,
     ) -> Result<Option<Vec<bool>>, Error> {
         let rows = (keys.len() + skipped) as u64;
-        // The largest page of the service may be smaller than documented.
+        // The actual maximum page size of the service may be smaller than the documented one.
         let used = counts.limit;
         let used = used.filter(|used| (1..window.limit).contains(used) && rows <= u64::from(*used));
         if let Some(used) = used {
@@ -262,16 +266,16 @@ impl Reader {
             .order
             .compare(&hashes, window.start, counts.required, is_known);
         self.order_changed |= !rereading && change.is_certain;
-        // In a changed order, known rows do not show the positions of the other rows.
+        // When the order has changed, known rows do not show the positions of other rows.
         let no_order = self.order_changed || rereading;
         if no_order && self.history.is_incomplete {
-            // Rows that are missing from the history would be returned twice.
+            // Rows that the history lacks would be returned twice.
             let missing = self.reread.as_ref();
             let missing = missing.and_then(|reread| reread.missing);
             return Err(self.ended_early(missing));
         }
-        // No overlap is expected in a search, or if rows are missing before the window. After a
-        // search, the last rows that were read may have been removed.
+        // During a search, or if rows before the window are missing, no overlap is expected. After
+        // a search, the last rows that were read may have been removed.
         let overlap = read.checked_sub(window.start).map(|rows| rows as usize);
         let overlap = overlap.filter(|overlap| {
             self.relocation.is_none() && (self.relocations == 0 || *overlap == 0)
@@ -309,7 +313,7 @@ impl Reader {
         if !full {
             self.done = !more || self.idle_pages > MAX_IDLE_PAGES;
             if more {
-                // Pages are shorter than requested; the overlap must not fill them.
+                // Pages are shorter than requested; the overlap must not fill a whole page.
                 let half = u32::try_from(rows / 2).unwrap_or(u32::MAX).max(1);
                 self.plan.overlap = self.plan.overlap.min(half);
                 self.half_page = Some(half.min(self.half_page.unwrap_or(half)));
@@ -333,13 +337,13 @@ impl Reader {
         Ok(Some(given))
     }
 
-    /// Applies the verdict of a page on the unit of offsets. Unless the unit is right, the next
-    /// request is for the first page or in the other unit.
+    /// Applies the result of the unit detection for a page. Unless the unit is right, the next
+    /// request is for the first page or uses the other unit.
     fn settle_meaning(&mut self, verdict: Option<bool>) -> Result<(), Error> {
         if verdict == Some(true) {
             self.doubts = None;
             if let Some(detected) = &self.info.detected_offset {
-                // Another list of this client may have detected the unit first.
+                // Another list of this client may already have detected the unit.
                 let _ = detected.set(self.plan.meaning);
             }
             return Ok(());
@@ -359,8 +363,8 @@ impl Reader {
     }
 
     /// Returns `true` if the service returns the same rows repeatedly, because it does not support
-    /// so large an offset. Rows inserted before the position also make known rows return, but no
-    /// more of them than were read; a longer sequence of known rows shows the repetition.
+    /// such a large offset. Rows inserted before the position also cause known rows to be returned,
+    /// but never more of them than were read; a longer run of known rows proves the repetition.
     fn goes_in_circles(&mut self, rows: usize, new: usize) -> Result<bool, Error> {
         self.known_run = match new {
             0 => self.known_run + rows as u64,
@@ -384,21 +388,21 @@ impl Reader {
             if self.relocations > MAX_RELOCATIONS {
                 return Err(self.error(CHANGED_TOO_MUCH));
             }
-            // The search begins half a window earlier: half of its rows are known if nothing has
-            // shifted.
+            // The search begins half a window earlier: if nothing has shifted, half of the rows of
+            // that window are known.
             let half = u64::from(self.plan.max / 2);
             self.relocation = Some(Relocation::new(window.start.saturating_sub(half)));
             return Ok(());
         };
-        // Windows of a search overlap by half, so that one of them has all the rows searched for. A
-        // window without rows is behind the end of the list.
+        // Windows of a search overlap by half, so that one of them contains all the rows searched
+        // for. A window without rows is beyond the end of the list.
         let max = u64::from(self.plan.max);
         let step = if rows == 0 { max } else { rows.min(max) } / 2;
         self.farthest = self.farthest.max(window.start + rows);
         self.relocation = relocation.next(window.start, step, more && rows > 0);
         if self.relocation.is_none() {
-            // None of the rows that were read exists any more. If that is certain, every row of the
-            // list is unread.
+            // All rows that were read may have been removed. If this is certain, every remaining
+            // row is unread.
             if !self.history.is_sure() {
                 return Err(self.error(CHANGED_TOO_MUCH));
             }

@@ -1,11 +1,11 @@
-//! Windows: the rows of each request, which overlap with those already read, and the search for
-//! them in a list that has shifted.
+//! Windows: the rows of each request, which overlap with the rows already read, and the search for
+//! known rows in a list that has shifted.
 
 use std::cmp::Reverse;
 
 use crate::pagination::position::OffsetUnit;
 
-/// Window: the rows of one request.
+/// The rows of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     /// The value of `offset`, in the unit of the service.
@@ -23,7 +23,7 @@ impl Window {
     }
 }
 
-/// Returns the number of the first row of a page whose offset has this unit.
+/// Returns the number of the first row of a page whose offset is in this unit.
 pub(super) fn start_of(meaning: OffsetUnit, offset: u64, limit: u32) -> u64 {
     match meaning {
         OffsetUnit::Pages => offset * u64::from(limit),
@@ -35,7 +35,7 @@ pub(super) fn start_of(meaning: OffsetUnit, offset: u64, limit: u32) -> u64 {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WindowPlan {
     pub(super) meaning: OffsetUnit,
-    /// The number of new rows of a window.
+    /// Number of new rows in a window.
     pub(super) size: u32,
     /// The largest window that the service supports.
     pub(super) max: u32,
@@ -54,7 +54,8 @@ impl WindowPlan {
         }
     }
 
-    /// Returns the usual overlap, which is at most half of the largest window so that new rows fit.
+    /// Returns the usual overlap. It is at most half of the largest window, so that the window also
+    /// contains new rows.
     pub(super) fn usual_overlap(&self) -> u32 {
         self.overlap.min(self.max / 2)
     }
@@ -64,7 +65,8 @@ impl WindowPlan {
         self.overlapping(read, self.usual_overlap())
     }
 
-    /// Like [`after`](Self::after), with another overlap.
+    /// Returns the window after the first `read` rows, like [`after`](Self::after), with the given
+    /// overlap.
     pub(super) fn overlapping(&self, read: u64, overlap: u32) -> Window {
         let overlap = u64::from(overlap).min(read);
         match self.meaning {
@@ -80,9 +82,9 @@ impl WindowPlan {
     }
 
     /// Returns the window of a list whose offsets count pages. Pages begin at multiples of their
-    /// size, so only some sizes overlap with the rows read. Of the pages that begin at least
+    /// size, so only some sizes overlap with the rows read. Among pages that begin at least
     /// `overlap` rows before the end of the rows read, the function chooses the one that adds the
-    /// most rows, and of several such pages the smallest.
+    /// most rows; among several of these, the smallest.
     fn page_after(&self, read: u64, overlap: u64) -> Option<Window> {
         let pages = (1..=self.max)
             .map(|limit| self.window((read - overlap) / u64::from(limit), limit))
@@ -103,13 +105,13 @@ impl WindowPlan {
     }
 }
 
-/// Search for the last rows that were read. It begins at the expected position and continues before
-/// and behind it in turns, at growing distance.
+/// Search for the last rows that were read. It begins at the expected position and alternates
+/// between both directions, at growing distance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relocation {
     /// The row that the next window includes.
     pub(super) row: u64,
-    /// The first and the last row that were searched, as long as more rows exist in that direction.
+    /// First and last row that were searched; `None` if no rows remain in that direction.
     before: Option<u64>,
     behind: Option<u64>,
     backwards: bool,
@@ -125,9 +127,9 @@ impl Relocation {
         }
     }
 
-    /// Returns the next step of the search, `step` rows farther, after the window that begins with
-    /// row `start` had no known row. `more` is `true` if the list has rows behind the window. The
-    /// result is `None` if the whole list was searched.
+    /// Returns the next step of the search, `step` rows farther, after a window that begins with
+    /// row `start` and contains no known row. `more` is `true` if the list continues after that
+    /// window. Returns `None` when the whole list has been searched.
     pub(super) fn next(mut self, start: u64, step: u64, more: bool) -> Option<Self> {
         let step = step.max(1);
         self.before = self.before.filter(|_| start > 0);

@@ -9,7 +9,7 @@ use crate::validation::{
     rules::names::is_variable_name,
 };
 
-/// The maximum length of a variable's name, in bytes.
+/// Maximum length of a variable name, in bytes.
 const MAX_NAME_LENGTH: usize = 8192;
 
 pub(super) fn retries(job: Draft<'_>) -> Fields<'_> {
@@ -49,7 +49,7 @@ pub(super) fn variable_names(job: Draft<'_>) -> Fields<'_> {
         .collect()
 }
 
-/// Returns the values that refer to another variable.
+/// Returns the environment variables whose values refer to another variable.
 pub(super) fn references(job: Draft<'_>) -> Fields<'_> {
     let variables = job.programs().at(job_algorithm::ENVIRONMENTS).into_iter();
     let values: Fields<'_> = variables.flat_map(|map| map.entries()).collect();

@@ -12,8 +12,8 @@ use crate::validation::{
     rules::names::{is_name, is_variable_name},
 };
 
-/// Returns the inputs without a name. Fine-tuning jobs may leave the name out. A limit of the field
-/// itself covers the inputs of tasks, except for those in `job_config`.
+/// Returns the inputs without a name. In fine-tuning jobs, the name is optional. Inputs of tasks
+/// are validated by the limit of the field itself, except for those in `job_config`.
 pub(super) fn input_names(job: Draft<'_>) -> Fields<'_> {
     if job.is_fine_tuning() {
         return Fields::default();
@@ -39,8 +39,8 @@ pub(super) fn repeated_names(job: Draft<'_>) -> Fields<'_> {
         .collect()
 }
 
-/// Returns the repeated local directories. The inputs and outputs of one program share its file
-/// system.
+/// Returns the local directories that are used more than once by the inputs and outputs of a
+/// program, which share a file system.
 pub(super) fn repeated_directories(job: Draft<'_>) -> Fields<'_> {
     let programs = job
         .lists(job_algorithm::INPUTS)
@@ -54,8 +54,8 @@ pub(super) fn repeated_directories(job: Draft<'_>) -> Fields<'_> {
         .collect()
 }
 
-/// Returns the names of channels with access by variable that are not valid as names of variables.
-/// A name that is invalid for any channel breaks another rule.
+/// Returns the names of channels that are passed in an environment variable and are not valid
+/// variable names. A name that is invalid for any channel violates another rule.
 pub(super) fn variable_names(job: Draft<'_>) -> Fields<'_> {
     let channels = job.channels();
     channels
@@ -91,12 +91,12 @@ pub(super) fn task_datasets(job: Draft<'_>) -> Fields<'_> {
     inputs.at(input::remote::DATASET).given()
 }
 
-/// Returns the OBS paths that cannot be read. `autosearch_config_path` is exempt: the service
+/// Returns the OBS paths that cannot be parsed. `autosearch_config_path` is exempt: the service
 /// accepts `/config/search.yaml`, though no such bucket exists.
 pub(super) fn obs_paths(job: Draft<'_>) -> Fields<'_> {
     let code = [job_algorithm::CODE_DIR, job_algorithm::BOOT_FILE];
     let code = job.programs().at_all(&code).into_iter();
-    // A path with `file://` names code in the image.
+    // A path that begins with `file://` refers to code in the image.
     let code = code.filter(|field| !field.text().is_some_and(|text| text.starts_with("file://")));
     let single = [
         algorithm::summary::log_dir::pfs::PFS_PATH,

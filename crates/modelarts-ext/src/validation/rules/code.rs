@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Returns the first of these fields that is given together with a stored algorithm. One warning
+/// Returns the first of these fields that is set together with a stored algorithm. A single warning
 /// covers all of them.
 pub(super) fn first_beside_stored<'a>(job: Draft<'a>, paths: [&str; 2]) -> Fields<'a> {
     let given = paths.into_iter().find(|path| job.has(path));
@@ -24,14 +24,14 @@ pub(super) fn first_beside_stored<'a>(job: Draft<'a>, paths: [&str; 2]) -> Field
     given.map(|path| job.at(path)).into_iter().collect()
 }
 
-/// Returns `true` if the job names an engine of the platform. An image beside it replaces the image
-/// of the engine.
+/// Returns `true` if the job specifies an engine of the platform. A custom image then replaces the
+/// image of that engine.
 fn names_engine(job: Draft<'_>) -> bool {
     job.at(algorithm::ENGINE).has_any(&[ENGINE_ID, ENGINE_NAME])
 }
 
 pub(super) fn boot_file(job: Draft<'_>) -> Fields<'_> {
-    // An image without engine and command breaks another rule.
+    // An image without engine and command violates another rule.
     let has_image = job.has(algorithm::engine::IMAGE_URL) && !names_engine(job);
     let has_start = has_image || job.has(algorithm::COMMAND) || job.has(algorithm::BOOT_FILE);
     let missing = job.at(algorithm::BOOT_FILE);
@@ -48,8 +48,8 @@ pub(super) fn boot_or_command(job: Draft<'_>) -> Fields<'_> {
         .when(has_both && !job.has_stored_algorithm())
 }
 
-/// Returns the missing field of image and command. An image needs a command unless an engine is
-/// named; a boot file does not replace the command.
+/// Returns the missing field of image and command. An image requires a command unless the job
+/// specifies an engine; a boot file does not replace the command.
 pub(super) fn image_and_command(job: Draft<'_>) -> Fields<'_> {
     if job.has_stored_algorithm() || names_engine(job) {
         return Fields::default();
@@ -58,8 +58,8 @@ pub(super) fn image_and_command(job: Draft<'_>) -> Fields<'_> {
         .missing_of([algorithm::engine::IMAGE_URL, algorithm::COMMAND])
 }
 
-/// Returns the engines of the job and of its tasks. The result is empty for a stored algorithm,
-/// which has its own engine.
+/// Returns the engines of the job and of its tasks. Empty for a stored algorithm, which specifies
+/// its own engine.
 pub(super) fn engines(job: Draft<'_>) -> Fields<'_> {
     match job.has_stored_algorithm() {
         true => Fields::default(),
@@ -73,8 +73,8 @@ pub(super) fn engine(job: Draft<'_>) -> Fields<'_> {
     engine.when(job.names_own_code() && job.has(algorithm::BOOT_FILE) && !is_named)
 }
 
-/// Returns the missing field of engine name and version. An image needs no version, and an engine
-/// id stands for name and version.
+/// Returns the missing field of engine name and engine version. An image requires no version, and
+/// an engine id replaces both fields.
 pub(super) fn engine_pair(job: Draft<'_>) -> Fields<'_> {
     let engines = engines(job).filter(|engine| !engine.has_any(&[IMAGE_URL, ENGINE_ID]));
     let engines = engines.into_iter();
@@ -90,8 +90,8 @@ pub(super) fn engine_beside_image(job: Draft<'_>) -> Fields<'_> {
     engines.at(ENGINE_NAME).missing()
 }
 
-/// Returns the images whose name has a registry: a part before the first slash with a dot or a
-/// port.
+/// Returns the images whose name contains a registry: a dot or a port in the part before the first
+/// slash.
 pub(super) fn image_without_registry(job: Draft<'_>) -> Fields<'_> {
     engines(job).at(IMAGE_URL).texts(|url| {
         let host = url.split_once('/').map(|(host, _)| host);
@@ -108,7 +108,7 @@ pub(super) fn sys_packages(job: Draft<'_>) -> Fields<'_> {
     install.when(installs && !has_all)
 }
 
-/// Returns the boot files outside the code directory. An invalid OBS path breaks another rule.
+/// Returns the boot files outside the code directory. An invalid OBS path violates another rule.
 pub(super) fn boot_file_inside(job: Draft<'_>) -> Fields<'_> {
     let is_outside = |program: &Located<'_>| {
         let obs_path = |name| program.at(name).text().and_then(ObsPath::parse);
@@ -119,22 +119,22 @@ pub(super) fn boot_file_inside(job: Draft<'_>) -> Fields<'_> {
     job.programs().filter(is_outside).at(BOOT_FILE)
 }
 
-/// Returns the user ids for which `wrong` returns `true`, as numbers where they can be read. No
-/// document has a field for the user id in requests (`openapi/SOURCES.md`, O, S, F3); responses
-/// have `run_user`.
+/// Returns the user ids for which `wrong` returns `true`. `wrong` receives the id as a number if it
+/// can be parsed. No document lists a request field for the user id (`openapi/SOURCES.md`, O, S,
+/// F3); responses contain `run_user`.
 pub(super) fn users(job: Draft<'_>, wrong: impl Fn(Option<u64>) -> bool) -> Fields<'_> {
     let users = job.programs().at(job_algorithm::engine::RUN_USER);
     users.texts(|digits| wrong(digits.parse().ok()))
 }
 
-/// Directories that Huawei Cloud reserves without their subdirectories: the default directory is
-/// below the second.
+/// Directories that Huawei Cloud reserves, excluding their subdirectories: the default directory is
+/// inside the second.
 const RESERVED_DIRS: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
-/// Directories that Huawei Cloud reserves with all their subdirectories.
+/// Directories that Huawei Cloud reserves, including all subdirectories.
 const RESERVED_TREES: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
 /// Returns the local code directories for which `wrong` returns `true`, compared without trailing
-/// slashes. Directories of code in the image are left out, because they have no effect.
+/// slashes. For code in the image, the local code directory has no effect and is ignored.
 pub(super) fn local_code_dirs(job: Draft<'_>, wrong: impl Fn(&str) -> bool) -> Fields<'_> {
     let is_in_image = |program: &Located<'_>| {
         let code = program.at(CODE_DIR).text();

@@ -1,6 +1,6 @@
 //! Rules that depend on a response of the service or on local files.
 //!
-//! The code that reads the response or the files checks them.
+//! The code that reads the response or the files evaluates these rules.
 
 use crate::{
     error::violation::Actual,
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// A rule that depends on a response or on local files, with the name and the basis of
+/// Rule that depends on a response or on local files, with its name and basis in
 /// `openapi/SOURCES.md`.
 #[derive(Clone, Copy)]
 pub(crate) struct Fact {
@@ -19,7 +19,7 @@ pub(crate) struct Fact {
     pub(crate) basis: Basis,
 }
 
-/// A rule whose requirement and correction do not depend on the response.
+/// Rule with a fixed requirement and correction, independent of the response.
 pub(crate) struct WordedFact {
     pub(crate) fact: Fact,
     pub(crate) requirement: &'static str,
@@ -39,7 +39,7 @@ const fn worded(fact: Fact, requirement: &'static str, advice: &'static str) -> 
 }
 
 impl WordedFact {
-    /// Adds the broken rule to the report.
+    /// Adds a violation of this rule to the report.
     pub(crate) fn report(&self, report: &mut Report, field: &str, actual: Actual) {
         let basis = self.fact.basis;
         report.add_value(basis, field, actual, self.requirement, self.advice);

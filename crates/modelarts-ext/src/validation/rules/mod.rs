@@ -1,7 +1,7 @@
-//! The table of rules between fields, and of rules on single fields that the description does not
-//! state.
+//! Table of the rules between fields, and of the rules on single fields that the description does
+//! not state.
 //!
-//! `openapi/SOURCES.md` has a row for each rule with its evidence.
+//! `openapi/SOURCES.md` contains a row for each rule with its evidence.
 
 mod annotations;
 mod channels;
@@ -37,21 +37,21 @@ use crate::validation::{
     rules::names::{is_absolute_plain_path, is_name},
 };
 
-/// A rule on the body of a creation.
+/// Rule on the request body of a job creation.
 pub(crate) struct Rule {
     /// The name of the rule in `openapi/SOURCES.md` and in the emulator.
     #[cfg_attr(not(test), expect(dead_code, reason = "for tests of the table"))]
     name: &'static str,
-    /// The general names of the fields to which the rule applies.
+    /// General names of the fields that the rule concerns.
     #[cfg_attr(not(test), expect(dead_code, reason = "for CREATING.md"))]
     pub(crate) on: &'static [&'static str],
-    /// The requirement: "must …", or "should …" where it is advice. It names a subject where a
+    /// Requirement: "must …", or "should …" for advice. The requirement names its subject if a
     /// field of `on` would be ambiguous.
     pub(crate) requirement: &'static str,
     basis: Basis,
-    /// The correction of a job that breaks the rule.
+    /// Correction for a job that violates the rule.
     advice: &'static str,
-    /// Returns the fields that break the rule.
+    /// Returns the fields that violate the rule.
     broken_fields: for<'a> fn(Draft<'a>) -> Fields<'a>,
 }
 
@@ -73,7 +73,7 @@ const fn rule(
     }
 }
 
-/// Adds all broken rules to the report.
+/// Adds all violated rules to the report.
 pub(crate) fn check(job: Draft<'_>, report: &mut Report) {
     for rule in RULES {
         for field in (rule.broken_fields)(job) {
@@ -89,7 +89,7 @@ pub(crate) fn check(job: Draft<'_>, report: &mut Report) {
     }
 }
 
-// Reasons why a broken rule is only a warning.
+// Reasons why a violated rule yields only a warning.
 const ACCEPTED_BY_SERVICE: &str =
     "the documents advise against it; the service is known to accept it";
 const NOT_NEEDED: &str = "the documents leave it out; the service accepts it";
@@ -111,11 +111,11 @@ const LOCAL_PATHS: &[&str] = &[
     spec::volumes::obs::LOCAL_PATH,
 ];
 
-/// All rules, in the order of the report. A condition that is one expression is written in the row
-/// of its rule; a longer one is a function in the module of its subject.
+/// All rules, in the order of the report. A condition of one expression is written in the row of
+/// its rule; a longer condition is a function in the module of its subject.
 #[rustfmt::skip]
 pub(crate) const RULES: &[Rule] = &[
-    // The job as a whole.
+    // Whole job.
     rule("kind-of-cloud", &[KIND], "must be a kind of job that the cloud has: job or visualization_job; on Huawei Cloud also federated_pool_job, edge_job, hetero_job, mrs_job, autosearch_job and diag_job", Must(INVALID), "use job",
         |job| job.at(KIND).when_text(|kind| !job.cloud.job_kinds().contains(&kind))),
     rule("tasks-or-spec", &[TASKS, SPEC], "tasks and spec should not be given together", Advice(NO_REFUSAL_DOCUMENTED), "leave one out",
@@ -214,7 +214,7 @@ pub(crate) const RULES: &[Rule] = &[
         |job| job.at(resource::POOL_GROUP_ID).when(resources::is_federated(job)).missing()),
     rule("priority-least", &[schedule_policy::PRIORITY], "must be at least 0", Must(INVALID), "choose 1, 2 or 3",
         |job| resources::priority(job, |number| number < 0)),
-    // The Swagger file admits 0 (`openapi/SOURCES.md`, W), and no source states its meaning (D-68).
+    // The Swagger file admits 0 (`openapi/SOURCES.md`, W), but no source states its meaning (D-68).
     rule("priority-zero", &[schedule_policy::PRIORITY], "should be at least 1", Advice("the published schema admits 0, the guide does not"), "choose 1, 2 or 3",
         |job| resources::priority(job, |number| number == 0)),
     rule("priority-most", &[schedule_policy::PRIORITY], "must be at most 3", Must(RANGE), "choose 1, 2 or 3",
@@ -227,7 +227,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("volume-path", &[spec::volumes::pfs::PFS_PATH, spec::volumes::obs::OBS_PATH], "a volume of OBS must have a path or a local_path", Must(INVALID), "give the path in OBS and the local_path that it is mounted at", volumes::sources),
     rule("nfs-needs-pool", &[spec::volumes::NFS], "SFS Turbo must be mounted in a dedicated pool only", Must(INVALID), "run in a dedicated pool",
         |job| volumes::volumes(job).at(volume::NFS).present().filter(|_| !job.has_pool())),
-    // The user guide calls volumes disks (`openapi/SOURCES.md`, F3).
+    // In the user guide, volumes are called disks (`openapi/SOURCES.md`, F3).
     rule("volumes-at-most-8", &[spec::VOLUMES], "a job must have at most 8 volumes", Must(INVALID), "mount fewer",
         |job| volumes::volumes(job).into_iter().skip(8).collect()),
     rule("volume-once", &[spec::volumes::nfs::NFS_SERVER_PATH, spec::volumes::pfs::PFS_PATH], "a file system must not be mounted twice", Must(INVALID), "leave one out", volumes::repeated_file_systems),
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use crate::validation::rules::external_facts::FACTS;
 
-    /// Returns the basis in the words of `openapi/SOURCES.md`.
+    /// Returns the name of the basis as spelled in `openapi/SOURCES.md`.
     fn word(basis: Basis) -> &'static str {
         match basis {
             Refusal(_) => "refusal",
@@ -293,7 +293,7 @@ mod tests {
         let section = section.split("\n## ").next().unwrap();
         let rows = section.lines().filter_map(|row| row.strip_prefix("| `"));
         let cells = rows.map(|row| row.split(" | ").collect::<Vec<_>>());
-        // The columns of a row are: `name`, basis, evidence, client, emulator.
+        // Columns of a row: `name`, basis, evidence, client, emulator.
         let listed: BTreeMap<_, _> = cells
             .filter(|cells| cells[3] == "yes")
             .map(|cells| (cells[0].trim_end_matches('`'), cells[1]))
@@ -323,7 +323,7 @@ mod tests {
         };
         let without: Vec<_> = RULES.iter().filter(|rule| !broken(rule)).collect();
         let names: Vec<_> = without.iter().map(|rule| rule.name).collect();
-        // The cases are for Open Telekom Cloud, which has no federated jobs: the test
+        // The cases apply to Open Telekom Cloud, which has no federated jobs. The test
         // `clouds_have_rules_of_their_own` covers this rule.
         assert_eq!(names, ["federation-named"]);
     }

@@ -1,6 +1,7 @@
-//! Forms of names and paths that several rules require.
+//! Syntax of names and paths, shared by several rules.
 
-/// Returns `true` for a name of a channel or hyper-parameter: 1 to 64 letters, digits, `_` and `-`.
+/// Returns `true` for a valid name of a channel or hyper-parameter: 1 to 64 letters, digits, `_`
+/// and `-`.
 pub(super) fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && text
@@ -8,14 +9,14 @@ pub(super) fn is_name(text: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// Returns `true` for a name of an environment variable.
+/// Returns `true` for a valid name of an environment variable.
 pub(super) fn is_variable_name(name: &str) -> bool {
     !name.starts_with(|c: char| c.is_ascii_digit())
         && !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Returns `true` for a path in a container that begins with `/` and has no `.` or `..`.
+/// Returns `true` for an absolute path in a container without `.` and `..`.
 pub(super) fn is_absolute_plain_path(path: &str) -> bool {
     path.starts_with('/')
         && !path.chars().any(char::is_control)

@@ -1,4 +1,4 @@
-//! Rules on flavor, pool, priority and placement.
+//! Rules on flavor, pool, priority and node affinity.
 
 use modelarts_api::request_path::{
     create_training_job::{
@@ -16,7 +16,7 @@ use crate::validation::{
     json_path::{Fields, Located},
 };
 
-/// The prefix of flavors of dedicated pools; the rest of the name stands for the number of cards.
+/// Prefix of flavors of dedicated pools; the rest of the name indicates the number of cards.
 pub(crate) const POOL_FLAVOR_PREFIX: &str = "modelarts.pool.visual.";
 
 pub(super) fn is_federated(job: Draft<'_>) -> bool {
@@ -29,8 +29,9 @@ pub(super) fn flavor_or_pool(job: Draft<'_>) -> Fields<'_> {
     flavor.when(is_missing && !job.has(TASKS) && !is_federated(job))
 }
 
-/// Returns the flavors of the job and of its tasks, selected by prefix (`of_pools`) and by the
-/// presence of a dedicated pool beside them (`in_pool`).
+/// Returns the flavors of the job and of its tasks that match both conditions: `of_pools` selects
+/// by the prefix of the flavor, `in_pool` by the presence of a dedicated pool in the same
+/// resources.
 pub(super) fn flavors(job: Draft<'_>, of_pools: bool, in_pool: bool) -> Fields<'_> {
     let resources = job.resources();
     resources
@@ -55,7 +56,7 @@ pub(super) fn affinity_group_size(job: Draft<'_>) -> Fields<'_> {
     size.when(is_wrong)
 }
 
-/// Returns all conditions on nodes, required and preferred.
+/// Returns all affinity conditions on nodes, both required and preferred.
 fn conditions(job: Draft<'_>) -> Fields<'_> {
     let required = required_affinity::node_affinity::NODE_SELECTOR_TERMS;
     let preferred = job.at(preferred_affinity::NODE_AFFINITY).items();

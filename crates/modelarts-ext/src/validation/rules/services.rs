@@ -20,8 +20,8 @@ pub(super) fn metrics_url(job: Draft<'_>) -> Fields<'_> {
     metrics(job).filter(|metric| metric.has(METRICS_URL) != metric.has(METRICS_PORT))
 }
 
-/// Returns the metrics that do not have exactly one form: URL and port, a command, or an HTTP
-/// request (`openapi/SOURCES.md`, D-63).
+/// Returns the custom metrics that do not specify exactly one of these forms: URL and port,
+/// command, HTTP request (`openapi/SOURCES.md`, D-63).
 pub(super) fn metrics_form(job: Draft<'_>) -> Fields<'_> {
     let forms: [&[&str]; 3] = [&[METRICS_URL, METRICS_PORT], &[EXEC], &[HTTP_GET]];
     metrics(job).filter(|metric| {
@@ -37,7 +37,7 @@ pub(super) fn http_get(job: Draft<'_>) -> Fields<'_> {
         .missing()
 }
 
-/// Returns the field if it is missing although `parent` is given.
+/// Returns the field at `path` if it is absent although `parent` is set.
 pub(super) fn required_with<'a>(job: Draft<'a>, parent: &str, path: &str) -> Fields<'a> {
     job.at(path)
         .when(job.at(parent).is_present() && !job.has(path))

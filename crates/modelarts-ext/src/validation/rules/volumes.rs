@@ -9,9 +9,9 @@ use crate::validation::{
 
 /// The kinds of volumes.
 const KINDS: [&str; 3] = [volume::NFS, volume::PFS, volume::OBS];
-/// The default mounts named in the user guide (`openapi/SOURCES.md`, F3).
+/// Default mount points listed in the user guide (`openapi/SOURCES.md`, F3).
 pub(super) const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", "/home/ma-user/modelarts"];
-/// The parent directories of a default mount, and the directories of code, data and logs.
+/// Parent directories of a default mount point, and the directories of code, data and logs.
 pub(super) const PLATFORM_DIRS: [&str; 6] = [
     "/home",
     "/home/ma-user",
@@ -32,8 +32,8 @@ pub(super) fn kinds(job: Draft<'_>) -> Fields<'_> {
     })
 }
 
-/// Returns the sources of volumes that have neither a source nor a local path. NFS volumes are
-/// exempt, because none of their fields is required (`openapi/SOURCES.md`, D-130).
+/// Returns the sources of volumes with neither a source nor a local path. NFS volumes are exempt,
+/// because all of their fields are optional (`openapi/SOURCES.md`, D-130).
 pub(super) fn sources(job: Draft<'_>) -> Fields<'_> {
     let kinds = [
         (volume::PFS, volume::pfs::PFS_PATH, volume::pfs::LOCAL_PATH),
@@ -50,7 +50,7 @@ pub(super) fn sources(job: Draft<'_>) -> Fields<'_> {
 }
 
 /// Returns the file systems that are mounted more than once. `10.0.0.5:/share` and
-/// `10.0.0.5:/share/` are the same file system. Buckets may repeat.
+/// `10.0.0.5:/share/` are the same file system. A bucket may be mounted more than once.
 pub(super) fn repeated_file_systems(job: Draft<'_>) -> Fields<'_> {
     let sources = [volume::nfs::NFS_SERVER_PATH, volume::pfs::PFS_PATH];
     volumes(job).at_all(&sources).repeated_paths()

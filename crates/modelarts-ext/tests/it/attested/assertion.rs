@@ -1,4 +1,4 @@
-//! Assertions: the attributes that a test on the live service asserted.
+//! Assertions of the tests on the live service, each about an attribute of a response.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -38,7 +38,7 @@ enum Relation {
 }
 
 impl Assertion {
-    /// Checks the assertion. The error describes the difference.
+    /// Checks the assertion against a response. The error describes the difference.
     pub fn holds(&self, answer: &Value, scenario: &Scenario) -> Result<(), String> {
         let found = json_path::all(answer, &self.path);
         let holds = match self.is {
@@ -90,7 +90,7 @@ impl Assertion {
     }
 }
 
-/// Compares values; 2 equals 2.0, because numbers may be of either type.
+/// Compares two values. 2 equals 2.0, because the service may use either type of number.
 fn are_equal(one: &Value, other: &Value) -> bool {
     one == other
         || one

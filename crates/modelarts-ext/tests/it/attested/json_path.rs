@@ -20,7 +20,7 @@ fn steps(path: &str) -> impl Iterator<Item = Step<'_>> {
     })
 }
 
-/// Returns all values at a path, which are at most one for a path without `[*]`.
+/// Returns all values at a path: at most one unless the path contains `[*]`.
 pub fn all<'a>(root: &'a Value, path: &str) -> Vec<&'a Value> {
     steps(path).fold(vec![root], |found, step| {
         let next = |value: &'a Value| match step {
@@ -63,7 +63,7 @@ pub fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// Returns the paths of `expected` at which `actual` has a different value or no value.
+/// Returns the paths of `expected` at which the value in `actual` differs or is missing.
 pub fn missing(expected: &Value, actual: &Value) -> Vec<String> {
     fn collect(at: String, expected: &Value, actual: Option<&Value>, found: &mut Vec<String>) {
         match expected {

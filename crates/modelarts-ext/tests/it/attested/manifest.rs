@@ -12,7 +12,7 @@ pub struct Manifest {
     pub entries: Vec<Entry>,
 }
 
-/// A request of the manifest.
+/// Request of the manifest.
 #[derive(Deserialize)]
 pub struct Entry {
     pub name: String,
@@ -28,7 +28,7 @@ pub struct Entry {
     pub substitute: Vec<Substitute>,
     #[serde(default)]
     pub set_up: SetUp,
-    /// The operation whose response has the asserted attributes, in words.
+    /// Description of the operation whose response contains the asserted attributes.
     pub asserted_in: String,
     #[serde(default)]
     pub asserts: Vec<Assertion>,
@@ -47,7 +47,7 @@ pub enum Parameter {
     From { from: String, take: String },
 }
 
-/// A value of the body that the service assigns.
+/// Value of the request body that the service assigns.
 #[derive(Deserialize)]
 pub struct Substitute {
     pub path: String,
@@ -55,7 +55,7 @@ pub struct Substitute {
     pub take: String,
 }
 
-/// The state that a request requires before it is sent.
+/// State that must exist before the request is sent.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct SetUp {
@@ -87,7 +87,7 @@ impl Manifest {
 }
 
 impl Entry {
-    /// Returns the stored body, with the values of another project.
+    /// Returns the stored request body. Its values belong to another project.
     pub fn body(&self) -> Option<Value> {
         let text = fs::read_to_string(attested().join(self.file.as_ref()?)).unwrap();
         Some(serde_json::from_str(&text).unwrap())
@@ -98,7 +98,7 @@ impl ExpectedError {
     pub fn differences(&self, body: &Value) -> impl Iterator<Item = String> {
         let code = (body["error_code"] != self.code.as_str())
             .then(|| format!("{} instead of {}", body["error_code"], self.code));
-        // A message quoted in a source may be an excerpt.
+        // The source may quote only an excerpt of the message.
         let text = body["error_msg"].as_str().unwrap_or_default().to_owned();
         let part = |message: &String| message.trim_matches(['.', ' ']).to_owned();
         let message = self.message.as_ref().map(part);

@@ -1,4 +1,4 @@
-//! Bodies that the live service is known to accept, sent to the emulator.
+//! Request bodies that the live service is known to accept, sent to the emulator.
 //!
 //! `openapi/attested/manifest.json` lists them with their sources, and with the assertions of the
 //! tests on the live service.
@@ -15,7 +15,7 @@ use modelarts_ext::{Client, Credentials, config::Cloud};
 use scenario::Scenario;
 use serde_json::Value;
 
-/// Entries whose rejection has several possible causes according to the source.
+/// Rejected entries for which the source does not determine the cause of the rejection.
 const CAUSE_UNKNOWN: [&str; 1] = ["qt-refused-image-with-registry"];
 
 #[tokio::test]
@@ -59,7 +59,7 @@ async fn the_emulator_answers_as_the_service_did() {
     assert_eq!((manifest.entries.len(), asserted), (71, 2 * 405));
 }
 
-/// Returns a client for Huawei Cloud that sends nothing.
+/// Returns a client for Huawei Cloud that is used without sending requests.
 fn client() -> Client {
     Client::builder()
         .endpoint("http://127.0.0.1:9/")
@@ -90,7 +90,7 @@ fn jobs_that_the_service_took_pass_the_check_and_lose_nothing() {
                         .iter()
                         .map(|v| format!("{}: {v}", entry.name)),
                 );
-                // A warning names each field that only the service sets.
+                // A warning names each field that only the service may set.
                 let named = |path: &String| report.warnings.iter().any(|w| w.field() == path);
                 let lost = json_path::missing(&json_path::without_nulls(&body), &job.body());
                 wrong.extend(
@@ -106,7 +106,7 @@ fn jobs_that_the_service_took_pass_the_check_and_lose_nothing() {
     assert_eq!(jobs, 20);
 }
 
-/// Returns the two forms of a response: as received, and after decoding into the generated types.
+/// Returns a response in two forms: as received, and after decoding into the generated types.
 fn forms(schema: &str, answer: Value) -> [(&'static str, Value); 2] {
     let (kept, _) = types::of(schema)(answer.to_string().as_bytes()).unwrap();
     [("on the wire", answer), ("in the types", kept)]

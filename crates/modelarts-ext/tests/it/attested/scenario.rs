@@ -1,4 +1,4 @@
-//! Scenario: the requests in order, sent to one emulator.
+//! Scenario of attested requests, sent in order to a single emulator.
 
 use std::{
     collections::HashMap,
@@ -31,9 +31,9 @@ const STEPS: usize = 200;
 pub struct Scenario {
     emulator: Emulator,
     datasets: tempfile::TempDir,
-    /// The responses by the name of the entry.
+    /// Responses by the names of the entries.
     answers: HashMap<String, Value>,
-    /// The ids that placeholders such as `(the job)` refer to.
+    /// Ids of the objects that placeholders such as `(the job)` refer to.
     current: HashMap<&'static str, Value>,
 }
 
@@ -103,7 +103,7 @@ impl Scenario {
         }
     }
 
-    /// Returns the body, with the values of this emulator.
+    /// Returns the request body, with the values of this emulator.
     pub fn body(&mut self, entry: &Entry) -> Option<Value> {
         let mut body = entry.body()?;
         for substitute in &entry.substitute {
@@ -165,7 +165,7 @@ impl Scenario {
         answer
     }
 
-    /// Returns the response with the asserted attributes, both as received and decoded.
+    /// Returns the response that contains the asserted attributes, both as received and decoded.
     pub async fn read(&mut self, entry: &Entry, answer: Answer) -> [(&'static str, Value); 2] {
         let id = |name| match entry.path_parameters.get(name) {
             Some(parameter) => self.parameter(parameter),
@@ -248,8 +248,8 @@ impl Scenario {
         &self.answers[entry]
     }
 
-    /// Returns the value of an assertion, or `None` for an assertion that only states that all
-    /// values are equal.
+    /// Returns the expected value of an assertion; `None` for an assertion that only states that
+    /// all values are equal.
     pub fn resolve(&self, value: &Value) -> Option<Value> {
         match value.as_str() {
             Some("(the workspace)" | "(the workspace, in every row)") => Some(WORKSPACE.into()),
@@ -296,8 +296,8 @@ impl Scenario {
         Answer { status, body }
     }
 
-    /// Advances the clock until a GET returns the expected response. If the state is not reached,
-    /// the next request fails.
+    /// Advances the clock until a GET request returns the expected response. If the state is not
+    /// reached, the next request fails.
     async fn until(&self, path: &str, reached: impl Fn(&Answer) -> bool) {
         let mut last = self.ask(Method::GET, path, None).await;
         for _ in 0..STEPS {

@@ -1,4 +1,4 @@
-//! Cache of credentials that expire and are renewed.
+//! Tests of cached credentials, which expire and are renewed.
 
 use std::{
     sync::{
@@ -48,7 +48,7 @@ async fn the_old_token_is_used_while_iam_fails() {
     for _ in 0..10 {
         assert_eq!(day.token().await, "TK-s3cr3t-1");
     }
-    // The client makes one attempt, and the next one a minute later.
+    // The client makes one attempt, and the next attempt a minute later.
     assert_eq!(day.asked(), 2);
     day.bench.clock.advance(minutes(1));
     assert_eq!(day.token().await, "TK-s3cr3t-1");
@@ -81,7 +81,7 @@ async fn a_hundred_tasks_ask_once() {
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 100);
     assert_eq!(iam.asked().len(), 1);
 
-    // Concurrent calls share a failed renewal, and all of them get the error.
+    // Concurrent calls share a failed renewal, and each returns the error.
     let iam = FakeServer::closed(|_| reply(503, "down")).await;
     let bench = ProviderBench::new(password(&iam.url).into_provider());
     let tasks = join_all((0..100).map(|_| bench.fails()));
@@ -128,7 +128,7 @@ async fn the_first_of_several_calls_may_be_dropped() {
     assert!(second.await.unwrap());
     assert_eq!(iam.asked().len(), 1);
 
-    // After all calls are dropped, the next one sends a new request.
+    // When all calls are dropped, the next call sends a new request.
     let iam = FakeServer::closed(|_| token("TK-s3cr3t-1", start())).await;
     let bench = Arc::new(ProviderBench::new(password(&iam.url).into_provider()));
     let only = {
@@ -169,7 +169,7 @@ async fn while_one_renews_the_others_go_on() {
     };
     iam.arrived(2).await;
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
-    // The token is also used at the time of the next attempt.
+    // The token is still used at the time of the next attempt.
     clock.advance(Duration::from_secs(8));
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
     iam.pass(1);
@@ -188,7 +188,7 @@ async fn a_refused_token_is_given_no_more() {
     assert!(day.bench.provider.renew(&first));
     assert_eq!(day.token().await, "TK-s3cr3t-2");
     assert_eq!(day.asked(), 2);
-    // The rejected token is not used again, even if IAM fails.
+    // The rejected token is not used again, even if IAM returns an error.
     let second = day.bench.get().await.unwrap();
     day.set_down(503);
     assert!(day.bench.provider.renew(&second));
@@ -237,7 +237,7 @@ async fn short_lives_are_renewed_in_their_last_quarter() {
 
 #[tokio::test]
 async fn a_clock_that_is_off_does_not_shorten_a_token() {
-    // The clock of IAM is six hours behind; the token is valid for a day nevertheless.
+    // The clock of IAM is six hours behind. The token is valid for a day regardless.
     let iam = FakeServer::start(|_| token("TK-s3cr3t-1", start() - hours(6))).await;
     let bench = ProviderBench::new(password(&iam.url).into_provider());
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
@@ -246,10 +246,10 @@ async fn a_clock_that_is_off_does_not_shorten_a_token() {
     assert_eq!(iam.asked().len(), 1);
 }
 
-/// A service and its IAM with a schedule of outages and withdrawn tokens.
+/// Simulated service and IAM with a schedule of outages and revoked tokens.
 struct Weekend {
     clock: ManualClock,
-    /// The tokens that were issued, with their expiry.
+    /// Issued tokens, with their times of expiry.
     tokens: Mutex<Vec<(String, SystemTime)>>,
 }
 
@@ -261,8 +261,8 @@ impl Weekend {
 
     fn iam(&self) -> FakeReply {
         let hour = self.hour();
-        // IAM fails in the last half hour of the first token, after the second token is withdrawn,
-        // and around the expiry of the third.
+        // IAM fails three times: in the last half hour of the first token, after the second token
+        // is revoked, and around the expiry of the third.
         if (23.4..23.8).contains(&hour) {
             return reply(503, "<html>maintenance</html>");
         }
@@ -312,7 +312,7 @@ impl Weekend {
 
 #[tokio::test]
 async fn a_wait_of_72_hours_ends_right() {
-    // Sleeps below 20 minutes are pauses, except for the time limits of IAM: one minute and ten
+    // Sleeps below 20 minutes are pauses, except for the time limits of IAM, one minute and ten
     // seconds.
     let clock = ManualClock::new(|time| {
         time != minutes(1) && time != Duration::from_secs(10) && time < minutes(20)
@@ -349,8 +349,8 @@ async fn a_wait_of_72_hours_ends_right() {
     assert_eq!(waited.outcome(), &Outcome::Completed);
     let hour = weekend.hour();
     assert!((72.0..72.1).contains(&hour), "{hour}");
-    // The wait tolerated two outages of the service, and two without a valid token; the outage of
-    // IAM during a valid token caused no error.
+    // The wait tolerated two outages of the service, and two periods without a valid token. The
+    // outage of IAM while a token was valid caused no error.
     assert!(waited.errors() >= 4, "{}", waited.errors());
     let begun: Vec<f64> = weekend
         .tokens
@@ -366,7 +366,7 @@ async fn a_wait_of_72_hours_ends_right() {
     for (begin, expected) in begun.iter().zip([0.0, 23.8, 40.2, 64.4]) {
         assert!((expected..expected + 0.1).contains(begin), "{begun:?}");
     }
-    // IAM received at most one request a minute, or one with each attempt.
+    // IAM received at most one request per minute, or one per attempt.
     let logins = cloud
         .lines()
         .iter()

@@ -1,4 +1,4 @@
-//! Chain of sources, and their order.
+//! Tests of the chain of credential sources, and of their order.
 
 use modelarts_ext::Client;
 
@@ -189,7 +189,7 @@ fn invalid_variables_are_reported() {
         assert_eq!(with(variables), text);
     }
     assert_eq!(with(&[alice, word, domain, iam]), "found");
-    // A token needs a project, which may have the name of the region.
+    // A token requires a project, whose name may be that of the region.
     let place = [alice, word, domain, iam]
         .iter()
         .fold(TestEnvironment::new(), |place, (name, value)| {

@@ -1,4 +1,4 @@
-//! Files with credentials.
+//! Tests of credentials files.
 
 use modelarts_ext::Client;
 use serde_json::json;
@@ -20,7 +20,7 @@ async fn the_profile_is_read_as_it_is_written() {
     assert_eq!(asked, "AK%%#1");
     let client = builder_in(&place).build().unwrap();
     assert_eq!(client.project_id(), "0123456789abcdef");
-    // The variable selects another file, with its own IAM.
+    // The variable selects another file, which specifies its own IAM.
     let iam = projects(&[("eu-de", "p9")]).await;
     let text = format!("[basic]\nak=AK\nsk=SK-s3cr3t\niam_endpoint={}\n", iam.url);
     let place = TestEnvironment::new().file("mine", text);
@@ -91,7 +91,7 @@ async fn clouds_are_read_from_all_their_places() {
     let cloud =
         |name: &str| format!("clouds:\n  {name}: {{auth: {{ak: AK-{name}, sk: SK-s3cr3t}}}}\n");
     let mut place = TestEnvironment::new();
-    // `identity_in` does not use `/etc`, so the file there is tested separately.
+    // `identity_in` ignores `/etc`, so a file there is tested separately.
     place = place.file("etc/openstack/clouds.yaml", cloud("system"));
     assert_eq!(outcome_in(&place), "found");
     place = place.file("home/.config/openstack/clouds.yml", cloud("user"));
@@ -114,7 +114,7 @@ async fn a_cloud_has_a_password_or_a_token_and_a_secure_part() {
     let clouds = "clouds:\n  otc:\n    profile: otc\n    region_name: eu-de\n    auth:\n      \
                   auth_url: URL/v3\n      username: alice\n      user_domain_name: OTC01\n      \
                   project_name: eu-de_team\n  other: {auth: {token: TK-s3cr3t-9}}\n";
-    // A password may consist of digits.
+    // A password that consists of digits remains a string.
     let secure = "clouds:\n  otc: {auth: {password: 0123}}\n";
     let place = TestEnvironment::new()
         .file("here/clouds.yaml", clouds)

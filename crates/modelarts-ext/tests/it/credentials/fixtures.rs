@@ -1,4 +1,4 @@
-//! Providers, clients, and a simulated IAM.
+//! Fixtures: providers, clients, and a simulated IAM.
 
 use std::{
     sync::{
@@ -25,7 +25,7 @@ use crate::support::{
     server::PROJECT,
 };
 
-/// The part that all secrets have in common, which must not be shown anywhere.
+/// Substring of all secrets in these tests. No output may contain it.
 pub(super) const SECRET_MARK: &str = "s3cr3t";
 
 pub(super) fn password(iam: &str) -> Password {
@@ -61,7 +61,7 @@ pub(super) async fn sent(credentials: impl ProvideCredentials) -> FakeRequest {
     service.asked().remove(0)
 }
 
-/// Returns the token of the provider, or its security token.
+/// Returns the token of the provider; for keys, the security token.
 pub(super) async fn got<P: ProvideCredentials>(bench: &ProviderBench<P>) -> String {
     let asked = sent(bench.get().await.unwrap()).await;
     let header = |name| asked.header(name).map(str::to_owned);
@@ -70,14 +70,14 @@ pub(super) async fn got<P: ProvideCredentials>(bench: &ProviderBench<P>) -> Stri
         .unwrap()
 }
 
-/// Returns the message of an error, after checking that all its forms are free of secrets.
+/// Returns the message of an error, and checks that no form of the error contains a secret.
 pub(super) fn safe_message(error: &Error) -> String {
     let all = format!("{error} {error:?} {error:#?}");
     assert!(!all.contains(SECRET_MARK), "{all}");
     error.to_string()
 }
 
-/// Returns the response of IAM to a login, with a token that is valid for a day.
+/// Returns the response of IAM to a login: a token that is valid for a day.
 pub(super) fn token(text: &str, now: SystemTime) -> FakeReply {
     reply(
         201,
@@ -102,7 +102,7 @@ pub(super) fn wrong_password() -> FakeReply {
     .with("X-IAM-Trace-Id", "token_eu-de_null_1")
 }
 
-/// A provider with its clock and context.
+/// Provider under test, with its clock and context.
 pub(super) struct ProviderBench<P> {
     pub(super) provider: P,
     pub(super) clock: ManualClock,
@@ -135,7 +135,7 @@ pub(super) fn builder_in(place: &TestEnvironment) -> ClientBuilder {
         .clock(ManualClock::still())
 }
 
-/// Returns `found` if a client can be built in this environment, and the error otherwise.
+/// Returns `found` if a client can be built in this environment, and the error message otherwise.
 pub(super) fn outcome_in(place: &TestEnvironment) -> String {
     let builder = builder_in(place).project_id(PROJECT);
     match builder.build() {
@@ -144,7 +144,7 @@ pub(super) fn outcome_in(place: &TestEnvironment) -> String {
     }
 }
 
-/// Returns the access key or the token that requests carry.
+/// Returns the access key or the token in the requests of a client.
 pub(super) async fn identity_in(place: &TestEnvironment) -> String {
     let service = FakeServer::start(|asked| match asked.target.as_str() {
         "/v5/agencies/assume-with-oidc" => reply(
@@ -189,7 +189,7 @@ pub(super) async fn identity_in(place: &TestEnvironment) -> String {
     }
 }
 
-/// Returns a simulated IAM with projects, which filters them by name.
+/// Returns a simulated IAM with these projects, which supports filtering by name.
 pub(super) async fn projects(list: &'static [(&'static str, &'static str)]) -> FakeServer {
     FakeServer::start(move |asked| {
         let name = asked.target.strip_prefix("/v3/projects?name=");
@@ -239,7 +239,7 @@ pub(super) struct Day {
 impl Day {
     pub(super) async fn new() -> Self {
         let down = Arc::default();
-        // The provider needs the address of IAM, and IAM needs the clock of the provider.
+        // The provider requires the address of IAM, and IAM uses the clock of the provider.
         let clock = ManualClock::still();
         let iam = counting(&clock, &down).await;
         let mut bench = ProviderBench::new(password(&iam.url).into_provider());

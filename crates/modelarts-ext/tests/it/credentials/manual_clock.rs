@@ -1,4 +1,4 @@
-//! Clock that a test advances.
+//! Clock that only a test advances.
 
 use std::{
     fmt,
@@ -9,11 +9,12 @@ use futures::future::BoxFuture;
 use modelarts_ext::clock::Clock;
 use tokio::sync::watch;
 
-/// A clock that moves only when it is advanced. Pauses can end at once.
+/// Clock whose time changes only when a test advances it. Sleeps that are pauses can end
+/// immediately.
 #[derive(Clone)]
 pub(crate) struct ManualClock {
     now: watch::Sender<SystemTime>,
-    /// Returns `true` for sleeps that are pauses, not time limits.
+    /// Returns `true` for sleeps that are pauses, and `false` for time limits.
     pause: fn(Duration) -> bool,
 }
 
@@ -75,11 +76,11 @@ pub(crate) const fn hours(hours: u64) -> Duration {
     minutes(hours * 60)
 }
 
-/// Returns a time in the format that services use.
+/// Formats a time as the services do.
 pub(crate) fn timestamp(time: SystemTime) -> String {
     let elapsed = time.duration_since(SystemTime::UNIX_EPOCH).unwrap();
     let days = elapsed.as_secs() / 86_400;
-    // All tests end in January.
+    // The times of all tests are in January.
     let day = days
         - (start()
             .duration_since(SystemTime::UNIX_EPOCH)

@@ -1,4 +1,4 @@
-//! Keys of the metadata service.
+//! Tests of keys from the metadata service.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},

@@ -1,4 +1,4 @@
-//! Credentials: sources, renewal, and errors if none are found.
+//! Tests of credentials: sources, renewal, and errors if no credentials are found.
 
 mod cache;
 mod chain;

@@ -1,4 +1,4 @@
-//! Keys for an identity token.
+//! Tests of keys that are obtained with an identity token.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},

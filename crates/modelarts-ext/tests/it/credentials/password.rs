@@ -1,4 +1,4 @@
-//! Tokens for a user and a password.
+//! Tests of tokens that are obtained with a user name and a password.
 
 use std::time::Duration;
 

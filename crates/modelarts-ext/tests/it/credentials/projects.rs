@@ -1,4 +1,4 @@
-//! Look-up of projects.
+//! Tests of the project look-up.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -42,7 +42,7 @@ async fn the_project_of_the_region_is_looked_up() {
     let asked = iam.asked().remove(2);
     assert_eq!(asked.header("x-auth-token"), Some("TK-s3cr3t"));
     assert_eq!(asked.header("authorization"), None);
-    // A known id is not looked up.
+    // A project id that is already set is not looked up.
     let client = in_region(&iam).project_id("p3").connect().await.unwrap();
     assert_eq!(client.project_id(), "p3");
     assert_eq!(iam.asked().len(), 3);

@@ -1,4 +1,4 @@
-//! Calls while IAM responds with `Retry-After` or does not respond.
+//! Tests of calls while IAM sends `Retry-After` or does not respond.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -18,8 +18,8 @@ use crate::support::{
     server::PROJECT,
 };
 
-/// Returns a simulated IAM that responds with this status and `Retry-After` to the first requests,
-/// then with a token.
+/// Returns a simulated IAM that responds to the first requests with this status and `Retry-After`,
+/// and to later requests with a token.
 async fn asking_to_wait(status: u16, retry_after: &'static str, times: usize) -> FakeServer {
     let count = AtomicUsize::new(0);
     FakeServer::start(move |asked| {
@@ -119,7 +119,7 @@ async fn a_call_does_not_end_with_a_renewal_that_hangs() {
     })
     .await;
     assert_eq!(token, "TK-s3cr3t-1");
-    // The next attempt is a minute later.
+    // The next attempt follows a minute later.
     assert_eq!(got(&bench).await, "TK-s3cr3t-1");
     assert_eq!(iam.asked().len(), 2);
     // Without valid credentials, calls have to wait.
@@ -152,7 +152,7 @@ async fn a_call_that_ends_before_it_is_sent_is_known_not_to_be_executed() {
         .custom_image("image")
         .command("true")
         .flavor("flavor")
-        // The create consists of a single call, which ends.
+        // The create request is the only call of `submit`, and must end.
         .without_look_up()
         .submit();
     let (job, ()) = join(job, async {
@@ -176,7 +176,7 @@ async fn a_look_up_waits_as_long_as_iam_asks() {
     let client = in_region(&iam).clock(patient.clone()).connect().await;
     assert_eq!(client.unwrap().project_id(), "p1");
     assert_eq!(patient.now(), start() + Duration::from_secs(14));
-    // The client does not wait for delays that exceed the retry time of calls.
+    // The client does not wait for a delay that exceeds the retry time of calls.
     for retry_after in ["90", "99999999999999999999999"] {
         let (iam, patient) = (asking_to_wait(429, retry_after, 2).await, clock());
         let error = in_region(&iam).clock(patient.clone()).connect().await;

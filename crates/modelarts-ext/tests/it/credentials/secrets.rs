@@ -1,4 +1,4 @@
-//! Secrets of providers, which neither `Debug` nor errors show.
+//! Tests that neither `Debug` nor errors show the secrets of providers.
 
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ async fn secrets_that_a_service_echoes_are_masked() {
         },
     ];
     for echo in echoes {
-        // The secrets are a password, an identity token, a token, and keys.
+        // The secrets are a password, an identity token, a token, and a key pair.
         let cloud = FakeServer::start(move |asked| {
             let header = |name: &str| asked.header(name).map(str::to_owned);
             let signature = header("authorization")

@@ -1,4 +1,4 @@
-//! Complete messages of errors, as users read them.
+//! Tests of complete error messages, as shown to users.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn a_wrong_secret_key() {
          fail (APIGW.0301, HTTP 401, request id REQUEST); the gateway saw the request as it was \
          signed; check the secret key"
     );
-    // The error also has the complete text of the gateway.
+    // The error also contains the complete message of the gateway.
     assert!(
         error
             .message()
@@ -40,7 +40,7 @@ async fn a_wrong_secret_key() {
     assert_eq!(error.status(), Some(401));
     assert_eq!(error.code(), Some("APIGW.0301"));
     assert!(error.request_id().is_some());
-    // The client does not retry the call, because five wrong signatures lock a key.
+    // The client does not retry the call, because five invalid signatures lock a key.
     assert_eq!(error.attempts(), 1);
     assert_eq!(site.clock.slept(), []);
 }
@@ -127,7 +127,7 @@ async fn a_second_job_of_the_same_name() {
 
 #[tokio::test]
 async fn an_endpoint_without_a_listener() {
-    // The port was free just before the call, because its listener is closed.
+    // A listener that was closed just before the call ensures that the port is free.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -141,7 +141,7 @@ async fn an_endpoint_without_a_listener() {
         .build()
         .unwrap();
     let error = refused(client.training_jobs().get("some-job").await);
-    // The expected message contains that of the operating system.
+    // The expected message includes the message of the operating system.
     let why = std::net::TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap_err();
     assert_eq!(
         message(&error),

@@ -1,4 +1,4 @@
-//! Errors: messages, shapes of bodies, and masking of secrets.
+//! Tests of errors: messages, shapes of bodies, and masking of secrets.
 
 mod messages;
 mod redaction;

@@ -1,4 +1,4 @@
-//! Secrets of requests and responses, which neither `Debug` nor errors show. For logs see
+//! Tests that neither `Debug` nor errors show secrets of requests and responses. Logs are tested in
 //! `process/logging.rs`.
 
 use std::fmt::Debug;
@@ -27,7 +27,7 @@ fn clean_debug(value: &impl Debug) {
     clean(&format!("{value:#?}"));
 }
 
-/// Checks every form in which programs print errors.
+/// Checks every form in which programs print errors for secrets.
 fn clean_error(error: &Error) {
     clean_debug(error);
     clean(&error.to_string());
@@ -76,7 +76,7 @@ async fn nothing_shows_secrets() {
         let token = endpoints.jupyter_lab.as_ref().unwrap().token.as_ref();
         assert_eq!(token.unwrap().expose(), JUPYTER_TOKEN);
     }
-    // The request contained the secrets.
+    // The request must have contained the secrets.
     let server = Server::start([job_answer("Running")]).await;
     let client = server.client(&TestClock::new()).credentials(keys());
     client
@@ -117,7 +117,7 @@ async fn a_refused_token_shows_no_secret() {
     clean_error(&error);
 }
 
-/// Returns the error of a client with all secrets, for this response.
+/// Returns the error for this response, from a client that is configured with all secrets.
 async fn error_of(reply: Reply) -> Error {
     let server = Server::start([reply]).await;
     let client = server.client(&TestClock::new()).credentials(keys());
@@ -144,7 +144,7 @@ fn bodies() -> [String; 4] {
     [
         // The document is truncated.
         format!(r#"{{"endpoints":{{"jupyter_lab":{{"token":"{JUPYTER_TOKEN}"}}"#),
-        // The secret is in documents of another shape, at different depths.
+        // The secret is in a document of another shape, at different depths.
         format!(r#"{{"endpoints":{{"jupyter_lab":{{"token":"{JUPYTER_TOKEN}"}}}},"status":7}}"#),
         format!(r#"{{"endpoints":{{"jupyter_lab":"{JUPYTER_TOKEN}"}}}}"#),
         format!(r#"{{"endpoints":"{JUPYTER_TOKEN}"}}"#),
@@ -156,7 +156,7 @@ async fn debug_of_an_answer_that_is_not_understood_shows_no_secret() {
     for body in bodies() {
         let error = error_of(json_answer("200 OK", "", &body)).await;
         assert_eq!(error.kind(), modelarts_ext::ErrorKind::Decode);
-        // The accessor returns the whole text.
+        // The accessor returns the complete body.
         assert_eq!(error.body(), Some(body.as_str()));
         clean_error(&error);
     }
@@ -264,7 +264,7 @@ async fn what_is_left_out_of_a_list_shows_no_secret_of_the_client() {
 
 #[tokio::test]
 async fn an_error_that_is_cut_does_not_end_with_the_beginning_of_a_secret() {
-    // Error responses are truncated after 64 KiB: here, within the token.
+    // Error responses are truncated after 64 KiB; here, the cut is inside the token.
     let mut body = " ".repeat((64 << 10) - 100);
     body.push_str(&format!("{:<94}{TOKEN}{}", "said", " ".repeat(200)));
     let network = move |_: &reqwest::Request| {

@@ -1,5 +1,5 @@
-//! The error bodies of `openapi/vectors/errors.json`, which are the same for clients in every
-//! language.
+//! Tests with the error bodies of `openapi/vectors/errors.json`, which clients in all languages
+//! share.
 
 use std::{
     collections::BTreeMap,
@@ -47,7 +47,7 @@ struct Expected {
     retry: String,
 }
 
-/// A connector that returns the response of a case for every request.
+/// Connector that returns the response of a case to every request.
 #[derive(Debug)]
 struct Answer(Case);
 
@@ -65,7 +65,7 @@ impl HttpConnector for Answer {
     }
 }
 
-/// A provider of tokens that can be renewed, with a count of the renewals.
+/// Provider of renewable tokens that counts the renewals.
 #[derive(Clone, Debug, Default)]
 struct Tokens(Arc<AtomicUsize>);
 
@@ -83,7 +83,7 @@ impl ProvideCredentials for Tokens {
     }
 }
 
-/// Returns the error of the call, and the number of renewals.
+/// Returns the error of the call, and the number of token renewals.
 async fn error(case: &Case) -> (Error, usize) {
     let tokens = Tokens::default();
     let client = Client::builder()
@@ -115,7 +115,7 @@ async fn error(case: &Case) -> (Error, usize) {
             });
             refused(call.await)
         }
-        // The preview of a log is one of the operations that respond with 204.
+        // The preview of a log is one of the operations with responses of status 204.
         _ => {
             let call = client.call(|api| {
                 api.show_training_job_logs_preview()
@@ -130,7 +130,7 @@ async fn error(case: &Case) -> (Error, usize) {
     (error, tokens.0.load(Ordering::Relaxed))
 }
 
-/// Returns the retry class that the client's error and behavior show.
+/// Returns the retry class that corresponds to the client's error and behavior.
 fn retry(error: &Error, effect: &str, renewals: usize) -> &'static str {
     let may_be_executed = effect == "create" && error.is_uncertain();
     match error.is_retryable() && !may_be_executed {
@@ -141,7 +141,7 @@ fn retry(error: &Error, effect: &str, renewals: usize) -> &'static str {
     }
 }
 
-/// Returns the text that the client shows for a body without a message.
+/// Returns the expected excerpt that serves as the message for a body without a message.
 fn excerpt(name: &str) -> Option<&'static str> {
     match name {
         "HTML page, of a call that reads" | "HTML page, of a call that creates" => {
@@ -151,7 +151,7 @@ fn excerpt(name: &str) -> Option<&'static str> {
         "HTML page of a refusal" => Some(r#"an HTML page, "Forbidden""#),
         "JSON that says nothing of an error" => Some(r#"{"status":"down"}"#),
         "JSON null" => Some("null"),
-        // The other cases have no body.
+        // All other cases have no body.
         _ => None,
     }
 }
@@ -180,7 +180,8 @@ async fn error_bodies_of_every_shape_are_read_as_the_vectors_say() {
         };
         assert_eq!(actual, case.expected, "{}", case.name);
         assert_eq!(error.status(), Some(case.status), "{}", case.name);
-        // Each client decides how to treat a known code with another status, so no case has one.
+        // For a known code with an unexpected status, each client may behave differently, so no
+        // case covers this.
         let row = error.known_code();
         assert!(
             row.is_none_or(|row| row.status == case.status),

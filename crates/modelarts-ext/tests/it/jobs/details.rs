@@ -1,4 +1,4 @@
-//! Details and metrics of a job.
+//! Tests of the details and metrics of a job.
 
 use std::{
     sync::Arc,
@@ -63,7 +63,7 @@ async fn a_job_has_accessors_for_common_values() {
     assert_eq!(job.exit_codes().collect::<Vec<_>>(), [("worker-1", 127)]);
     let dirs = ["obs://bucket/logs/", "obs://bucket/w/"];
     assert_eq!(job.log_dirs().collect::<Vec<_>>(), dirs);
-    // Logs are in the directory of the task's role, or in that of the job if the role has none.
+    // Logs are in the log directory of the task's role, or in that of the job if the role has none.
     for (task, dir) in [("worker-1", "w"), ("server-0", "logs"), ("other", "logs")] {
         assert_eq!(
             job.log_object(task),
@@ -85,7 +85,8 @@ async fn a_job_has_accessors_for_common_values() {
     assert_eq!(new.log_dirs().collect::<Vec<_>>(), ["obs://bucket/w"]);
 }
 
-/// Returns the phase and the exit codes of a job that ended, and whether its times are known.
+/// Returns the phase and the exit codes of a job that has ended, and whether its start and end
+/// times are known.
 fn facts(job: &Job) -> (Phase, Vec<(String, i64)>, bool, bool) {
     let codes = job.exit_codes();
     (
@@ -135,7 +136,7 @@ async fn the_job_that_was_waited_for_is_as_it_ended() {
             assert_eq!(facts(job), ended, "{way}");
         }
         let error = job.metrics("worker-0").await.unwrap_err();
-        // A job this short has no metrics, and the client needs no other call to read its start.
+        // Such a short job has no metrics, and the client reads its start without another call.
         assert_eq!(error.operation(), Some("ShowTrainingJobMetrics"), "{way}");
         assert_eq!(site.count(SHOW).0, shown, "{way}");
     }
@@ -194,7 +195,7 @@ async fn metrics_read_the_start_of_the_job_and_keep_the_handle() {
     let job = site.script("runs", &barrier.script("", "")).submit().await;
     let job = job.unwrap();
     let waiting = barrier.reached().await;
-    // The handle was read before the start of the job, which is running now.
+    // The handle was read before the job started; the job is now running.
     let shown = site.count(SHOW).0;
     let error = job.metrics("worker-0").await.unwrap_err();
     assert_eq!(error.operation(), Some("ShowTrainingJobMetrics"));

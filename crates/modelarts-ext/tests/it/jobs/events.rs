@@ -1,4 +1,4 @@
-//! Events of a job, listed and followed.
+//! Tests of the events of a job, listed and followed.
 
 use std::sync::{
     Arc,
@@ -21,7 +21,7 @@ use crate::support::{
     site::Site,
 };
 
-/// Returns the events of a job with one node, without channels, as lines.
+/// Returns the events of a completed job with one node and without inputs and outputs, as lines.
 fn events_of_completed(id: &str) -> Vec<String> {
     [
         "Info    Job  Training job created.",
@@ -121,7 +121,8 @@ async fn events_are_followed_to_the_end_of_the_job() {
     let lines: Vec<_> = events.iter().map(ToString::to_string).collect();
     assert_eq!(lines, events_of_completed(job.id()));
     assert_eq!(site.clock.steps_left(), 0);
-    // One poll while the job runs, one poll that finds the end, and 30 seconds without a new event.
+    // One poll while the job runs, one poll that detects the end, and 30 seconds without new
+    // events.
     assert_eq!(site.clock.slept(), [seconds(5); 7]);
 }
 
@@ -147,7 +148,7 @@ async fn events_are_followed_across_restarts_of_the_job() {
     ];
     let third = [
         first[0],
-        // A late event, and an event that equals another.
+        // A late event, and an event that is equal to another event.
         (1, "Training job is running."),
         first[1],
         second[2],
@@ -183,7 +184,7 @@ async fn events_are_followed_across_restarts_of_the_job() {
             "Training job executed.",
         ]
     );
-    // Two polls after the end, which take ten seconds in total.
+    // Two polls follow the end of the job, ten seconds in total.
     assert_eq!(clock.slept(), [seconds(5); 6]);
     assert_eq!(server.left(), 0);
     // The window of the second poll begins two minutes and a second before the newest event.
@@ -196,7 +197,7 @@ async fn events_are_followed_across_restarts_of_the_job() {
 }
 
 /// Follows a job that has ended and has two events, one of which is missing from the first
-/// responses. Returns the messages, the error at the end, and the number of requests for events.
+/// responses. Returns the messages, the final error, and the number of requests for events.
 async fn follow_until_quiet(incomplete: usize) -> (Vec<String>, Option<Error>, usize) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
@@ -230,7 +231,7 @@ async fn follow_until_quiet(incomplete: usize) -> (Vec<String>, Option<Error>, u
 
 #[tokio::test]
 async fn the_last_poll_of_events_is_complete_or_an_error() {
-    // The client rereads the list, and after a second failure the next poll starts over.
+    // The client rereads the list. After a second failure, the next poll starts over.
     for incomplete in 1..40 {
         let (messages, error, asked) = follow_until_quiet(incomplete).await;
         assert_eq!(messages, ["first", "second"], "{incomplete}");
@@ -266,7 +267,7 @@ async fn an_event_that_is_dated_ahead_hides_no_other_one() {
         page(&[first.clone(), second.clone(), ahead.clone()]),
         details("Completed"),
         page(&[old.clone(), first.clone(), second.clone(), ahead.clone()]),
-        // The page had a new event, so the quiet time starts here.
+        // The page contained a new event, so the quiet time starts here.
         details("Completed"),
         page(&[old, first, second, ahead]),
     ])
@@ -295,8 +296,8 @@ async fn an_event_that_is_dated_ahead_hides_no_other_one() {
         Some(start.map(|start| start.parse::<u64>().unwrap()))
     });
     // The second poll begins two minutes and a second before the first poll, which is at
-    // 2026-01-15T08:30:45Z; the third one begins as long before the time of the clock that was set
-    // back.
+    // 2026-01-15T08:30:45Z. The third poll begins two minutes and a second before the time to which
+    // the clock was set back.
     let first = 1_768_465_845 - 121;
     assert_eq!(
         starts.collect::<Vec<_>>(),

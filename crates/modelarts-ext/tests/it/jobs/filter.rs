@@ -1,4 +1,4 @@
-//! Conditions of the job search, at the service and locally.
+//! Tests of the conditions of a job search, evaluated by the service and by the client.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -21,7 +21,7 @@ use crate::support::{
     site::Site,
 };
 
-/// Returns the conditions that the emulator evaluates.
+/// Returns conditions of all kinds that the emulator evaluates.
 fn conditions(jobs: &[Job]) -> Vec<Filter> {
     let made = jobs[1].created_at().unwrap();
     let second = Duration::from_secs(1);
@@ -124,7 +124,7 @@ async fn a_missing_field_of_a_job_is_not_guessed() {
     );
 }
 
-/// The client applies conditions to the results of searches by tags and hosts as well.
+/// The client also applies conditions to the results of searches by tags and by hosts.
 #[tokio::test]
 async fn conditions_hold_beside_tags_and_hosts() {
     let site = Site::start().await;

@@ -1,4 +1,4 @@
-//! Jobs of scripted servers, and scripts that wait for a test.
+//! Fixtures: jobs of scripted servers, and jobs whose scripts wait for the test.
 
 use std::sync::Arc;
 
@@ -12,8 +12,7 @@ use crate::support::{
     site::Site,
 };
 
-/// Submits a job whose script waits at a barrier until the next pause of the client, and then
-/// completes.
+/// Submits a job whose script waits at a barrier until the client pauses next, and then completes.
 pub(super) async fn blocked_job(site: &Site, name: &str, before: &str, after: &str) -> Job {
     let barrier = ScriptBarrier::new().await;
     let script = barrier.script(before, after);
@@ -36,7 +35,7 @@ pub(super) fn details(phase: &str) -> Reply {
 pub(super) async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (Server, TestClock, Job) {
     let server = Server::start(std::iter::once(details("Running")).chain(replies)).await;
     let clock = TestClock::new();
-    // The cloud is Open Telekom Cloud, so that logs are read by preview.
+    // On Open Telekom Cloud, logs are read by preview.
     let client = server.client(&clock).cloud(Cloud::Otc).build().unwrap();
     let job = client.training_jobs().get("job-1").await.unwrap();
     (server, clock, job)

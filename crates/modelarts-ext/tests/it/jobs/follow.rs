@@ -1,4 +1,4 @@
-//! Followed jobs: phases, events and logs.
+//! Tests of followed jobs: phases, events and logs.
 
 use std::{sync::Arc, time::Duration};
 
@@ -132,7 +132,7 @@ async fn answers_that_fail_in_passing_do_not_end_it() {
 #[tokio::test]
 async fn a_job_whose_log_was_deleted_is_followed() {
     let site = Site::start().await;
-    // The service keeps logs for 30 days.
+    // The service deletes logs after 30 days.
     let seeds = json!({"jobs": [{
         "name": "old", "created": "2025-01-15T08:30:00Z",
         "events": [{"time": "2025-01-15T08:30:01Z", "message": "the only event"}],

@@ -1,4 +1,4 @@
-//! Handles of jobs without details.
+//! Tests of job handles without details.
 
 use futures::TryStreamExt;
 use modelarts_ext::{
@@ -61,7 +61,7 @@ async fn a_handle_stops_its_job() {
     handle.terminate().await.unwrap();
     let end = handle.wait().await.unwrap();
     assert_eq!(end.job().phase(), Phase::Terminated);
-    // The wait of the handle does not update another job of the same id.
+    // A wait on the handle does not update another `Job` value with the same id.
     assert_eq!(running.phase(), Phase::Creating);
 }
 

@@ -1,4 +1,4 @@
-//! Lifecycle of a job, from its creation to its end.
+//! Tests of the lifecycle of a job, from its creation to its end.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ async fn a_job_is_made_and_read() {
         job.created_at(),
         Some(modelarts_ext::clock::Clock::now(&site.clock))
     );
-    // The service returns OBS paths without their scheme.
+    // The service returns OBS paths without a scheme.
     assert_eq!(
         job.outputs().collect::<Vec<_>>(),
         [("train_url", "/bucket/out/")]
@@ -60,7 +60,7 @@ async fn a_job_is_made_and_read() {
         read.details().metadata.as_ref().unwrap().description,
         Some("The first".into())
     );
-    // A handle that was read earlier does not change.
+    // A `Job` value that was read earlier does not change.
     let mut old = job;
     assert_eq!(old.phase(), Phase::Creating);
     old.refresh().await.unwrap();

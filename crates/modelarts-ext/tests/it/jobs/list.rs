@@ -1,4 +1,4 @@
-//! Lists and searches of jobs.
+//! Tests of job lists and job searches.
 
 use futures::TryStreamExt;
 use modelarts_ext::{Filter, Job, jobs::ListJobs, types::Phase};
@@ -92,7 +92,7 @@ async fn lists_are_read_page_by_page() {
     );
     assert_eq!(asked() - before, 3);
 
-    // The stream requests no page that is not read.
+    // The stream requests only the pages that are read.
     let before = asked();
     let two = list().collect(2).await.unwrap();
     assert_eq!(

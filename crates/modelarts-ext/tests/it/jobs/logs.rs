@@ -1,4 +1,4 @@
-//! Logs of a job, read by preview and by line numbers.
+//! Tests of the logs of a job, read by preview and by line numbers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -104,7 +104,7 @@ async fn a_log_is_followed_across_restarts_of_its_task() {
     assert_eq!(server.left(), 0);
 }
 
-/// Returns a scripted server and a job on it, read by a client for Huawei Cloud.
+/// Returns a scripted server, and a job on it that was read by a client for Huawei Cloud.
 async fn huawei(replies: impl IntoIterator<Item = Reply>) -> (Server, Job) {
     let server = Server::start(std::iter::once(details("Running")).chain(replies)).await;
     let client = server
@@ -128,7 +128,7 @@ fn no_such_route() -> Reply {
     json_answer("404 Not Found", "", &body.to_string())
 }
 
-/// Returns the part after `/logs/` of the path of each request for logs.
+/// Returns the part of the path after `/logs/` for each log request.
 fn asked(server: &Server) -> Vec<String> {
     let requests = server.requests();
     let paths = requests.iter().filter_map(|request| {
@@ -175,7 +175,8 @@ async fn a_log_is_read_by_preview_where_the_service_has_no_line_numbers() {
     assert_eq!(items, ["one", "two"].map(|line| LogItem::Line(line.into())));
     assert_eq!(asked(&server), ["worker-0?lines=500&order=asc", "preview"]);
 
-    // If line numbers are required, the follower returns this error and not that of a missing job.
+    // If line numbers are required, the stream returns this error instead of the error for a
+    // missing job.
     let (_server, job) = huawei(answers()).await;
     let log = job
         .logs("worker-0")
@@ -206,7 +207,7 @@ async fn a_long_log_is_the_same_in_both_ways() {
         let lines = (0..1234).map(|number| (number % 7).to_string());
         let lines = lines.chain(["no end".to_owned()]).map(LogItem::Line);
         assert_eq!(items, lines.collect::<Vec<_>>(), "{access:?}");
-        // All lines come before the end of their task.
+        // The stream returns all log lines of a task before the end of the task.
         let follow = job.follow().read_logs_by(access).quiet(Duration::ZERO);
         let news: Vec<_> = follow.stream().try_collect().await.unwrap();
         let lines = update_lines(&news, job.id());
@@ -219,11 +220,11 @@ async fn a_long_log_is_the_same_in_both_ways() {
     }
 }
 
-/// A log in several parts does not hide changes of the job.
+/// Changes of the job are detected even while a log in several parts is read.
 #[tokio::test]
 async fn the_details_are_polled_with_each_part_of_a_log() {
     let site = Site::start().await;
-    // 500 lines, the maximum of one response, have more bytes than one part of a log.
+    // 500 lines, the maximum of one response, are longer than one part of a log.
     let script = "for i in range(1200): print(str(i).zfill(11_000))";
     let job = site.run(site.script("parts", script)).await;
     let details = || site.count("ShowTrainingJobDetails").0;
@@ -273,8 +274,8 @@ async fn a_log_that_is_not_there_ends_and_a_refused_poll_is_an_error() {
         assert_eq!(items, []);
         assert_eq!(server.left(), 0);
     }
-    // The first code is about an algorithm or a wrong value, the second about an experiment;
-    // neither is about the log.
+    // The first code concerns an algorithm or an invalid value, the second an experiment; neither
+    // concerns the log.
     for code in ["ModelArts.2755", "ModelArts.2842"] {
         let refused = refusal("400 Bad Request", code);
         let (_server, _, job) = scripted([details("Running"), refused.clone()]).await;

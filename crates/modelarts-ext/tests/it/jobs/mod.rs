@@ -1,4 +1,4 @@
-//! Jobs: creation, changes, waits, events and logs.
+//! Tests of jobs: creation, changes, waits, events and logs.
 
 mod create;
 mod details;

@@ -1,4 +1,4 @@
-//! Waits for one job.
+//! Tests of waits for a single job.
 
 use std::{sync::Arc, time::Duration};
 
@@ -41,7 +41,7 @@ async fn a_wait_ends_on_its_condition() {
     assert_eq!(end.job().phase(), Phase::Running);
     assert_eq!(site.clock.slept().len(), 1);
 
-    // A job that ends before it meets the condition ends the wait as usual.
+    // The wait ends as usual if the job ends without meeting the condition.
     let waiting = barrier.reached().await;
     let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
     site.clock.step(async move {
@@ -136,7 +136,7 @@ async fn a_wait_is_observed() {
             site.clock.clone(),
             job.id().to_owned(),
         );
-        // A poll without a change yields no observation.
+        // A poll that detects no change yields no observation.
         site.clock.step(async {});
         site.clock.step(async move {
             clock.advance(seconds(100));

@@ -1,4 +1,4 @@
-//! Waits for many jobs at once.
+//! Tests of waits for several jobs at once.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::support::{
     site::Site,
 };
 
-/// Returns the outcome of each job, by its name.
+/// Returns the outcome of each wait by the name of the job.
 fn ends(ends: Vec<Waited>) -> BTreeMap<String, String> {
     let ends = ends.iter().map(|end| {
         let outcome = match end.outcome() {
@@ -53,7 +53,7 @@ async fn many_jobs_end_in_many_ways() {
         jobs.push(job.submit().await.unwrap());
         waiting.push(barrier.reached().await);
     }
-    // A job may be passed twice.
+    // The same job may be passed twice.
     jobs.push(jobs[0].clone());
     let (emulator, stopped) = (Arc::clone(&site.emulator), jobs[2].clone());
     site.clock.step(async move {
@@ -114,7 +114,7 @@ async fn many_jobs_end_in_many_ways() {
             .map(|(name, end)| (name.to_owned(), end))
         )
     );
-    // The client read only the deleted job individually.
+    // The client requested the details of the deleted job only.
     assert_eq!(site.count(SHOW).0 - before.1, 1);
     assert!(site.count(LIST).0 - before.0 < 70);
     drop(waiting);
@@ -181,7 +181,8 @@ async fn hundreds_of_jobs_share_a_budget_of_calls() {
             ("TimedOut".to_owned(), 3),
         ])
     );
-    // Three rounds with three pages each find the first jobs that ended, and each of these is read.
+    // Three rounds with three pages each find the first jobs that ended; the client then reads the
+    // details of each.
     assert_eq!(calls[0], (9, 3));
     // The next round finds 60 jobs on one page, and the round after it finds 44.
     assert_eq!(calls[3], (10, 63));
@@ -223,7 +224,7 @@ async fn each_workspace_is_searched_once_in_a_round() {
         ends(all),
         BTreeMap::from(["a", "b", "c", "d"].map(|name| (name.into(), "Completed".into())))
     );
-    // The search returned all jobs, so the client read none individually.
+    // The search returned all jobs, so the client requested no details.
     assert_eq!(site.count(LIST).0 - before.0, 3);
     assert_eq!(site.count(SHOW).0 - before.1, 0);
 }
@@ -241,7 +242,7 @@ fn nothing_found() -> Reply {
     json_answer("200 OK", "", &body.to_string())
 }
 
-/// Returns the last segment of the path of each request.
+/// Returns the last path segment of each request.
 fn asked(server: &Server) -> Vec<String> {
     let requests = server.requests();
     let words = requests.iter().map(|request| {

@@ -12,7 +12,7 @@ use crate::support::{
     server::{Reply, Server, json_answer},
 };
 
-/// The id of the job in the cases.
+/// Job id that all cases use.
 const JOB: &str = "c1b7e5de-0f43-4a57-9d0e-6a2f1f8f2b11";
 
 fn waiters() -> Vec<Value> {
@@ -29,7 +29,7 @@ fn cases() -> Vec<Value> {
     vectors["cases"].as_array().unwrap().clone()
 }
 
-/// Returns the outcome according to the description alone, as in a client of any language.
+/// Returns the outcome that follows from the description alone, for a client in any language.
 fn outcome<'a>(waiter: &'a Value, status: u64, body: &Value) -> &'a str {
     let is_error = status >= 400;
     let (key, found) = if is_error {
@@ -60,7 +60,7 @@ fn the_description_gives_the_outcome_of_each_case() {
         let value = case["body"]["status"]["phase"].as_str().unwrap_or_default();
         tested.insert((name.to_owned(), value.to_owned()));
     }
-    // A phase that is added to the description needs a case.
+    // Every phase in the description must have a case.
     for waiter in waiters
         .iter()
         .filter(|waiter| waiter["field"] == "status.phase")

@@ -1,5 +1,5 @@
-//! All ways to watch a job in the same situations: restarts, deletions, failing responses. The ways
-//! are a wait, a wait for several jobs, and each kind of following.
+//! Tests of all methods to watch a job in the same situations: restarts, deletions, failing
+//! responses. The methods are a wait, a wait for several jobs, and each kind of following.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::support::{errors::message, script_barrier::ScriptBarrier, site::Site}
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A way to watch a job.
+/// Method to watch a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Wait,
@@ -43,13 +43,13 @@ const WAYS: [Way; 6] = [
     Way::Follow,
 ];
 
-/// The result of a watch, with the fields that this way provides.
+/// Result of a watch. Fields that the method does not provide are empty.
 #[derive(Debug, Default, PartialEq)]
 struct WatchResult {
     outcome: Option<Outcome>,
     events: Option<Vec<String>>,
     lines: Option<Vec<String>>,
-    /// The last update if it was a phase, or a note that the job was deleted.
+    /// The last update if it was a phase change, or a note that the job was deleted.
     last: Option<String>,
 }
 
@@ -99,7 +99,7 @@ async fn watch(way: Way, client: &Client, job: &Job) -> Result<WatchResult, Erro
     Ok(result)
 }
 
-/// A provider that logs in once and never renews the token.
+/// Provider that logs in once and never renews its token.
 #[derive(Debug)]
 struct Once {
     login: CachedProvider,
@@ -131,7 +131,7 @@ impl Scene {
         }
     }
 
-    /// Submits a job that writes a line and waits at a barrier.
+    /// Submits a job that prints a line and then waits at a barrier.
     async fn job(&self, way: Way, set: impl FnOnce(CreateJob) -> CreateJob) -> Job {
         let script = self
             .barrier
@@ -168,7 +168,7 @@ async fn a_job_that_restarts() {
             job.id().to_owned(),
         );
         // The first poll finds the first run, the second poll the second run, and the third poll
-        // the end.
+        // the end of the job.
         let (sender, receiver) = tokio::sync::oneshot::channel();
         scene.site.clock.step(async move {
             first.release().await;
@@ -261,7 +261,7 @@ async fn a_job_that_is_deleted() {
             assert_eq!(outcome, Outcome::Vanished, "{way:?}");
         }
         if let Some(mut result) = result.events {
-            // Events within one second have no defined order.
+            // The order of events within the same second is undefined.
             result.sort();
             events.sort();
             assert_eq!(result, events, "{way:?}");
@@ -313,15 +313,15 @@ async fn a_token_that_expires_in_between() {
         if let Some(lines) = result.lines {
             assert_eq!(lines, ["before", "after"], "{way:?}");
         }
-        // An expired token that cannot be renewed ends the watch with an error.
+        // If an expired token cannot be renewed, the watch ends with an error.
         let error = watch(way, &bound, &fixed).await.unwrap_err();
         assert!(error.is_auth(), "{way:?}: {error}");
         assert_eq!(error.status(), Some(401));
     }
 }
 
-/// Returns a job that has ended. For `wait_all`, the handle is older, because the client does not
-/// request jobs whose handle shows their end.
+/// Returns a job that has ended. For `wait_all`, the handle is older, because the client sends no
+/// request for a handle that already shows the end of its job.
 async fn ended(way: Way, site: &Site, client: &Client) -> Job {
     let job = site.script("there", "print('x')").submit().await.unwrap();
     site.emulator.wait_until_settled(job.id()).await;
@@ -344,7 +344,7 @@ async fn a_page_of_a_load_balancer_does_not_end_a_watch() {
             "ShowTrainingJobLogsPreview",
             "ShowTrainingJobLogsFromAom",
         ] {
-            // If line numbers are required, an unsupported operation is an error.
+            // If line numbers are required, an unsupported operation ends the stream with an error.
             if operation == "ShowTrainingJobLogsFromAom" && [Way::Lines, Way::Follow].contains(&way)
             {
                 continue;
@@ -414,7 +414,7 @@ async fn a_service_that_wants_to_be_left_alone_is() {
 
 const EVENTS: &str = "ListTrainingJobEvents";
 const DETAILS: &str = "ShowTrainingJobDetails";
-/// The ways to follow a job, each with its operations.
+/// Methods to follow a job, each with its operations.
 const FOLLOWED: [(Way, &[&str]); 4] = [
     (Way::Events, &[EVENTS]),
     (Way::Preview, &["ShowTrainingJobLogsPreview"]),
@@ -431,7 +431,8 @@ fn unavailable() -> Fault {
     }
 }
 
-/// Returns a job that ended with this number of events, one every second, and this number of lines.
+/// Returns a job that has ended, with this number of events, one per second, and this number of
+/// lines.
 async fn long_job(site: &Site, client: &Client, events: u32, lines: u32) -> Job {
     let event = |number: u32| {
         json!({"time": format!("2026-01-15T08:{:02}:{:02}Z", number / 60, number % 60),
@@ -454,7 +455,7 @@ fn lines(count: u32) -> Vec<String> {
     (0..count).map(|number| format!("line {number}")).collect()
 }
 
-/// Returns the items that this way yields for a job that completed.
+/// Returns the expected items of this method for a completed job.
 fn all_of(way: Way, events: &[String], lines: &[String]) -> WatchResult {
     let whole = way == Way::Follow;
     WatchResult {
@@ -473,7 +474,7 @@ async fn looks_that_fail_after_the_end_are_not_quiet_ones() {
             let site = Site::start().await;
             let job = long_job(&site, &site.client, 10, 3).await;
             let all = listed(&job).await;
-            // Six polls of five requests each take longer than the quiet time.
+            // Six polls of five requests each, which take longer than the quiet time.
             site.fault(34, operation, unavailable());
             let result = watch(way, &site.client, &job).await.unwrap();
             assert_eq!(site.emulator.faults().list(), [], "{what}");
@@ -491,7 +492,7 @@ async fn a_source_that_fails_for_good_ends_it_with_an_error() {
             let site = Site::start().await;
             let client = site.client().retry(RetryPolicy::none()).build().unwrap();
             let job = long_job(&site, &client, 10, 3).await;
-            // The other operations keep working.
+            // All other operations keep working.
             site.fault(1000, operation, unavailable());
             let error = watch(way, &client, &job).await.unwrap_err();
             assert_eq!(error.status(), Some(503), "{what}");
@@ -512,7 +513,7 @@ async fn a_source_that_fails_for_good_ends_it_with_an_error() {
     }
 }
 
-/// Makes a share of the next responses fail, with transient errors.
+/// Injects transient errors into a share of the next responses.
 fn bad_answers(site: &Site, seed: u64, percent: u32) {
     let faults = [
         unavailable(),
@@ -532,7 +533,7 @@ fn bad_answers(site: &Site, seed: u64, percent: u32) {
     }
 }
 
-/// Watches a job while responses fail.
+/// Watches a job while some responses are transient errors.
 async fn watch_badly(site: &Site, (way, percent, seed): (Way, u32, u64), job: &Job) -> WatchResult {
     let client = site.client().retry(RetryPolicy::none()).build().unwrap();
     let job = client.training_jobs().get(job.id()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Signatures and credentials of calls.
+//! Tests of signatures and credentials of calls.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -31,7 +31,7 @@ async fn a_clock_that_is_off_is_corrected_in_all_calls_that_are_under_way() {
         let (mut two, _) = listener.accept().await.unwrap();
         let mut dates = Vec::new();
         for (status, body) in [("401 Unauthorized", OFF), ("200 OK", JOB)] {
-            // Neither request gets a response before both have arrived.
+            // The server responds only when both requests have arrived.
             let requests = [
                 read_request(&mut one).await.unwrap(),
                 read_request(&mut two).await.unwrap(),
@@ -60,7 +60,7 @@ async fn a_clock_that_is_off_is_corrected_in_all_calls_that_are_under_way() {
     assert_eq!(dates, [wrong, wrong, right, right]);
 }
 
-/// A provider that has a cached token until the service rejects it.
+/// Provider with a cached token that is valid until the service rejects it.
 #[derive(Debug, Default)]
 struct AtHand {
     refused: AtomicBool,
@@ -150,7 +150,7 @@ async fn a_clock_that_is_off_is_corrected_once() {
         .await
         .unwrap();
     assert_eq!(answer.call().attempts(), 2);
-    // The client corrects the skew from now on.
+    // The client corrects the skew in all later requests.
     client.training_jobs().list().collect(1).await.unwrap();
     assert_eq!(site.count(LIST), (2, 2));
     assert_eq!(clock.slept(), []);

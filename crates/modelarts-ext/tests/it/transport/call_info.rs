@@ -1,4 +1,4 @@
-//! Facts about a call: attempts, request ids, times.
+//! Tests of call metadata: attempts, request ids, durations.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Connections: reuse, refusal, replacement.
+//! Tests of connections: reuse, refusal, replacement.
 
 use std::{
     collections::VecDeque,
@@ -59,7 +59,7 @@ async fn another_time_limit_is_kept() {
     assert_eq!(error.attempts(), 1);
 }
 
-/// On a full queue, Linux drops connections; other systems refuse them.
+/// When the connection queue is full, Linux drops connections; other systems refuse them.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_connection_that_is_not_made_in_time_has_an_error_of_its_own() {
@@ -89,8 +89,9 @@ async fn a_connection_that_is_not_made_in_time_has_an_error_of_its_own() {
     assert!(error.is_retryable());
 }
 
-/// Starts a service behind a proxy that mixes up responses. It returns these responses in order, on
-/// connections that stay open, and records the connection and the path of each request.
+/// Starts a service behind a proxy that returns responses to the wrong requests. It sends these
+/// responses in order, on connections that stay open, and records the connection and the path of
+/// each request.
 async fn mixing(answers: &[&str]) -> (String, Arc<Mutex<Vec<(usize, String)>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -190,7 +191,7 @@ async fn the_answer_to_another_request_is_an_error_and_the_connection_is_replace
     job.terminate().await.unwrap();
     same(&seen, &[(0, "B"), (0, "actions"), (1, "actions")]);
 
-    // The client searches for the job of the create.
+    // The client searches for the job after the create request.
     let page = format!(r#"{{"total":1,"items":[{B}]}}"#);
     let (url, seen) = mixing(&[A, A, &page]).await;
     let client = scripted.client(&clock).endpoint(url).build().unwrap();
@@ -202,7 +203,7 @@ async fn the_answer_to_another_request_is_an_error_and_the_connection_is_replace
         &[(0, "a"), (0, "training-jobs"), (1, "training-job-searches")],
     );
 
-    // The wait continues after the mixed-up response.
+    // The wait continues after the response to another request.
     let done = B.replace("Running", "Completed");
     let (url, seen) = mixing(&[B, A, &done]).await;
     let client = scripted.client(&clock).endpoint(url).build().unwrap();

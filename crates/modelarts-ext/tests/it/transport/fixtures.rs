@@ -1,4 +1,4 @@
-//! Responses, and headers of requests.
+//! Fixtures: responses, and access to request headers.
 
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 

@@ -1,4 +1,4 @@
-//! Stops and deletes whose responses are lost.
+//! Tests of stop and delete requests whose responses are lost.
 
 use modelarts_emulator::faults::Fault;
 use modelarts_ext::types::Phase;
@@ -45,7 +45,7 @@ async fn a_stop_whose_answer_was_lost_has_worked() {
     let waiting = barrier.reached().await;
     site.fault(1, STOP, Fault::LostAnswer);
     let stopping = job.terminate().await.unwrap();
-    // The second stop is rejected, because the first was executed.
+    // The second stop request is rejected, because the first was executed.
     assert_eq!(site.count(STOP), (2, 1));
     assert_eq!(stopping.id(), job.id());
     let phase = stopping.phase();
@@ -56,7 +56,7 @@ async fn a_stop_whose_answer_was_lost_has_worked() {
     site.emulator.wait_until_settled(job.id()).await;
     drop(waiting);
 
-    // No response was lost: the job had ended before.
+    // No response was lost: the job had already ended.
     assert!(refused(job.terminate().await).is_conflict());
     assert_eq!(site.count(STOP), (3, 1));
 }
@@ -99,7 +99,7 @@ async fn a_delete_whose_answer_was_lost_has_worked() {
     let client = server.client(&TestClock::new()).build().unwrap();
     let job = client.training_jobs().get("j").await.unwrap();
     job.delete().await.unwrap();
-    // No response was lost: the job was deleted before.
+    // No response was lost: the job had already been deleted.
     assert!(refused(job.delete().await).is_not_found());
     assert_eq!(refused(job.delete().await).status(), Some(404));
     assert_eq!(server.left(), 0);

@@ -1,4 +1,4 @@
-//! Calls over HTTP.
+//! Tests of calls over HTTP.
 
 mod authentication;
 mod call_info;

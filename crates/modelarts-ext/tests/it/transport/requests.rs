@@ -1,4 +1,4 @@
-//! Requests: their headers, and the connector that sends them.
+//! Tests of requests: their headers, and the connector that sends them.
 
 use std::{
     collections::VecDeque,
@@ -38,7 +38,8 @@ async fn requests_name_the_program_and_the_language() {
     assert_eq!(header(&requests[1], "x-language"), Some("zh-cn"));
 }
 
-/// Sends a request through the generated client, with headers that otherwise only the client sets.
+/// Sends a request through the generated client with custom headers, including headers that
+/// normally only the client sets.
 async fn own_request(client: &Client) {
     let operation = Operation::find("show_training_job_details").unwrap();
     let call = async |api: &api::Client| {
@@ -94,7 +95,7 @@ async fn headers_of_the_client_are_there_once_and_only_those_that_it_needs() {
     }
 }
 
-/// A connector with prepared responses, in order.
+/// Connector that returns prepared responses in order.
 #[derive(Debug, Default)]
 struct Memory {
     requests: Mutex<Vec<String>>,
@@ -144,7 +145,7 @@ async fn requests_go_through_the_connector() {
     let requests = std::mem::take(&mut *connector.0.requests.lock().unwrap());
     assert_eq!(requests, [&*get; 3]);
 
-    // A create is repeated only if it was certainly not sent.
+    // A create request is repeated only if it was certainly not sent.
     let body: api::types::CreateTrainingJobRequest = serde_json::from_str(JOB).unwrap();
     let create = async || {
         client

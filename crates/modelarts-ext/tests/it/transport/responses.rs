@@ -1,5 +1,5 @@
-//! Responses that the service itself does not send: redirects, and bodies that are truncated, late,
-//! compressed or of another type than requested.
+//! Tests of responses that the service itself does not send: redirects, and bodies that are
+//! truncated, late, compressed, or of an unexpected type.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -26,7 +26,7 @@ async fn get(client: &Client) -> Result<Job, Error> {
     client.training_jobs().get("some-job").await
 }
 
-/// Returns a server with this script, its clock, and a client of it.
+/// Returns a server with this script, its clock, and a client for it.
 async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (Server, TestClock, Client) {
     let server = Server::start(replies).await;
     let clock = TestClock::new();
@@ -140,7 +140,8 @@ async fn a_page_where_json_is_expected() {
 
 #[tokio::test]
 async fn a_success_that_no_document_knows() {
-    // Sources disagree about some successes (SOURCES D-30, D-33), so the body decides.
+    // Sources disagree about the status of some successful responses (SOURCES D-30, D-33), so the
+    // body determines success.
     let body = r#"{"metadata":{"id":"some-job","name":"n"},"status":{"phase":"Running"}}"#;
     for status in ["201 Created", "202 Accepted", "299 Fine"] {
         let (_server, _, client) = scripted([json_answer(status, "", body)]).await;
@@ -315,7 +316,7 @@ async fn a_connection_that_breaks_off_for_good() {
     assert_eq!(error.kind(), ErrorKind::Connection);
 }
 
-/// A clock that advances by a second whenever it is read, and at no other time.
+/// Clock that advances by a second each time it is read, and at no other time.
 #[derive(Debug, Default)]
 struct Ticking(AtomicU64);
 

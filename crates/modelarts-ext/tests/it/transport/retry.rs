@@ -1,4 +1,4 @@
-//! Retries: conditions, delays, and number of attempts.
+//! Tests of retries: conditions, delays, and number of attempts.
 
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ async fn a_read_is_sent_again_after_a_503() {
         assert_eq!(site.list().await.unwrap().len(), 0);
         assert_eq!(site.count(LIST), (3, 1), "{code}");
         let slept = site.clock.slept();
-        // The pauses have full jitter, and their maximum doubles.
+        // The pauses have full jitter, and the maximum pause doubles with each retry.
         assert_eq!(slept.len(), 2);
         assert!(slept[0] <= Duration::from_millis(200), "{slept:?}");
         assert!(slept[1] <= Duration::from_millis(400), "{slept:?}");

@@ -1,4 +1,4 @@
-//! Retry budget, which all calls of a client share.
+//! Test of the retry budget, which all calls of a client share.
 
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ async fn retries_are_paid_from_a_budget() {
 #[tokio::test]
 async fn the_budget_is_that_of_the_client_and_of_all_made_from_it() {
     let server = Server::start(std::iter::repeat_n(unavailable(), 99)).await;
-    // The budget accumulates the tokens of ten seconds, and the clock stands still.
+    // The budget contains the tokens of ten seconds, and gains none, because the clock does not
+    // advance.
     let policy = RetryPolicy::default()
         .max_attempts(7)
         .pauses(Duration::ZERO, Duration::ZERO)

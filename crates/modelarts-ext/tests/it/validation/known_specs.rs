@@ -1,4 +1,4 @@
-//! The requirements of an algorithm and of a flavor for a job.
+//! Tests of the requirements that an algorithm and a flavor set for a job.
 
 use modelarts_ext::{
     CreateJob,
@@ -63,7 +63,7 @@ fn fitting_job() -> CreateJob {
 #[test]
 fn a_job_must_fit_its_algorithm() {
     assert_eq!(fitting_job().check(), Report::default());
-    // A fixed hyper-parameter may be given with the value that it has.
+    // A fixed hyper-parameter may be set to its fixed value.
     assert_eq!(
         fitting_job().parameter("device", "gpu").check(),
         Report::default()
@@ -111,7 +111,7 @@ fn a_job_must_fit_its_algorithm() {
              (ModelArts.2765); choose one of them (String: a, b)",
         ]
     );
-    // An algorithm without requirements admits every job.
+    // An algorithm without requirements accepts every job.
     let open = AlgorithmSpec::from_json(&json!({"job_config": {"parameters_customization": true}}));
     let job = of_algorithm()
         .with_algorithm_spec(open)
@@ -130,7 +130,7 @@ fn an_unreadable_part_of_an_algorithm_sets_no_requirement() {
         json!([{"name": "images"}, {"name": "labels"}]),
         json!([{"name": "model"}]),
     );
-    // An element of a list that cannot be decoded is left out, and the rest applies.
+    // A list element that cannot be decoded is ignored, and all other requirements apply.
     assert_eq!(
         with(json!({"inputs": inputs, "outputs": outputs,
             "parameters": ["x", {"name": "epochs"}, {"name": "kind"}]})),
@@ -139,7 +139,7 @@ fn an_unreadable_part_of_an_algorithm_sets_no_requirement() {
              algorithm: epochs, kind (ModelArts.2814); leave it out"
         ]
     );
-    // Any other value that cannot be decoded makes the whole response unreadable.
+    // Any other value that cannot be decoded makes the spec empty.
     assert_eq!(
         with(json!({"inputs": [{"name": "other"}], "parameters_customization": "yes"})),
         [""; 0]
@@ -302,7 +302,7 @@ async fn algorithm_and_flavor_are_looked_up() {
             format!("GET /v2/{PROJECT}/training-job-flavors HTTP/1.1"),
         ]
     );
-    // The client looks up specs only for jobs that use them, and the flavor must exist.
+    // The client looks up specs only for jobs that refer to them; a flavor must exist.
     let server = Server::start([json_answer("200 OK", "", &flavors())]).await;
     let client = server.client(&TestClock::new()).build().unwrap();
     let job = client.training_jobs().from_value(&plain()).unwrap();

@@ -1,8 +1,9 @@
-//! Limits of the description: each with a value beyond it and a value at it.
+//! Tests of the limits in the description: one value that exceeds each limit, and one value at the
+//! limit.
 //!
-//! The tests compare the report of the check with the response of the emulator to the same body,
-//! sent unchecked. The cases of `rules.yaml` are written by hand; these come from the tables, so
-//! that no field is left out.
+//! The tests compare the validation report with the response of the emulator to the same body, sent
+//! without validation. The cases of `rules.yaml` are written by hand; these cases are derived from
+//! the tables, so they cover every field.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +17,11 @@ use crate::support::{
     site::Site,
 };
 
-/// The fields that the emulator refuses by separate rules. The bodies here break earlier rules of
-/// the emulator as well; `rules.yaml` has a case for each field.
+/// Fields that the emulator rejects by separate rules. The request bodies of these tests also
+/// violate earlier rules of the emulator; `rules.yaml` contains a case for each field.
 const OWN_CASES: [&str; 1] = ["algorithm.parameters[].constraint.type"];
 
-/// Returns all fields of the body, with their general paths.
+/// Returns all fields of the request body, with their general paths.
 fn fields() -> Vec<(String, &'static Field)> {
     let mut found = Vec::new();
     let mut schemas = vec![(String::new(), "CreateTrainingJobRequest")];
@@ -45,7 +46,7 @@ fn fields() -> Vec<(String, &'static Field)> {
     found
 }
 
-/// Returns a task with all fields.
+/// Returns a task in which all fields are set.
 fn task() -> Value {
     let obs = json!({"obs": {"obs_url": "obs://bucket/data/"}});
     let constraint = json!({"type": "Integer", "valid_type": "Choice", "valid_range": ["1"]});
@@ -68,7 +69,7 @@ fn task() -> Value {
     })
 }
 
-/// Returns a valid job that has the field, or its parent.
+/// Returns a valid job in which the field, or its parent, is set.
 fn base(path: &str) -> Value {
     let variable = json!({"env_name": "A", "value": "1", "used_steps": ["train"]});
     match path.split(['.', '[']).next().unwrap() {
@@ -86,8 +87,8 @@ fn base(path: &str) -> Value {
     }
 }
 
-/// Returns the patch that selects the form to which a field belongs, for fields that exclude each
-/// other.
+/// Returns the patch that selects the variant to which a field belongs, for fields that exclude
+/// each other.
 fn form_of(path: &str) -> Value {
     let data = json!({"dataset": {"id": "d", "version_id": "v"}});
     let metrics = |form: Value| json!({"spec": {"custom_metrics": [form]}});
@@ -106,7 +107,7 @@ fn form_of(path: &str) -> Value {
     }
 }
 
-/// Returns the value at a general path, through the first element of each list.
+/// Returns a reference to the value at a general path, using the first element of each list.
 fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
     let mut here = body;
     for step in path.split('.') {
@@ -127,12 +128,13 @@ fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
     here
 }
 
-/// Returns the path as it is written in messages.
+/// Returns a path in the form that messages use.
 fn shown(path: &str) -> String {
     path.replace("[]", "[0]").replace("{}", "[\"KEY\"]")
 }
 
-/// Returns a value beyond a limit, and a value at the limit. `current` is the value in the field.
+/// Returns a value that exceeds a limit, and a value at the limit. `current` is the present value
+/// of the field.
 fn around(rule: Rule, current: &Value) -> Option<(Value, Option<Value>)> {
     let size = |n: u64| usize::try_from(n).unwrap();
     let text = |n: u64| Value::from("x".repeat(size(n)));
@@ -142,7 +144,7 @@ fn around(rule: Rule, current: &Value) -> Option<(Value, Option<Value>)> {
     };
     let whole = |n: f64| Value::from(format!("{n}").parse::<i64>().unwrap());
     let pair = match rule {
-        // Empty text counts as absent, so it breaks a limit only if the field is required.
+        // An empty string counts as absent, so it violates a limit only if the field is required.
         Rule::MinLength(0 | 1) => return None,
         Rule::MinLength(least) => (text(least - 1), Some(text(least))),
         Rule::MaxLength(most) => (text(most + 1), Some(text(most))),
@@ -161,7 +163,7 @@ fn around(rule: Rule, current: &Value) -> Option<(Value, Option<Value>)> {
     Some(pair)
 }
 
-/// Returns the type and the limits of each field in words, as in the documentation.
+/// Returns the type and the limits of each field in words, as listed in `CREATING.md`.
 fn documented() -> BTreeMap<String, (String, String)> {
     let page = include_str!("../../../CREATING.md");
     let (_, table) = page.split_once("### All fields").unwrap();
@@ -179,7 +181,7 @@ fn documented() -> BTreeMap<String, (String, String)> {
     .collect()
 }
 
-/// Returns the requirement of a violation for limits in words.
+/// Returns the requirement that a violation states for these limits.
 fn must(limits: &str) -> String {
     let counts = ["characters", "elements", "entries"];
     let verb = match counts.iter().any(|unit| limits.contains(unit)) {
@@ -189,22 +191,22 @@ fn must(limits: &str) -> String {
     format!("must {verb} {limits}")
 }
 
-/// A body that breaks one limit, and the expected finding.
+/// Body that violates a single limit, and the expected violation or warning.
 struct Case {
     /// The general path of the field.
     path: String,
     body: Value,
     rule: String,
-    /// A body that keeps the limit, if such a value exists.
+    /// Body that satisfies the limit at its bound, if such a value exists.
     kept: Option<Value>,
-    /// `true` for an enumeration that the service may extend. Other values then cause warnings.
+    /// `true` for an enumeration that the service may extend. Unknown values then cause warnings.
     is_open: bool,
 }
 
-/// The fields with a complete enumeration.
+/// Fields whose enumeration is complete.
 const CLOSED: [&str; 4] = ["operator", "policy", "language", "type"];
 
-/// Returns the cases that are violations.
+/// Returns the cases that yield violations.
 fn cases() -> Vec<Case> {
     let cases = all_cases().into_iter();
     cases.filter(|case| !case.is_open).collect()
@@ -214,11 +216,12 @@ fn all_cases() -> Vec<Case> {
     let documented = documented();
     let mut cases = Vec::new();
     for (path, field) in fields() {
-        // The rules between fields check these fields.
+        // These fields are validated by the rules between fields.
         let ruled = ["kind", "run_user", "priority"].contains(&field.name)
             || path == "algorithm.command"
             || path.ends_with("algorithm.local_code_dir");
-        // Tasks have no data sets, although their inputs have the same schema as those of jobs.
+        // Tasks do not support data sets, although their inputs have the same schema as those of
+        // jobs.
         let of_dataset = path.starts_with("tasks") && path.contains(".dataset.");
         if ruled || of_dataset {
             continue;

@@ -1,4 +1,4 @@
-//! Checks of a job before it is sent.
+//! Tests of the validation of a job before it is sent.
 
 mod known_specs;
 mod limits;

@@ -1,4 +1,5 @@
-//! Rules of the check: each is broken alone, and kept at its limit.
+//! Tests of the validation rules. For each rule, one job violates only that rule, and another
+//! satisfies it at its limit.
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ fn each_rule_is_broken_alone_and_kept_at_its_limit() {
     for case in cases {
         let (breaks, keeps) = (job(&case.breaks), job(&case.keeps));
         if case.is_advice {
-            // Warnings do not prevent a submission.
+            // Warnings do not prevent the submission of a job.
             assert!(breaks.check().is_ok(), "{}", case.name);
             assert_eq!(warnings(&breaks), [case.message], "{}", case.name);
             assert_eq!(warnings(&keeps), [""; 0], "{}", case.name);
@@ -114,7 +115,7 @@ fn a_secret_hyper_parameter_is_not_shown() {
     );
 }
 
-/// Returns a job that breaks twenty rules, made with the builder.
+/// Returns a job that violates twenty rules, created with the builder.
 fn twenty() -> CreateJob {
     client()
         .training_jobs()
@@ -179,7 +180,7 @@ async fn all_twenty_broken_rules_are_reported() {
         "spec.auto_stop.duration = 1.5: must be a whole number (ModelArts.2788); round it"
     );
 
-    // Advice is reported as warnings.
+    // Violated advice is reported as warnings.
     let advised: Vec<_> = warnings(&twenty());
     let advised: Vec<_> = advised
         .iter()
@@ -195,8 +196,7 @@ async fn all_twenty_broken_rules_are_reported() {
         ]
     );
 
-    // The error has the same lines. The client sent nothing, because no server listens at the
-    // address.
+    // `submit` returns the same lines and sends no request; no server listens at this address.
     let error = twenty().submit().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert_eq!(error.attempts(), 0);
@@ -289,13 +289,13 @@ fn recommendations_are_warnings() {
              an output"
         ]
     );
-    // One channel with the recommended name is enough.
+    // One channel with a recommended name is sufficient.
     let inputs = json!([
         channel("more", "obs://bucket/a/"),
         channel("data_url", "obs://bucket/b/")
     ]);
     assert_eq!(warnings_of(algorithm(json!({"inputs": inputs}))), [""; 0]);
-    // Stored algorithms name their channels.
+    // Stored algorithms define the names of their channels.
     let stored = json!({"id": "a", "code_dir": null, "boot_file": null, "engine": null,
         "inputs": [channel("data", "obs://bucket/data/")]});
     assert_eq!(warnings_of(algorithm(stored)), [""; 0]);

@@ -1,4 +1,4 @@
-//! Unusual responses, and the values that the SDK decodes from them.
+//! Tests of unusual responses, and of the values that the SDK decodes from them.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ struct Expected {
     values: Vec<Value>,
 }
 
-/// Reads a body that may be null, as distinct from a missing body.
+/// Deserializes a body that may be null, as distinct from a missing body.
 fn any<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -54,7 +54,7 @@ impl Case {
     }
 }
 
-/// Calls an operation of the generated client; returns the status and the response as JSON.
+/// Calls an operation of the generated client; evaluates to the status and the response as JSON.
 macro_rules! call {
     ($client:expr, $operation:ident $(, $parameter:ident = $value:expr)*) => {{
         let project = $client.project_id();
@@ -105,7 +105,7 @@ async fn call(client: &Client, operation: &str) -> Result<(u16, Value), Error> {
     }
 }
 
-/// Returns the value at a path such as `events.0.source` or `events.length`, or null if it is
+/// Returns the value at a path such as `events.0.source` or `events.length`; null if the value is
 /// missing.
 fn value_at(answer: &Value, path: &str) -> Value {
     let mut value = answer;

@@ -1,5 +1,5 @@
-//! Vectors of `openapi/vectors` that need a server. The unit tests of signing use the others, which
-//! are those of signing.
+//! Tests with the vectors of `openapi/vectors` that require a server. The signing vectors are used
+//! by the unit tests of signing.
 
 mod awkward;
 mod pagination;
@@ -9,13 +9,13 @@ use std::{fs, path::Path};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Reads a file of vectors.
+/// Deserializes a file of vectors.
 fn file<T: DeserializeOwned>(name: &str) -> T {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi/vectors");
     serde_json::from_slice(&fs::read(directory.join(name)).unwrap()).unwrap()
 }
 
-/// Reads the cases of a file.
+/// Returns the cases in a file of vectors.
 fn cases<T: DeserializeOwned>(name: &str) -> Vec<T> {
     let mut file: Value = file(name);
     serde_json::from_value(file["cases"].take()).unwrap()

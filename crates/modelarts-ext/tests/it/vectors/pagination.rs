@@ -1,4 +1,4 @@
-//! Lists that change while they are read: each row is returned once, in order.
+//! Tests of lists that change while they are read. Each row is returned once, and in order.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,11 +15,11 @@ use crate::support::{
     server::PROJECT,
 };
 
-/// The rows that a reader must return.
+/// Rows that a reader must return, and the expected end of the list.
 #[derive(Deserialize)]
 struct Expectation {
     expected: Vec<String>,
-    /// The rows that a reader may return in addition.
+    /// Rows that a reader may return in addition.
     #[serde(default)]
     optional: Vec<String>,
     end: End,
@@ -29,11 +29,11 @@ struct Expectation {
 #[serde(rename_all = "kebab-case")]
 enum End {
     Complete,
-    /// The list may end without an error, or fail.
+    /// The list may end with or without an error.
     Doubtful,
 }
 
-/// Returns the offset and the limit of a request, which are in its query or body.
+/// Returns the offset and the limit in the query or the body of a request.
 fn window(request: &FakeRequest) -> (u64, u64) {
     let url = Url::parse(&format!("http://localhost{}", request.target)).unwrap();
     let of = |name: &str| {
@@ -63,7 +63,7 @@ async fn serve(number: usize) -> FakeServer {
     .await
 }
 
-/// Reads a list. Returns the rows, and the error at its end.
+/// Reads a list. Returns the rows, and the error with which the list ended, if any.
 async fn read(client: &Client, operation: &str, limit: u32) -> (Vec<String>, Option<Error>) {
     let jobs = client.training_jobs();
     let mut rows = match operation {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
-/// The length of an error body that must not be read completely.
+/// Length of an error body that the client must not read completely, in bytes.
 pub(super) const FLOOD: usize = 50 << 20;
-/// A length beyond that of any valid response.
+/// Length that exceeds that of any valid response, in bytes.
 pub(super) const TOO_LONG: usize = 65 << 20;
 pub(super) const JSON: &str = "application/json";
 pub(super) const ACCESS_KEY: &str = "ak-hidden-0";

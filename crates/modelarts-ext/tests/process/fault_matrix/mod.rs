@@ -1,9 +1,9 @@
-//! Fault matrix: each fault of a response, for each effect of a call. The tests search all output
-//! for secrets.
+//! Fault matrix: tests of each response fault for each effect of a call. All output is searched for
+//! secrets.
 //!
-//! The server keeps jobs. A fault strikes before or after the server has executed a request, once
-//! or always, and affects only the operation of the column. Searches for a lost create return the
-//! existing jobs.
+//! The server stores jobs. A fault occurs before or after the server executes a request, once or
+//! always, and affects only the operation of the column. Searches that follow a lost create
+//! response return the existing jobs.
 
 mod constants;
 mod row;
@@ -68,8 +68,8 @@ async fn the_matrix() {
                 let expected = row.cell(effect);
                 complain(format!("{cell:?}\n  instead of {expected:?}"));
             }
-            // If the job exists, it was created exactly once and the caller has it; if the caller
-            // has no job, none exists.
+            // If the job exists, it was created exactly once and returned to the caller; otherwise
+            // the caller received no job.
             if effect == Effect::Create {
                 let reported = usize::from(happened.result.is_ok());
                 if (happened.made, happened.executed) != (reported, reported) {
@@ -94,8 +94,8 @@ async fn the_matrix() {
                     complain(format!("paused for {pauses:?} instead of {seconds:?}"));
                 }
             } else if effect != Effect::Create {
-                // The pauses have full jitter, their maximum doubles, and each retry follows one
-                // pause.
+                // The pauses have full jitter, the maximum pause doubles, and each retry follows
+                // one pause.
                 let refused = match row.fault {
                     Fault::Refused if row.strikes == OnceBefore => 1,
                     Fault::Refused => 5,
@@ -135,7 +135,7 @@ async fn the_matrix() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Checks the credentials that the client sends after a rejection.
+/// Checks the credentials of the requests that follow a rejection.
 fn check_second_chance(row: &Row, happened: &Happened) {
     if row.fault == EXPIRED && row.who == Who::Token {
         let tokens = header(&happened.requests, "x-auth-token");
@@ -183,7 +183,7 @@ async fn no_row_shows_a_secret() {
     }
     assert!(errors > 100, "{errors}");
 
-    // The requests contained the secrets.
+    // The requests must have contained the secrets.
     assert!(header(&requests, "x-security-token").contains(&SECURITY_TOKEN.to_owned()));
     let signed = header(&requests, "authorization");
     assert!(signed.iter().all(|value| value.contains(ACCESS_KEY)));

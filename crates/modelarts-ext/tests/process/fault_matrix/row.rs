@@ -1,10 +1,10 @@
-//! Rows of the fault matrix, with their expected results.
+//! Rows of the fault matrix, and their expected results.
 
 use std::fmt::Debug;
 
 use modelarts_ext::ErrorKind;
 
-/// The effects of calls: the columns.
+/// Effects of calls, which are the columns of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Effect {
     Read,
@@ -12,10 +12,10 @@ pub(super) enum Effect {
     Create,
 }
 
-/// A fault in place of a response. Each fault is a row of the matrix.
+/// Fault that replaces or damages a response. Each row of the matrix tests one fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fault {
-    /// A refused connection, because no server listens at the address.
+    /// A refused connection: no server listens at the address.
     Refused,
     /// A reset in place of a response.
     Reset,
@@ -25,9 +25,9 @@ pub(super) enum Fault {
     Slow,
     /// No response for an hour.
     Silent,
-    /// A complete response with a truncated document.
+    /// A complete HTTP response with a truncated document.
     Cut,
-    /// The correct response, with this status and content type in place of its own.
+    /// The correct response with this status and content type instead of the original ones.
     Good(&'static str, &'static str),
     /// A response with this status, these headers and this body.
     Answer(&'static str, &'static str, &'static str),
@@ -37,16 +37,16 @@ pub(super) enum Fault {
     Flood(&'static str, usize),
 }
 
-/// The requests that the fault affects.
+/// Requests that the fault affects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Strikes {
-    /// The first request, before it is executed.
+    /// The first request; the fault occurs before it is executed.
     OnceBefore,
-    /// The first request, after it is executed.
+    /// The first request; the fault occurs after it is executed.
     OnceAfter,
-    /// Every request, before it is executed.
+    /// Every request; the fault occurs before it is executed.
     AlwaysBefore,
-    /// Every request, after it is executed.
+    /// Every request; the fault occurs after it is executed.
     AlwaysAfter,
 }
 
@@ -55,28 +55,28 @@ pub(super) enum Strikes {
 pub(super) enum Who {
     /// Temporary keys.
     Keys,
-    /// A provider of tokens, which gets a new token when the service rejects the old one.
+    /// Token provider that requests a new token when the service rejects the old one.
     Token,
 }
 
-/// The result of a call.
+/// Result of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum End {
     Done,
     Fails {
         kind: ErrorKind,
         status: Option<u16>,
-        /// The number of attempts that the error reports: those of the last call.
+        /// Number of attempts that the error reports, which are those of the last call.
         attempts: u32,
     },
 }
 
-/// The expected result of a cell.
+/// Expected result of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cell {
     /// The number of requests of the operation that the server received.
     pub(super) seen: usize,
-    /// The number of requests that it executed.
+    /// Number of requests of the operation that the server executed.
     pub(super) executed: usize,
     pub(super) end: End,
 }
@@ -114,16 +114,16 @@ pub(super) struct Row {
     pub(super) who: Who,
     pub(super) fault: Fault,
     pub(super) strikes: Strikes,
-    /// The fault of all later requests, which are not executed.
+    /// Fault of all later requests, which are then not executed.
     pub(super) then: Option<Fault>,
-    /// The workspace of the new job, if the request sets it.
+    /// Workspace that the request sets for the new job; `None` if the request sets none.
     pub(super) workspace: Option<&'static str>,
-    /// The number of searches that do not list the new job yet.
+    /// Number of searches that do not list the new job yet.
     pub(super) unlisted: usize,
     pub(super) read: Cell,
     pub(super) stop: Cell,
     pub(super) create: Cell,
-    /// The exact pauses of each cell in seconds, if they are not random.
+    /// Exact pauses of each cell in seconds; `None` if the pauses are random.
     pub(super) pauses: Option<&'static [u64]>,
 }
 
@@ -156,13 +156,13 @@ impl Row {
         self
     }
 
-    /// Makes the first searches return without the new job.
+    /// Excludes the new job from the results of the first searches.
     pub(super) const fn unlisted(mut self, searches: usize) -> Self {
         self.unlisted = searches;
         self
     }
 
-    /// Puts the new job into a workspace of its own.
+    /// Creates the new job in a separate workspace.
     pub(super) const fn workspace(mut self, workspace: &'static str) -> Self {
         self.workspace = Some(workspace);
         self

@@ -1,4 +1,4 @@
-//! Run of one cell of the matrix, with a record of the requests and the result.
+//! Execution of one cell of the matrix, with a record of its requests and results.
 
 use std::{
     fmt::{Debug, Write as _},
@@ -28,7 +28,7 @@ use crate::support::{
     server::{PROJECT, Server},
 };
 
-/// A provider that issues the tokens `tk-hidden-3-1`, then `tk-hidden-3-2`, and so on.
+/// Provider that issues the tokens `tk-hidden-3-1`, then `tk-hidden-3-2`, and so on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tokens(Arc<AtomicUsize>);
 
@@ -40,25 +40,25 @@ impl FetchCredentials for Tokens {
     }
 }
 
-/// The record of one cell.
+/// Record of one cell.
 pub(super) struct Happened {
     pub(super) seen: usize,
     pub(super) executed: usize,
     pub(super) result: Result<String, Error>,
-    /// The number of jobs named `new` at the end.
+    /// Number of jobs named `new` after the call.
     pub(super) made: usize,
     pub(super) requests: Vec<String>,
     pub(super) pauses: Vec<Duration>,
     pub(super) flooded: usize,
-    /// The requests sent to the host of the redirect.
+    /// Number of requests that were sent to the host of the redirect.
     pub(super) led_astray: usize,
-    /// The number of tokens that were requested.
+    /// Number of tokens that the client requested.
     pub(super) tokens: usize,
-    /// All results, printed in every form that programs use.
+    /// All results, in every form that programs print.
     pub(super) printed: String,
 }
 
-/// A server that ends with the cell.
+/// Server task that is aborted when the cell ends.
 pub(super) struct Task(JoinHandle<()>);
 
 impl Drop for Task {
@@ -84,8 +84,8 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
         }),
         flooded: AtomicUsize::new(0),
     });
-    // The port is bound, so that no server can listen on it unexpectedly and it refuses
-    // connections.
+    // The port is bound without listening, so it refuses connections and no other server can use
+    // it.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let address = socket.local_addr().unwrap();
@@ -112,7 +112,7 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
         .project_id(PROJECT)
         .clock(clock.clone())
         .timeout(HOUR)
-        // If a create uses up the time limit of its call, searches follow it.
+        // Searches may follow a create request that used up the time limit of its call.
         .overall_timeout(2 * HOUR);
     let builder = match who {
         Who::Keys => {
@@ -134,7 +134,7 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
     let named = |job: modelarts_ext::Job| job.name().to_owned();
     let result = match effect {
         Effect::Read => jobs.get("id-of-old").await.map(named),
-        // A stop needs a job, which can be read unless the connection is refused.
+        // A stop request requires a job; the job can be read unless connections are refused.
         Effect::Stop if row.fault != Fault::Refused => {
             let old = jobs.get("id-of-old").await.unwrap();
             cloud.state.lock().unwrap().requests.clear();
@@ -167,7 +167,7 @@ pub(super) async fn run(row: &Row, effect: Effect, who: Who) -> Happened {
                 None => create,
             };
             print(&mut printed, &create);
-            // A create is a single call, as for the other effects.
+            // Without look-ups, the creation consists of a single call, like the other effects.
             create.without_look_up().submit().await.map(named)
         }
     };

@@ -1,4 +1,4 @@
-//! Simulated service that keeps jobs and fails as a row specifies.
+//! Simulated service that stores jobs, with the faults that a row specifies.
 
 use std::sync::{
     Arc, Mutex,
@@ -23,7 +23,7 @@ use crate::support::{
     server::{PROJECT, read_request},
 };
 
-/// The simulated service.
+/// Simulated service for one cell.
 pub(super) struct Cloud {
     pub(super) clock: TestClock,
     pub(super) elsewhere: String,
@@ -33,7 +33,7 @@ pub(super) struct Cloud {
     pub(super) strikes: Strikes,
     pub(super) then: Option<Fault>,
     pub(super) state: Mutex<State>,
-    /// The maximum number of bytes of a flood that one connection read.
+    /// Maximum number of bytes that the client read of a flood on one connection.
     pub(super) flooded: AtomicUsize,
 }
 
@@ -41,10 +41,10 @@ pub(super) struct Cloud {
 pub(super) struct State {
     /// All requests, of every operation.
     pub(super) requests: Vec<String>,
-    /// The numbers of requests of the affected operation that were received and executed.
+    /// Number of requests of the affected operation that were received, and the number executed.
     pub(super) seen: usize,
     pub(super) executed: usize,
-    /// The existing jobs, with name and workspace.
+    /// Existing jobs: name and workspace of each.
     pub(super) jobs: Vec<(String, String)>,
     /// `true` if the old job was stopped.
     pub(super) stopped: bool,
@@ -65,7 +65,7 @@ pub(super) fn whole(status: &str, content_type: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Returns a job with an endpoint of `JupyterLab`.
+/// Returns a job whose details contain a `JupyterLab` endpoint.
 pub(super) fn job(name: &str, phase: &str) -> String {
     format!(
         r#"{{"kind":"job","metadata":{{"id":"id-of-{name}","name":"{name}"}},"status":{{"phase":"{phase}"}},"endpoints":{{"jupyter_lab":{{"url":"https://jl.test/","token":"{JUPYTER_TOKEN}"}}}}}}"#
@@ -86,7 +86,7 @@ pub(super) fn operation(request: &str) -> Option<Effect> {
     }
 }
 
-/// Returns the workspace in the body of a request, or the default (SOURCES D-109).
+/// Returns the workspace id in the body of a request, or the default workspace (SOURCES D-109).
 fn workspace(request: &str, pointer: &str) -> String {
     let body: serde_json::Value = serde_json::from_str(body(request.as_bytes())).unwrap();
     let named = body.pointer(pointer).and_then(serde_json::Value::as_str);
@@ -95,7 +95,7 @@ fn workspace(request: &str, pointer: &str) -> String {
 
 impl Cloud {
     /// Executes a request. Returns the response, and `true` if the request was executed. Searches
-    /// do not count.
+    /// are not counted.
     pub(super) fn execute(
         state: &mut State,
         operation: Option<Effect>,
@@ -163,7 +163,7 @@ impl Cloud {
             let operation = operation(&request);
             state.requests.push(request.clone());
             let struck = operation == Some(self.struck);
-            // Later searches are not requests of the affected operation, so they are not counted.
+            // Later searches are requests of another operation, so they are not counted.
             let first = struck && state.seen == 0;
             if struck {
                 state.seen += 1;
@@ -183,7 +183,7 @@ impl Cloud {
                 _ => (self.fault, after),
             };
             let good = if strikes && !after {
-                // This is the response that the service would have sent.
+                // This is the correct response, which the fault modifies.
                 Self::execute(&mut State::default(), operation, &request).1
             } else {
                 let (done, answer) = Self::execute(&mut state, operation, &request);
@@ -213,7 +213,7 @@ impl Cloud {
             }
             Some(Fault::Cut) => {
                 let body = body(&good);
-                // The response ends in the middle of a secret.
+                // The response is cut in the middle of a secret.
                 let end = body.find(JUPYTER_TOKEN).unwrap() + JUPYTER_TOKEN.len() - 1;
                 close(&mut stream, &json(&body[..end])).await;
             }
@@ -258,7 +258,7 @@ impl Cloud {
 pub(super) async fn close(stream: &mut TcpStream, bytes: &[u8]) {
     let _ = stream.write_all(bytes).await;
     let _ = stream.shutdown().await;
-    // A server that closed the connection before the client would turn the end into a reset.
+    // The client must close the connection first; otherwise the end would become a reset.
     let _ = stream.read(&mut [0]).await;
 }
 

@@ -1,4 +1,4 @@
-//! The rows of the matrix.
+//! Rows of the fault matrix.
 
 use modelarts_ext::ErrorKind;
 
@@ -22,7 +22,7 @@ pub(super) const BUSY: &str =
     r#"{"error_code":"ModelArts.2799","error_msg":"services too many requests"}"#;
 pub(super) const SECONDS: Fault =
     Fault::Answer("429 Too Many Requests", "retry-after: 7\r\n", BUSY);
-/// A response whose `Retry-After` is a date, seven seconds after the start of the clock.
+/// Response with a date in `Retry-After`, seven seconds after the start of the clock.
 pub(super) const DATE: Fault = Fault::Answer(
     "429 Too Many Requests",
     "retry-after: Thu, 15 Jan 2026 08:30:52 GMT\r\n",
@@ -31,7 +31,7 @@ pub(super) const DATE: Fault = Fault::Answer(
 
 pub(super) const NO_WORD: Fault = Fault::Answer("429 Too Many Requests", "", BUSY);
 pub(super) const UNAVAILABLE: Fault = Fault::Answer("503 Service Unavailable", "", "{}");
-/// A rejection that echoes the canonical request, including the security token.
+/// Rejection that echoes the canonical request, including the security token.
 pub(super) const SIGNATURE: Fault = Fault::Answer(
     "401 Unauthorized",
     "",
@@ -44,7 +44,7 @@ pub(super) const EXPIRED: Fault = Fault::Answer(
     r#"{"error_code":"APIGW.0307","error_msg":"The token must be updated"}"#,
 );
 
-/// A rejection by a gateway whose clock is an hour ahead.
+/// Rejection by a gateway whose clock is an hour ahead.
 pub(super) const CLOCK: Fault = Fault::Answer(
     "401 Unauthorized",
     "",
@@ -56,7 +56,8 @@ pub(super) const ACCEPTED: Fault = Fault::Answer("202 Accepted", "", "");
 pub(super) const UNIMPLEMENTED: Fault = Fault::Answer("501 Not Implemented", "", "{}");
 pub(super) const CONNECTION_5: Cell = fails(5, 0, ErrorKind::Connection, None, 5);
 pub(super) const CONNECTION_5_EXECUTED: Cell = fails(5, 5, ErrorKind::Connection, None, 5);
-/// The first request stops the job, but its response is lost; the service rejects later requests.
+/// The first stop request is executed, but its response is lost; the service rejects all later stop
+/// requests.
 pub(super) const CONNECTION_5_STOPPED: Cell = fails(5, 1, ErrorKind::Connection, None, 5);
 pub(super) const LATE: Cell = fails(1, 0, ErrorKind::Timeout, None, 1);
 pub(super) const LATE_EXECUTED: Cell = fails(1, 1, ErrorKind::Timeout, None, 1);
@@ -65,12 +66,12 @@ pub(super) const fn service(seen: usize, executed: usize, status: u16, attempts:
     fails(seen, executed, ErrorKind::Service, Some(status), attempts)
 }
 
-/// Returns the cell of a service error after five attempts, each of which received this status.
+/// Returns the expected result after five attempts that each received this status.
 pub(super) const fn service_5(executed: usize, status: u16) -> Cell {
     service(5, executed, status, 5)
 }
 
-/// Returns the cell of a response that cannot be decoded.
+/// Returns the expected result for a response that cannot be decoded.
 pub(super) const fn garbled(executed: usize, status: u16) -> Cell {
     fails(1, executed, ErrorKind::Decode, Some(status), 1)
 }
@@ -83,7 +84,7 @@ pub(super) const fn not_ready(executed: usize) -> Cell {
     fails(1, executed, ErrorKind::NotReady, Some(204), 1)
 }
 
-/// The fault of each row, and the results for a read, a stop and a create.
+/// The fault of each row, with the expected results for a read, a stop and a create request.
 #[rustfmt::skip]
 pub(super) const TABLE: &[Row] = &[
     row("connection refused", Fault::Refused, OnceBefore, done(1, 1), done(1, 1), done(1, 1)),
@@ -106,7 +107,8 @@ pub(super) const TABLE: &[Row] = &[
     row("reset in the answer", Fault::ResetMidway, AlwaysAfter,
         CONNECTION_5_EXECUTED, CONNECTION_5_STOPPED, done(1, 1)),
 
-    // A call may take an hour, so it is not repeated; the job of a create is searched for.
+    // The first call may take an hour, so it is not repeated; for a create request, the client
+    // searches for the job.
     row("slow body", Fault::Slow, AlwaysBefore, LATE, LATE, LATE),
     row("slow body", Fault::Slow, AlwaysAfter, LATE_EXECUTED, LATE_EXECUTED, done(1, 1)),
     row("timeout", Fault::Silent, AlwaysBefore, LATE, LATE, LATE),
@@ -125,7 +127,8 @@ pub(super) const TABLE: &[Row] = &[
     row("empty 500", EMPTY, AlwaysBefore, service_5(0, 500), service_5(0, 500), service(5, 0, 500, 1)),
     row("empty 500", EMPTY, AlwaysAfter, service_5(5, 500), service_5(1, 500), done(1, 1)),
 
-    // The gateway rejects requests before they reach the service, so creates are also repeated.
+    // The gateway rejects requests before they reach the service, so create requests are repeated
+    // as well.
     row("429 with seconds", SECONDS, OnceBefore, done(2, 1), done(2, 1), done(2, 1)).pausing(&[7]),
     row("429 with seconds", SECONDS, AlwaysBefore, service_5(0, 429), service_5(0, 429), service_5(0, 429))
         .pausing(&[7, 7, 7, 7]),
@@ -140,7 +143,7 @@ pub(super) const TABLE: &[Row] = &[
 
     row("401 for the signature", SIGNATURE, AlwaysBefore,
         service(1, 0, 401, 1), service(1, 0, 401, 1), service(1, 0, 401, 1)).pausing(&[]),
-    // The client renews the token once, without a pause, and not again.
+    // The client renews the token once, without a pause.
     row("401 for the token", EXPIRED, OnceBefore, done(2, 1), done(2, 1), done(2, 1))
         .by(Who::Token).pausing(&[]),
     row("401 for the token", EXPIRED, AlwaysBefore,
@@ -184,9 +187,10 @@ pub(super) const TABLE: &[Row] = &[
         fails(1, 1, ErrorKind::Unexpected, Some(200), 1),
         fails(1, 1, ErrorKind::Unexpected, Some(200), 1), done(1, 1)),
 
-    // The three searches after the first create find nothing; the second create is a duplicate.
+    // The three searches after the first create request find nothing; the second create request is
+    // a duplicate.
     row("lost and listed late", Fault::Reset, OnceAfter, done(2, 2), done(2, 1), done(2, 1)).unlisted(3),
-    // The second create is rejected for another reason; the first was executed nevertheless.
+    // The second create request is rejected for another reason, although the first was executed.
     row("lost and listed late, then 429", Fault::Reset, OnceAfter,
         service_5(1, 429), service_5(1, 429), done(6, 1)).unlisted(3).then(NO_WORD),
 

@@ -54,7 +54,7 @@ fn a_list_that_fits_one_page_costs_one_request() {
             assert_eq!(setting.read::<true>().1.asked, [(0, 50)]);
         }
     }
-    // A full page may be the last one; without a total, one more request is needed.
+    // A full page may be the last page; without a total, this requires one more request.
     assert_eq!(Setting::of(50).read::<true>().1.asked, [(0, 50), (47, 50)]);
 }
 
@@ -114,7 +114,7 @@ fn requests_in_flight_are_bounded() {
         let (rows, table) = setting.read::<true>();
         assert_eq!(rows, (0..2000).collect::<Vec<_>>());
         assert_eq!(table.most_running, in_flight);
-        // No request goes beyond the total.
+        // No request exceeds the total.
         assert_eq!(table.asked.len(), 43);
     }
 }
@@ -284,8 +284,8 @@ fn a_position_with_a_row_number_that_no_list_reaches_is_refused() {
     }
 }
 
-/// All rows are removed while the list is read, and the rows inserted instead are new, even if some
-/// are equal.
+/// All rows are removed while the list is read. The rows inserted instead are new, even if some
+/// equal removed rows.
 #[test]
 fn rows_that_look_like_deleted_ones_are_given() {
     let setting = Setting {
@@ -302,7 +302,8 @@ fn rows_that_look_like_deleted_ones_are_given() {
     assert_eq!(rows, now);
 }
 
-/// Regression test for the properties below: late rows push rows that were read behind the window.
+/// Regression test for the properties below: rows inserted late push known rows beyond the end of
+/// the window.
 #[test]
 fn rows_that_late_ones_push_behind_the_window_are_not_given_again() {
     use Change::{Delete, Insert};
@@ -347,16 +348,16 @@ fn rows_that_late_ones_push_behind_the_window_are_not_given_again() {
     }
 }
 
-/// The bounds of the random changes of a list.
+/// Bounds of the random changes of a list.
 #[derive(Clone, Copy)]
 struct Course {
-    /// The largest number of rows that one change inserts or removes.
+    /// Maximum number of rows that one change inserts or removes.
     rows: usize,
-    /// The largest number of changes between two requests.
+    /// Maximum number of changes between two requests.
     places: usize,
     /// `true` if rows are also removed in the middle.
     anywhere: bool,
-    /// The smallest page size to which the service reduces a larger limit.
+    /// Smallest page size to which the service reduces a larger limit.
     least_cap: u32,
 }
 
@@ -391,8 +392,8 @@ fn settings(course: Course) -> impl Strategy<Value = Setting> {
     (list, reading, changes).prop_map(
         |((rows, meaning, disputed, cap, total), (size, in_flight), (changes, delays))| Setting {
             meaning,
-            // A service that returns smaller pages without stating it is supported only where
-            // offsets count records.
+            // If offsets count pages, a service that reduces the page size is supported only if its
+            // responses state the reduced size.
             cap: cap.map(|(cap, says)| (cap, says || meaning == Offset::PageIndex)),
             total: total || cap.is_some(),
             // A disputed unit is detected only while the list does not change.
@@ -419,8 +420,8 @@ pub(super) fn counts(rows: impl IntoIterator<Item = u32>) -> HashMap<u32, usize>
     counts
 }
 
-/// Returns the configuration of the property tests. By default, they run the same cases each time,
-/// so that failures are reproducible; with `PROPTEST_CASES`, they run that many random cases.
+/// Returns the configuration of the property tests. By default, every run uses the same cases, so
+/// that failures are reproducible; `PROPTEST_CASES` sets a number of random cases.
 pub(crate) fn config() -> ProptestConfig {
     let more = std::env::var("PROPTEST_CASES").ok();
     let more: Option<u32> = more.and_then(|cases| cases.parse().ok());
@@ -454,8 +455,8 @@ proptest! {
         }
     }
 
-    /// Equal rows are distinguished by their neighbours. Events are inserted at the end, or late,
-    /// and removed at the beginning.
+    /// Events are distinguished from equal ones by their neighbours. Events are inserted at the
+    /// end, or late, and removed at the beginning.
     #[test]
     fn rows_without_an_id_are_neither_lost_nor_doubled(setting in settings(Course {
             rows: 2,
@@ -466,8 +467,8 @@ proptest! {
         check_rows_without_an_id(&setting)?;
     }
 
-    /// Runs of equal rows that fill the overlap. Late rows are inserted before or behind the run;
-    /// one in the middle of a long run, exactly at the end of a page, can still be misjudged.
+    /// Runs of equal rows fill the overlap. Late rows are inserted before or after the run; a late
+    /// row in the middle of a long run, exactly at the end of a page, can still be misjudged.
     #[test]
     fn long_runs_of_equal_rows_are_neither_lost_nor_doubled(
         setting in settings(Course {
@@ -478,7 +479,7 @@ proptest! {
         }),
         run in 4..=LONGEST_RUN,
     ) {
-        // Pages begin at multiples of their size, so that only some overlaps are possible.
+        // Pages begin at multiples of their size, which limits the possible overlaps.
         let most = if setting.meaning == Offset::PageIndex { 30 } else { LONGEST_RUN };
         let run = run.min(most);
         let mut setting = setting;
@@ -492,7 +493,7 @@ proptest! {
     }
 }
 
-/// The longest run of equal events that is read correctly in pages of 100 rows.
+/// Maximum length of a run of equal events that is read correctly in pages of 100 rows.
 const LONGEST_RUN: u32 = 60;
 
 fn check_rows_without_an_id(setting: &Setting) -> Result<(), TestCaseError> {

@@ -33,16 +33,16 @@ pub(crate) enum Change {
     Shuffle(usize, usize, u64),
 }
 
-/// The rows that the `count` of a response includes.
+/// The rows that `count` in a response includes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Count {
-    /// The rows of the list that match.
+    /// All rows that match the conditions.
     Matching,
-    /// The rows of the page.
+    /// The rows on the page.
     OfPage,
 }
 
-/// Rows of a list, printed as their numbers.
+/// Rows of a list. `Debug` prints only the number of rows.
 #[derive(Clone)]
 pub(crate) struct Rows(pub(crate) Vec<u32>);
 
@@ -55,7 +55,7 @@ impl std::fmt::Debug for Rows {
 /// The properties of a simulated list.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
-    /// The rows; equal ones are neighbours.
+    /// The rows of the list. Equal rows are neighbours.
     pub(crate) rows: Rows,
     /// The number of equal rows in a run, for rows without an id.
     pub(crate) run: u32,
@@ -63,26 +63,26 @@ pub(crate) struct Setting {
     pub(crate) documented: Offset,
     pub(crate) disputed: bool,
     pub(crate) max: u32,
-    /// The actual maximum page size of the service, and `true` if the response states it.
+    /// Actual maximum page size of the service, and `true` if the response states it.
     pub(crate) cap: Option<(u32, bool)>,
-    /// The largest supported offset. The service treats larger offsets as this one.
+    /// Largest supported offset. The service treats larger offsets like this offset.
     pub(crate) last_offset: Option<i64>,
     pub(crate) total: bool,
-    /// The meaning of `count`, if the response has it.
+    /// Meaning of `count`; `None` if the response lacks it.
     pub(crate) count: Option<Count>,
     /// `true` if the list has conditions.
     pub(crate) filtered: bool,
     /// The rows that cannot be decoded.
     pub(crate) unreadable: Vec<u32>,
-    /// The difference between the stated total and the actual number of rows.
+    /// Difference between the stated total and the actual number of rows.
     pub(crate) total_error: i64,
-    /// `true` if the service returns all rows from the offset on, ignoring the limit.
+    /// `true` if the service ignores the limit and returns all rows after the offset.
     pub(crate) ignores_limit: bool,
     pub(crate) size: u32,
     pub(crate) in_flight: usize,
     /// The changes before each request.
     pub(crate) changes: Vec<Vec<Change>>,
-    /// The number of polls before each request is executed.
+    /// Number of polls before each request is executed, to vary the order of responses.
     pub(crate) delays: Vec<u8>,
 }
 
@@ -161,7 +161,7 @@ impl Setting {
 }
 
 impl Setting {
-    /// Reads the list. Returns the rows or the error, and the number of requests.
+    /// Reads the list to its end. Returns the rows or the error, and the number of requests.
     pub(crate) fn end<const UNIQUE: bool>(&self) -> (Result<Vec<u32>, String>, usize) {
         let (pages, table) = self.pages::<UNIQUE>();
         let rows: Result<Vec<u32>, Error> = block_on(page::rows(pages).try_collect());

@@ -1,4 +1,4 @@
-//! Requests that the builder of a job makes.
+//! Tests of the requests that the job builder creates.
 
 use std::collections::BTreeSet;
 
@@ -142,7 +142,7 @@ fn the_body_of_the_builder_is_sent() {
     let job = everything();
     assert_eq!(job.body(), body);
     assert_eq!(job.check().violations, []);
-    // The generated type has all fields of the body.
+    // The generated type includes all fields of the body.
     assert_eq!(serde_json::to_value(job.request().unwrap()).unwrap(), body);
     // A job that is read from the body has the same body.
     assert_eq!(create_job::job(&body).body(), body);
@@ -166,7 +166,7 @@ fn the_other_forms_of_a_job() {
         json!({
             "kind": "job", "metadata": {"name": "a"}, "algorithm": {"id": "id"},
             "spec": {
-                // The default is sent, because Huawei Cloud requires the field.
+                // The default is sent explicitly, because Huawei Cloud requires the field.
                 "resource": {"flavor_id": "f", "node_count": 1},
                 "schedule_policy": {"required_affinity": {"affinity_type": "cabinet"}},
             },
@@ -190,7 +190,7 @@ fn the_other_forms_of_a_job() {
         body["algorithm"],
         json!({"engine": {"image_url": "org/image:1"}, "command": "run"})
     );
-    // A later engine replaces an earlier one.
+    // An engine that is set later replaces the earlier one.
     let body = create().preset_image("a", "b").preset_engine("c").body();
     assert_eq!(body["algorithm"]["engine"], json!({"engine_id": "c"}));
     let body = create().preset_engine("c").preset_image("a", "b").body();

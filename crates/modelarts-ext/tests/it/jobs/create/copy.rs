@@ -1,4 +1,4 @@
-//! Jobs that are copied from the details of others.
+//! Tests of jobs that are copied from the details of other jobs.
 
 use std::time::Duration;
 
@@ -83,8 +83,8 @@ async fn setters_of_several_fields_replace_all_of_a_copy() {
     );
 }
 
-/// Returns the details of a job with all fields of requests, and with fields that only responses
-/// have.
+/// Returns the details of a job with all request fields, and with fields that occur only in
+/// responses.
 fn shown() -> Value {
     let mut shown = everything().body();
     let more = json!({
@@ -128,7 +128,7 @@ async fn nothing_that_a_create_can_carry_is_lost_in_a_copy() {
     let copy = copied(&shown()).await;
     let mut expected = everything().body();
     expected["metadata"]["name"] = "again".into();
-    // The service added the annotation, and a request may have it.
+    // The service added the annotation, which is also valid in requests.
     expected["metadata"]["annotations"]["key_task"] = "worker".into();
     assert_eq!(copy.body(), expected);
     assert_eq!(copy.check().violations, []);
@@ -136,7 +136,7 @@ async fn nothing_that_a_create_can_carry_is_lost_in_a_copy() {
 
 #[tokio::test]
 async fn details_of_the_service_are_sent_again() {
-    // Code and engine beside the id of an algorithm may belong to the job itself.
+    // Code and engine in addition to the id of an algorithm may belong to the job itself.
     let details = json!({
         "kind": "job",
         "metadata": {"id": "j", "name": "a", "description": ""},
@@ -166,7 +166,7 @@ async fn details_of_the_service_are_sent_again() {
         })
     );
     assert_eq!(copy.check().violations, []);
-    // The details name the engine in three ways.
+    // The details specify the engine in three forms.
     let mut details = details;
     details["algorithm"]["id"] = "".into();
     let copy = copied(&details).await;
@@ -175,7 +175,7 @@ async fn details_of_the_service_are_sent_again() {
         json!({"engine_id": "e", "engine_name": "E", "engine_version": "1"})
     );
     assert_eq!(copy.check().violations, []);
-    // The details of a custom image have a user.
+    // The details of a custom image contain a user id.
     details["algorithm"]["engine"] =
         json!({"engine_id": "", "image_url": "o/i:1", "run_user": "1000"});
     details["algorithm"]["command"] = "run".into();
@@ -192,11 +192,12 @@ async fn details_of_the_service_are_sent_again() {
     assert_eq!(copy.check().violations, []);
 }
 
-/// The request of a fine-tuning job that ran on the service.
+/// Request of a fine-tuning job that the service executed.
 const FINE_TUNING: &str =
     include_str!("../../../../../../openapi/attested/bodies/job-fine-tuning.json");
 
-/// Returns the details of that job. Responses have no `train_type` and no `spec.asset_id`.
+/// Returns the details of the fine-tuning job. Responses contain neither `train_type` nor
+/// `spec.asset_id`.
 fn shown_fine_tuning() -> Value {
     let answer = json!({
         "metadata": {"id": "j"},
@@ -228,8 +229,7 @@ fn take(object: &mut Value, name: &str) {
     object.as_object_mut().unwrap().remove(name).unwrap();
 }
 
-/// Compares the request that `from_json` and `from_yaml` make of these details with that of
-/// `copy_as`.
+/// Tests that `from_json` and `from_yaml` convert these details into the same request as `copy_as`.
 async fn assert_read_as_copied(details: &Value) {
     let mut copy = copied(details).await.body();
     copy["metadata"]["name"] = details["metadata"]["name"].clone();
@@ -260,7 +260,7 @@ async fn details_in_a_document_become_the_request_that_a_copy_is() {
         "ftjob_config": {"train_process": 0, "ft_job_uuid": ""},
     });
     assert_read_as_copied(&plain).await;
-    // The body of a request is sent unchanged.
+    // A request body is sent unchanged.
     let mut written = plain;
     take(&mut written, "status");
     take(&mut written["metadata"], "id");
@@ -353,7 +353,7 @@ async fn undocumented_fields_are_kept_and_sent() {
         report.warnings[6].to_string(),
         "billing_mode: no document names this field; it is sent as it is"
     );
-    // The copy is sent as the service returned it.
+    // The copy is sent with the values that the service returned.
     copy.clone().unchecked().submit().await.unwrap();
     let request = server.requests().pop().unwrap();
     let sent: Value = serde_json::from_str(request.split("\r\n\r\n").nth(1).unwrap()).unwrap();

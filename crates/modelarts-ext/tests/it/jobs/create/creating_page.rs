@@ -1,4 +1,4 @@
-//! Document on the page about creating jobs (`CREATING.md`).
+//! Test of the job document in `CREATING.md`.
 
 use crate::support::create_job::client;
 

@@ -1,11 +1,12 @@
-//! A create without look-ups, and a stored algorithm.
+//! Fixtures: a job builder that skips look-ups, and a stored algorithm.
 
 use modelarts_ext::{Client, types::AlgorithmRequest};
 use serde_json::json;
 
 use crate::support::site::Site;
 
-/// Returns a create that makes no other calls, and the response that lists its job.
+/// Returns a job builder whose `submit` makes only the create request, and the response that lists
+/// its job.
 pub(super) fn minimal_create(client: &Client) -> (modelarts_ext::CreateJob, String) {
     let job = json!({"kind": "job", "metadata":
         {"id": "its-id", "name": "lost", "create_time": 1_768_465_845_000_u64}});

@@ -1,4 +1,4 @@
-//! Jobs from YAML and JSON documents.
+//! Tests of jobs that are described by YAML and JSON documents.
 
 use modelarts_ext::ErrorKind;
 use serde_json::json;

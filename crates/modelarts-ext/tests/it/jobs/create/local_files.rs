@@ -1,4 +1,4 @@
-//! Local code and data, before they are uploaded.
+//! Tests of the validation of local code and data before an upload.
 
 use std::{
     fs::{self, File},
@@ -51,7 +51,7 @@ fn a_code_directory_is_looked_through() {
          (ModelArts.2792); move the boot file into the directory\n"
     );
 
-    // The path of the boot file in the code directory is taken from the job.
+    // The job specifies the path of the boot file in the code directory.
     assert_eq!(
         job(&plain()).check_code_dir(root).unwrap(),
         Report::default()
@@ -112,7 +112,7 @@ fn a_code_directory_has_limits() {
     );
     fs::remove_dir_all(root.join("d")).unwrap();
 
-    // One file exists already, and directories are not counted.
+    // One file already exists; directories do not count.
     (1..=999).for_each(|n| make(root, &format!("many/{n}"), 0));
     assert_eq!(check(), "");
     make(root, "many/1000", 0);
@@ -137,7 +137,7 @@ fn an_input_is_compared_with_the_disk() {
         "error: algorithm.inputs = {\"bytes\":1073741825,\"disk_gb\":1}: must fit the disk of \
          the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
     );
-    // The check also accepts the path of a single file.
+    // The path may also be that of a single file.
     assert!(
         check_input_size(directory.path().join("more"), 1)
             .unwrap()

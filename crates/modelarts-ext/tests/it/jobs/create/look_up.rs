@@ -1,4 +1,4 @@
-//! Specs of algorithms and flavors that `submit()` looks up.
+//! Tests of the algorithm and flavor specs that `submit()` looks up.
 
 use modelarts_emulator::faults::Fault;
 use modelarts_ext::ErrorKind;
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Returns the numbers of requests for algorithms, for flavors, and for creates.
+/// Returns the number of algorithm requests, flavor requests, and create requests.
 fn counts(site: &Site) -> (u64, u64, u64) {
     let received = |operation| site.count(operation).0;
     (
@@ -43,7 +43,7 @@ async fn submit_asks_about_the_flavor() {
     assert_eq!(error.code(), Some("ModelArts.2793"));
     assert_eq!(counts(&site), (0, 1, 1));
 
-    // Specs are not looked up again until the flavor changes.
+    // Specs are looked up again only when the flavor changes.
     let job = job.nodes(1).look_up().await.unwrap();
     assert_eq!(counts(&site), (0, 2, 1));
     let job = job.look_up().await.unwrap();
@@ -141,7 +141,7 @@ async fn submit_asks_about_the_algorithm() {
     right.submit().await.unwrap();
     assert_eq!(counts(&site), (2, 2, 2));
 
-    // The service does not have this algorithm.
+    // This algorithm does not exist in the service.
     let unknown = job("unknown", "6f1d42ab-d9d2-4000-b3ba-000000000000");
     let error = refused(unknown.clone().submit().await);
     assert_eq!(

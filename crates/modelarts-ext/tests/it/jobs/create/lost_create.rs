@@ -1,4 +1,5 @@
-//! Creates whose responses are lost, which are executed once and reported correctly.
+//! Tests of create requests whose responses are lost. Each job is created once and reported
+//! correctly.
 
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ async fn a_create_that_may_have_been_executed_is_looked_for() {
             jobs.iter().map(|job| job.id()).collect::<Vec<_>>(),
             [job.id()]
         );
-        // A job that is not found may not be listed yet.
+        // A job that the search does not find may not be listed yet.
         let looks = [Duration::from_secs(1), Duration::from_secs(3)];
         assert_eq!(site.clock.slept(), &looks[..if sent == 2 { 2 } else { 0 }]);
         site.emulator.wait_until_settled(job.id()).await;
@@ -113,11 +114,11 @@ async fn a_create_is_sent_again_when_the_service_says() {
     site.fault(1, CREATE, status(503, Some(20)));
     let job = site.script("later", "").submit().await.unwrap();
     assert_eq!(job.name(), "later");
-    // The pauses before the searches are a part of the delay of 20 seconds.
+    // The pauses before the searches count toward the requested delay of 20 seconds.
     assert_eq!(site.clock.slept(), [1, 3, 16].map(Duration::from_secs));
     assert_eq!(site.count(CREATE), (2, 1));
 
-    // The delay is longer than the policy admits.
+    // The delay exceeds the maximum of the retry policy.
     site.fault(1, CREATE, status(503, Some(90)));
     let error = refused(site.script("never", "").submit().await);
     assert_eq!(
@@ -144,7 +145,7 @@ async fn a_create_that_is_sent_again_is_paid_like_a_retry() {
 
 #[tokio::test]
 async fn a_lost_create_is_looked_for_among_new_jobs() {
-    // By the clock of the service, the job of the responses is older than the create.
+    // By the clock of the service, this job is older than the create request.
     const OLD: u64 = 1_768_465_845_000 - 61_000;
     let job = |name: &str, time: u64| json!({"kind": "job", "metadata": {"id": name, "name": name, "create_time": time}});
     let old: Vec<_> = (0..50)
@@ -153,7 +154,7 @@ async fn a_lost_create_is_looked_for_among_new_jobs() {
     let page = json!({"total": 1000, "count": 1000, "limit": 50, "items": old}).to_string();
     let page = || json_answer("200 OK", "", &page);
     let made = json_answer("200 OK", "", &job("lost", OLD + 62_000).to_string());
-    // No second page is requested.
+    // The client requests no second page.
     let replies = [Reply::Reset(Vec::new()), page(), page(), page(), made];
     let server = Server::start(replies).await;
     let client = server.client(&TestClock::new()).build().unwrap();
@@ -174,7 +175,7 @@ async fn a_lost_create_is_found_by_the_time_of_the_service() {
     let clock = TestClock::new();
     clock.advance(Duration::from_secs(7200));
     site.client = site.client().clock(clock).build().unwrap();
-    // This call detects the skew of the clock.
+    // From this call, the client detects the clock skew.
     assert_eq!(site.list().await.unwrap().len(), 0);
     site.fault(1, CREATE, Fault::LostAnswer);
     let job = site.script("hours", "").submit().await.unwrap();
@@ -183,7 +184,7 @@ async fn a_lost_create_is_found_by_the_time_of_the_service() {
     site.emulator.wait_until_settled(job.id()).await;
 }
 
-/// Returns the method and the path of each request.
+/// Returns method and path of each request.
 fn lines(server: &Server) -> Vec<String> {
     let line = |request: &String| {
         let mut words = request.split(' ');

@@ -1,4 +1,4 @@
-//! Creation of jobs.
+//! Tests of job creation.
 
 mod builder;
 mod copy;

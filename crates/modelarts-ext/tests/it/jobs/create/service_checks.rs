@@ -1,4 +1,4 @@
-//! Codes of the service for jobs that break its rules.
+//! Tests of the error codes with which the service rejects jobs that violate its rules.
 
 use modelarts_emulator::pools::{Pool, PoolKind};
 use modelarts_ext::types::{self};
@@ -16,7 +16,7 @@ use crate::{
 
 #[tokio::test]
 async fn the_service_refuses_with_the_code_that_the_check_says() {
-    // The cases name a pool of GPU nodes.
+    // The cases refer to a pool of GPU nodes.
     let pool = Pool::new("pool-1", PoolKind::Gpu, 8);
     let otc = modelarts_emulator::Cloud::Otc;
     let site = Site::with(|builder| builder.pool(pool).cloud(otc)).await;
@@ -32,8 +32,8 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
         let violation = job.check().violations.remove(0);
         let error = refused(job.unchecked().submit().await);
         assert_eq!(error.code(), violation.code(), "{}: {error}", case.name);
-        // Many rules share this code, so the message must also name the same part of the body, such
-        // as `spec.volumes`.
+        // Many rules share this code, so the error message must also mention the same part of the
+        // body, such as `spec.volumes`.
         let about = violation
             .field()
             .split('.')
@@ -59,8 +59,8 @@ async fn stored(site: &Site) -> String {
     create_algorithm(site, body).await
 }
 
-/// Jobs that do not follow advice are created. The emulator refuses resources that it does not have
-/// with a code of its own.
+/// Jobs that do not follow advice are created. For resources that do not exist in the emulator, it
+/// returns a separate error code.
 #[tokio::test]
 async fn the_service_takes_what_is_only_advised_against() {
     let pool = Pool::new("pool-1", PoolKind::Gpu, 8);

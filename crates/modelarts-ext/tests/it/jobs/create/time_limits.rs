@@ -1,4 +1,4 @@
-//! Time limits of a create, and of other methods that send several requests.
+//! Tests of the time limits of `submit`, and of other methods that send several requests.
 
 use std::{
     future::pending,
@@ -49,7 +49,7 @@ async fn a_search_without_end_does_not_hang_a_create() {
         if line == "POST training-jobs" {
             return Some(Err(ConnectorError::Lost("cut".into())));
         }
-        // Each page takes ten seconds, and another page always follows.
+        // Each page takes ten seconds, and the list never ends.
         time.advance(Duration::from_secs(10));
         let page = count.fetch_add(1, Ordering::Relaxed);
         assert!(page < 100, "this does not end");
@@ -94,7 +94,7 @@ async fn a_create_that_is_not_answered_ends_and_may_have_been_executed() {
     assert!(error.is_uncertain());
 }
 
-/// Credentials that never become available.
+/// Provider whose credentials never become available.
 #[derive(Debug)]
 struct Never(TestClock);
 
