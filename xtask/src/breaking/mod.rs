@@ -1,8 +1,9 @@
 //! `cargo xtask breaking`: finds changes of the description that break existing clients.
 //!
-//! Schemas of requests may become more permissive, but not more restrictive; schemas of responses
-//! must keep every part. Names must remain as well, because client generators derive the names of
-//! types and methods from them.
+//! A request schema must not reject values that were valid. In a response schema, a required
+//! property must not become optional, and a value must not become nullable. Operations, schemas,
+//! properties and enum values must not be removed, and the kind of a schema must not change, because
+//! client generators derive names and types from them.
 //!
 //! Limits of responses are not compared, because no generated code enforces them.
 

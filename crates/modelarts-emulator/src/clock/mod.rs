@@ -1,7 +1,8 @@
-//! The clock that all delays, limits and dates of the emulator follow, so that tests never sleep.
+//! Clock of the emulator, the source of its delays, time limits and dates.
 //!
-//! [`SystemClock`] is the default. A [`ManualClock`] stands still until the test moves it, and
-//! everything that becomes due on the way happens at its own time.
+//! [`SystemClock`], the default, follows the system time. A [`ManualClock`] changes only when a test
+//! advances it, so that tests need not wait for simulated delays. Everything that becomes due in the
+//! interval is processed at its due time. Processes of jobs run in real time.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,10 +1,9 @@
-//! The database of an emulator: an SQLite file, or memory if no data directory is set.
+//! SQLite database of an emulator, in a file or, without a data directory, in memory.
 //!
-//! An acknowledged change survives any end of the process. The emulator executes changes of the
-//! file immediately, and a thread commits them in groups. Each response waits for
-//! [`Database::committed`], so that it reports only committed changes. The write-ahead log
-//! preserves changes if the process is killed; a power failure may discard the most recent ones. In
-//! memory, each change is committed separately.
+//! In a file, an acknowledged change is preserved when the process exits or is killed; a power
+//! failure may discard the most recent changes. Changes are executed at once and committed in groups
+//! by a separate thread; a response is sent only after [`Database::committed`]. In memory, each
+//! change is committed separately, and all data is lost when the emulator ends.
 //!
 //! [`documents`] and [`quotas`] access their own tables; [`store`](crate::store) accesses those of
 //! jobs. [`migrations`] converts a file of an earlier layout to that of `schema.sql`.

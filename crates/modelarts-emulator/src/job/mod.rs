@@ -117,7 +117,7 @@ pub(crate) struct RecordEnd {
     pub(crate) recover: Option<String>,
 }
 
-/// A container of a task that was saved as an image.
+/// Image that was saved from the container of a task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedImage {
     pub(crate) name: String,

@@ -1,5 +1,8 @@
-//! Tests of the validation rules and of the table of fields. For each of their rules and rows, one
-//! body violates only this rule or row, and another satisfies it at its limit.
+//! Tests of the validation rules and of the table of fields.
+//!
+//! Each rule is tested with a request body that violates only this rule and with one that just
+//! satisfies it; each row, with a valid and, where one exists, an invalid value. `BEHIND_FIELDS`
+//! lists the rules that are tested separately.
 
 mod cases;
 

@@ -24,8 +24,9 @@
 //!
 //! Events that appear more than two minutes after their own time are found only when the job has
 //! ended ([`Events::lateness`]). After the end of the job, the stream ends when no new event has
-//! appeared for half a minute ([`Events::quiet`]). Failed requests do not count as quiet time, so a
-//! stream that ends without an error is complete.
+//! appeared for half a minute ([`Events::quiet`]). Failed requests do not count as quiet time. A
+//! stream that ends without an error has returned every event that the service listed in its last
+//! poll, unless the job was deleted. Events that appear later are not returned.
 
 // `Events` reads the events of a job page by page. `follow` polls time windows and uses `dedup` to
 // remove the events of earlier windows. `parse` determines the `kind` of an event from its message.

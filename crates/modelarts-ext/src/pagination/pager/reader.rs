@@ -388,8 +388,8 @@ impl Reader {
             if self.relocations > MAX_RELOCATIONS {
                 return Err(self.error(CHANGED_TOO_MUCH));
             }
-            // The search begins half a window earlier: if nothing has shifted, half of the rows of
-            // that window are known.
+            // The first window of the search begins half a window before `window`, so that about
+            // half of its rows are known if the list has not shifted.
             let half = u64::from(self.plan.max / 2);
             self.relocation = Some(Relocation::new(window.start.saturating_sub(half)));
             return Ok(());
