@@ -26,7 +26,7 @@ async fn a_handle_makes_no_call_and_has_the_methods_of_a_job() {
     assert_eq!(end.outcome(), &Outcome::Completed);
     assert_eq!(end.job().name(), "done");
     let read = handle.get().await.unwrap();
-    assert!(read.exit_codes().eq([("worker-0", 0)]));
+    assert_eq!((read.name(), read.time_run()), ("done", done.time_run()));
 
     let events = handle.events().collect(100).await.unwrap();
     assert_eq!(events, done.events().collect(100).await.unwrap());
