@@ -35,6 +35,7 @@ macro_rules! identifier {
                 f.pad(&self.0)
             }
         }
+        crate::text_comparison::text_comparison! { $name, str::eq }
         impl From<$name> for String {
             fn from(value: $name) -> Self {
                 value.0

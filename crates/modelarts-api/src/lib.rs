@@ -12,7 +12,8 @@
 //! Generated code follows the description, with these differences:
 //!
 //! - Limits are not enforced on responses; [`LIMITS`] lists them.
-//! - Enumerations that the service may extend keep unknown values.
+//! - Enumerations that the service may extend keep unknown values. They compare without regard to
+//!   case, also with text: `job.phase == "Running"`.
 //! - Each field of a response is decoded from every spelling that was observed for it (see
 //!   [`decode`]). Types that occur only in requests are decoded strictly.
 //! - Large objects inside a response are boxed.
@@ -40,6 +41,7 @@ pub mod path_segment;
 mod response;
 mod schema;
 mod secret;
+mod text_comparison;
 mod transport;
 
 pub use call::{decode_response, empty_response, send};

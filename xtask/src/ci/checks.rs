@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
 use anyhow::{Context, Result, bail};
 
 use super::{
-    citations, clients,
+    citations, clients, links,
     outcome::{Check, Outcome, passes},
     package, pytest, redocly, schemathesis, vitest,
 };
@@ -47,6 +47,11 @@ pub const ALL: &[Check] = &[
         name: "citations",
         about: "cited sources and documents exist",
         run: citations::run,
+    },
+    Check {
+        name: "links",
+        about: "links between documents lead to files and headings that exist",
+        run: links::run,
     },
     Check {
         name: "spec",

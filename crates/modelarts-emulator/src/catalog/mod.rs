@@ -6,5 +6,7 @@ pub(crate) mod cloud;
 pub(crate) mod engines;
 pub(crate) mod flavors;
 pub(crate) mod operations;
+#[cfg(test)]
+mod pages_tests;
 pub(crate) mod pools;
 pub(crate) mod quirks;

@@ -28,8 +28,8 @@
 //! ```
 //!
 //! [`Client::call`] reaches every operation of the description through the generated client
-//! ([`Client::api`]), with the errors of this crate; [`operations`](crate::operations) reaches them
-//! by name.
+//! ([`Client::api`]), with the errors of this crate, and has an example with bodies;
+//! [`operations`](crate::operations) reaches them by name.
 //!
 //! # Configuration
 //!
@@ -165,18 +165,63 @@ impl Client {
 
     /// Calls a generated operation, and returns errors of this crate and the facts about the call.
     ///
-    /// ```no_run
-    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// `body` takes the builder of the type of the body, whose setters take builders too, or a value
+    /// of this type, which serde can read from JSON. A field that is missing from a builder is an
+    /// error that names the field; no request is sent.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result {
+    /// # let (emulator, client) = start().await?;
+    /// use modelarts_ext::types::{
+    ///     ChangeTrainingExperimentRequest, CreateTrainingExperimentRequest,
+    ///     ExperimentMetadataRequest,
+    /// };
+    ///
     /// let project = client.project_id();
-    /// let job = client
+    ///
+    /// // A body from builders.
+    /// let metadata = ExperimentMetadataRequest::builder().name("learning-rates");
+    /// let body = CreateTrainingExperimentRequest::builder().metadata(metadata);
+    /// let created = client
+    ///     .call(|api| api.create_training_experiment().project_id(project).body(body).send())
+    ///     .await?;
+    /// let id = created.metadata.as_ref().and_then(|metadata| metadata.id.as_deref());
+    /// let id = id.ok_or("the response has no id")?;
+    ///
+    /// // A body from JSON.
+    /// let body: ChangeTrainingExperimentRequest =
+    ///     serde_json::from_value(serde_json::json!({"description": "1e-5 to 1e-3"}))?;
+    /// client
     ///     .call(|api| {
-    ///         api.show_training_job_details()
+    ///         api.change_training_experiment()
     ///             .project_id(project)
-    ///             .training_job_id("cf63aba9-63b1-4219-b717-708a2665100b")
+    ///             .experiment_id(id)
+    ///             .body(body)
     ///             .send()
     ///     })
     ///     .await?;
-    /// println!("{:?} {:?}", job.call().request_id(), job.kind);
+    ///
+    /// // No body.
+    /// let experiment = client
+    ///     .call(|api| {
+    ///         api.show_training_experiment_details().project_id(project).experiment_id(id).send()
+    ///     })
+    ///     .await?;
+    /// println!("{:?}, request {:?}", experiment.metadata, experiment.call().request_id());
+    /// # let metadata = experiment.metadata.as_ref().ok_or("the response has no metadata")?;
+    /// # assert_eq!(metadata.name.as_deref(), Some("learning-rates"));
+    /// # assert_eq!(metadata.description.as_deref(), Some("1e-5 to 1e-3"));
+    /// # let body = ExperimentMetadataRequest::builder().description("x".to_owned());
+    /// # let body = CreateTrainingExperimentRequest::builder().metadata(body);
+    /// # let error = client
+    /// #     .call(|api| api.create_training_experiment().project_id(project).body(body).send())
+    /// #     .await
+    /// #     .unwrap_err();
+    /// # assert!(error.to_string().contains("no value supplied for name"), "{error}");
+    /// # assert_eq!(emulator.requests()["CreateTrainingExperiment"].received, 1);
+    /// # emulator.shutdown().await;
     /// # Ok(()) }
     /// ```
     ///

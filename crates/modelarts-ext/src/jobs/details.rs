@@ -75,7 +75,7 @@ impl Job {
     #[must_use]
     pub fn log_object(&self, task: &str) -> Option<String> {
         let role = task.rsplit_once('-').map_or(task, |(role, _)| role);
-        let has_role = |task: &&JobTask| task.role.as_ref().is_some_and(|it| *it == role.into());
+        let has_role = |task: &&JobTask| task.role.as_ref().is_some_and(|it| it == role);
         let of_role = self.details().tasks.iter().find(has_role);
         let dir = of_role.and_then(task_log_dir).or(self.own_log_dir())?;
         let dir = dir.trim_end_matches('/');
