@@ -3,6 +3,7 @@
 mod checks;
 mod citations;
 mod clients;
+mod features;
 mod outcome;
 mod package;
 mod pytest;
