@@ -28,7 +28,8 @@ const ALONE: &[&str] = &["native-tls"];
 
 /// Runs the tests of each feature.
 pub fn run() -> Result<Outcome> {
-    let unlisted = unlisted(&Metadata::read(&workspace::root())?.features(PACKAGE));
+    let features = Metadata::read(&workspace::root())?.features(PACKAGE);
+    let unlisted = unlisted(&features);
     if !unlisted.is_empty() {
         return Ok(Outcome::Failed(format!(
             "features without tests; add {} to a list in xtask/src/ci/features.rs",
@@ -36,7 +37,7 @@ pub fn run() -> Result<Outcome> {
         )));
     }
     let mut failed = Vec::new();
-    for test in tests() {
+    for test in runs() {
         println!("-- {}", test.feature);
         if let Some(why) = failure(&test)? {
             failed.push(format!("{} ({why})", test.feature));
@@ -63,7 +64,7 @@ struct FeatureTest {
 }
 
 /// Returns the runs, those with the same build one after another.
-fn tests() -> Vec<FeatureTest> {
+fn runs() -> Vec<FeatureTest> {
     let test = |feature: &'static str, features: &str, rest: &[&str]| FeatureTest {
         feature,
         arguments: ["--features", features]
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn features_with_one_build_are_tested_together() {
-        let tests = tests();
+        let tests = runs();
         let arguments: Vec<String> = tests.iter().map(|test| test.arguments.join(" ")).collect();
         assert_eq!(
             arguments,
