@@ -73,6 +73,16 @@ impl Metadata {
             .map(str::to_owned)
             .collect()
     }
+
+    /// Returns the names of the features of a package, without those that only enable a dependency.
+    pub fn features(&self, package: &str) -> Vec<String> {
+        self.packages()
+            .filter(|candidate| candidate["name"] == package)
+            .filter_map(|package| package["features"].as_object())
+            .flatten()
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -82,15 +92,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn examples_and_unpublished_packages_are_found() {
+    fn examples_features_and_unpublished_packages_are_found() {
         let metadata = Metadata(json!({ "packages": [
             { "name": "a", "publish": null, "manifest_path": "/a/Cargo.toml", "targets": [
                 { "name": "a", "kind": ["lib"] },
                 { "name": "quickstart", "kind": ["example"] },
-            ] },
+            ], "features": { "default": ["tls"], "tls": [] } },
             { "name": "b", "publish": [], "targets": [{ "name": "other", "kind": ["example"] }] },
         ] }));
         assert_eq!(metadata.examples("a"), ["quickstart"]);
+        assert_eq!(metadata.features("a"), ["default", "tls"]);
         assert_eq!(metadata.unpublished(), ["b"]);
         assert_eq!(metadata.published(), [("a", PathBuf::from("/a"))]);
     }

@@ -21,6 +21,10 @@
 //!     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
 //!         Box::pin(tokio::time::sleep(duration / 10))
 //!     }
+//!
+//!     fn requires_tokio(&self) -> bool {
+//!         true
+//!     }
 //! }
 //!
 //! # #[tokio::main]
@@ -54,9 +58,15 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 
     /// Returns a future that completes after `duration`.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
+
+    /// Returns `true` if [`sleep`](Self::sleep) needs a tokio runtime. Calls then fail with an error
+    /// where there is none, instead of a panic of tokio. Default: `false`.
+    fn requires_tokio(&self) -> bool {
+        false
+    }
 }
 
-/// The clock of the machine.
+/// The clock of the machine. It measures time with tokio, and sleeps only in a tokio runtime.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -66,7 +76,13 @@ impl Clock for SystemClock {
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        Box::pin(tokio::time::sleep(duration))
+        // The timer is created when it is first polled: a call that fails at once, such as one
+        // without a runtime, needs none.
+        Box::pin(async move { tokio::time::sleep(duration).await })
+    }
+
+    fn requires_tokio(&self) -> bool {
+        true
     }
 }
 

@@ -81,6 +81,7 @@
 //! | [`signing`] | the two forms of request signatures |
 //! | [`connector`] | a custom HTTP connector |
 //! | [`clock`] | a custom clock |
+//! | `blocking` | programs without async; requires the feature `blocking` |
 //! | [`types`], [`api`] | types and client that are generated from the OpenAPI description |
 //!
 //! The folder `examples/` has a longer program for most of them: `quickstart`, `credentials`,
@@ -98,6 +99,7 @@
 //! |---|---|
 //! | `rustls` (default) | TLS by rustls with the ring provider and the certificates of the platform |
 //! | `native-tls` | TLS by the library of the platform, with `default-features = false` |
+//! | `blocking` | the module `blocking`: calls without async, on a background runtime |
 //! | `generate` | generates the code of modelarts-api at build time; without it the packaged code, which is the same, is compiled |
 //!
 //! The crate does not install a process-wide TLS provider. [`client`] has notes on TLS for programs
@@ -105,6 +107,8 @@
 //!
 //! [modelarts-emulator]: https://docs.rs/modelarts-emulator
 
+#[cfg(feature = "blocking")]
+pub mod blocking;
 pub mod catalog;
 pub mod client;
 pub mod clock;

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
 use anyhow::{Context, Result, bail};
 
 use super::{
-    citations, clients, links,
+    citations, clients, features, links,
     outcome::{Check, Outcome, passes},
     package, pytest, redocly, schemathesis, vitest,
 };
@@ -159,6 +159,11 @@ pub const ALL: &[Check] = &[
         name: "examples",
         about: "every example runs and exits with 0",
         run: examples,
+    },
+    Check {
+        name: "features",
+        about: "tests of optional features pass",
+        run: features::run,
     },
     Check {
         name: "package",

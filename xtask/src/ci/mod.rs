@@ -3,6 +3,7 @@
 mod checks;
 mod citations;
 mod clients;
+mod features;
 mod links;
 mod outcome;
 mod package;

@@ -283,6 +283,7 @@ impl ResolvedConfig {
     /// Looks up the project, within the time limit of several calls.
     async fn look_up_project(&self) -> Result<String, Error> {
         let doing = "the project was being looked up";
+        self.transport.require_runtime()?;
         let deadline = self.transport.deadline();
         let found = self.find_project();
         deadline.limit(&*self.transport.clock, doing, found).await

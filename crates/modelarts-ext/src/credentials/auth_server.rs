@@ -15,7 +15,7 @@ use crate::{
     credentials::{Credentials, ProviderContext, cache::Fetched, secrets::signature},
     error::{Error, ErrorKind, call_summary::CallSummary, chain_message, mask::Mask},
     http::{
-        body, headers,
+        body, headers, runtime,
         url::{is_base, require_encryption, with_scheme},
     },
 };
@@ -113,6 +113,7 @@ impl AuthServer {
         limit: Duration,
         secrets: &[Option<&str>],
     ) -> Result<AuthReply, Error> {
+        runtime::require()?;
         let http = context.client_for(request.url())?;
         let sent = request.headers();
         let tokens = ["x-auth-token", "x-security-token", "x-metadata-token"]

@@ -90,10 +90,15 @@ fn configure_tls(
     roots: &[Vec<u8>],
 ) -> Result<reqwest::ClientBuilder, Error> {
     for pem in roots {
-        let certificate = reqwest::Certificate::from_pem(pem).map_err(|error| {
-            Error::config("the root certificate is not valid PEM").with_source(error)
+        let certificates = reqwest::Certificate::from_pem_bundle(pem).map_err(|error| {
+            Error::config("the root certificate is cut off or is no valid PEM").with_source(error)
         })?;
-        http = http.add_root_certificate(certificate);
+        if certificates.is_empty() {
+            return Err(Error::config(
+                "the root certificate holds no certificate in PEM form",
+            ));
+        }
+        http = http.tls_certs_merge(certificates);
     }
     Ok(http)
 }

@@ -158,7 +158,13 @@ fn is_tls_error(error: &(dyn StdError + 'static)) -> bool {
     error.is::<rustls::Error>()
 }
 
-#[cfg(not(feature = "rustls"))]
+#[cfg(all(feature = "native-tls", not(feature = "rustls")))]
+fn is_tls_error(error: &(dyn StdError + 'static)) -> bool {
+    // A connection that breaks during the handshake is an error of native-tls, too.
+    error.is::<native_tls::Error>() && !causes(error).any(|cause| cause.is::<io::Error>())
+}
+
+#[cfg(not(any(feature = "rustls", feature = "native-tls")))]
 fn is_tls_error(_: &(dyn StdError + 'static)) -> bool {
     false
 }

@@ -21,6 +21,10 @@
 //!         let response = self.0.execute(request);
 //!         Box::pin(async { Ok(response.await?) })
 //!     }
+//!
+//!     fn requires_tokio(&self) -> bool {
+//!         true
+//!     }
 //! }
 //!
 //! # #[tokio::main]
@@ -46,10 +50,11 @@ use std::{
     sync::{PoisonError, RwLock},
 };
 
+use futures::future;
 use modelarts_api::BoxFuture;
 use reqwest::{Request, Response};
 
-use crate::error::Error;
+use crate::{error::Error, http::runtime::is_background};
 
 /// Connector that sends each request of a [`Client`](crate::client::Client) once.
 ///
@@ -75,6 +80,12 @@ pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
     /// are not affected. The client calls this method when a response belongs to another request.
     /// The default implementation does nothing, for connectors that keep no idle connections.
     fn reset(&self) {}
+
+    /// Returns `true` if [`send`](Self::send) needs a tokio runtime, as reqwest does. Calls then
+    /// fail with an error where there is none, instead of a panic of tokio. Default: `false`.
+    fn requires_tokio(&self) -> bool {
+        false
+    }
 }
 
 /// Error of a connector without a response.
@@ -121,6 +132,10 @@ pub(super) type MakeHttp = dyn Fn() -> Result<reqwest::Client, Error> + Send + S
 /// The default connector: reqwest with its connection pool.
 pub(crate) struct ReqwestConnector {
     http: RwLock<reqwest::Client>,
+    /// The HTTP client of blocking calls; `None` before the first. Blocking calls do not share
+    /// connections with other calls: a connection is served by the runtime that opened it, which may
+    /// be the one that the blocking call blocks.
+    background: RwLock<Option<reqwest::Client>>,
     make: Box<MakeHttp>,
 }
 
@@ -130,7 +145,20 @@ impl ReqwestConnector {
     pub(crate) fn new(http: reqwest::Client, make: Box<MakeHttp>) -> Self {
         Self {
             http: RwLock::new(http),
+            background: RwLock::default(),
             make,
+        }
+    }
+
+    /// Returns the HTTP client of blocking calls.
+    fn background(&self) -> Result<reqwest::Client, Error> {
+        let mut http = self
+            .background
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        match &*http {
+            Some(http) => Ok(http.clone()),
+            None => Ok(http.insert((self.make)()?).clone()),
         }
     }
 }
@@ -143,6 +171,15 @@ impl fmt::Debug for ReqwestConnector {
 
 impl HttpConnector for ReqwestConnector {
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>> {
+        if is_background() {
+            return match self.background() {
+                Ok(http) => {
+                    let answer = http.execute(request);
+                    Box::pin(async move { answer.await.map_err(ConnectorError::Http) })
+                }
+                Err(error) => Box::pin(future::err(ConnectorError::NotSent(error.into()))),
+            };
+        }
         // The HTTP client is replaced as a whole, so it is valid even after a panic of another
         // thread.
         let http = self.http.read().unwrap_or_else(PoisonError::into_inner);
@@ -157,5 +194,14 @@ impl HttpConnector for ReqwestConnector {
             Ok(http) => *self.http.write().unwrap_or_else(PoisonError::into_inner) = http,
             Err(error) => tracing::warn!(%error, "cannot replace the connections"),
         }
+        // The next blocking call creates another one.
+        *self
+            .background
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn requires_tokio(&self) -> bool {
+        true
     }
 }

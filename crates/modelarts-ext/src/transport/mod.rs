@@ -44,7 +44,7 @@ use crate::{
         secrets::Secrets,
     },
     error::{Error, ErrorKind, call_summary::CallSummary},
-    http::{headers, signing::SigningScheme},
+    http::{headers, runtime, signing::SigningScheme},
     transport::{
         attempt::{AttemptError, read_response},
         call::CallInfo,
@@ -141,9 +141,13 @@ impl HttpTransport {
         };
         call.summary.operation = Some(operation.id);
         self.report(&call);
-        let result = self
-            .send_with_retries(request, operation, &mut call, started)
-            .await;
+        let result = match self.require_runtime() {
+            Ok(()) => {
+                self.send_with_retries(request, operation, &mut call, started)
+                    .await
+            }
+            Err(error) => Err(error),
+        };
         call.summary.elapsed = since(&*self.clock, started);
         let span = Span::current();
         span.record("attempts", call.attempts());
@@ -160,6 +164,14 @@ impl HttpTransport {
                 Ok(response)
             }
             Err(error) => Err(error.with_call(call.summary)),
+        }
+    }
+
+    /// Checks that the caller runs in a tokio runtime if the connector or the clock needs one.
+    pub(crate) fn require_runtime(&self) -> Result<(), Error> {
+        match self.connector.requires_tokio() || self.clock.requires_tokio() {
+            true => runtime::require(),
+            false => Ok(()),
         }
     }
 

@@ -9,6 +9,8 @@
 )]
 
 mod attested;
+#[cfg(feature = "blocking")]
+mod blocking;
 mod catalog;
 mod config;
 mod credentials;

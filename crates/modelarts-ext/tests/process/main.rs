@@ -16,9 +16,13 @@ mod child;
 mod fault_matrix;
 mod logging;
 mod masking;
+#[cfg(all(feature = "native-tls", not(feature = "rustls")))]
+mod native_tls;
 mod proxy;
 #[allow(dead_code, reason = "the other test program uses the rest of it")]
 #[path = "../support/mod.rs"]
 mod support;
 #[cfg(feature = "rustls")]
 mod tls;
+#[cfg(any(feature = "native-tls", feature = "rustls"))]
+mod tls_server;

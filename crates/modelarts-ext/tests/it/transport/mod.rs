@@ -9,3 +9,4 @@ mod requests;
 mod responses;
 mod retry;
 mod retry_budget;
+mod runtime;

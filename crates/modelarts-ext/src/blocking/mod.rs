@@ -1,0 +1,253 @@
+//! Blocking calls, for programs without async.
+//!
+//! Requires the feature `blocking`. [`BlockingExt`] adds two methods:
+//! [`block`](BlockingExt::block) runs a call or a wait and returns its result, and
+//! [`blocking_iter`](BlockingExt::blocking_iter) converts a stream into an iterator. They work with
+//! every future and every stream, so the rest of the crate is used as described elsewhere. The
+//! program needs no other crate and no `async`.
+//!
+//! ```toml
+//! [dependencies]
+//! modelarts-ext = { version = "0.1", features = ["blocking"] }
+//! ```
+//!
+//! # Submit a job and wait for it
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! use modelarts_ext::blocking::BlockingExt;
+//!
+//! fn main() -> Result {
+//!     // On the service: let client = Client::from_env()?;
+//!     let (emulator, client) = start().block()?;
+//! #   let hello = |name| hello(&emulator, &client, name);
+//!     let job = hello("submit")?.submit().block()?;
+//!     let end = job.wait().block()?;
+//!     println!("{} ended: {:?}", job.name(), end.outcome());
+//! #   assert!(end.is_completed());
+//!     emulator.shutdown().block();
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # List jobs
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! use modelarts_ext::{Filter, blocking::BlockingExt};
+//!
+//! # fn main() -> Result {
+//! # let (emulator, client) = start().block()?;
+//! # for name in ["sweep-1", "sweep-2", "other"] {
+//! #     hello(&emulator, &client, name)?.submit().block()?;
+//! # }
+//! let jobs = client.training_jobs().list().filter(Filter::name().like("sweep"));
+//! # let mut names = Vec::new();
+//! for job in jobs.stream().blocking_iter() {
+//!     let job = job?;
+//!     println!("{}: {}", job.name(), job.phase());
+//! #   names.push(job.name().to_owned());
+//! }
+//! # names.sort();
+//! # assert_eq!(names, ["sweep-1", "sweep-2"]);
+//! # emulator.shutdown().block();
+//! # Ok(()) }
+//! ```
+//!
+//! # Follow a log to its end
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! use std::time::Duration;
+//! use modelarts_ext::{LogItem, blocking::BlockingExt};
+//!
+//! # fn main() -> Result {
+//! # let (emulator, client) = start().block()?;
+//! # let job = hello(&emulator, &client, "follow")?.submit().block()?;
+//! // The emulator writes logs without delay, unlike the service.
+//! let log = job.logs("worker-0").quiet(Duration::ZERO);
+//! # let mut lines = Vec::new();
+//! for item in log.follow().blocking_iter() {
+//!     match item? {
+//!         LogItem::Line(line) => {
+//!             println!("{line}");
+//! #           lines.push(line);
+//!         }
+//!         other => println!("({other:?})"),
+//!     }
+//! }
+//! # assert!(lines.iter().any(|line| line.contains("hello")), "{lines:?}");
+//! # emulator.shutdown().block();
+//! # Ok(()) }
+//! ```
+//!
+//! # Threads and runtimes
+//!
+//! A future is polled on the calling thread, so it may borrow, and need not be `Send`. Connections
+//! and timers belong to a background runtime with one thread, `modelarts-blocking`, which the first
+//! blocking call starts and all share. Several threads may block at the same time, with clones of
+//! one client.
+//!
+//! Blocking calls also work in async code, such as a callback that a library calls in a tokio task.
+//! They block the thread of that task. So await instead where that is possible, and do not block on
+//! a task of a runtime that has only this thread, such as an emulator that the same `#[tokio::test]`
+//! has started: the task cannot run. Blocking and other calls of one client do not share
+//! connections, except those of a custom [connector](crate::connector).
+
+use std::{
+    fmt,
+    future::IntoFuture,
+    iter::FusedIterator,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, Thread},
+    time::Duration,
+};
+
+use futures::{Stream, StreamExt};
+use tokio::{
+    runtime::{EnterGuard, Handle},
+    task::unconstrained,
+};
+
+use crate::http::runtime;
+
+/// In async code, the pause after which a future is polled again without having been woken.
+const REPOLL_PAUSE: Duration = Duration::from_millis(20);
+
+/// Methods that block the calling thread: [`block`](Self::block) of futures and requests, and
+/// [`blocking_iter`](Self::blocking_iter) of streams. See the [module](self).
+pub trait BlockingExt: Sized {
+    /// Runs a future to its end, and returns its output.
+    ///
+    /// ```no_run
+    /// # fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::blocking::BlockingExt;
+    ///
+    /// let project = client.project_id();
+    /// let quotas = client.call(|api| api.show_training_quotas().project_id(project).send()).block()?;
+    /// println!("request {:?}", quotas.call().request_id());
+    /// # Ok(()) }
+    /// ```
+    fn block(self) -> Self::Output
+    where
+        Self: IntoFuture,
+    {
+        run(|| self.into_future())
+    }
+
+    /// Converts a stream into an iterator, which waits for each item. It ends when the stream ends;
+    /// streams of this crate end after their first error.
+    ///
+    /// Dropping the iterator drops the stream, and with it the requests in progress.
+    fn blocking_iter(self) -> BlockingIter<Self>
+    where
+        Self: Stream,
+    {
+        BlockingIter {
+            stream: Some(Box::pin(self)),
+        }
+    }
+}
+
+impl<T> BlockingExt for T {}
+
+/// Iterator over the items of a stream; see [`BlockingExt::blocking_iter`].
+#[must_use = "an iterator does nothing unless it is read"]
+pub struct BlockingIter<S> {
+    /// `None` after the end.
+    stream: Option<Pin<Box<S>>>,
+}
+
+impl<S> fmt::Debug for BlockingIter<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockingIter").finish_non_exhaustive()
+    }
+}
+
+impl<S: Stream> Iterator for BlockingIter<S> {
+    type Item = S::Item;
+
+    fn next(&mut self) -> Option<S::Item> {
+        let stream = self.stream.as_mut()?;
+        let item = run(|| stream.next());
+        if item.is_none() {
+            self.close();
+        }
+        item
+    }
+}
+
+impl<S: Stream> FusedIterator for BlockingIter<S> {}
+
+impl<S> BlockingIter<S> {
+    /// Drops the stream.
+    fn close(&mut self) {
+        // A connection that returns to its pool needs the runtime.
+        let _context = enter();
+        self.stream = None;
+    }
+}
+
+impl<S> Drop for BlockingIter<S> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Makes the background runtime the current one of this thread, also in another runtime.
+fn enter() -> Option<EnterGuard<'static>> {
+    runtime::background().map(Handle::enter)
+}
+
+/// Starts a future and polls it on this thread until it is complete.
+///
+/// The executors of tokio and futures panic if they are called in one another, so this one parks the
+/// thread itself.
+fn run<F: Future>(start: impl FnOnce() -> F) -> F::Output {
+    let in_runtime = Handle::try_current().is_ok();
+    let _context = enter();
+    // A tokio task may poll only a limited number of ready resources before it must return, and this
+    // function does not return to the task.
+    let mut future = pin!(unconstrained(start()));
+    let wake_up = Arc::new(WakeUp {
+        thread: thread::current(),
+        is_due: AtomicBool::new(false),
+    });
+    let waker = Waker::from(Arc::clone(&wake_up));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        if in_runtime && !wake_up.is_due.load(Ordering::Acquire) {
+            // `tokio::task::yield_now` wakes only after the runtime of this thread has continued.
+            thread::park_timeout(REPOLL_PAUSE);
+        }
+        while !wake_up.is_due.swap(false, Ordering::Acquire) && !in_runtime {
+            thread::park();
+        }
+    }
+}
+
+/// Waker of a blocked thread. The flag is needed beside the token of `park`, which a blocking call
+/// inside of the future may consume.
+struct WakeUp {
+    thread: Thread,
+    is_due: AtomicBool,
+}
+
+impl Wake for WakeUp {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.is_due.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}
