@@ -109,6 +109,8 @@ pub(crate) enum StopReason {
     Deleted,
     /// The end of the emulator.
     Shutdown,
+    /// The end of an emulator that leaves its running jobs to the next one.
+    Suspend,
     /// `POST /_emulator/reset`, without a grace period.
     Reset,
 }
@@ -119,11 +121,16 @@ impl StopReason {
         self.urgency() > 0
     }
 
+    /// Returns true if the emulator ends, and the next one continues the job.
+    pub(crate) const fn is_end_of_emulator(self) -> bool {
+        matches!(self, Self::Shutdown | Self::Suspend)
+    }
+
     /// Returns the urgency. A reason replaces an earlier one that is less urgent.
     pub(super) const fn urgency(self) -> u8 {
         match self {
             Self::ByUser | Self::AfterHours(_) => 0,
-            Self::Deleted | Self::Shutdown => 1,
+            Self::Deleted | Self::Shutdown | Self::Suspend => 1,
             Self::Reset => 2,
         }
     }
