@@ -7,9 +7,16 @@ impl Emulator {
     /// the argument of `ClientBuilder::from_vars` of modelarts-ext. [`envs`](Self::envs) lists the
     /// variables.
     ///
-    /// ```ignore
-    /// let emulator = Emulator::start().await?;
-    /// let client = ClientBuilder::from_vars(emulator.vars()).build()?;
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let emulator = modelarts_emulator::Emulator::start().await?;
+    /// // let client = ClientBuilder::from_vars(emulator.vars()).build()?;
+    /// let vars = emulator.vars();
+    /// assert_eq!(vars("MODELARTS_ENDPOINT").as_deref(), Some(emulator.url()));
+    /// # emulator.shutdown().await;
+    /// # Ok(())
+    /// # }
     /// ```
     pub fn vars(&self) -> impl Fn(&str) -> Option<String> + Clone + Send + Sync + 'static + use<> {
         let envs = self.envs();

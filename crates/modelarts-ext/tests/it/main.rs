@@ -12,6 +12,7 @@ mod attested;
 mod catalog;
 mod config;
 mod credentials;
+mod emulator_vars;
 mod error;
 mod jobs;
 mod pagination;

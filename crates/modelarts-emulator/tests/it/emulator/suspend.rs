@@ -1,6 +1,9 @@
 //! Ends of an emulator that stop running jobs, or leave them to the next one.
 
-use modelarts_emulator::{Emulator, Timing};
+use modelarts_emulator::{
+    Builder,
+    pools::{Pool, PoolKind},
+};
 use serde_json::json;
 
 use crate::support::{Gate, Site};
@@ -8,7 +11,7 @@ use crate::support::{Gate, Site};
 #[tokio::test]
 async fn a_suspended_emulator_leaves_its_jobs_to_the_next_one() {
     let place = tempfile::tempdir().unwrap();
-    let set = |builder: modelarts_emulator::Builder| {
+    let set = |builder: Builder| {
         let builder = builder.data_dir(place.path().join("data"));
         builder.obs_root(place.path().join("obs"))
     };
@@ -56,16 +59,29 @@ async fn a_suspended_emulator_leaves_its_jobs_to_the_next_one() {
 }
 
 #[tokio::test]
-async fn a_shutdown_stops_running_jobs() {
+async fn a_shutdown_stops_running_jobs_and_leaves_those_that_wait() {
     let place = tempfile::tempdir().unwrap();
-    let first = Site::with(|builder| builder.data_dir(place.path())).await;
+    let set = |builder: Builder| {
+        let builder = builder.data_dir(place.path().join("data"));
+        let builder = builder.obs_root(place.path().join("obs"));
+        builder.pool(Pool::new("one", PoolKind::Cpu, 1))
+    };
+    let first = Site::with(set).await;
     let gate = Gate::new().await;
-    let script = gate.python() + "gate()\n";
-    let id = first.create(&first.script("running", &script)).await;
+    let job = |name: &str| {
+        let mut job = first.script(name, &(gate.python() + "gate()\n"));
+        job["spec"]["resource"] = json!({"pool_id": "one"});
+        job
+    };
+    let runs = first.create(&job("runs")).await;
     let waiting = gate.reached().await;
+    let waits = first.create(&job("waits")).await;
     first.emulator.shutdown().await;
     waiting.wait_until_gone().await;
-    let second = Emulator::builder().timing(Timing::instant());
-    let second = second.data_dir(place.path()).start().await.unwrap();
-    assert_eq!(second.stored_job(&id).unwrap().unwrap().phase, "Terminated");
+
+    let second = Site::with(set).await;
+    assert_eq!(second.phase(&runs).await, "Terminated");
+    gate.reached().await.let_through().await;
+    second.emulator.wait_until_settled(&waits).await;
+    assert_eq!(second.phase(&waits).await, "Completed");
 }
