@@ -13,7 +13,7 @@ async fn a_client_takes_its_settings_from_the_variables_of_an_emulator() {
         let client = ClientBuilder::from_vars(emulator.vars()).build().unwrap();
         let jobs = client.training_jobs().list().collect(1).await.unwrap();
         assert_eq!(jobs.len(), 0);
-        assert_eq!(client.endpoint(), emulator.url());
+        assert_eq!(client.endpoint(), format!("{}/", emulator.url()));
         assert_eq!(client.project_id(), emulator.project_id());
         assert_eq!(client.cloud(), cloud);
         assert_eq!(emulator.requests()["ListTrainingJobs"].executed, 1);
