@@ -66,12 +66,20 @@ pub(crate) struct Serve {
     /// Id of the project; if not given, that of the data directory, random in a new one.
     #[arg(long, value_name = "ID")]
     project_id: Option<String>,
-    /// Accepted access key; random at each start if not given.
+    /// Accepted access key; if not given, that of the data directory, random in a new one.
     #[arg(long, value_name = "KEY")]
     access_key: Option<String>,
-    /// Accepted secret key; random at each start if not given.
+    /// Accepted secret key; if not given, that of the data directory, random in a new one.
     #[arg(long, value_name = "KEY")]
     secret_key: Option<String>,
+    /// File to write the settings of a client to, before the ready line: lines such as
+    /// export HUAWEICLOUD_SDK_AK='…', for `. FILE`. Only this user can read it; it is kept at the
+    /// end.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) env_file: Option<PathBuf>,
+    /// Running jobs on Ctrl-C and SIGTERM.
+    #[arg(long, value_enum, default_value_t = OnStop::Stop)]
+    pub(crate) on_stop: OnStop,
     /// Token accepted in X-Auth-Token; may be repeated.
     #[arg(long, value_name = "TOKEN")]
     token: Vec<String>,
@@ -197,6 +205,15 @@ enum RunnerName {
     Process,
     /// Simulation by the script; no process is started.
     Simulated,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum OnStop {
+    /// They are stopped, and Terminated.
+    Stop,
+    /// Their processes end, and the next start on the data directory runs them again, as after
+    /// SIGKILL.
+    Leave,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

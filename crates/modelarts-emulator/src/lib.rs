@@ -11,9 +11,10 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
-//! std::fs::create_dir_all(emulator.obs_root().join("bucket/code"))?;
+//! emulator.put("bucket/code/train.py", "print('hello')\n")?;
+//! // Any client of the API, such as modelarts-ext:
+//! // let client = ClientBuilder::from_vars(emulator.vars()).build()?;
 //! println!("{} {} {}", emulator.url(), emulator.project_id(), emulator.access_key());
-//! // ... any client of the API, with these values and emulator.secret_key() ...
 //! emulator.shutdown().await;
 //! # Ok(())
 //! # }
@@ -106,7 +107,10 @@ pub mod faults {
     //! // The next creation is executed, and its response lost.
     //! let rule = FaultRule::once("CreateTrainingJob", Fault::LostAnswer);
     //! emulator.faults().add(rule)?;
-    //! assert_eq!(emulator.faults().list().len(), 1);
+    //! // The next two reads of a job are refused.
+    //! let rule = FaultRule::times(2, "ShowTrainingJobDetails", Fault::status(429));
+    //! emulator.faults().add(rule)?;
+    //! assert_eq!(emulator.faults().list().len(), 2);
     //! // ... the client under test creates a job, and finds out that it exists ...
     //! emulator.faults().clear();
     //! emulator.shutdown().await;

@@ -1,9 +1,10 @@
 //! Program of the emulator, `modelarts-emulator serve`.
 //!
 //! It prints one line of JSON on stdout when it is ready, and messages on stderr. Ctrl-C and
-//! SIGTERM end the program and its jobs.
+//! SIGTERM end the program and, unless `--on-stop leave` is given, its jobs.
 
 mod cli;
+mod env_file;
 
 use std::{
     io::{self, Write},
@@ -13,6 +14,8 @@ use std::{
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
+
+use crate::{cli::OnStop, env_file::EnvFile};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -26,7 +29,7 @@ async fn main() -> ExitCode {
 }
 
 async fn serve() -> Result<(), String> {
-    let arguments = cli::arguments()?;
+    let mut arguments = cli::arguments()?;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -37,8 +40,14 @@ async fn serve() -> Result<(), String> {
     // signal as soon as it has read that line.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
+    let on_stop = arguments.on_stop;
+    // An unusable file is reported before any job runs.
+    let env_file = arguments.env_file.take().map(EnvFile::create).transpose()?;
     let emulator = cli::builder(arguments)?.start().await;
     let emulator = emulator.map_err(|error| error.to_string())?;
+    if let Some(file) = env_file {
+        file.write(&emulator.envs())?;
+    }
     let ready = json!({
         "url": emulator.url(),
         "project_id": emulator.project_id(),
@@ -60,7 +69,15 @@ async fn serve() -> Result<(), String> {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    tracing::info!("ending with all jobs");
-    emulator.shutdown().await;
+    match on_stop {
+        OnStop::Stop => {
+            tracing::info!("ending with all jobs");
+            emulator.shutdown().await;
+        }
+        OnStop::Leave => {
+            tracing::info!("ending; the next start on the data directory continues the jobs");
+            emulator.suspend().await;
+        }
+    }
     Ok(())
 }

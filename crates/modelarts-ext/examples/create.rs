@@ -5,7 +5,7 @@ use std::{error::Error, fs, time::Duration};
 
 use modelarts_emulator::Emulator;
 use modelarts_ext::{
-    Client, Credentials,
+    ClientBuilder,
     jobs::create::{Output, check_input_size},
 };
 
@@ -29,14 +29,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let emulator = Emulator::start().await?;
-    let client = Client::builder()
-        .endpoint(emulator.url())
-        .project_id(emulator.project_id())
-        .credentials(Credentials::keys(
-            emulator.access_key(),
-            emulator.secret_key(),
-        ))
-        .build()?;
+    let client = ClientBuilder::from_vars(emulator.vars()).build()?;
 
     // A local script and its data.
     let local = tempfile::tempdir()?;
@@ -74,19 +67,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     print!("{}", job.check_code_dir(&code)?);
     print!("{}", check_input_size(&data, 50)?);
     // The emulator's OBS is a directory; for the service, see CREATING.md.
-    let bucket = emulator.obs_root().join("bucket/sum");
-    fs::create_dir_all(&bucket)?;
-    for name in ["code", "data"] {
-        fs::create_dir_all(bucket.join(name))?;
-    }
-    fs::copy(code.join("train.py"), bucket.join("code/train.py"))?;
-    fs::copy(data.join("numbers.txt"), bucket.join("data/numbers.txt"))?;
+    emulator.put_dir(local.path(), "bucket/sum/")?;
 
     let job = job.submit().await?;
     println!("{} is {}", job.name(), job.id());
     let end = job.wait().await?;
     println!("{:?}", end.outcome());
-    let sum = fs::read_to_string(bucket.join("out/sum.txt"))?;
+    let sum = String::from_utf8(emulator.get("bucket/sum/out/sum.txt")?)?;
     println!("The sum, seven times: {sum}");
 
     // A copy with another parameter.
@@ -94,7 +81,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let again = again.submit().await?;
     println!("{} is {}", again.name(), again.id());
     again.wait().await?;
-    let sum = fs::read_to_string(bucket.join("out/sum.txt"))?;
+    let sum = String::from_utf8(emulator.get("bucket/sum/out/sum.txt")?)?;
     println!("The sum, eight times: {sum}");
     emulator.shutdown().await;
     if sum == "48" {

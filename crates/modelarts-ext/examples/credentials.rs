@@ -6,7 +6,6 @@
 mod local;
 
 use std::{
-    collections::HashMap,
     error::Error,
     time::{Duration, SystemTime},
 };
@@ -26,13 +25,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // `Client::from_env()` reads the same settings from the variables of the process, and from
     // files.
-    let variables = HashMap::from([
-        ("MODELARTS_ENDPOINT", emulator.url().to_owned()),
-        ("HUAWEICLOUD_SDK_PROJECT_ID", emulator.project_id().into()),
-        ("HUAWEICLOUD_SDK_AK", emulator.access_key().into()),
-        ("HUAWEICLOUD_SDK_SK", emulator.secret_key().into()),
-    ]);
-    let from_vars = ClientBuilder::from_vars(move |name| variables.get(name).cloned());
+    for (name, _) in emulator.envs() {
+        println!("{name}");
+    }
+    let from_vars = ClientBuilder::from_vars(emulator.vars());
     show("Keys in variables", &from_vars.build()?).await?;
 
     // A login with a password returns a token, which is cached and renewed in time. The token

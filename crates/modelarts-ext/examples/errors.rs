@@ -10,7 +10,7 @@ use modelarts_emulator::{
     Emulator,
     faults::{Fault, FaultRule},
 };
-use modelarts_ext::{Client, RetryPolicy};
+use modelarts_ext::{Client, ClientBuilder, RetryPolicy};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -35,21 +35,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("A list was asked for {sent} times");
 
     // A persistent fault, with a client that retries only for a short time.
-    let busy = Fault::Status {
-        status: 429,
-        retry_after: Some(1),
-        error_code: None,
-        error_msg: None,
-    };
+    let busy = Fault::retry_after(429, 1);
     let show = "ShowTrainingJobDetails";
     emulator.faults().add(FaultRule::times(5, show, busy))?;
-    let hasty = Client::builder()
-        .endpoint(emulator.url())
-        .project_id(emulator.project_id())
-        .credentials(modelarts_ext::Credentials::keys(
-            emulator.access_key(),
-            emulator.secret_key(),
-        ))
+    let hasty = ClientBuilder::from_vars(emulator.vars())
         .retry(RetryPolicy::none())
         .timeout(Duration::from_secs(5))
         .build()?;

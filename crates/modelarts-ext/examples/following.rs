@@ -5,7 +5,7 @@
 
 mod local;
 
-use std::{error::Error, fs, time::Duration};
+use std::{error::Error, time::Duration};
 
 use futures::TryStreamExt;
 use modelarts_emulator::Emulator;
@@ -14,10 +14,8 @@ use modelarts_ext::{EventKind, LogItem, jobs::follow::JobUpdate};
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let (emulator, client) = local::start(Emulator::builder()).await?;
-    let code = emulator.obs_root().join("bucket/code");
-    fs::create_dir_all(&code)?;
-    fs::write(
-        code.join("train.py"),
+    emulator.put(
+        "bucket/code/train.py",
         "import os, time\n\
          for epoch in range(3):\n    \
              print('epoch', epoch, 'on', os.environ['VC_TASK_INDEX'], flush=True)\n    \

@@ -5,7 +5,7 @@
 
 mod local;
 
-use std::{error::Error, fs};
+use std::error::Error;
 
 use futures::TryStreamExt;
 use modelarts_emulator::{Emulator, Timing};
@@ -18,10 +18,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let jobs = client.training_jobs();
 
     // Eight jobs, some of which fail.
-    let code = emulator.obs_root().join("bucket/code");
-    fs::create_dir_all(&code)?;
-    fs::write(
-        code.join("train.py"),
+    emulator.put(
+        "bucket/code/train.py",
         "import os, sys\nsys.exit(os.environ['ENDS'] == 'badly')\n",
     )?;
     for number in 0..8 {

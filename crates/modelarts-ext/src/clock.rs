@@ -30,10 +30,7 @@
 //! # #[tokio::main]
 //! # async fn main() -> Result {
 //! # let (emulator, _) = start().await?;
-//! let client = Client::builder()
-//!     .endpoint(emulator.url())
-//!     .project_id(emulator.project_id())
-//!     .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+//! let client = ClientBuilder::from_vars(emulator.vars())
 //!     .clock(FastClock(SystemTime::now(), Instant::now()))
 //!     .build()?;
 //! # let job = hello(&emulator, &client, "clock")?.submit().await?;

@@ -22,21 +22,15 @@
 //!
 //! ```
 //! use modelarts_emulator::{Emulator, Timing};
-//! use modelarts_ext::{Client, Credentials};
+//! use modelarts_ext::ClientBuilder;
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     // instant() omits the delays of the service. A local directory takes the place of OBS.
 //!     let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
-//!     let code = emulator.obs_root().join("bucket/code");
-//!     std::fs::create_dir_all(&code)?;
-//!     std::fs::write(code.join("train.py"), "print('hello')\n")?;
+//!     let client = ClientBuilder::from_vars(emulator.vars()).build()?;
+//!     emulator.put("bucket/code/train.py", "print('hello')\n")?;
 //!
-//!     let client = Client::builder()
-//!         .endpoint(emulator.url())
-//!         .project_id(emulator.project_id())
-//!         .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
-//!         .build()?;
 //!     let job = client
 //!         .training_jobs()
 //!         .create("first")

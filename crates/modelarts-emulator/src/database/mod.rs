@@ -14,8 +14,8 @@ mod migrations;
 pub(crate) mod quotas;
 
 use std::{
-    fs::File,
-    os::unix::fs::OpenOptionsExt,
+    fs::{File, Permissions},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::Path,
     sync::{
         Arc,
@@ -90,13 +90,19 @@ impl Database {
         let connection = match path {
             None => Connection::open_in_memory()?,
             Some(path) => {
-                // The file contains tokens, so that only the current user may read it.
-                File::options()
+                // The file contains keys and tokens, so that only the current user may read it.
+                let file = File::options()
                     .append(true)
                     .create(true)
                     .mode(0o600)
                     .open(path)
                     .map_err(DatabaseError::File)?;
+                // A copy of a data directory may have another mode.
+                if let Err(error) = file.set_permissions(Permissions::from_mode(0o600)) {
+                    tracing::warn!(path = %path.display(), %error, "other users may read the keys");
+                }
+                // SQLite's locks end when the process closes any handle of the file.
+                drop(file);
                 Connection::open(path)?
             }
         };

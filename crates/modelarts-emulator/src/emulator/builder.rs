@@ -135,19 +135,21 @@ impl Builder {
     }
 
     /// Sets the id of the first user's project. Default: the id stored in the data directory, or a
-    /// random id in a new directory.
+    /// random id in a new directory. An id that is set here is not stored.
     pub fn project_id(mut self, id: impl Into<String>) -> Self {
         self.project_id = Some(id.into());
         self
     }
 
-    /// Sets the access key of the first user. Default: random at each start.
+    /// Sets the access key of the first user. Default: the key stored in the data directory, or a
+    /// random key in a new directory. A key that is set here is not stored.
     pub fn access_key(mut self, key: impl Into<String>) -> Self {
         self.access_key = Some(key.into());
         self
     }
 
-    /// Sets the secret key that belongs to the access key. Default: random at each start.
+    /// Sets the secret key that belongs to the access key. Default: the key stored in the data
+    /// directory, or a random key in a new directory. A key that is set here is not stored.
     pub fn secret_key(mut self, key: impl Into<String>) -> Self {
         self.secret_key = Some(key.into());
         self
@@ -304,7 +306,8 @@ impl Builder {
         self
     }
 
-    /// Adds a user. Default: one user with the name `emulator`. The id of the project and the keys
+    /// Adds a user. Default: one user with the name `emulator`, whose project and keys are stored in
+    /// the data directory; those of added users are not. The id of the project and the keys
     /// set on this builder apply to the first user.
     pub fn user(mut self, user: User) -> Self {
         self.users.push(user);
@@ -413,9 +416,18 @@ impl Builder {
         if users.is_empty() {
             let mut user = User::new(USER_NAME);
             // The project id is stored, because jobs of an earlier start belong to the project of
-            // that start.
-            let id = database.setting("project_id", user.project_id);
-            user.project_id = id.map_err(database_error)?;
+            // that start; the keys are, because clients of an earlier start have them.
+            for (name, value) in [
+                ("project_id", &mut user.project_id),
+                ("access_key", &mut user.access_key),
+                ("secret_key", &mut user.secret_key),
+            ] {
+                let stored = database.setting(name, std::mem::take(value));
+                *value = stored.map_err(database_error)?;
+            }
+            // A kill after the start does not lose the keys. If they cannot be stored, each
+            // response reports it.
+            let _ = database.committed().await;
             users.push(user);
         }
         if let Some(first) = users.first_mut() {

@@ -1,8 +1,11 @@
-//! Running emulator. `builder` starts it, and `stored_job` reads its stored state.
+//! Running emulator. `builder` starts it, `variables` are the settings of its clients, `objects`
+//! accesses its OBS, and `stored_job` reads its stored state.
 
 pub(crate) mod builder;
 pub(crate) mod error;
+mod objects;
 pub(crate) mod stored_job;
+mod variables;
 
 use std::{
     collections::BTreeMap,
@@ -169,11 +172,27 @@ impl Emulator {
     /// Shuts the emulator down: it accepts no more requests, sends SIGTERM to the processes of its
     /// jobs and, after the grace period of its [`Timing`](crate::clock::timing::Timing) in real
     /// time, SIGKILL. Returns when the processes have ended.
-    pub async fn shutdown(mut self) {
+    ///
+    /// Jobs whose code was running are Terminated. Jobs that were waiting, or being prepared,
+    /// continue if another emulator starts on the [data directory](crate::Builder::data_dir).
+    /// [`suspend`](Self::suspend) also leaves running jobs to that emulator.
+    pub async fn shutdown(self) {
+        self.end(StopReason::Shutdown).await;
+    }
+
+    /// Shuts the emulator down like [`shutdown`](Self::shutdown), but leaves running jobs to the
+    /// next emulator on the [data directory](crate::Builder::data_dir). Their processes end, and
+    /// the next emulator schedules the jobs again, as after the fault of a node: the code starts
+    /// from the beginning, and appends to the log. Without a data directory, all jobs are lost.
+    pub async fn suspend(self) {
+        self.end(StopReason::Suspend).await;
+    }
+
+    async fn end(mut self, why: StopReason) {
         self.state.closing.send_replace(true);
         // The server fails only after a panic in a connection, which has been reported.
         let _ = (&mut self.server).await;
-        self.state.store.ask_all_to_stop(StopReason::Shutdown);
+        self.state.store.ask_all_to_stop(why);
         let mut work = self.state.take_tasks();
         let mut ended = async || while work.join_next().await.is_some() {};
         if tokio::time::timeout(self.state.timing.grace, ended())

@@ -18,13 +18,21 @@ impl Driver {
     /// Performs all steps from the end of the code to the last event.
     pub(super) async fn finish(&mut self, ending: Ending) {
         let timing = self.state.timing.clone();
-        if let Ending::Stopped(StopReason::Shutdown, _) = ending {
+        if let Ending::Stopped(why, _) = ending
+            && why.is_end_of_emulator()
+        {
             return;
         }
         let ran = self.state.store.read(&self.id, |job| job.started.is_some()) == Some(true);
         if ran {
             self.wait_unless_hurried(timing.before_upload).await;
-            if !self.upload().await && *self.stop.borrow() == Some(StopReason::Shutdown) {
+            let uploaded = self.upload().await;
+            if !uploaded
+                && self
+                    .stop
+                    .borrow()
+                    .is_some_and(StopReason::is_end_of_emulator)
+            {
                 // The next emulator process runs the job again, as if it had not ended.
                 return;
             }
@@ -119,7 +127,9 @@ fn stop_event(why: StopReason) -> Option<EventKind> {
         StopReason::ByUser => Some(EventKind::StoppedByUser),
         StopReason::AfterHours(hours) => Some(EventKind::AutoStopped { hours }),
         // The event of a deletion has already been recorded at its request.
-        StopReason::Deleted | StopReason::Shutdown | StopReason::Reset => None,
+        StopReason::Deleted | StopReason::Shutdown | StopReason::Suspend | StopReason::Reset => {
+            None
+        }
     }
 }
 

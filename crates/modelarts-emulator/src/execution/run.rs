@@ -159,7 +159,14 @@ impl Driver {
         let exit = tokio::select! {
             // Termination takes precedence over a simultaneous exit.
             biased;
-            () = all_end => Exit::Code(run.terminate(self.grace_period()).await),
+            () = all_end => {
+                let exit_code = run.terminate(self.grace_period()).await;
+                // The next emulator runs the job again, as after the fault of its node.
+                match *self.stop.borrow() {
+                    Some(StopReason::Suspend) => Exit::NodeFault,
+                    _ => Exit::Code(exit_code),
+                }
+            }
             exit = run.wait() => exit,
         };
         // A node fault produces no exit code.
@@ -170,8 +177,12 @@ impl Driver {
         (task, exit)
     }
 
-    /// Records that the code is being ended early.
+    /// Records that the code is being ended early. A job that the next emulator runs again stays
+    /// Running.
     pub(super) fn begin_stop(&self, why: StopReason) {
+        if why == StopReason::Suspend {
+            return;
+        }
         // A stop request has already changed the state; auto stop has not.
         let now = self.now();
         let terminates = self.stopped_state(why) == JobState::Terminated;

@@ -17,6 +17,7 @@ use crate::{
         Job, TaskFailure,
         event::EventKind,
         request::{JobRequest, Parameter},
+        state::StopReason,
         worker::Worker,
     },
     logs::LOG_CHUNK,
@@ -40,6 +41,9 @@ impl Driver {
             self.note(EventKind::TaskStarted { task });
         }
         let (ending, failure) = self.run_trials(tuning).await;
+        if let Ending::Stopped(StopReason::Suspend, _) = ending {
+            return ending;
+        }
         self.draw_charts().await;
         let exit_code = failure.as_ref().map_or(0, |failure| failure.exit_code);
         for worker in &self.workers {

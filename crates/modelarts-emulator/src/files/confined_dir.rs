@@ -9,8 +9,11 @@
 use std::{
     ffi::OsStr,
     fs,
-    io::{self, Read},
-    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
+    io::{self, Read, Write},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, PermissionsExt},
+    },
     path::{Component, Path, PathBuf},
     time::Duration,
 };
@@ -47,6 +50,15 @@ impl ConfinedDir {
         })
     }
 
+    /// Opens an existing directory, to copy from it.
+    pub(crate) fn open(root: &Path) -> io::Result<Self> {
+        let root = root.canonicalize()?;
+        if !root.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { root, mode: 0o700 })
+    }
+
     /// Uses the mode that the umask of the process permits for new directories. The mode of the
     /// root already restricts access to them.
     pub(crate) fn with_umask_mode(self) -> Self {
@@ -74,6 +86,24 @@ impl ConfinedDir {
             path = self.make_directory(&path, part.as_os_str(), relative)?;
         }
         Ok(path)
+    }
+
+    /// Writes the file `relative`, and creates its directory if it does not exist. Readers see
+    /// either the whole old file or the whole new one; a link at the path is replaced.
+    pub(crate) fn write(&self, relative: &Path, contents: &[u8]) -> io::Result<()> {
+        let directory = self.directory(relative.parent().unwrap_or(Path::new("")))?;
+        let target = directory.join(relative.file_name().unwrap_or(OsStr::new("file")));
+        if target.is_dir() {
+            return Err(path_error(relative, "is a directory"));
+        }
+        // The umask of the process applies, as it does to new directories.
+        let mut file = tempfile::Builder::new()
+            .prefix(PART_PREFIX)
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(&directory)?;
+        file.write_all(contents)?;
+        file.persist(target).map_err(|error| error.error)?;
+        Ok(())
     }
 
     /// Returns the directory `name` in `parent`, and creates it if it does not exist. `parent` is

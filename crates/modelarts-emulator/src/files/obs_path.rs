@@ -40,6 +40,11 @@ impl ObsPath {
         self.parts.iter().collect()
     }
 
+    /// Returns true if the location is a bucket or ends with a slash, so that it is no object.
+    pub(crate) fn is_directory(&self) -> bool {
+        self.folder
+    }
+
     /// Returns the name of the bucket.
     pub(crate) fn bucket(&self) -> &str {
         self.parts.first().map_or("", String::as_str)

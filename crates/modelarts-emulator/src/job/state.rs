@@ -110,6 +110,8 @@ pub(crate) enum StopReason {
     Deleted,
     /// The shutdown of the emulator.
     Shutdown,
+    /// The end of an emulator that leaves its running jobs to the next one.
+    Suspend,
     /// A request `POST /_emulator/reset`, which grants no grace period.
     Reset,
 }
@@ -120,11 +122,16 @@ impl StopReason {
         self.urgency() > 0
     }
 
+    /// Returns true if the emulator ends, and the next one continues the job.
+    pub(crate) const fn is_end_of_emulator(self) -> bool {
+        matches!(self, Self::Shutdown | Self::Suspend)
+    }
+
     /// Returns the urgency of the reason. A reason replaces an earlier reason that is less urgent.
     pub(super) const fn urgency(self) -> u8 {
         match self {
             Self::ByUser | Self::AfterHours(_) => 0,
-            Self::Deleted | Self::Shutdown => 1,
+            Self::Deleted | Self::Shutdown | Self::Suspend => 1,
             Self::Reset => 2,
         }
     }

@@ -17,6 +17,49 @@ use crate::{
 };
 
 /// Fault of a response.
+///
+/// [`Fault::status`] and its siblings create the usual faults; the variants without fields are
+/// complete by themselves. In the JSON of `POST /_emulator/faults`, the members `fault` and those
+/// of the table stand beside `operation` and `times` of a [`FaultRule`]:
+///
+/// | fault | in Rust | `fault` and its members in JSON |
+/// |---|---|---|
+/// | error of the service | [`Fault::status(503)`](Self::status) | `"status"`, `status`, `error_code`, `error_msg` |
+/// | the same with chosen texts | [`Fault::error(400, "ModelArts.0104", "…")`](Self::error) | the same |
+/// | `Retry-After` in seconds | [`Fault::retry_after(429, 7)`](Self::retry_after) | `"status"`, `status`, `retry_after` |
+/// | `Retry-After` as a date | [`Fault::StatusUntil`] | `"status-until"`, `status` (429), `seconds` |
+/// | HTML page of a load balancer | [`Fault::html()`](Self::html) | `"html"`, `status` (502) |
+/// | connection reset, not executed | [`Fault::Reset`] | `"reset"` |
+/// | connection reset, executed | [`Fault::LostAnswer`] | `"lost-answer"` |
+/// | body cut off, executed | [`Fault::ResetMidBody`] | `"reset-mid-body"` |
+/// | delay | [`Fault::delay(duration)`](Self::delay) | `"delay"`, `ms` |
+/// | unknown phase | [`Fault::unknown_phase("Hibernating")`](Self::unknown_phase) | `"unknown-phase"`, `phase` |
+/// | unknown secondary phase | [`Fault::UnknownSecondaryPhase`] | `"unknown-secondary-phase"`, `phase` |
+/// | rows shifted by one | [`Fault::ShiftedPage`] | `"shifted-page"` |
+/// | rows repeated | [`Fault::DuplicateRows`] | `"duplicate-rows"` |
+/// | lists that are null | [`Fault::NullLists`] | `"null-lists"` |
+/// | totals as text | [`Fault::TotalsAsText`] | `"totals-as-text"` |
+///
+/// ```
+/// use std::time::Duration;
+/// use modelarts_emulator::faults::{Fault, FaultRule};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let emulator = modelarts_emulator::Emulator::start().await?;
+/// let faults = emulator.faults();
+/// // The next three responses to reads of a job, in this order.
+/// for fault in [
+///     Fault::status(503),
+///     Fault::retry_after(429, 7),
+///     Fault::delay(Duration::from_millis(200)),
+/// ] {
+///     faults.add(FaultRule::once("ShowTrainingJobDetails", fault))?;
+/// }
+/// # emulator.shutdown().await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fault", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -209,6 +252,65 @@ impl Faults {
 }
 
 impl Fault {
+    /// Creates an error of the service with this status, 200 to 599, and the body that is usual for
+    /// it. The operation is not executed.
+    #[must_use]
+    pub const fn status(status: u16) -> Self {
+        Self::Status {
+            status,
+            retry_after: None,
+            error_code: None,
+            error_msg: None,
+        }
+    }
+
+    /// Creates an error like [`status`](Self::status), with the header `Retry-After` in seconds.
+    #[must_use]
+    pub const fn retry_after(status: u16, seconds: u64) -> Self {
+        Self::Status {
+            status,
+            retry_after: Some(seconds),
+            error_code: None,
+            error_msg: None,
+        }
+    }
+
+    /// Creates an error like [`status`](Self::status), with this `error_code` and `error_msg`.
+    #[must_use]
+    pub fn error(status: u16, error_code: impl Into<String>, error_msg: impl Into<String>) -> Self {
+        Self::Status {
+            status,
+            retry_after: None,
+            error_code: Some(error_code.into()),
+            error_msg: Some(error_msg.into()),
+        }
+    }
+
+    /// Creates an HTML page of a load balancer with the status 502. The operation is not executed.
+    #[must_use]
+    pub const fn html() -> Self {
+        Self::Html {
+            status: bad_gateway(),
+        }
+    }
+
+    /// Creates a delay of the response, on the emulator's clock, in whole milliseconds. The
+    /// operation is executed at once.
+    #[must_use]
+    pub fn delay(duration: Duration) -> Self {
+        Self::Delay {
+            ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Creates a response in which every phase and secondary phase has this value.
+    #[must_use]
+    pub fn unknown_phase(phase: impl Into<String>) -> Self {
+        Self::UnknownPhase {
+            phase: phase.into(),
+        }
+    }
+
     /// Returns the response that replaces the operation, for faults that prevent its execution.
     pub(crate) fn replacement(&self, now: Timestamp) -> Option<ApiResponse> {
         match self {

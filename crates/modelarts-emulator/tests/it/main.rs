@@ -12,6 +12,7 @@ mod accounts;
 mod catalog;
 #[cfg(feature = "cli")]
 mod cli;
+mod emulator;
 mod execution;
 mod handlers;
 /// Module shared with `cargo xtask spec`.

@@ -2,7 +2,7 @@
 // of the service, a client of it, and a job. Each example includes this file.
 
 use modelarts_emulator::{Emulator, Timing};
-use modelarts_ext::{Client, CreateJob, Credentials, Error};
+use modelarts_ext::{Client, ClientBuilder, CreateJob, Credentials, Error};
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
@@ -12,22 +12,13 @@ async fn start() -> Result<(Emulator, Client)> {
         .timing(Timing::instant())
         .start()
         .await?;
-    let client = Client::builder()
-        .endpoint(emulator.url())
-        .project_id(emulator.project_id())
-        .credentials(Credentials::keys(
-            emulator.access_key(),
-            emulator.secret_key(),
-        ))
-        .build()?;
+    let client = ClientBuilder::from_vars(emulator.vars()).build()?;
     Ok((emulator, client))
 }
 
 /// Creates a job that prints a line. Its script is in the OBS of the emulator.
 fn hello(emulator: &Emulator, client: &Client, name: &str) -> Result<CreateJob> {
-    let code = emulator.obs_root().join("bucket/code");
-    std::fs::create_dir_all(&code)?;
-    std::fs::write(code.join("train.py"), "print('hello')\n")?;
+    emulator.put("bucket/code/train.py", "print('hello')\n")?;
     let job = client.training_jobs().create(name);
     Ok(job
         .preset_image("PyTorch", "pytorch_1.8.0")

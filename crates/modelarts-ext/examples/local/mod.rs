@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use modelarts_emulator::{Builder, Emulator};
-use modelarts_ext::{Client, Credentials};
+use modelarts_ext::{Client, ClientBuilder};
 
 /// Starts an emulator with these settings, and connects to it.
 pub async fn start(builder: Builder) -> Result<(Emulator, Client), Box<dyn Error>> {
@@ -11,13 +11,6 @@ pub async fn start(builder: Builder) -> Result<(Emulator, Client), Box<dyn Error
         return Err("the emulator runs training scripts with python3, and there is none".into());
     }
     let emulator = builder.start().await?;
-    let client = Client::builder()
-        .endpoint(emulator.url())
-        .project_id(emulator.project_id())
-        .credentials(Credentials::keys(
-            emulator.access_key(),
-            emulator.secret_key(),
-        ))
-        .build()?;
+    let client = ClientBuilder::from_vars(emulator.vars()).build()?;
     Ok((emulator, client))
 }

@@ -1,8 +1,6 @@
 //! Job of the quick start: detects rust on leaves. The same code runs on the emulator and on the
 //! service.
 
-use std::{fs, io, path::Path};
-
 use modelarts_ext::{Client, CreateJob};
 
 /// The location of the job's files, and the flavor.
@@ -30,20 +28,4 @@ pub fn job(client: &Client, place: &Place) -> CreateJob {
         .output("train_url", format!("{obs}/model/"))
         .parameter("epochs", 40)
         .flavor(flavor)
-}
-
-/// Copies the bundled code and data into the emulator's OBS, which is a directory. For the service,
-/// upload them with any OBS tool.
-pub fn upload(sample: &Path, obs_root: &Path, bucket: &str) -> io::Result<()> {
-    for part in ["code", "data"] {
-        let target = obs_root.join(bucket).join(part);
-        fs::create_dir_all(&target)?;
-        for file in fs::read_dir(sample.join(part))? {
-            let file = file?;
-            if file.file_type()?.is_file() {
-                fs::copy(file.path(), target.join(file.file_name()))?;
-            }
-        }
-    }
-    Ok(())
 }

@@ -11,7 +11,7 @@ use std::{env, error::Error, path::Path, process::ExitCode, time::Duration};
 use futures::{StreamExt, TryStreamExt, stream};
 use job::Place;
 use modelarts_emulator::Emulator;
-use modelarts_ext::{Client, Credentials, LogItem};
+use modelarts_ext::{Client, ClientBuilder, LogItem};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -45,15 +45,8 @@ async fn run() -> Result<bool, Box<dyn Error>> {
     let emulator = Emulator::builder().obs_root(obs_root).start().await?;
     println!("The emulator listens on {}\n", emulator.url());
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart/sample");
-    job::upload(&sample, emulator.obs_root(), "quickstart")?;
-    let client = Client::builder()
-        .endpoint(emulator.url())
-        .project_id(emulator.project_id())
-        .credentials(Credentials::keys(
-            emulator.access_key(),
-            emulator.secret_key(),
-        ))
-        .build()?;
+    emulator.put_dir(sample, "quickstart/")?;
+    let client = ClientBuilder::from_vars(emulator.vars()).build()?;
     let place = Place {
         obs: "obs://quickstart".into(),
         flavor: "modelarts.vm.cpu.2u".into(),

@@ -12,10 +12,7 @@
 //! # let (emulator, _) = start().await?;
 //! use modelarts_ext::signing::SigningScheme;
 //!
-//! let client = Client::builder()
-//!     .endpoint(emulator.url())
-//!     .project_id(emulator.project_id())
-//!     .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+//! let client = ClientBuilder::from_vars(emulator.vars())
 //!     .signing(SigningScheme::Scoped { region: "eu-de".into(), service: "modelarts".into() })
 //!     .build()?;
 //! client.training_jobs().list().collect(10).await?;

@@ -20,12 +20,7 @@ use crate::{
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let emulator = modelarts_emulator::Emulator::start().await?;
-/// # let keys = modelarts_ext::Credentials::keys(emulator.access_key(), emulator.secret_key());
-/// # let client = modelarts_ext::Client::builder()
-/// #     .endpoint(emulator.url())
-/// #     .project_id(emulator.project_id())
-/// #     .credentials(keys)
-/// #     .build()?;
+/// # let client = modelarts_ext::ClientBuilder::from_vars(emulator.vars()).build()?;
 /// let created = client
 ///     .operation("CreateTrainingExperiment")?
 ///     .body(serde_json::json!({"metadata": {"name": "tokenizer-sweep"}}))

@@ -33,10 +33,7 @@
 //! # let _ = rustls::crypto::ring::default_provider().install_default();
 //! // Redirects must not be followed: that would forward the credentials.
 //! let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
-//! let client = Client::builder()
-//!     .endpoint(emulator.url())
-//!     .project_id(emulator.project_id())
-//!     .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+//! let client = ClientBuilder::from_vars(emulator.vars())
 //!     .connector(Recorder(http))
 //!     .build()?;
 //! client.training_jobs().list().collect(10).await?;

@@ -17,10 +17,7 @@
 //! use modelarts_emulator::faults::{Fault, FaultRule};
 //! use modelarts_ext::RetryPolicy;
 //!
-//! let client = Client::builder()
-//!     .endpoint(emulator.url())
-//!     .project_id(emulator.project_id())
-//!     .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
+//! let client = ClientBuilder::from_vars(emulator.vars())
 //!     .retry(RetryPolicy::default().max_attempts(3).max_elapsed(Duration::from_secs(30)))
 //!     .build()?;
 //!

@@ -14,6 +14,7 @@ mod blocking;
 mod catalog;
 mod config;
 mod credentials;
+mod emulator_vars;
 mod error;
 mod jobs;
 mod pagination;

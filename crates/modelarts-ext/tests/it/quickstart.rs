@@ -57,7 +57,7 @@ fn by_hand(sample: &Path) -> (String, String) {
 /// Returns the model, metrics and log of the quick-start job.
 async fn by_job(sample: &Path) -> (String, String, Vec<LogItem>) {
     let site = Site::start().await;
-    job::upload(sample, site.emulator.obs_root(), "quickstart").unwrap();
+    site.emulator.put_dir(sample, "quickstart/").unwrap();
     let place = job::Place {
         obs: "obs://quickstart".into(),
         flavor: "modelarts.vm.cpu.2u".into(),

@@ -1,5 +1,7 @@
 //! The program `modelarts-emulator` and its flags.
 
+mod env_file;
 mod flags;
 mod kills;
+mod on_stop;
 mod program;

@@ -96,26 +96,15 @@ async fn the_queue_is_read_filled_and_emptied_over_http() {
 async fn statuses_and_pages_replace_the_answer() {
     let site = Site::start().await;
     let job = site.script("status", "");
-    let status = |status: u16| Fault::Status {
-        status,
-        retry_after: None,
-        error_code: None,
-        error_msg: None,
-    };
     site.emulator
         .faults()
-        .add(FaultRule::once("*", status(503)))
+        .add(FaultRule::once("*", Fault::status(503)))
         .unwrap();
     let reply = site.client.post("/training-jobs", &job).await;
     assert_eq!(reply.error(), (503, "Emulator.0503".to_owned()));
     assert_eq!(reply.headers.get("retry-after"), None);
 
-    let renew = Fault::Status {
-        status: 401,
-        retry_after: None,
-        error_code: Some("APIGW.0307".into()),
-        error_msg: Some("The token must be updated".into()),
-    };
+    let renew = Fault::error(401, "APIGW.0307", "The token must be updated");
     site.emulator
         .faults()
         .add(FaultRule::once("CreateTrainingJob", renew))

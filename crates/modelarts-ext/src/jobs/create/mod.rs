@@ -12,8 +12,7 @@
 //! # async fn main() -> Result {
 //! # let (emulator, client) = start().await?;
 //! # hello(&emulator, &client, "")?;
-//! # std::fs::create_dir_all(emulator.obs_root().join("bucket/data"))?;
-//! # std::fs::write(emulator.obs_root().join("bucket/data/rows.csv"), "1,2\n")?;
+//! # emulator.put("bucket/data/rows.csv", "1,2\n")?;
 //! use std::time::Duration;
 //!
 //! let job = client

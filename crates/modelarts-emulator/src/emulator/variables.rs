@@ -1,0 +1,75 @@
+//! Variables from which a client of the emulator takes its settings.
+
+use crate::{catalog::cloud::Cloud, emulator::Emulator};
+
+impl Emulator {
+    /// Returns the settings of a client of the first user, as a function of the name of a variable:
+    /// the argument of `ClientBuilder::from_vars` of modelarts-ext. [`envs`](Self::envs) lists the
+    /// variables.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let emulator = modelarts_emulator::Emulator::start().await?;
+    /// // let client = ClientBuilder::from_vars(emulator.vars()).build()?;
+    /// let vars = emulator.vars();
+    /// assert_eq!(vars("MODELARTS_ENDPOINT").as_deref(), Some(emulator.url()));
+    /// # emulator.shutdown().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn vars(&self) -> impl Fn(&str) -> Option<String> + Clone + Send + Sync + 'static + use<> {
+        let envs = self.envs();
+        move |name| {
+            let variable = envs.iter().find(|(variable, _)| *variable == name);
+            variable.map(|(_, value)| value.clone())
+        }
+    }
+
+    /// Returns the names and the values of the variables from which modelarts-ext and the official
+    /// SDKs take their settings, for example for [`Command::envs`](std::process::Command::envs).
+    ///
+    /// | variable | value |
+    /// |---|---|
+    /// | `MODELARTS_ENDPOINT` | [`url`](Self::url) |
+    /// | `MODELARTS_CLOUD` | `huawei` or `otc` |
+    /// | `HUAWEICLOUD_SDK_IAM_ENDPOINT` | [`url`](Self::url), which serves logins, too |
+    /// | `HUAWEICLOUD_SDK_PROJECT_ID` | [`project_id`](Self::project_id) |
+    /// | `HUAWEICLOUD_SDK_AK` | [`access_key`](Self::access_key) |
+    /// | `HUAWEICLOUD_SDK_SK` | [`secret_key`](Self::secret_key) |
+    /// | `HUAWEICLOUD_SDK_SECURITY_TOKEN` | the security token of the user; empty, which is the same as not set, if the keys are permanent |
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let emulator = modelarts_emulator::Emulator::start().await?;
+    /// let output = std::process::Command::new("sh")
+    ///     .args(["-c", "printf %s $MODELARTS_ENDPOINT"])
+    ///     .envs(emulator.envs())
+    ///     .output()?;
+    /// assert_eq!(output.stdout, emulator.url().as_bytes());
+    /// # emulator.shutdown().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn envs(&self) -> Vec<(&'static str, String)> {
+        let user = self.state.accounts.user(0);
+        let cloud = match self.state.offer.cloud {
+            Cloud::Otc => "otc",
+            Cloud::Huawei => "huawei",
+        };
+        vec![
+            ("MODELARTS_ENDPOINT", self.url().to_owned()),
+            ("MODELARTS_CLOUD", cloud.to_owned()),
+            ("HUAWEICLOUD_SDK_IAM_ENDPOINT", self.url().to_owned()),
+            ("HUAWEICLOUD_SDK_PROJECT_ID", user.project_id.clone()),
+            ("HUAWEICLOUD_SDK_AK", user.access_key.clone()),
+            ("HUAWEICLOUD_SDK_SK", user.secret_key.clone()),
+            (
+                "HUAWEICLOUD_SDK_SECURITY_TOKEN",
+                user.security_token.clone().unwrap_or_default(),
+            ),
+        ]
+    }
+}
