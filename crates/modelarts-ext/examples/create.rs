@@ -93,7 +93,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let again = job.copy_as("sum-again").await?.parameter("times", 8);
     let again = again.submit().await?;
     println!("{} is {}", again.name(), again.id());
-    again.wait().await?;
+    again.wait().await?.success()?;
     let sum = fs::read_to_string(bucket.join("out/sum.txt"))?;
     println!("The sum, eight times: {sum}");
     emulator.shutdown().await;

@@ -11,7 +11,7 @@
 //! # #[tokio::main]
 //! # async fn main() -> Result {
 //! # let (emulator, client) = start().await?;
-//! # hello(&emulator, &client, "bert-first")?.submit().await?.wait().await?;
+//! # hello(&emulator, &client, "bert-first")?.submit().await?.wait().await?.success()?;
 //! use futures::TryStreamExt;
 //! use modelarts_ext::{Filter, types::Phase};
 //!
@@ -51,6 +51,7 @@
 pub mod create;
 mod details;
 pub mod events;
+mod exit_code;
 mod filter;
 pub mod follow;
 pub(crate) mod job;

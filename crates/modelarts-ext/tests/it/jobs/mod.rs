@@ -2,6 +2,7 @@
 
 mod create;
 mod details;
+mod ends;
 mod events;
 mod filter;
 mod fixtures;
