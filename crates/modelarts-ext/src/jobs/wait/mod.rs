@@ -27,6 +27,39 @@
 //! # Ok(()) }
 //! ```
 //!
+//! A [`Wait`] can be awaited as it is. Functions that take a future, such as `join_all` and
+//! `spawn`, get it from `into_future`:
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! # let first = hello(&emulator, &client, "first")?.submit().await?;
+//! # let second = hello(&emulator, &client, "second")?.submit().await?;
+//! use futures::future::join_all;
+//! use tokio::task::JoinSet;
+//!
+//! for end in join_all([&first, &second].map(|job| job.wait().into_future())).await {
+//!     println!("{}", end?.success()?);
+//! }
+//! let task = tokio::spawn(first.wait().into_future());
+//! println!("{}", task.await??.success()?);
+//!
+//! let mut tasks = JoinSet::new();
+//! for job in [first, second] {
+//!     tasks.spawn(job.wait().into_future());
+//! }
+//! while let Some(end) = tasks.join_next().await {
+//!     println!("{}", end??.success()?);
+//! }
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! For more than a few jobs, [`wait_all`](crate::TrainingJobs::wait_all) needs fewer calls.
+//! [`Waited::success`] makes an error of every end but success.
+//!
 //! [`JobHandle::wait`] returns a value: await it, [`observe`](Wait::observe) it as a stream, or end
 //! it [on a condition](Wait::until). [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all)
 //! waits for hundreds of jobs with one search per round, and returns each job when it has ended.

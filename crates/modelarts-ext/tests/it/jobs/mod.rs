@@ -11,6 +11,7 @@ mod handle;
 mod lifecycle;
 mod list;
 mod logs;
+mod names_and_ids;
 mod wait;
 mod wait_all;
 mod waiters;
