@@ -80,7 +80,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let again = job.copy_as("sum-again").await?.parameter("times", 8);
     let again = again.submit().await?;
     println!("{} is {}", again.name(), again.id());
-    again.wait().await?;
+    again.wait().await?.success()?;
     let sum = String::from_utf8(emulator.get("bucket/sum/out/sum.txt")?)?;
     println!("The sum, eight times: {sum}");
     emulator.shutdown().await;

@@ -52,16 +52,17 @@ impl Error {
     /// HTTP 400 and a specific code.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        self.0.kind == ErrorKind::Service
-            && match self.code() {
-                Some(code) if NOT_FOUND.contains(&code) => true,
-                Some(code) if OTHER_NOT_FOUND.contains(&code) => self.status() == Some(400),
-                // A wrong project or path is reported with 404 as well, but is not a missing
-                // object.
-                Some("ModelArts.2786") => false,
-                _ if self.known_code().is_some_and(|row| row.code == NO_SUCH_API) => false,
-                _ => self.status() == Some(404),
-            }
+        self.0.kind == ErrorKind::NotFound
+            || self.0.kind == ErrorKind::Service
+                && match self.code() {
+                    Some(code) if NOT_FOUND.contains(&code) => true,
+                    Some(code) if OTHER_NOT_FOUND.contains(&code) => self.status() == Some(400),
+                    // A wrong project or path is reported with 404 as well, but is not a missing
+                    // object.
+                    Some("ModelArts.2786") => false,
+                    _ if self.known_code().is_some_and(|row| row.code == NO_SUCH_API) => false,
+                    _ => self.status() == Some(404),
+                }
     }
 
     /// Returns `true` if the service itself reports a missing object, except for algorithms and

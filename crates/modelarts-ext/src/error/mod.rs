@@ -47,7 +47,7 @@ pub(crate) mod violation;
 
 pub use violation::Violation;
 
-use std::{error::Error as StdError, fmt, iter, sync::Arc, time::Duration};
+use std::{any::Any, error::Error as StdError, fmt, iter, sync::Arc, time::Duration};
 
 use modelarts_api::{ErrorCode, types::ApiError};
 
@@ -80,6 +80,8 @@ struct Inner {
     source: Option<Arc<dyn StdError + Send + Sync>>,
     violations: Vec<Violation>,
     position: Option<Position>,
+    /// Value of a module that this one does not depend on. It is shared, because errors are cloned.
+    detail: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// Kind of an error.
@@ -100,6 +102,11 @@ pub enum ErrorKind {
     Service,
     /// The result is not ready yet; call again later.
     NotReady,
+    /// The service has no such object: a search of the client found none. If the service itself
+    /// reports that, the kind is [`Service`](Self::Service); see [`Error::is_not_found`].
+    NotFound,
+    /// A job that was waited for did not complete; see [`Error::outcome`].
+    NotCompleted,
     /// The response could not be decoded.
     Decode,
     /// The response is not part of the description, such as a redirect.
@@ -120,6 +127,7 @@ impl Error {
             retryable: None,
             violations: Vec::new(),
             position: None,
+            detail: None,
             source: None,
         }))
     }
@@ -202,6 +210,16 @@ impl Error {
     pub(crate) fn with_position(mut self, position: Position) -> Self {
         self.0.position = Some(position);
         self
+    }
+
+    pub(crate) fn with_detail(mut self, detail: Arc<dyn Any + Send + Sync>) -> Self {
+        self.0.detail = Some(detail);
+        self
+    }
+
+    /// Returns the detail, if it has this type.
+    pub(crate) fn detail<T: 'static>(&self) -> Option<&T> {
+        self.0.detail.as_ref()?.downcast_ref()
     }
 
     /// Sets the result of [`is_retryable`](Self::is_retryable), regardless of kind and status.

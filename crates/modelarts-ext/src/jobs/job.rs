@@ -8,6 +8,7 @@ use std::{
 };
 
 use modelarts_api::types::{self, JobMetadata, JobStatus, Phase, SecondaryPhase, TrainingJob};
+use serde::{Serialize, Serializer};
 
 use crate::{
     client::{Client, response::Response},
@@ -44,7 +45,9 @@ pub struct JobHandle {
 /// returned has its exit codes after the wait. Jobs in the items of a watch, such as
 /// [`Observation::job`](crate::jobs::wait::Observation), do not change.
 ///
-/// Methods that are `async` call the service. All others read the stored details.
+/// Methods that are `async` call the service. All others read the stored details. A job is printed
+/// as `name (id): phase`, and serialized as its [`details`](Self::details), in the JSON of the
+/// service.
 #[derive(Clone)]
 pub struct Job {
     handle: JobHandle,
@@ -310,6 +313,29 @@ impl Job {
         is_final(&self.phase())
     }
 
+    /// Returns `true` if the job ended with exit code 0.
+    #[must_use]
+    pub fn is_completed(&self) -> bool {
+        self.phase() == Phase::Completed
+    }
+
+    /// Returns the name and the id of the job, for messages.
+    pub(super) fn label(&self) -> String {
+        match self.name() {
+            "" => self.id().to_owned(),
+            name => format!("{name} ({})", self.id()),
+        }
+    }
+
+    /// Returns the fields of the job in the JSON of a wait.
+    pub(super) fn summary(&self) -> JobSummary<'_> {
+        JobSummary {
+            id: self.id(),
+            name: self.name(),
+            phase: self.phase(),
+        }
+    }
+
     /// Returns the creation time of the job.
     #[must_use]
     pub fn created_at(&self) -> Option<SystemTime> {
@@ -378,6 +404,26 @@ impl From<Job> for JobHandle {
 impl From<&Job> for JobHandle {
     fn from(job: &Job) -> Self {
         job.handle.clone()
+    }
+}
+
+/// The fields of a job in the JSON of a wait.
+#[derive(Serialize)]
+pub(super) struct JobSummary<'a> {
+    id: &'a str,
+    name: &'a str,
+    phase: Phase,
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.label(), self.phase())
+    }
+}
+
+impl Serialize for Job {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.details().serialize(serializer)
     }
 }
 

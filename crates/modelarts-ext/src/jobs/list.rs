@@ -2,11 +2,12 @@
 
 use std::{net::IpAddr, sync::Arc};
 
+use futures::{TryStreamExt, future};
 use modelarts_api::{BoxFuture, types};
 
 use crate::{
     client::Client,
-    error::Error,
+    error::{Error, ErrorKind},
     jobs::{filter::Filter, job::Job, training_jobs::TrainingJobs},
     pagination::{
         list::List,
@@ -19,6 +20,9 @@ use crate::{
 const MAX_FILTERS: usize = 20;
 /// Maximum number of tags, of values of a tag, and of host addresses in a search.
 const MAX_TAGS: usize = 10;
+
+/// Maximum length of the name of a job.
+const MAX_NAME: usize = 64;
 
 /// Search for jobs, newest first. A page has 1 to 50 jobs, by default 50.
 pub type ListJobs = List<Job, JobQuery>;
@@ -48,6 +52,57 @@ impl TrainingJobs {
             sort_by: types::JobSortField::CreateTime,
             order: types::SortOrder::Desc,
         }))
+    }
+
+    /// Reads the job with exactly this name, in workspace `0`: searches for it, then reads its
+    /// details. Names are unique in a workspace. For other workspaces, use [`list`](Self::list)
+    /// with [`workspace`](ListJobs::workspace).
+    ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// match client.training_jobs().get_by_name("bert-first").await {
+    ///     Ok(job) => println!("{job}"),
+    ///     Err(error) if error.is_not_found() => println!("there is no such job"),
+    ///     Err(error) => return Err(error),
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::is_not_found`] if no job has the name. An invalid name (nothing is sent then).
+    /// Several jobs with the name; the error lists their ids, newest first.
+    pub async fn get_by_name(&self, name: impl AsRef<str>) -> Result<Job, Error> {
+        let name = name.as_ref();
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if !(1..=MAX_NAME).contains(&name.len()) || !name.bytes().all(is_allowed) {
+            return Err(Error::invalid(format!(
+                "the job name {name:?} is wrong; it must be 1 to {MAX_NAME} letters, digits, _ \
+                 and -"
+            )));
+        }
+        // The search also returns jobs whose names contain this one.
+        let jobs = self.list().filter(Filter::name().like(name)).stream();
+        let named = jobs.try_filter(|job| future::ready(job.name() == name));
+        let jobs: Vec<Job> = named.try_collect().await?;
+        match jobs.as_slice() {
+            [job] => job.get().await,
+            [] => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("no job in workspace 0 is named {name:?}"),
+            )),
+            jobs => {
+                let ids: Vec<_> = jobs.iter().map(|job| job.id()).collect();
+                Err(Error::new(
+                    ErrorKind::Unexpected,
+                    format!(
+                        "{} jobs are named {name:?}, newest first: {}; use `get` with one of these \
+                         ids",
+                        ids.len(),
+                        ids.join(", ")
+                    ),
+                ))
+            }
+        }
     }
 }
 

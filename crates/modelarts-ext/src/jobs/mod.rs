@@ -11,7 +11,7 @@
 //! # #[tokio::main]
 //! # async fn main() -> Result {
 //! # let (emulator, client) = start().await?;
-//! # hello(&emulator, &client, "bert-first")?.submit().await?.wait().await?;
+//! # hello(&emulator, &client, "bert-first")?.submit().await?.wait().await?.success()?;
 //! use futures::TryStreamExt;
 //! use modelarts_ext::{Filter, types::Phase};
 //!
@@ -32,7 +32,8 @@
 //! | for | see |
 //! |---|---|
 //! | creating a job, from code, YAML or another job | [`create`] |
-//! | one job by its id; a search | [`TrainingJobs::get`], [`TrainingJobs::list`] with a [`Filter`] |
+//! | one job by its id or its name | [`TrainingJobs::get`], [`TrainingJobs::get_by_name`] |
+//! | a search | [`TrainingJobs::list`] with a [`Filter`] |
 //! | state of a job | [`Job::phase`], [`Job::exit_codes`], [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`], [`Job::log_object`] |
 //! | end of a job | [`wait`] |
 //! | phases, events and log lines of a job | [`follow`], [`events`], [`logs`] |
@@ -51,6 +52,7 @@
 pub mod create;
 mod details;
 pub mod events;
+mod exit_code;
 mod filter;
 pub mod follow;
 pub(crate) mod job;
@@ -67,3 +69,4 @@ pub use job::{Job, JobHandle};
 pub use list::{JobQuery, ListJobs};
 pub use metrics::MetricSeries;
 pub use training_jobs::TrainingJobs;
+pub use update::JobRef;

@@ -4,23 +4,66 @@ use modelarts_api::types;
 use serde_json::json;
 
 use crate::{
-    error::{
-        Error,
-        violation::{Actual, Violation},
-    },
+    error::Error,
     jobs::{
         job::{Job, JobHandle},
         training_jobs::TrainingJobs,
     },
-    validation::{
-        json_path::Located,
-        limits::{self, INVALID},
-        report::Report,
-    },
+    validation::{json_path::Located, limits, report::Report},
 };
 
 /// The maximum number of jobs that the service deletes with one call.
 const BATCH_SIZE: usize = 100;
+
+/// Reference to a job by its id, with its kind if the job was read. Text, a [`JobHandle`] and a
+/// [`Job`] convert into it.
+#[derive(Clone, Debug)]
+pub struct JobRef {
+    id: String,
+    /// `None` counts as `job`, the kind of ordinary jobs.
+    kind: Option<types::JobKind>,
+}
+
+impl<T: AsRef<str> + ?Sized> From<&T> for JobRef {
+    fn from(id: &T) -> Self {
+        id.as_ref().to_owned().into()
+    }
+}
+
+impl From<String> for JobRef {
+    fn from(id: String) -> Self {
+        Self { id, kind: None }
+    }
+}
+
+impl From<&JobHandle> for JobRef {
+    fn from(job: &JobHandle) -> Self {
+        let read = job.last_read();
+        Self {
+            id: job.id().to_owned(),
+            kind: read.and_then(|job| job.details().kind.clone()),
+        }
+    }
+}
+
+impl From<JobHandle> for JobRef {
+    fn from(job: JobHandle) -> Self {
+        Self::from(&job)
+    }
+}
+
+impl From<&Job> for JobRef {
+    fn from(job: &Job) -> Self {
+        let handle: &JobHandle = job;
+        handle.into()
+    }
+}
+
+impl From<Job> for JobRef {
+    fn from(job: Job) -> Self {
+        Self::from(&job)
+    }
+}
 
 impl JobHandle {
     /// Sets the description: up to 256 characters; an empty one removes it. Possible in every
@@ -66,33 +109,34 @@ impl JobHandle {
 }
 
 impl TrainingJobs {
-    /// Deletes jobs of one workspace, up to 100 with each call. Huawei Cloud only
-    /// (`openapi/SOURCES.md`, S, W): on other clouds, use [`JobHandle::delete`].
+    /// Deletes jobs of one workspace, given by their ids, as handles or as jobs, up to 100 with each
+    /// call. Makes no call for no jobs. Huawei Cloud only (`openapi/SOURCES.md`, S, W): on other
+    /// clouds, use [`JobHandle::delete`].
+    ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::Filter;
+    ///
+    /// let jobs = client.training_jobs();
+    /// jobs.delete_many(["cf63aba9-63b1-4219-b717-708a2665100b"]).await?;
+    /// let old = jobs.list().filter(Filter::name().like("try-")).collect(1000).await?;
+    /// jobs.delete_many(&old).await?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// A rejection by the service. Earlier calls have deleted their jobs; for the jobs of the
+    /// An invalid id (nothing is sent then). A rejection by the service. Earlier calls have deleted their jobs; for the jobs of the
     /// rejected call, the result is unknown.
-    pub async fn delete_many(&self, jobs: impl IntoIterator<Item = &Job>) -> Result<(), Error> {
-        let jobs: Vec<_> = jobs
-            .into_iter()
-            .map(|job| {
-                let kind = &job.details().kind;
-                let kind = kind.as_ref().map_or("job", |kind| kind.as_str());
-                json!({"kind": kind, "metadata": {"id": job.id()}})
-            })
-            .collect();
-        if jobs.is_empty() {
-            return Err(Error::broken_rules(
-                "the call",
-                vec![Violation::new(
-                    "jobs",
-                    Actual::Missing,
-                    "must name at least one job",
-                    Some(INVALID),
-                    "name a job to delete",
-                )],
-            ));
-        }
+    pub async fn delete_many(
+        &self,
+        jobs: impl IntoIterator<Item = impl Into<JobRef>>,
+    ) -> Result<(), Error> {
+        let jobs = jobs.into_iter().map(Into::into).map(|job: JobRef| {
+            let id = self.job(&job.id)?;
+            let kind = job.kind.as_ref().map_or("job", |kind| kind.as_str());
+            Ok(json!({"kind": kind, "metadata": {"id": id.id()}}))
+        });
+        let jobs: Vec<_> = jobs.collect::<Result<_, Error>>()?;
         let (client, deadline) = (self.client(), self.client().deadline());
         let batches = async {
             for jobs in jobs.chunks(BATCH_SIZE) {

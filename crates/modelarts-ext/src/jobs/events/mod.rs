@@ -10,7 +10,7 @@
 //! # async fn main() -> Result {
 //! # let (emulator, client) = start().await?;
 //! # let job = hello(&emulator, &client, "events")?.submit().await?;
-//! # job.wait().await?;
+//! # job.wait().await?.success()?;
 //! use modelarts_ext::EventKind;
 //!
 //! let events = job.events().collect(100).await?;

@@ -10,7 +10,7 @@
 //! # async fn main() -> Result {
 //! # let (emulator, client) = start().await?;
 //! # let job = hello(&emulator, &client, "follow")?.submit().await?;
-//! # job.wait().await?;
+//! # job.wait().await?.success()?;
 //! use std::time::Duration;
 //! use futures::TryStreamExt;
 //! use modelarts_ext::{LogItem, jobs::follow::JobUpdate};

@@ -11,7 +11,7 @@
 //! # async fn main() -> Result {
 //! # let (emulator, client) = start().await?;
 //! # let job = hello(&emulator, &client, "logs")?.submit().await?;
-//! # job.wait().await?;
+//! # job.wait().await?.success()?;
 //! use std::time::Duration;
 //! use futures::TryStreamExt;
 //! use modelarts_ext::LogItem;
@@ -114,5 +114,27 @@ impl Logs {
             })
             .await?;
         Ok(answer.into_inner())
+    }
+
+    /// Returns the last lines of the log, oldest first, each cut to its last `max_line` characters.
+    pub(crate) async fn last_lines(
+        &self,
+        count: usize,
+        max_line: usize,
+    ) -> Result<Vec<String>, Error> {
+        let preview = self.preview().await?;
+        let text = preview.content.or(preview.context).unwrap_or_default();
+        let mut lines: Vec<String> = text
+            .trim_end()
+            .lines()
+            .rev()
+            .take(count)
+            .map(|line| {
+                let start = line.char_indices().rev().nth(max_line.saturating_sub(1));
+                line[start.map_or(0, |(at, _)| at)..].to_owned()
+            })
+            .collect();
+        lines.reverse();
+        Ok(lines)
     }
 }

@@ -47,6 +47,11 @@ const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 /// A round reads all jobs of a workspace with one search: up to 10 jobs by their ids, more by time
 /// range and phase, with 50 jobs a page. Only jobs that have ended are read one by one, for the
 /// details of the end, up to the [budget](Self::budget) of a round.
+///
+/// Last events and log lines ([`Waited::last_events`]) are read with two calls for each job that
+/// did not complete, when it is taken from the stream: for up to as many jobs of a round as the
+/// budget has, until the [time limit](Self::timeout), and for no more jobs of the round once their
+/// events cannot be read.
 #[derive(Clone, Debug)]
 #[must_use = "a wait does nothing unless it is awaited or streamed"]
 pub struct WaitAll {
@@ -106,6 +111,7 @@ impl WaitAll {
             searches_ids: true,
             tolerance: ErrorTolerance::default(),
             results: VecDeque::new(),
+            details_left: self.budget,
         };
         for job in self.jobs {
             let id = job.id().to_owned();
@@ -143,20 +149,26 @@ struct WaitAllState {
     /// `true` if the service supports searches by ids.
     searches_ids: bool,
     tolerance: ErrorTolerance,
-    results: VecDeque<(Job, Outcome)>,
+    results: VecDeque<Waited>,
+    /// The number of results of this round whose events and lines may still be read.
+    details_left: usize,
 }
 
 impl WaitAllState {
     async fn next(&mut self, deadline: &Deadline) -> Result<Option<Waited>, Error> {
         let clock = &*Arc::clone(self.client.clock());
         loop {
-            if let Some((job, outcome)) = self.results.pop_front() {
-                return Ok(Some(Waited {
-                    job,
-                    outcome,
-                    errors: self.tolerance.errors,
-                }));
+            if let Some(mut waited) = self.results.pop_front() {
+                waited.errors = self.tolerance.errors;
+                if self.details_left > 0 && waited.has_details() {
+                    self.details_left -= 1;
+                    if !waited.read_details(deadline).await {
+                        self.details_left = 0;
+                    }
+                }
+                return Ok(Some(waited));
             }
+            self.details_left = self.budget;
             if self.left.is_empty() {
                 return Ok(None);
             }
@@ -166,19 +178,21 @@ impl WaitAllState {
             let poll = deadline.run(clock, self.poll_jobs()).await;
             let ended = self.left.values().filter(|job| job.is_final()).cloned();
             for job in ended.collect::<Vec<_>>() {
-                if let Some(outcome) = job_outcome(&job, deadline).await {
+                if let Some((outcome, last_events)) = job_outcome(&job, deadline).await {
                     self.left.remove(job.id());
                     for handle in self.handles.remove(job.id()).unwrap_or_default() {
                         handle.record_end(&job);
                     }
-                    self.results.push_back((job, outcome));
+                    let mut waited = Waited::new(job, outcome);
+                    waited.last_events = last_events;
+                    self.results.push_back(waited);
                 }
             }
             match poll {
                 None => {
                     let left = std::mem::take(&mut self.left).into_values();
                     self.results
-                        .extend(left.map(|job| (job, Outcome::TimedOut)));
+                        .extend(left.map(|job| Waited::new(job, Outcome::TimedOut)));
                     continue;
                 }
                 Some(Ok(())) => self.tolerance.reset(),
@@ -224,7 +238,7 @@ impl WaitAllState {
                 Err(error) if error.is_job_gone() => {
                     let last = self.left.remove(&id);
                     self.results
-                        .extend(last.map(|job| (job, Outcome::Vanished)));
+                        .extend(last.map(|job| Waited::new(job, Outcome::Vanished)));
                 }
                 Err(error) => last_error = Some(error),
             }

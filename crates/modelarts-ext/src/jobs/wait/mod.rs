@@ -27,15 +27,50 @@
 //! # Ok(()) }
 //! ```
 //!
+//! A [`Wait`] can be awaited as it is. Functions that take a future, such as `join_all` and
+//! `spawn`, get it from `into_future`:
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! # let first = hello(&emulator, &client, "first")?.submit().await?;
+//! # let second = hello(&emulator, &client, "second")?.submit().await?;
+//! use futures::future::join_all;
+//! use tokio::task::JoinSet;
+//!
+//! for end in join_all([&first, &second].map(|job| job.wait().into_future())).await {
+//!     println!("{}", end?.success()?);
+//! }
+//! let task = tokio::spawn(first.wait().into_future());
+//! println!("{}", task.await??.success()?);
+//!
+//! let mut tasks = JoinSet::new();
+//! for job in [first, second] {
+//!     tasks.spawn(job.wait().into_future());
+//! }
+//! while let Some(end) = tasks.join_next().await {
+//!     println!("{}", end??.success()?);
+//! }
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! For more than a few jobs, [`wait_all`](crate::TrainingJobs::wait_all) needs fewer calls.
+//! [`Waited::success`] makes an error of every end but success.
+//!
 //! [`JobHandle::wait`] returns a value: await it, [`observe`](Wait::observe) it as a stream, or end
 //! it [on a condition](Wait::until). [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all)
 //! waits for hundreds of jobs with one search per round, and returns each job when it has ended.
 
 mod all;
 mod outcome;
+mod waited;
 
 pub use all::WaitAll;
 pub use outcome::{Outcome, TerminatedBy};
+pub use waited::Waited;
 
 use std::{
     fmt,
@@ -49,11 +84,13 @@ use modelarts_api::{
     BoxFuture,
     types::{Phase, SecondaryPhase},
 };
+use serde::{Serialize, Serializer};
 
 use crate::{
     error::Error,
     jobs::{
-        job::{Job, JobHandle},
+        events::event::Event,
+        job::{Job, JobHandle, JobSummary},
         polling::{interval::PollInterval, tolerance::ErrorTolerance},
         wait::outcome::job_outcome,
     },
@@ -62,6 +99,9 @@ use crate::{
 };
 
 /// State of a job during a wait.
+///
+/// As JSON, an observation is one object with the time `at` (RFC 3339), `id`, `name`, `phase` and
+/// `secondary_phase` of the job, `errors`, and at the end the fields of the [`Outcome`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Observation {
@@ -76,37 +116,27 @@ pub struct Observation {
     pub errors: u32,
 }
 
-/// Result of a wait.
-#[derive(Clone, Debug)]
-pub struct Waited {
-    pub(crate) job: Job,
-    pub(crate) outcome: Outcome,
-    pub(crate) errors: u32,
-}
-
-impl Waited {
-    /// Returns the outcome of the wait.
-    #[must_use]
-    pub fn outcome(&self) -> &Outcome {
-        &self.outcome
-    }
-
-    /// Returns `true` if the job completed.
-    #[must_use]
-    pub fn is_completed(&self) -> bool {
-        self.outcome == Outcome::Completed
-    }
-
-    /// Returns the job as it was last read.
-    #[must_use]
-    pub fn job(&self) -> &Job {
-        &self.job
-    }
-
-    /// Returns the number of errors that the wait has tolerated.
-    #[must_use]
-    pub fn errors(&self) -> u32 {
-        self.errors
+impl Serialize for Observation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Json<'a> {
+            at: Option<String>,
+            #[serde(flatten)]
+            job: JobSummary<'a>,
+            secondary_phase: Option<&'a SecondaryPhase>,
+            errors: u32,
+            #[serde(flatten)]
+            outcome: Option<&'a Outcome>,
+        }
+        let at = jiff::Timestamp::try_from(self.at);
+        Json {
+            at: at.ok().map(|at| at.to_string()),
+            job: self.job.summary(),
+            secondary_phase: self.job.secondary_phase(),
+            errors: self.errors,
+            outcome: self.outcome.as_ref(),
+        }
+        .serialize(serializer)
     }
 }
 
@@ -120,6 +150,8 @@ impl Waited {
 /// [`Waited::job`], so that [`Job::exit_codes`], [`Job::time_run`] and so on need no call. After
 /// any other end of the wait it is unchanged; use [`Waited::job`] then, or [refresh](Job::refresh)
 /// it.
+///
+/// If the job did not complete, the wait reads the last events and log lines for [`Waited`].
 ///
 /// Transient errors are tolerated and counted, for up to 15 minutes without a successful response.
 /// If a [`JobHandle`] that was never read does not exist, the wait fails with
@@ -214,18 +246,13 @@ impl IntoFuture for Wait {
         Box::pin(async move {
             let mut state = WaitState::new(self);
             loop {
-                let Observation {
-                    job,
-                    outcome,
-                    errors,
-                    ..
-                } = state.next().await?;
-                if let Some(outcome) = outcome {
-                    return Ok(Waited {
-                        job,
-                        outcome,
-                        errors,
-                    });
+                let observation = state.next().await?;
+                if let Some(outcome) = observation.outcome {
+                    let mut waited = Waited::new(observation.job, outcome);
+                    waited.errors = observation.errors;
+                    waited.last_events = state.last_events;
+                    waited.read_details(&state.deadline).await;
+                    return Ok(waited);
                 }
             }
         })
@@ -240,6 +267,8 @@ struct WaitState {
     deadline: Deadline,
     tolerance: ErrorTolerance,
     last_phases: Option<(Phase, Option<SecondaryPhase>)>,
+    /// The last events, if they were read for the outcome.
+    last_events: Vec<Event>,
 }
 
 impl WaitState {
@@ -249,6 +278,7 @@ impl WaitState {
             deadline: Deadline::new(&**wait.job.client().clock(), wait.timeout),
             tolerance: ErrorTolerance::default(),
             last_phases: None,
+            last_events: Vec::new(),
             wait,
         }
     }
@@ -277,7 +307,11 @@ impl WaitState {
             let until = self.wait.until.as_ref();
             let outcome = match until.is_some_and(|condition| condition(&job)) {
                 true => Some(Outcome::Reached),
-                false => job_outcome(&job, &self.deadline).await,
+                false => job_outcome(&job, &self.deadline).await.map(|ended| {
+                    let (outcome, last_events) = ended;
+                    self.last_events = last_events;
+                    outcome
+                }),
             };
             let phases = Some((job.phase(), job.secondary_phase().cloned()));
             let changed = self.last_phases != phases;

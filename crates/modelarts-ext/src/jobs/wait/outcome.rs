@@ -1,18 +1,36 @@
 //! `Outcome`: the end of a job, or of the wait for it.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use futures::{StreamExt, TryStreamExt};
 use modelarts_api::types::{Phase, SecondaryPhase};
+use serde::{Serialize, Serializer};
 
 use crate::{
-    jobs::{events::kind::EventKind, job::Job},
+    jobs::{
+        events::{event::Event, kind::EventKind},
+        exit_code::exit_code_text,
+        job::Job,
+    },
     transport::deadline::Deadline,
 };
 
+/// The number of events that a wait reads for a job that did not complete.
+pub(super) const LAST_EVENTS: u8 = 5;
+
 /// Result of a wait: the outcomes of the waiter `TrainingJobEnded` in the description, with
 /// details, and the ends of the wait itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// It is printed as a clause such as
+/// `failed with exit code 137 (128 + SIGKILL, often out of memory) in worker-0: exit with 137`. As
+/// JSON it is an object with the name of the outcome and its fields:
+///
+/// ```json
+/// {"outcome": "failed", "exit_code": 137, "task": "worker-0", "message": "exit with 137"}
+/// {"outcome": "terminated", "by": "auto_stop", "limit_seconds": 3600}
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Outcome {
     /// The job ended with exit code 0.
@@ -30,6 +48,7 @@ pub enum Outcome {
     /// The job was stopped.
     Terminated {
         /// The cause of the stop.
+        #[serde(flatten)]
         by: TerminatedBy,
     },
     /// The platform failed: it could not create the job, or lost it.
@@ -46,24 +65,82 @@ pub enum Outcome {
 }
 
 /// Cause of the stop of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TerminatedBy {
     /// A user stopped the job.
     User,
     /// The job reached the time limit that is set in it.
     AutoStop {
-        /// The time limit.
+        /// The time limit. As JSON it is `limit_seconds`.
+        #[serde(rename = "limit_seconds", serialize_with = "as_seconds")]
         limit: Duration,
     },
     /// The cause is unknown, because the events do not state it.
     Unknown,
 }
 
-/// Returns the outcome of a job that has ended. The events, which show who stopped the job, are
-/// read until the deadline.
-pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<Outcome> {
-    match job.phase() {
+fn as_seconds<S: Serializer>(limit: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(limit.as_secs())
+}
+
+impl Outcome {
+    /// Returns `true` if the job completed.
+    #[must_use]
+    pub fn is_completed(&self) -> bool {
+        *self == Self::Completed
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Completed => f.write_str("completed"),
+            Self::Failed {
+                exit_code,
+                task,
+                message,
+            } => {
+                f.write_str("failed")?;
+                if let Some(code) = exit_code {
+                    write!(f, " with exit code {}", exit_code_text(*code))?;
+                }
+                if let Some(task) = task {
+                    write!(f, " in {task}")?;
+                }
+                match message {
+                    Some(message) => write!(f, ": {message}"),
+                    None => Ok(()),
+                }
+            }
+            Self::Terminated { by } => write!(f, "terminated by {by}"),
+            Self::Abnormal {
+                secondary_phase: Some(phase),
+            } => write!(f, "abnormal: {phase}"),
+            Self::Abnormal { .. } => f.write_str("abnormal"),
+            Self::Vanished => f.write_str("vanished: the job was deleted"),
+            Self::Reached => f.write_str("reached the condition of the wait"),
+            Self::TimedOut => f.write_str("timed out: the job continues"),
+        }
+    }
+}
+
+impl fmt::Display for TerminatedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User => f.write_str("a user"),
+            Self::AutoStop { limit } => write!(f, "its time limit of {limit:?}"),
+            Self::Unknown => f.write_str("an unknown cause"),
+        }
+    }
+}
+
+/// Returns the outcome of a job that has ended, with the last events, oldest first, if they were
+/// read. The events, which show who stopped the job, are read until the deadline.
+pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<(Outcome, Vec<Event>)> {
+    let mut last_events = Vec::new();
+    let outcome = match job.phase() {
         Phase::Completed => Some(Outcome::Completed),
         Phase::Failed => {
             // The service is known to list only the first task that failed. If it lists several, a
@@ -81,29 +158,40 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<Outcom
                 message: first.message.filter(|message| !message.is_empty()),
             })
         }
-        Phase::Terminated => Some(Outcome::Terminated {
-            by: deadline
-                .run(&**job.client().clock(), fetch_terminated_by(job))
-                .await
-                .unwrap_or(TerminatedBy::Unknown),
-        }),
+        Phase::Terminated => {
+            let clock = &**job.client().clock();
+            let fetched = deadline.run(clock, fetch_terminated_by(job)).await;
+            let by;
+            (by, last_events) = fetched.unwrap_or((TerminatedBy::Unknown, Vec::new()));
+            Some(Outcome::Terminated { by })
+        }
         Phase::Abnormal => Some(Outcome::Abnormal {
             secondary_phase: job.secondary_phase().cloned(),
         }),
         _ => None,
-    }
+    };
+    Some((outcome?, last_events))
 }
 
-/// Determines from the events who stopped a job, which its status does not show.
-async fn fetch_terminated_by(job: &Job) -> TerminatedBy {
+/// Determines from the events who stopped a job, which its status does not show. Also returns the
+/// last events, oldest first.
+async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
     let mut newest = job.events().newest_first().stream().take(100);
+    let (mut by, mut last_events) = (TerminatedBy::Unknown, Vec::new());
     // If a request fails, the cause remains unknown, but the outcome is still returned.
-    while let Ok(Some(event)) = newest.try_next().await {
+    while (by == TerminatedBy::Unknown || last_events.len() < LAST_EVENTS.into())
+        && let Ok(Some(event)) = newest.try_next().await
+    {
         match event.kind() {
-            EventKind::AutoStopped { limit } => return TerminatedBy::AutoStop { limit },
-            EventKind::StoppedByUser => return TerminatedBy::User,
+            _ if by != TerminatedBy::Unknown => {}
+            EventKind::AutoStopped { limit } => by = TerminatedBy::AutoStop { limit },
+            EventKind::StoppedByUser => by = TerminatedBy::User,
             _ => {}
         }
+        if last_events.len() < LAST_EVENTS.into() {
+            last_events.push(event);
+        }
     }
-    TerminatedBy::Unknown
+    last_events.reverse();
+    (by, last_events)
 }

@@ -223,10 +223,14 @@ async fn a_job_that_ended_twice_is_as_it_ended_last() {
                           "status": {"phase": phase, "start_time": 1, "duration": millis}});
         json_answer("200 OK", "", &body.to_string())
     };
+    // Each wait that finds the failure also reads the last events.
+    let events = || json_answer("200 OK", "", r#"{"total": 0, "events": []}"#);
     let replies = [
         details("Running", 1),
         details("Failed", 2),
+        events(),
         details("Failed", 2),
+        events(),
         details("Running", 3),
         details("Completed", 4),
         details("Running", 5),

@@ -26,7 +26,12 @@ async fn a_handle_makes_no_call_and_has_the_methods_of_a_job() {
     assert_eq!(end.outcome(), &Outcome::Completed);
     assert_eq!(end.job().name(), "done");
     let read = handle.get().await.unwrap();
-    assert_eq!((read.name(), read.time_run()), ("done", done.time_run()));
+    assert_eq!(
+        (read.phase(), read.tasks()),
+        (Phase::Completed, &["worker-0".to_owned()][..])
+    );
+    // The service lists only tasks that failed.
+    assert_eq!(read.exit_codes().count(), 0);
 
     let events = handle.events().collect(100).await.unwrap();
     assert_eq!(events, done.events().collect(100).await.unwrap());
@@ -40,6 +45,7 @@ async fn a_handle_makes_no_call_and_has_the_methods_of_a_job() {
         _ => None,
     });
     assert_eq!(phases.collect::<Vec<_>>(), [Phase::Completed]);
+    // A job that ended at once has no metrics.
     let metrics = handle.metrics("worker-0").await;
     assert!(metrics.unwrap_err().is_not_ready());
 
@@ -48,6 +54,7 @@ async fn a_handle_makes_no_call_and_has_the_methods_of_a_job() {
     assert_eq!(described["metadata"]["description"], "by its id");
 
     handle.delete().await.unwrap();
+    site.emulator.wait_until_gone(handle.id()).await;
     assert!(handle.get().await.unwrap_err().is_not_found());
 }
 

@@ -2,6 +2,7 @@
 
 mod create;
 mod details;
+mod ends;
 mod events;
 mod filter;
 mod fixtures;
@@ -10,6 +11,7 @@ mod handle;
 mod lifecycle;
 mod list;
 mod logs;
+mod names_and_ids;
 mod wait;
 mod wait_all;
 mod waiters;

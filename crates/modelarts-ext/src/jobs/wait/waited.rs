@@ -1,0 +1,235 @@
+//! `Waited`: the result of a wait, and the error for a job that did not complete.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Serialize, Serializer};
+
+use crate::{
+    error::{Error, ErrorKind},
+    jobs::{
+        events::event::Event,
+        job::{Job, JobSummary},
+        wait::outcome::{LAST_EVENTS, Outcome},
+    },
+    transport::deadline::Deadline,
+};
+
+/// The number of log lines that a wait reads for a job that did not complete.
+const LAST_LINES: usize = 10;
+/// The maximum length of each of these lines, in characters. A progress bar is one long line.
+const MAX_LINE: usize = 500;
+/// Time limit for reading events and lines, after which the wait returns without them.
+const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Result of a wait: the outcome, and the job as it was last read.
+///
+/// For a job that failed, was terminated or is abnormal, the wait also reads the last events and
+/// the last lines of the log, with two calls and for up to a minute. They may be incomplete,
+/// because the service reports both late. If they cannot be read, they are empty, and the outcome
+/// is returned all the same.
+///
+/// As JSON, a result is one object with `id`, `name` and `phase` of the job, the fields of its
+/// [`Outcome`], `errors`, `last_events` (as text) and `last_lines`; [`job`](Self::job) serializes
+/// to all details.
+#[derive(Clone, Debug)]
+#[must_use = "a job that did not complete is not an error of the wait; see `success`"]
+pub struct Waited {
+    pub(super) job: Job,
+    pub(super) outcome: Outcome,
+    pub(super) errors: u32,
+    pub(super) last_events: Vec<Event>,
+    pub(super) last_lines: Vec<String>,
+}
+
+impl Waited {
+    pub(super) fn new(job: Job, outcome: Outcome) -> Self {
+        Self {
+            job,
+            outcome,
+            errors: 0,
+            last_events: Vec::new(),
+            last_lines: Vec::new(),
+        }
+    }
+
+    /// Returns the job if it completed, or if the wait reached its
+    /// [condition](crate::jobs::wait::Wait::until).
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result {
+    /// # let (emulator, client) = start().await?;
+    /// # let job = hello(&emulator, &client, "success")?.submit().await?;
+    /// let job = job.wait().await?.success()?;
+    /// println!("{} ran for {:?}", job.name(), job.time_run());
+    /// # emulator.shutdown().await;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Any other outcome, which [`Error::outcome`] returns. The message has the name and the id of
+    /// the job, the outcome with the exit code, the last events, and the last lines of the log of
+    /// the task that failed; [`Error::waited`] has them for programs. The kind is
+    /// [`ErrorKind::Timeout`] if the time limit of the wait was reached, else
+    /// [`ErrorKind::NotCompleted`].
+    pub fn success(self) -> Result<Job, Error> {
+        let kind = match self.outcome {
+            Outcome::Completed | Outcome::Reached => return Ok(self.job),
+            Outcome::TimedOut => ErrorKind::Timeout,
+            _ => ErrorKind::NotCompleted,
+        };
+        Err(Error::new(kind, self.failure_text()).with_detail(Arc::new(self)))
+    }
+
+    fn failure_text(&self) -> String {
+        let job = self.job.label();
+        let mut text = match self.outcome {
+            Outcome::TimedOut => {
+                format!("the job {job} did not end within the time limit of the wait; it continues")
+            }
+            _ => format!("the job {job} did not complete: {}", self.outcome),
+        };
+        let mut add = |line: &str| {
+            text.push('\n');
+            text.push_str(line);
+        };
+        if !self.last_events.is_empty() {
+            add("last events:");
+            for event in &self.last_events {
+                add(&format!("  {event}"));
+            }
+        }
+        if let (false, Some(task)) = (self.last_lines.is_empty(), self.task()) {
+            add(&format!("last lines of {task}:"));
+            for line in &self.last_lines {
+                add(&format!("  {line}"));
+            }
+        }
+        text
+    }
+
+    /// Returns the outcome of the wait.
+    #[must_use]
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// Returns `true` if the job completed.
+    #[must_use]
+    pub fn is_completed(&self) -> bool {
+        self.outcome.is_completed()
+    }
+
+    /// Returns the job as it was last read.
+    #[must_use]
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Returns the number of errors that the wait has tolerated.
+    #[must_use]
+    pub fn errors(&self) -> u32 {
+        self.errors
+    }
+
+    /// Returns the last events of a job that did not complete, oldest first, at most 5.
+    #[must_use]
+    pub fn last_events(&self) -> &[Event] {
+        &self.last_events
+    }
+
+    /// Returns the last lines of a job that did not complete, at most 10 with at most 500
+    /// characters each: of the task that failed, or else of the first task.
+    #[must_use]
+    pub fn last_lines(&self) -> &[String] {
+        &self.last_lines
+    }
+
+    /// Returns the task whose log is of interest.
+    fn task(&self) -> Option<&str> {
+        match &self.outcome {
+            Outcome::Failed {
+                task: Some(task), ..
+            } => Some(task),
+            _ => self.job.tasks().first().map(String::as_str),
+        }
+    }
+
+    /// Returns `true` if the job has ended without completing.
+    pub(super) fn has_details(&self) -> bool {
+        matches!(
+            self.outcome,
+            Outcome::Failed { .. } | Outcome::Terminated { .. } | Outcome::Abnormal { .. }
+        )
+    }
+
+    /// Reads the last events and lines of a job that did not complete. Returns `false` if the
+    /// events could not be read in time.
+    pub(super) async fn read_details(&mut self, deadline: &Deadline) -> bool {
+        if !self.has_details() {
+            return true;
+        }
+        let clock = &*Arc::clone(self.job.client().clock());
+        let limit = Deadline::new(clock, Some(DETAILS_TIMEOUT));
+        let work = limit.run(clock, self.fetch_details());
+        deadline.run(clock, work).await.flatten().unwrap_or(false)
+    }
+
+    async fn fetch_details(&mut self) -> bool {
+        if self.last_events.is_empty() {
+            let events = self.job.events().newest_first();
+            let events = events.page_size(LAST_EVENTS.into());
+            let Ok(mut events) = events.collect(LAST_EVENTS.into()).await else {
+                return false;
+            };
+            events.reverse();
+            self.last_events = events;
+        }
+        // A job that never ran has no log.
+        if self.job.started_at().is_some()
+            && let Some(task) = self.task()
+        {
+            let lines = self.job.logs(task).last_lines(LAST_LINES, MAX_LINE).await;
+            self.last_lines = lines.unwrap_or_default();
+        }
+        true
+    }
+}
+
+impl Serialize for Waited {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Json<'a> {
+            #[serde(flatten)]
+            job: JobSummary<'a>,
+            #[serde(flatten)]
+            outcome: &'a Outcome,
+            errors: u32,
+            last_events: Vec<String>,
+            last_lines: &'a [String],
+        }
+        Json {
+            job: self.job.summary(),
+            outcome: &self.outcome,
+            errors: self.errors,
+            last_events: self.last_events.iter().map(Event::to_string).collect(),
+            last_lines: &self.last_lines,
+        }
+        .serialize(serializer)
+    }
+}
+
+impl Error {
+    /// Returns the result of the wait, if the error is one of [`Waited::success`].
+    #[must_use]
+    pub fn waited(&self) -> Option<&Waited> {
+        self.detail()
+    }
+
+    /// Returns the outcome of the wait, if the error is one of [`Waited::success`].
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        Some(self.waited()?.outcome())
+    }
+}
