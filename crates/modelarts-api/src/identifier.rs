@@ -35,7 +35,7 @@ macro_rules! identifier {
                 f.pad(&self.0)
             }
         }
-        crate::text_comparison::text_comparison! { $name, str::eq }
+        crate::identifier::text_comparison! { $name, str::eq }
         impl From<$name> for String {
             fn from(value: $name) -> Self {
                 value.0
@@ -77,4 +77,41 @@ macro_rules! identifier {
     };
 }
 
-pub(crate) use identifier;
+/// Implements `==` between a type with `as_str` and text, in both directions. Takes the comparison
+/// of two texts that the type uses for two of its own values.
+macro_rules! text_comparison {
+    ($name:ident, $equal:path) => {
+        impl std::cmp::PartialEq<str> for $name {
+            fn eq(&self, other: &str) -> bool {
+                $equal(self.as_str(), other)
+            }
+        }
+        impl std::cmp::PartialEq<&str> for $name {
+            fn eq(&self, other: &&str) -> bool {
+                *self == **other
+            }
+        }
+        impl std::cmp::PartialEq<String> for $name {
+            fn eq(&self, other: &String) -> bool {
+                *self == **other
+            }
+        }
+        impl std::cmp::PartialEq<$name> for str {
+            fn eq(&self, other: &$name) -> bool {
+                *other == *self
+            }
+        }
+        impl std::cmp::PartialEq<$name> for &str {
+            fn eq(&self, other: &$name) -> bool {
+                *other == **self
+            }
+        }
+        impl std::cmp::PartialEq<$name> for String {
+            fn eq(&self, other: &$name) -> bool {
+                *other == **self
+            }
+        }
+    };
+}
+
+pub(crate) use {identifier, text_comparison};

@@ -41,7 +41,6 @@ pub mod path_segment;
 mod response;
 mod schema;
 mod secret;
-mod text_comparison;
 mod transport;
 
 pub use call::{decode_response, empty_response, send};
