@@ -11,3 +11,4 @@ mod password;
 mod projects;
 mod retry_after;
 mod secrets;
+mod terraform;
