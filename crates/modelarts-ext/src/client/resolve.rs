@@ -202,6 +202,7 @@ impl ClientBuilder {
                 endpoint,
                 project_id: HeaderValue::from_static(""),
                 credentials: found.credentials,
+                credentials_origin: found.origin,
                 provider_context,
                 connector,
                 shared: Arc::new(Shared::new(&self.retry, self.clock.now())),

@@ -130,6 +130,7 @@ impl Error {
                     signature_mismatch::explain(message, masked.as_deref().unwrap_or(ours))
                 });
                 let error = error.with_solution(solution).without_token();
+                let error = error.with_advice(call.advice);
                 error.with_call(call.summary)
             }
             Generated::Decode {

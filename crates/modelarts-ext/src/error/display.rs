@@ -98,8 +98,8 @@ impl fmt::Display for Error {
             write!(f, " ({})", details.join(", "))?;
         }
         match self.advice() {
-            // Advice of the service may begin with a name, so its first letter is kept.
-            Some(own) if self.solution().is_some() => {
+            // Other advice than that of the table may begin with a name, so its first letter is kept.
+            Some(own) if self.solution().or(inner.advice.as_deref()).is_some() => {
                 write!(f, "; {}", own.trim().trim_end_matches('.'))
             }
             Some(advice) => write!(f, "; {}", clause(advice)),

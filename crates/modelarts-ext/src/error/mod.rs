@@ -84,6 +84,8 @@ struct Inner {
     code: Option<String>,
     service_message: Option<String>,
     solution: Option<String>,
+    /// Advice of this crate. It replaces that of the table, which is the same for all credentials.
+    advice: Option<String>,
     body: Option<String>,
     /// Overrides the decision on retries, which depends on kind and status.
     retryable: Option<bool>,
@@ -128,6 +130,7 @@ impl Error {
             code: None,
             service_message: None,
             solution: None,
+            advice: None,
             body: None,
             retryable: None,
             violations: Vec::new(),
@@ -183,6 +186,12 @@ impl Error {
     /// Adds advice, unless the service gave its own.
     pub(crate) fn with_solution(mut self, solution: Option<String>) -> Self {
         self.0.solution = self.0.solution.or(solution);
+        self
+    }
+
+    /// Sets the advice for an error without advice of the service.
+    pub(crate) fn with_advice(mut self, advice: Option<String>) -> Self {
+        self.0.advice = advice;
         self
     }
 
@@ -298,10 +307,13 @@ impl Error {
         ErrorCode::find(self.code()?, self.status()?)
     }
 
-    /// Returns the advice of the service, else that of the table of error codes.
+    /// Returns the advice of the service, else that for the kind of credentials that were
+    /// rejected, else that of the table of error codes.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
-        self.solution().or_else(|| Some(self.known_code()?.advice))
+        self.solution()
+            .or(self.0.advice.as_deref())
+            .or_else(|| Some(self.known_code()?.advice))
     }
 
     /// Returns the message of the service.

@@ -41,6 +41,8 @@ pub struct CallInfo {
     pub(super) secrets: Vec<Secrets>,
     /// The canonical request of the last signature.
     pub(crate) canonical_request: Option<String>,
+    /// Advice for a response that rejects the credentials.
+    pub(crate) advice: Option<String>,
     /// The time limit of the call.
     pub(crate) timeout: Duration,
     /// The time at which the response arrived.

@@ -62,6 +62,8 @@ pub(crate) struct HttpTransport {
     pub(crate) endpoint: Url,
     pub(crate) project_id: HeaderValue,
     pub(crate) credentials: Arc<dyn ProvideCredentials>,
+    /// The variables or the file that the credentials are from, for messages.
+    pub(crate) credentials_origin: Option<Arc<str>>,
     pub(crate) connector: Arc<dyn HttpConnector>,
     pub(crate) provider_context: ProviderContext,
     pub(crate) clock: Arc<dyn Clock>,
@@ -154,11 +156,28 @@ impl HttpTransport {
         match result {
             Ok(mut response) => {
                 call.answered_at = Some(self.clock.now());
+                if matches!(response.status.as_u16(), 401 | 403) {
+                    call.advice = self.advice(&response, &call);
+                }
                 response.extensions.insert(call);
                 Ok(response)
             }
             Err(error) => Err(error.with_call(call.summary)),
         }
+    }
+
+    /// Returns advice for a response that rejects the credentials of the last attempt.
+    fn advice(&self, response: &RawResponse, call: &CallInfo) -> Option<String> {
+        let credentials = &call.secrets.last()?.credentials;
+        let advice = rejection::advice(
+            response.status,
+            &response.body,
+            credentials,
+            &*self.credentials,
+            self.credentials_origin.as_deref(),
+        )?;
+        // The advice of a provider may quote a secret of its request.
+        Some(call.mask().text(&advice).unwrap_or(advice))
     }
 
     /// Reports the progress of a call.

@@ -1,5 +1,6 @@
 //! Credentials: sources, renewal, and errors if none are found.
 
+mod advice;
 mod cache;
 mod chain;
 mod files;
