@@ -106,7 +106,11 @@ impl ClientBuilder {
             .clone()
             .unwrap_or_else(|| Environment::new(|_| None));
         let hints = Hints {
-            region: self.region.clone().or_else(|| environment.value(REGION)),
+            region: self
+                .region
+                .clone()
+                .or_else(|| environment.value(REGION))
+                .map(endpoints::canonical_region),
             project: self.project.clone().or(ProjectRef {
                 id: environment.value(PROJECT),
                 name: environment.value(PROJECT_NAME),
@@ -244,13 +248,22 @@ impl ClientBuilder {
             }
             (None, None) => return Ok(None),
         };
-        let text = with_scheme(&text);
+        let given = text;
+        let text = with_scheme(&given);
         let url = Url::parse(&text).map_err(|error| {
             Error::config(format!(
                 "the endpoint {:?} is wrong: {error}",
                 without_secrets(&text)
             ))
         })?;
+        // A server on this machine is usually reached over http, which the default scheme is not.
+        if !given.contains("://") && is_loopback(&url) {
+            let address = without_secrets(given.trim());
+            return Err(Error::config(format!(
+                "the endpoint {address:?} has no scheme; it must begin with http:// or https:// on \
+                 this machine, such as http://{address}"
+            )));
+        }
         if !is_base(&url) || !matches!(url.path(), "" | "/") {
             return Err(Error::config(
                 "the endpoint must be only a scheme and a host, such as \

@@ -189,6 +189,16 @@ impl Error {
         self
     }
 
+    /// Appends advice to that of the service or of the table.
+    pub(crate) fn with_hint(mut self, hint: &str) -> Self {
+        let advice = self.advice().unwrap_or_default().trim();
+        self.0.solution = Some(match advice.trim_end_matches('.') {
+            "" => hint.to_owned(),
+            advice => format!("{advice}; {hint}"),
+        });
+        self
+    }
+
     /// Sets the advice for an error without advice of the service.
     pub(crate) fn with_advice(mut self, advice: Option<String>) -> Self {
         self.0.advice = advice;

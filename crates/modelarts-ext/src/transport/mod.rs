@@ -26,7 +26,7 @@ use futures::future::{Either, select};
 use http::Extensions;
 use jiff::SignedDuration;
 use modelarts_api::{
-    BoxFuture, Operation, RawResponse, Transport, TransportError, types::Language,
+    BoxFuture, Operation, RawResponse, Transport, TransportError, error_body, types::Language,
 };
 use reqwest::{
     Request, StatusCode, Url,
@@ -156,7 +156,7 @@ impl HttpTransport {
         match result {
             Ok(mut response) => {
                 call.answered_at = Some(self.clock.now());
-                if matches!(response.status.as_u16(), 401 | 403) {
+                if !response.status.is_success() || response.body.first() == Some(&b'<') {
                     call.advice = self.advice(&response, &call);
                 }
                 response.extensions.insert(call);
@@ -166,8 +166,16 @@ impl HttpTransport {
         }
     }
 
-    /// Returns advice for a response that rejects the credentials of the last attempt.
+    /// Returns advice for a response that rejects the credentials of the last attempt, or is a page.
+    #[cold]
     fn advice(&self, response: &RawResponse, call: &CallInfo) -> Option<String> {
+        if error_body::html_page(&String::from_utf8_lossy(&response.body)).is_some() {
+            return Some(format!(
+                "the page is from a proxy, a login or another server, not from ModelArts; check \
+                 the endpoint {} and the settings of the proxy",
+                self.endpoint.as_str().trim_end_matches('/')
+            ));
+        }
         let credentials = &call.secrets.last()?.credentials;
         let advice = rejection::advice(
             response.status,

@@ -5,7 +5,10 @@ use modelarts_ext::{
     credentials::{FetchCredentials, Password},
 };
 
-use crate::support::errors::refused;
+use crate::support::{
+    errors::refused,
+    network::{client_of, reply},
+};
 
 const EMPTY: fn(&str) -> Option<String> = |_| None;
 
@@ -66,4 +69,56 @@ fn an_invalid_setting_precedes_missing_ones() {
         "the endpoint must be only a scheme and a host, such as \
          https://modelarts.eu-de.otc.t-systems.com"
     );
+}
+
+#[test]
+fn an_endpoint_on_this_machine_needs_a_scheme() {
+    for address in ["127.0.0.1:39991", "localhost:8080", "[::1]:80"] {
+        let keys = Credentials::keys("AK", "SK");
+        let builder = ClientBuilder::default().project_id("p").credentials(keys);
+        assert_eq!(
+            refused(builder.endpoint(address).build()).to_string(),
+            format!(
+                "the endpoint {address:?} has no scheme; it must begin with http:// or https:// on \
+                 this machine, such as http://{address}"
+            )
+        );
+    }
+}
+
+#[test]
+fn the_case_of_a_region_does_not_matter() {
+    let builder = ClientBuilder::default()
+        .region("EU-DE")
+        .project_id("p")
+        .credentials(Credentials::keys("AK", "SK"));
+    assert_eq!(
+        builder.build().unwrap().endpoint(),
+        "https://modelarts.eu-de.otc.t-systems.com/"
+    );
+}
+
+#[tokio::test]
+async fn a_page_instead_of_a_response_is_reported_with_the_endpoint() {
+    const PAGE: &str = "<!DOCTYPE html><html><head><title>Sign in</title></head></html>";
+    for (status, reason) in [
+        (
+            200,
+            "the answer is an HTML page, \"Sign in\", instead of JSON",
+        ),
+        (403, "an HTML page, \"Sign in\""),
+    ] {
+        let client = client_of(move |_| Some(reply(status, PAGE)))
+            .build()
+            .unwrap();
+        let error = refused(client.training_jobs().get("some-job").await);
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "ShowTrainingJobDetails: {reason} (HTTP {status}); the page is from a proxy, a login \
+                 or another server, not from ModelArts; check the endpoint https://modelarts.test \
+                 and the settings of the proxy"
+            )
+        );
+    }
 }
