@@ -61,13 +61,14 @@ fn to_api_error(body: &[u8]) -> Option<Value> {
 /// Returns the `ApiError` of a body that is not a JSON object.
 fn text_error(body: &[u8]) -> Value {
     let text = String::from_utf8_lossy(body);
-    let message = page_title(&text).unwrap_or_else(|| text.trim().to_owned());
+    let message = html_page(&text).unwrap_or_else(|| text.trim().to_owned());
     let excerpt: String = message.chars().take(EXCERPT).collect();
     json!({ "error_msg": excerpt })
 }
 
-/// Returns the title of an HTML page as a message.
-fn page_title(text: &str) -> Option<String> {
+/// Returns a message with the title of an HTML page; `None` for other texts.
+#[must_use]
+pub fn html_page(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let start = lower.trim_start();
     if !start.starts_with("<!doctype html") && !start.starts_with("<html") {

@@ -72,9 +72,9 @@ impl ClientBuilder {
     /// |---|---|
     /// | endpoint | `MODELARTS_ENDPOINT` |
     /// | [cloud](Self::cloud) | `MODELARTS_CLOUD`: `huawei` or `otc` |
-    /// | region | `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `OS_REGION_NAME`; else that of the source of the credentials |
-    /// | project | its id in `HUAWEICLOUD_SDK_PROJECT_ID`, `OS_PROJECT_ID`; its name in `OS_PROJECT_NAME`, `OS_TENANT_NAME`; else that of the source of the credentials |
-    /// | IAM | `HUAWEICLOUD_SDK_IAM_ENDPOINT`; else that of the source of the credentials, `OS_AUTH_URL`; else that of the region |
+    /// | region | `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `HW_REGION_NAME`, `OS_REGION_NAME`; else that of the source of the credentials |
+    /// | project | its id in `HUAWEICLOUD_SDK_PROJECT_ID`, `HW_PROJECT_ID`, `OS_PROJECT_ID`; its name in `HW_PROJECT_NAME`, `OS_PROJECT_NAME`, `OS_TENANT_NAME`; else that of the source of the credentials |
+    /// | IAM | `HUAWEICLOUD_SDK_IAM_ENDPOINT`; else that of the source of the credentials, `HW_AUTH_URL`, `OS_AUTH_URL`; else that of the region |
     ///
     /// The endpoint of a region is that in `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>` (such as
     /// `…_EU_DE`), else that in `~/.huaweicloud/regions.yaml` (or `$HUAWEICLOUD_SDK_REGIONS_FILE`),
@@ -89,19 +89,29 @@ impl ClientBuilder {
     ///    `HUAWEICLOUD_SDK_STS_ENDPOINT` or in the region
     /// 2. keys: `HUAWEICLOUD_SDK_AK`, `HUAWEICLOUD_SDK_SK`, and
     ///    `HUAWEICLOUD_SDK_SECURITY_TOKEN` when they are temporary
-    /// 3. the variables of the `OpenStack` tools: keys in `OS_ACCESS_KEY` and
+    /// 3. the variables of the Terraform provider: keys in `HW_ACCESS_KEY` and `HW_SECRET_KEY`, and
+    ///    `HW_SECURITY_TOKEN` when they are temporary; a token in `HW_AUTH_TOKEN`; a user and a
+    ///    [`Password`](crate::credentials::Password) in `HW_USER_NAME` (or `HW_USER_ID`),
+    ///    `HW_USER_PASSWORD`, and `HW_DOMAIN_NAME` or `HW_DOMAIN_ID`. With
+    ///    `HW_ASSUME_ROLE_AGENCY_NAME` they are an error, because the client assumes no agency
+    /// 4. the variables of the `OpenStack` tools: keys in `OS_ACCESS_KEY` and
     ///    `OS_SECRET_KEY` (or `OS_AK` and `OS_SK`, or `OS_ACCESS_KEY_ID` and
     ///    `OS_ACCESS_KEY_SECRET`), and `OS_SECURITY_TOKEN` or `OS_AKSK_SECURITY_TOKEN`;
     ///    a token in `OS_AUTH_TOKEN` or `OS_TOKEN`; a user and a
     ///    [`Password`](crate::credentials::Password) in `OS_USERNAME` (or `OS_USER_ID`),
     ///    `OS_PASSWORD`, and `OS_USER_DOMAIN_NAME`, `OS_DOMAIN_NAME`,
     ///    `OS_USER_DOMAIN_ID` or `OS_DOMAIN_ID`
-    /// 4. the cloud in `clouds.yaml` that `OS_CLOUD` names
-    /// 5. `~/.huaweicloud/credentials`, section `[basic]`: `ak`, `sk`,
+    /// 5. the cloud in `clouds.yaml` that `OS_CLOUD` names
+    /// 6. `~/.huaweicloud/credentials`, section `[basic]`: `ak`, `sk`,
     ///    `security_token`, `project_id`, `iam_endpoint`; or the file that
     ///    `HUAWEICLOUD_SDK_CREDENTIALS_FILE` names
-    /// 6. the only cloud in `clouds.yaml`
-    /// 7. the metadata service, if enabled by [`metadata`](Self::metadata)
+    /// 7. the only cloud in `clouds.yaml`
+    /// 8. the metadata service, if enabled by [`metadata`](Self::metadata)
+    ///
+    /// The identity of a pod of CCE, whose address is in `HC_CONTAINER_CREDENTIALS_FULL_URI`, is not
+    /// supported: if no source is found and the variable is set, the error says so. Such a program
+    /// passes a [`FetchCredentials`](crate::credentials::FetchCredentials) of its own to
+    /// [`credentials`](Self::credentials).
     ///
     /// `clouds.yaml` is the file that `OS_CLIENT_CONFIG_FILE` names, else the first of
     /// `./clouds.yaml`, `~/.config/openstack/clouds.yaml` and `/etc/openstack/clouds.yaml`. The

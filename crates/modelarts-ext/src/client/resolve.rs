@@ -27,17 +27,23 @@ use crate::{
 };
 
 /// Variables of each setting; the first one that is not empty applies. The names are those of the
-/// official SDKs and of the `OpenStack` tools.
+/// official SDKs, of the Terraform provider and of the `OpenStack` tools.
 const ENDPOINT: &[&str] = &["MODELARTS_ENDPOINT"];
 const REGION: &[&str] = &[
     "MODELARTS_REGION",
     "HUAWEICLOUD_SDK_REGION",
+    "HW_REGION_NAME",
     "OS_REGION_NAME",
 ];
-const PROJECT: &[&str] = &["HUAWEICLOUD_SDK_PROJECT_ID", "OS_PROJECT_ID"];
-const PROJECT_NAME: &[&str] = &["OS_PROJECT_NAME", "OS_TENANT_NAME"];
+const PROJECT: &[&str] = &[
+    "HUAWEICLOUD_SDK_PROJECT_ID",
+    "HW_PROJECT_ID",
+    "OS_PROJECT_ID",
+];
+const PROJECT_NAME: &[&str] = &["HW_PROJECT_NAME", "OS_PROJECT_NAME", "OS_TENANT_NAME"];
 const IAM: &[&str] = &["HUAWEICLOUD_SDK_IAM_ENDPOINT"];
-const IAM_OF_OPENSTACK: &[&str] = &["OS_AUTH_URL"];
+/// Addresses of IAM that count after that of the source of the credentials.
+const DEFAULT_IAM: &[&str] = &["HW_AUTH_URL", "OS_AUTH_URL"];
 
 impl Client {
     /// Creates a builder of a client, without settings.
@@ -68,16 +74,11 @@ impl ClientBuilder {
     /// Creates the client. Nothing is sent, so the id of the project must be known.
     ///
     /// # Errors
-    /// Returns an error for a missing or invalid setting.
+    /// Returns an error for an invalid setting, or one that lists all missing settings, each with
+    /// the call and the variables that set it.
     pub fn build(self) -> Result<Client, Error> {
-        let config = self.resolve()?;
-        let Some(id) = config.project.id.clone() else {
-            return Err(Error::config(format!(
-                "no project id; call project_id(), or set {}, or call connect() instead of \
-                 build(), which looks it up",
-                PROJECT.join(" or ")
-            )));
-        };
+        let config = self.resolve(true)?;
+        let id = config.project.id.clone().ok_or_else(no_project_id)?;
         config.into_client(&id)
     }
 
@@ -86,10 +87,10 @@ impl ClientBuilder {
     /// else for that of the region, else for the only project.
     ///
     /// # Errors
-    /// Returns an error for a missing or invalid setting, for missing credentials, and for a
+    /// Returns an error for an invalid setting, one that lists all missing settings, and one for a
     /// project that does not exist.
     pub async fn connect(self) -> Result<Client, Error> {
-        let config = self.resolve()?;
+        let config = self.resolve(false)?;
         let id = match &config.project.id {
             Some(id) => id.clone(),
             None => config.look_up_project().await?,
@@ -97,14 +98,19 @@ impl ClientBuilder {
         config.into_client(&id)
     }
 
-    /// Completes the settings from the environment, and checks them.
-    fn resolve(self) -> Result<ResolvedConfig, Error> {
+    /// Completes the settings from the environment, and checks them. The id of the project may be
+    /// missing unless `requires_project` is set.
+    fn resolve(self, requires_project: bool) -> Result<ResolvedConfig, Error> {
         let environment = self
             .environment
             .clone()
             .unwrap_or_else(|| Environment::new(|_| None));
         let hints = Hints {
-            region: self.region.clone().or_else(|| environment.value(REGION)),
+            region: self
+                .region
+                .clone()
+                .or_else(|| environment.value(REGION))
+                .map(endpoints::canonical_region),
             project: self.project.clone().or(ProjectRef {
                 id: environment.value(PROJECT),
                 name: environment.value(PROJECT_NAME),
@@ -121,12 +127,30 @@ impl ClientBuilder {
                 "no credentials; call credentials(), or begin with from_env()".to_owned(),
             ),
         };
-        let found_region = || match &search {
-            Lookup::Found(found) => found.region.clone(),
+        let found = match &search {
+            Lookup::Found(found) => Some(found),
             Lookup::NotFound(_) => None,
         };
+        let found_region = || found?.region.clone();
         let region = hints.region.clone().or_else(found_region);
         let endpoint = self.find_endpoint(&environment, region.as_deref())?;
+        let of_source = found.map(|found| found.project.clone());
+        let project = hints.project.clone().or(of_source.unwrap_or_default());
+        let lacks_project = requires_project && project.id.is_none();
+        let (endpoint, found) = match (endpoint, search) {
+            (Some(endpoint), Lookup::Found(found)) if !lacks_project => (endpoint, found),
+            (endpoint, search) => {
+                let no_credentials = match search {
+                    Lookup::Found(_) => None,
+                    Lookup::NotFound(reason) => Some(Error::config(reason)),
+                };
+                return Err(missing_settings([
+                    endpoint.is_none().then(no_endpoint),
+                    lacks_project.then(no_project_id),
+                    no_credentials,
+                ]));
+            }
+        };
         let loopback = is_loopback(&endpoint);
         let secure = match endpoint.scheme() {
             "https" | "http" => require_encryption(&endpoint, endpoint.as_str())?,
@@ -136,21 +160,13 @@ impl ClientBuilder {
                 )));
             }
         };
-        let found = match search {
-            Lookup::Found(found) => found,
-            Lookup::NotFound(reason) => return Err(Error::config(reason)),
-        };
         found.credentials.check()?;
         self.signing.check()?;
         let cloud = match self.cloud {
             Some(cloud) => Some(cloud),
             None => Cloud::from_environment(&environment, endpoint.as_str())?,
         };
-        let project = hints.project.clone().or(found.project.clone());
-        let given = found
-            .iam
-            .clone()
-            .or_else(|| environment.value(IAM_OF_OPENSTACK));
+        let given = found.iam.clone().or_else(|| environment.value(DEFAULT_IAM));
         let cloud = cloud.unwrap_or_else(|| {
             let iam = hints.iam.as_deref().or(given.as_deref());
             Cloud::detect(endpoint.as_str(), region.as_deref(), iam)
@@ -190,6 +206,7 @@ impl ClientBuilder {
                 endpoint,
                 project_id: HeaderValue::from_static(""),
                 credentials: found.credentials,
+                credentials_origin: found.origin,
                 provider_context,
                 connector,
                 shared: Arc::new(Shared::new(&self.retry, self.clock.now())),
@@ -208,7 +225,12 @@ impl ClientBuilder {
         })
     }
 
-    fn find_endpoint(&self, environment: &Environment, region: Option<&str>) -> Result<Url, Error> {
+    /// Returns the endpoint; `None` if neither it nor the region is set.
+    fn find_endpoint(
+        &self,
+        environment: &Environment,
+        region: Option<&str>,
+    ) -> Result<Option<Url>, Error> {
         let endpoint = self
             .endpoint
             .clone()
@@ -224,28 +246,63 @@ impl ClientBuilder {
                     ))
                 })?
             }
-            (None, None) => {
-                return Err(Error::config(format!(
-                    "no endpoint; call endpoint() or region(), or set {} or {}",
-                    ENDPOINT[0], REGION[0]
-                )));
-            }
+            (None, None) => return Ok(None),
         };
-        let text = with_scheme(&text);
+        let given = text;
+        let text = with_scheme(&given);
         let url = Url::parse(&text).map_err(|error| {
             Error::config(format!(
                 "the endpoint {:?} is wrong: {error}",
                 without_secrets(&text)
             ))
         })?;
+        // A server on this machine is usually reached over http, which the default scheme is not.
+        if !given.contains("://") && is_loopback(&url) {
+            let address = without_secrets(given.trim());
+            return Err(Error::config(format!(
+                "the endpoint {address:?} has no scheme; it must begin with http:// or https:// on \
+                 this machine, such as http://{address}"
+            )));
+        }
         if !is_base(&url) || !matches!(url.path(), "" | "/") {
             return Err(Error::config(
                 "the endpoint must be only a scheme and a host, such as \
                  https://modelarts.eu-de.otc.t-systems.com",
             ));
         }
-        Ok(url)
+        Ok(Some(url))
     }
+}
+
+fn no_endpoint() -> Error {
+    Error::config(format!(
+        "no endpoint; call endpoint() or region(), or set {} or {}",
+        ENDPOINT[0], REGION[0]
+    ))
+}
+
+fn no_project_id() -> Error {
+    Error::config(format!(
+        "no project id; call project_id(), or set {}, or call connect() instead of build(), which \
+         looks it up",
+        PROJECT.join(" or ")
+    ))
+}
+
+/// Combines the errors for missing settings into one.
+fn missing_settings(missing: [Option<Error>; 3]) -> Error {
+    let mut missing: Vec<_> = missing.into_iter().flatten().collect();
+    if missing.len() == 1
+        && let Some(only) = missing.pop()
+    {
+        return only;
+    }
+    let mut message = format!("{} settings are missing:", missing.len());
+    for error in missing {
+        message.push_str("\n- ");
+        message.push_str(&error.to_string().replace('\n', "\n  "));
+    }
+    Error::config(message)
 }
 
 /// The resolved settings of a client, except for the id of its project.

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Deref, sync::Arc};
 
-use modelarts_api::{RawResponse, TransportError, decode::Skipped};
+use modelarts_api::{RawResponse, TransportError, decode::Skipped, error_body};
 
 use crate::{
     error::{Error, ErrorKind},
@@ -130,6 +130,7 @@ impl Error {
                     signature_mismatch::explain(message, masked.as_deref().unwrap_or(ours))
                 });
                 let error = error.with_solution(solution).without_token();
+                let error = error.with_advice(call.advice);
                 error.with_call(call.summary)
             }
             Generated::Decode {
@@ -143,10 +144,17 @@ impl Error {
                     let message = format!("the answer came, and was not decoded within {limit:?}");
                     Self::new(ErrorKind::Timeout, message)
                 } else {
-                    let message = format!("the answer is not understood: {error}");
                     let body = String::from_utf8_lossy(&response.body).into_owned();
+                    let message = match error_body::html_page(&body) {
+                        Some(page) => {
+                            let page = call.mask().text(&page).unwrap_or(page);
+                            format!("the answer is {page}, instead of JSON")
+                        }
+                        None => format!("the answer is not understood: {error}"),
+                    };
                     Self::new(ErrorKind::Decode, message).with_body(body)
                 };
+                let converted = converted.with_advice(call.advice);
                 let status = response.status.as_u16();
                 converted.with_status(status).with_call(call.summary)
             }

@@ -99,6 +99,15 @@ impl Service {
     }
 }
 
+/// Returns the region as the tables spell it, such as `eu-de` for `EU-DE`. Other regions, which a
+/// regions file may define, are returned unchanged.
+pub(crate) fn canonical_region(region: String) -> String {
+    let lower = region.trim().to_ascii_lowercase();
+    let is_known = Service::ModelArts.default_endpoint(&lower).is_some()
+        || Service::Iam.default_endpoint(&lower).is_some();
+    if is_known { lower } else { region }
+}
+
 /// Returns the endpoint of a service in a region: from the variable
 /// `HUAWEICLOUD_SDK_REGION_<SERVICE>_<REGION>`, else from the regions file, else from the tables.
 /// Returns `None` for an unknown region.

@@ -77,6 +77,12 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
         Duration::from_secs(5 * 60)
     }
 
+    /// Returns advice for credentials that the service rejects, as
+    /// [`ProvideCredentials::advice`] does.
+    fn advice(&self) -> Option<String> {
+        None
+    }
+
     /// Checks the settings, as far as possible without sending a request.
     ///
     /// # Errors
@@ -302,6 +308,10 @@ impl ProvideCredentials for CachedProvider {
 
     fn project_id(&self) -> Option<String> {
         self.0.lock().project_id.clone()
+    }
+
+    fn advice(&self) -> Option<String> {
+        self.0.source.advice()
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -26,9 +26,10 @@ type Source = fn(&Environment, &Hints) -> Result<Lookup, Error>;
 
 /// The sources in the order in which they are searched: from those of the program to those of the
 /// machine.
-const SOURCES: [Source; 8] = [
+const SOURCES: [Source; 9] = [
     find_oidc,
     find_keys,
+    find_terraform,
     find_openstack,
     clouds_yaml::find_named,
     profile_file::find,
@@ -148,56 +149,116 @@ fn find_keys(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     Ok(found.map_or_else(|| Lookup::NotFound(reason.to_owned()), Lookup::Found))
 }
 
-/// Pairs of variables for keys that tools for Open Telekom Cloud read.
-const OPENSTACK_KEYS: [(&str, &str); 3] = [
-    ("OS_ACCESS_KEY", "OS_SECRET_KEY"),
-    ("OS_AK", "OS_SK"),
-    ("OS_ACCESS_KEY_ID", "OS_ACCESS_KEY_SECRET"),
-];
+/// Names of the variables with which one family of tools sets keys, a token, or a password. The
+/// first variable of a list that is set applies.
+struct Family {
+    keys: &'static [(&'static str, &'static str)],
+    security_token: &'static [&'static str],
+    token: &'static [&'static str],
+    user_name: &'static str,
+    user_id: &'static str,
+    password: &'static str,
+    domain_id: &'static [&'static str],
+    domain_name: &'static [&'static str],
+    auth_url: &'static str,
+    project: &'static str,
+}
+
+/// Variables of the Terraform provider of Huawei Cloud.
+const TERRAFORM: Family = Family {
+    keys: &[("HW_ACCESS_KEY", "HW_SECRET_KEY")],
+    security_token: &["HW_SECURITY_TOKEN"],
+    token: &["HW_AUTH_TOKEN"],
+    user_name: "HW_USER_NAME",
+    user_id: "HW_USER_ID",
+    password: "HW_USER_PASSWORD",
+    domain_id: &["HW_DOMAIN_ID"],
+    domain_name: &["HW_DOMAIN_NAME"],
+    auth_url: "HW_AUTH_URL",
+    project: "HW_PROJECT_NAME or HW_PROJECT_ID",
+};
+
+/// Variables of the `OpenStack` tools. Tools for Open Telekom Cloud add keys in several spellings.
+const OPENSTACK: Family = Family {
+    keys: &[
+        ("OS_ACCESS_KEY", "OS_SECRET_KEY"),
+        ("OS_AK", "OS_SK"),
+        ("OS_ACCESS_KEY_ID", "OS_ACCESS_KEY_SECRET"),
+    ],
+    security_token: &["OS_SECURITY_TOKEN", "OS_AKSK_SECURITY_TOKEN"],
+    token: &["OS_AUTH_TOKEN", "OS_TOKEN"],
+    user_name: "OS_USERNAME",
+    user_id: "OS_USER_ID",
+    password: "OS_PASSWORD",
+    domain_id: &["OS_USER_DOMAIN_ID", "OS_DOMAIN_ID"],
+    domain_name: &["OS_USER_DOMAIN_NAME", "OS_DOMAIN_NAME"],
+    auth_url: "OS_AUTH_URL",
+    project: "OS_PROJECT_NAME or OS_PROJECT_ID",
+};
+
+fn find_terraform(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
+    const AGENCY: &str = "HW_ASSUME_ROLE_AGENCY_NAME";
+
+    let found = find_family(environment, hints, &TERRAFORM)?;
+    // Without the agency, calls would be made with the permissions of another identity.
+    if matches!(found, Lookup::Found(_)) && environment.variable(AGENCY).is_some() {
+        return Err(Error::config(format!(
+            "{AGENCY} is set, and agencies are not assumed; unset it, or call credentials() with \
+             a provider of your own"
+        )));
+    }
+    Ok(found)
+}
 
 fn find_openstack(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
-    const PASSWORD: &str = "OS_PASSWORD";
+    find_family(environment, hints, &OPENSTACK)
+}
 
-    for (access_key, secret_key) in OPENSTACK_KEYS {
-        let tokens = ["OS_SECURITY_TOKEN", "OS_AKSK_SECURITY_TOKEN"];
-        if let Some(found) = find_key_pair(environment, access_key, secret_key, &tokens)? {
+/// Searches the variables of one family for keys, then for a token, then for a password.
+fn find_family(environment: &Environment, hints: &Hints, family: &Family) -> Result<Lookup, Error> {
+    for (access_key, secret_key) in family.keys {
+        let tokens = family.security_token;
+        if let Some(found) = find_key_pair(environment, access_key, secret_key, tokens)? {
             return Ok(Lookup::Found(found));
         }
     }
-    if let Some((name, token)) = environment.first(&["OS_AUTH_TOKEN", "OS_TOKEN"]) {
+    if let Some((name, token)) = environment.first(family.token) {
         return FoundCredentials::new(&format!("{name}:"), Credentials::token(token))
             .map(Lookup::Found);
     }
-    let (name, user) = environment.first(&["OS_USERNAME", "OS_USER_ID"]).unzip();
-    let name = name.unwrap_or("OS_USERNAME");
-    let password = (PASSWORD, environment.variable(PASSWORD));
+    let (name, user) = environment
+        .first(&[family.user_name, family.user_id])
+        .unzip();
+    let name = name.unwrap_or(family.user_name);
+    let password = (family.password, environment.variable(family.password));
     let Some((user, password)) = pair((name, user), password, missing_variable)? else {
-        return Ok(Lookup::NotFound(
-            "OS_ACCESS_KEY and OS_SECRET_KEY, OS_AUTH_TOKEN, OS_USERNAME and OS_PASSWORD: not set"
-                .to_owned(),
-        ));
+        let key_pairs = family.keys.iter().take(1);
+        let mut pairs: Vec<_> = key_pairs.map(|(ak, sk)| format!("{ak} and {sk}")).collect();
+        pairs.extend(family.token.first().map(|&token| token.to_owned()));
+        pairs.push(format!("{} and {}", family.user_name, family.password));
+        return Ok(Lookup::NotFound(format!("{}: not set", pairs.join(", "))));
     };
-    let missing = |missing| missing_variable(name, missing);
-    let given = environment.variable("OS_AUTH_URL");
+    let missing = |missing: &str| missing_variable(name, missing);
+    let given = environment.variable(family.auth_url);
     let iam = hints.iam(environment, given, hints.region.as_deref())?;
     let domain = Named::choose(
-        environment.value(&["OS_USER_DOMAIN_ID", "OS_DOMAIN_ID"]),
-        environment.value(&["OS_USER_DOMAIN_NAME", "OS_DOMAIN_NAME"]),
+        environment.value(family.domain_id),
+        environment.value(family.domain_name),
     );
     let project = hints.project.clone();
     let project = Named::choose(project.id, project.name.or(hints.region.clone()));
     let login = Password {
-        iam: AuthServer::new("IAM", iam.ok_or_else(|| missing("OS_AUTH_URL"))?),
+        iam: AuthServer::new("IAM", iam.ok_or_else(|| missing(family.auth_url))?),
         user: match name {
-            "OS_USER_ID" => Named::Id(user),
-            _ if domain.is_none() => return Err(missing("OS_USER_DOMAIN_NAME or OS_DOMAIN_NAME")),
+            _ if name == family.user_id => Named::Id(user),
+            _ if domain.is_none() => return Err(missing(&family.domain_name.join(" or "))),
             _ => Named::Name(user),
         },
         password: Secret::new(password),
         domain,
-        project: Some(project.ok_or_else(|| missing("OS_PROJECT_NAME or OS_PROJECT_ID"))?),
+        project: Some(project.ok_or_else(|| missing(family.project))?),
     };
-    let place = format!("{name} and {PASSWORD}:");
+    let place = format!("{name} and {}:", family.password);
     FoundCredentials::new(&place, login.into_provider()).map(Lookup::Found)
 }
 

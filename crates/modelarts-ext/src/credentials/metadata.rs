@@ -124,6 +124,14 @@ impl FetchCredentials for Metadata {
         })
     }
 
+    fn advice(&self) -> Option<String> {
+        Some(format!(
+            "the temporary keys were issued by {} for the agency of this server; check that the \
+             endpoint belongs to the region of the server, and the clock",
+            self.0
+        ))
+    }
+
     fn check(&self) -> Result<(), Error> {
         let url = self.0.url("")?;
         if url.scheme() == "https" || is_loopback(&url) || is_link_local(&url) {

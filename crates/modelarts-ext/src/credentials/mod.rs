@@ -233,6 +233,13 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// Returns advice for credentials that the service rejects, as a clause without a full stop,
+    /// such as `renew the lease of the vault`. Default: advice for keys or for a token. It becomes
+    /// part of [`Error::advice`], so it must not contain secrets.
+    fn advice(&self) -> Option<String> {
+        None
+    }
+
     /// Checks the settings, as far as possible without sending a request.
     ///
     /// # Errors
@@ -260,6 +267,10 @@ impl<P: ProvideCredentials + ?Sized> ProvideCredentials for Arc<P> {
 
     fn project_id(&self) -> Option<String> {
         (**self).project_id()
+    }
+
+    fn advice(&self) -> Option<String> {
+        (**self).advice()
     }
 
     fn check(&self) -> Result<(), Error> {

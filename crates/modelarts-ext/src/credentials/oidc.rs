@@ -21,6 +21,10 @@ const SESSION_NAME: &str = "oidc-sts-session";
 /// The default lifetime of keys, as in the official SDK.
 const DURATION_SECONDS: u64 = 3600;
 
+/// Advice for a rejected identity token.
+const LOGIN_ADVICE: &str = "check the URNs of provider and agency, that the trust policy of the \
+                            agency admits the identity token, and that the token has not expired";
+
 /// Exchanges an identity token (`OpenID Connect`), such as that of a pod or of a CI job, for
 /// temporary keys of STS. They are renewed five minutes before they expire.
 ///
@@ -156,9 +160,18 @@ impl FetchCredentials for Oidc {
             let mut body = json!(self.request);
             body["id_token"] = token.as_str().into();
             let failure = format!("gives no keys for the agency {}", self.request.agency_urn);
-            let reply = self.sts.post(context, url, &body, &token, &failure).await?;
+            let reply = self.sts.post(context, url, &body, &token, &failure).await;
+            let reply = reply.map_err(|error| error.with_login_advice(LOGIN_ADVICE))?;
             self.sts.keys(&reply)
         })
+    }
+
+    fn advice(&self) -> Option<String> {
+        Some(format!(
+            "the temporary keys were issued by {} for the agency {}; check that the agency belongs \
+             to the account of the project, and the clock",
+            self.sts, self.request.agency_urn
+        ))
     }
 
     fn check(&self) -> Result<(), Error> {

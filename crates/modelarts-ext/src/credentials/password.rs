@@ -15,6 +15,11 @@ use crate::{
     error::Error,
 };
 
+/// Advice for a rejected login.
+const LOGIN_ADVICE: &str = "check user, password, domain (the name of the account) and project; a \
+                            user with multi-factor authentication cannot log in with a password \
+                            alone and needs keys";
+
 /// Requests a token for one project from IAM, with user name and password.
 ///
 /// A token is valid for 24 hours and is renewed in its last half hour, by a new login; a new token
@@ -154,7 +159,8 @@ impl FetchCredentials for Password {
             let failure = format!("gives the user {:?} no token", self.user.text());
             let reply = iam
                 .post(context, url, &self.body(), self.password.expose(), &failure)
-                .await?;
+                .await
+                .map_err(|error| error.with_login_advice(LOGIN_ADVICE))?;
             let token = reply.headers.get("x-subject-token");
             let Some(token) = token.and_then(|token| token.to_str().ok()) else {
                 return Err(iam.unexpected("without a token in X-Subject-Token"));
@@ -178,6 +184,15 @@ impl FetchCredentials for Password {
                 None => fetched,
             })
         })
+    }
+
+    fn advice(&self) -> Option<String> {
+        Some(format!(
+            "the token was issued by {} for the user {:?}; check that the endpoint belongs to the \
+             same region, and the project of the client to the token",
+            self.iam,
+            self.user.text()
+        ))
     }
 
     /// Returns half an hour.

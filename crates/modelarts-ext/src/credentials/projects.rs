@@ -102,7 +102,9 @@ async fn list_projects(
         reply = send(server).await?;
     }
     if reply.status != StatusCode::OK {
-        return Err(iam.response_error(&reply, "does not list the projects"));
+        let error = iam.response_error(&reply, "does not list the projects");
+        let rejected = reply.status == StatusCode::UNAUTHORIZED;
+        return Err(error.with_advice(rejected.then(|| rejection::kind_advice(credentials))));
     }
     let list: ProjectList = serde_json::from_slice(&reply.body)
         .map_err(|_| iam.unexpected("that is no list of projects"))?;

@@ -1,9 +1,14 @@
-//! Rejections that a new token or a corrected clock can fix.
+//! Rejections that a new token or a corrected clock can fix, and advice for the others.
 
 use std::time::SystemTime;
 
 use modelarts_api::{Effect, ErrorCode, Retry, error_body};
 use reqwest::StatusCode;
+
+use crate::{
+    credentials::{CredentialKind, Credentials, ProvideCredentials},
+    error::{Error, ErrorKind},
+};
 
 /// The reason of a rejection that the client can fix.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,6 +39,60 @@ pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     let expired = code.is_some_and(|row| row.retry(Effect::Read) == Retry::Token)
         || message.contains("token expires");
     expired.then_some(Rejection::Expired)
+}
+
+/// Returns advice for a response that rejects the credentials of a request; `None` for other
+/// responses, such as one for a missing permission.
+#[cold]
+pub(crate) fn advice(
+    status: StatusCode,
+    body: &[u8],
+    credentials: &Credentials,
+    provider: &dyn ProvideCredentials,
+    origin: Option<&str>,
+) -> Option<String> {
+    let is_rejection =
+        status == StatusCode::UNAUTHORIZED || parse(status, body) == Some(Rejection::Expired);
+    let advice = is_rejection.then(|| {
+        let advice = provider.advice();
+        advice.unwrap_or_else(|| kind_advice(credentials))
+    })?;
+    Some(match origin {
+        Some(origin) => format!("{advice}; the credentials are from {origin}"),
+        None => advice,
+    })
+}
+
+/// Returns advice for rejected keys, temporary keys, or a rejected token.
+pub(super) fn kind_advice(credentials: &Credentials) -> String {
+    let advice = match &*credentials.0 {
+        CredentialKind::Token(_) => {
+            "a token expires after at most 24 hours, and is valid only for the project and the \
+             region that it was issued for; get a new one from IAM (POST /v3/auth/tokens), or use \
+             credentials::Password, which renews it"
+        }
+        CredentialKind::Keys(keys) if keys.security_token.is_some() => {
+            "temporary keys expire after at most 24 hours; get new ones, and check that access key, \
+             secret key and security token belong together, region and clock"
+        }
+        CredentialKind::Keys(_) => {
+            "check access key, secret key, region and clock; after five refusals in a row the key \
+             is locked for five minutes"
+        }
+    };
+    advice.to_owned()
+}
+
+impl Error {
+    /// Adds advice, if the error is the rejection of a login.
+    pub(super) fn with_login_advice(self, advice: &str) -> Self {
+        let is_rejection =
+            self.kind() == ErrorKind::Credentials && matches!(self.status(), Some(400 | 401 | 403));
+        match is_rejection {
+            true => self.with_advice(Some(advice.to_owned())),
+            false => self,
+        }
+    }
 }
 
 /// Parses the time at the beginning of a text, in the format of signatures or RFC 3339.

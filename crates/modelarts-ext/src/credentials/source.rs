@@ -53,6 +53,8 @@ pub(crate) struct FoundCredentials {
     pub(crate) project: ProjectRef,
     pub(crate) region: Option<String>,
     pub(crate) iam: Option<String>,
+    /// The variables or the file that the credentials are from, for messages.
+    pub(crate) origin: Option<Arc<str>>,
 }
 
 impl FoundCredentials {
@@ -60,7 +62,10 @@ impl FoundCredentials {
     pub(super) fn new(place: &str, credentials: impl ProvideCredentials) -> Result<Self, Error> {
         let failed = |error| Error::config(format!("{place} {error}"));
         credentials.check().map_err(failed)?;
-        Ok(Self::unchecked(credentials))
+        Ok(Self {
+            origin: Some(place.trim_end_matches([':', ',']).into()),
+            ..Self::unchecked(credentials)
+        })
     }
 
     pub(crate) fn unchecked<P: ProvideCredentials>(credentials: P) -> Self {
@@ -70,6 +75,7 @@ impl FoundCredentials {
             project: ProjectRef::default(),
             region: None,
             iam: None,
+            origin: None,
         }
     }
 }

@@ -35,19 +35,20 @@
 //! executed.
 
 // `call_summary` has the details of the call, `classification` the meaning of errors for a program,
-// `violation` the rules that a job breaks, and `mask` removes secrets from texts that come from
-// outside.
+// `display` their texts, `violation` the rules that a job breaks, and `mask` removes secrets from
+// texts that come from outside.
 
 pub(crate) mod call_summary;
 mod classification;
 #[cfg(test)]
 mod codes_tests;
+mod display;
 pub(crate) mod mask;
 pub(crate) mod violation;
 
 pub use violation::Violation;
 
-use std::{any::Any, error::Error as StdError, fmt, iter, sync::Arc, time::Duration};
+use std::{any::Any, error::Error as StdError, iter, sync::Arc, time::Duration};
 
 use modelarts_api::{ErrorCode, types::ApiError};
 
@@ -59,7 +60,18 @@ use crate::{
 /// A failed call: its cause and the details of the call.
 ///
 /// Its fields are private; use the accessors, such as [`is_not_found`](Self::is_not_found),
-/// [`status`](Self::status), [`code`](Self::code).
+/// [`status`](Self::status), [`code`](Self::code). `Display` shows the error in one sentence. `Debug`,
+/// which a `main` that returns the error prints, shows one fact a line:
+///
+/// ```text
+/// Error: ShowTrainingJobDetails: Training job (ID: 2f0e) not found
+///   kind: Service
+///   status: 400
+///   code: ModelArts.2775 (TrainingJobNotFound)
+///   request id: 6a1b7e0d3c5f4e21
+///   attempts: 1 in 34.2ms
+///   advice: Check whether the training job information in the request is valid
+/// ```
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -72,6 +84,8 @@ struct Inner {
     code: Option<String>,
     service_message: Option<String>,
     solution: Option<String>,
+    /// Advice of this crate. It replaces that of the table, which is the same for all credentials.
+    advice: Option<String>,
     body: Option<String>,
     /// Overrides the decision on retries, which depends on kind and status.
     retryable: Option<bool>,
@@ -123,6 +137,7 @@ impl Error {
             code: None,
             service_message: None,
             solution: None,
+            advice: None,
             body: None,
             retryable: None,
             violations: Vec::new(),
@@ -179,6 +194,22 @@ impl Error {
     /// Adds advice, unless the service gave its own.
     pub(crate) fn with_solution(mut self, solution: Option<String>) -> Self {
         self.0.solution = self.0.solution.or(solution);
+        self
+    }
+
+    /// Appends advice to that of the service or of the table.
+    pub(crate) fn with_hint(mut self, hint: &str) -> Self {
+        let advice = self.advice().unwrap_or_default().trim();
+        self.0.solution = Some(match advice.trim_end_matches('.') {
+            "" => hint.to_owned(),
+            advice => format!("{advice}; {hint}"),
+        });
+        self
+    }
+
+    /// Sets the advice for an error without advice of the service.
+    pub(crate) fn with_advice(mut self, advice: Option<String>) -> Self {
+        self.0.advice = advice;
         self
     }
 
@@ -304,10 +335,13 @@ impl Error {
         ErrorCode::find(self.code()?, self.status()?)
     }
 
-    /// Returns the advice of the service, else that of the table of error codes.
+    /// Returns the advice of the service, else that for the kind of credentials that were
+    /// rejected, else that of the table of error codes.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
-        self.solution().or_else(|| Some(self.known_code()?.advice))
+        self.solution()
+            .or(self.0.advice.as_deref())
+            .or_else(|| Some(self.known_code()?.advice))
     }
 
     /// Returns the message of the service.
@@ -374,67 +408,11 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &*self.0;
-        if let Some(operation) = inner.call.operation {
-            write!(f, "{operation}: ")?;
-        }
-        match inner.kind {
-            ErrorKind::Service => {
-                let message = self.message().unwrap_or("the service gave no reason");
-                // The canonical request of the gateway is omitted, because the advice explains it.
-                let reason = message.split(", canonicalRequest:").next();
-                f.write_str(reason.unwrap_or_default().trim().trim_end_matches('.'))?;
-            }
-            _ => f.write_str(&inner.message)?,
-        }
-        let mut details = Vec::new();
-        details.extend(inner.code.clone());
-        details.extend(inner.status.map(|status| format!("HTTP {status}")));
-        details.extend(self.request_id().map(|id| format!("request id {id}")));
-        if inner.call.attempts > 1 {
-            details.push(format!("{} attempts", inner.call.attempts));
-        }
-        if !details.is_empty() {
-            write!(f, " ({})", details.join(", "))?;
-        }
-        match self.advice() {
-            // Advice of the service may begin with a name, so its first letter is kept.
-            Some(own) if self.solution().is_some() => {
-                write!(f, "; {}", own.trim().trim_end_matches('.'))
-            }
-            Some(advice) => write!(f, "; {}", clause(advice)),
-            None => Ok(()),
-        }
-    }
-}
-
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &*self.0;
-        // The body is omitted, because it may hold secrets.
-        f.debug_struct("Error")
-            .field("kind", &inner.kind)
-            .field("text", &self.to_string())
-            .field("source", &inner.source)
-            .finish_non_exhaustive()
-    }
-}
-
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         let source = self.0.source.as_deref()?;
         Some(source)
     }
-}
-
-/// Converts a sentence into a clause for the middle of another one: its first letter becomes lower
-/// case, and the final full stop is removed.
-fn clause(sentence: &str) -> String {
-    let mut letters = sentence.trim_end_matches('.').chars();
-    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
-    first.into_iter().chain(letters).collect()
 }
 
 /// Returns the messages of an error and its sources, each part once.

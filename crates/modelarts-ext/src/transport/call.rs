@@ -42,6 +42,8 @@ pub struct CallInfo {
     pub(super) secrets: Vec<Secrets>,
     /// Canonical request of the most recent signature.
     pub(crate) canonical_request: Option<String>,
+    /// Advice for a response that rejects the credentials.
+    pub(crate) advice: Option<String>,
     /// The time limit of the call.
     pub(crate) timeout: Duration,
     /// Time at which the response arrived.

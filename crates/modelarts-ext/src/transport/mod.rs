@@ -27,7 +27,7 @@ use futures::future::{Either, select};
 use http::Extensions;
 use jiff::SignedDuration;
 use modelarts_api::{
-    BoxFuture, Operation, RawResponse, Transport, TransportError, types::Language,
+    BoxFuture, Operation, RawResponse, Transport, TransportError, error_body, types::Language,
 };
 use reqwest::{
     Request, StatusCode, Url,
@@ -63,6 +63,8 @@ pub(crate) struct HttpTransport {
     pub(crate) endpoint: Url,
     pub(crate) project_id: HeaderValue,
     pub(crate) credentials: Arc<dyn ProvideCredentials>,
+    /// The variables or the file that the credentials are from, for messages.
+    pub(crate) credentials_origin: Option<Arc<str>>,
     pub(crate) connector: Arc<dyn HttpConnector>,
     pub(crate) provider_context: ProviderContext,
     pub(crate) clock: Arc<dyn Clock>,
@@ -160,6 +162,9 @@ impl HttpTransport {
         match result {
             Ok(mut response) => {
                 call.answered_at = Some(self.clock.now());
+                if !response.status.is_success() || response.body.first() == Some(&b'<') {
+                    call.advice = self.advice(&response, &call);
+                }
                 response.extensions.insert(call);
                 Ok(response)
             }
@@ -173,6 +178,28 @@ impl HttpTransport {
             true => runtime::require(),
             false => Ok(()),
         }
+    }
+
+    /// Returns advice for a response that rejects the credentials of the last attempt, or is a page.
+    #[cold]
+    fn advice(&self, response: &RawResponse, call: &CallInfo) -> Option<String> {
+        if error_body::html_page(&String::from_utf8_lossy(&response.body)).is_some() {
+            return Some(format!(
+                "the page is from a proxy, a login or another server, not from ModelArts; check \
+                 the endpoint {} and the settings of the proxy",
+                self.endpoint.as_str().trim_end_matches('/')
+            ));
+        }
+        let credentials = &call.secrets.last()?.credentials;
+        let advice = rejection::advice(
+            response.status,
+            &response.body,
+            credentials,
+            &*self.credentials,
+            self.credentials_origin.as_deref(),
+        )?;
+        // The advice of a provider may quote a secret of its request.
+        Some(call.mask().text(&advice).unwrap_or(advice))
     }
 
     /// Reports the progress of a call.

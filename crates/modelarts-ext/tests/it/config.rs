@@ -153,6 +153,7 @@ async fn credentials_are_taken() {
 fn half_a_pair_of_keys_is_told() {
     for (one, other) in [
         ("HUAWEICLOUD_SDK_AK", "HUAWEICLOUD_SDK_SK"),
+        ("HW_ACCESS_KEY", "HW_SECRET_KEY"),
         ("OS_ACCESS_KEY", "OS_SECRET_KEY"),
         ("OS_AK", "OS_SK"),
         ("OS_ACCESS_KEY_ID", "OS_ACCESS_KEY_SECRET"),
@@ -173,13 +174,13 @@ fn half_a_pair_of_keys_is_told() {
 fn what_is_missing_is_told() {
     let [ak, sk] = KEYS;
     assert_eq!(
-        problem(&[]),
+        problem(&[PROJECT, ak, sk]),
         "no endpoint; call endpoint() or region(), or set MODELARTS_ENDPOINT or MODELARTS_REGION"
     );
     assert_eq!(
         problem(&[ENDPOINT, ak, sk]),
-        "no project id; call project_id(), or set HUAWEICLOUD_SDK_PROJECT_ID or OS_PROJECT_ID, or \
-         call connect() instead of build(), which looks it up"
+        "no project id; call project_id(), or set HUAWEICLOUD_SDK_PROJECT_ID or HW_PROJECT_ID or \
+         OS_PROJECT_ID, or call connect() instead of build(), which looks it up"
     );
     assert_eq!(
         problem(&[ENDPOINT, PROJECT]),
@@ -187,6 +188,8 @@ fn what_is_missing_is_told() {
          Looked at:\n\
          - the variables HUAWEICLOUD_OIDC_*: not set\n\
          - HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK: not set\n\
+         - HW_ACCESS_KEY and HW_SECRET_KEY, HW_AUTH_TOKEN, HW_USER_NAME and HW_USER_PASSWORD: not \
+         set\n\
          - OS_ACCESS_KEY and OS_SECRET_KEY, OS_AUTH_TOKEN, OS_USERNAME and OS_PASSWORD: not set\n\
          - OS_CLOUD: not set\n\
          - ~/.huaweicloud/credentials: there is no home directory, and \

@@ -44,6 +44,10 @@ const SEARCH_PAUSES: [Duration; 3] = [
 /// Maximum clock skew between the client and the service. The gateway of the service rejects
 /// signatures with a greater skew.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
+/// Error code for a boot file that does not exist or is not in the code directory.
+const BOOT_FILE_ERROR: &str = "ModelArts.2758";
+/// Error code for a code directory that does not exist.
+const CODE_DIR_ERROR: &str = "ModelArts.2757";
 /// Error code for a job name that is in use.
 const NAME_EXISTS: &str = "ModelArts.2751";
 
@@ -85,8 +89,26 @@ impl CreateJob {
                 tracing::warn!(%warning, "the job does not follow a recommendation");
             }
         }
-        create_once(&client, &body, &deadline).await
+        let created = create_once(&client, &body, &deadline).await;
+        created.map_err(|error| explain_path(error, &body))
     }
+}
+
+/// Adds the path that the service rejects, which its message does not have.
+fn explain_path(error: Error, body: &Value) -> Error {
+    let code_dir = text(body, algorithm::CODE_DIR);
+    let hint = match error.code() {
+        Some(BOOT_FILE_ERROR) => format!(
+            "check that the object {:?} exists in the code directory {code_dir:?}; names of \
+             objects are case-sensitive",
+            text(body, algorithm::BOOT_FILE)
+        ),
+        Some(CODE_DIR_ERROR) => format!(
+            "check that objects exist below {code_dir:?}; names of objects are case-sensitive"
+        ),
+        _ => return error,
+    };
+    error.with_hint(&hint)
 }
 
 /// Sends the create request. After a lost response, repeats the request only if a search finds no

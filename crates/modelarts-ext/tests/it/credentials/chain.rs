@@ -29,6 +29,7 @@ async fn the_chain_is_looked_through_in_order() {
         ("OS_ACCESS_KEY_ID", "OS_ACCESS_KEY_SECRET"),
         ("OS_AK", "OS_SK"),
         ("OS_ACCESS_KEY", "OS_SECRET_KEY"),
+        ("HW_ACCESS_KEY", "HW_SECRET_KEY"),
         ("HUAWEICLOUD_SDK_AK", "HUAWEICLOUD_SDK_SK"),
     ] {
         place = place.variable(ak, ak).variable(sk, "SK-s3cr3t");
@@ -51,6 +52,8 @@ fn nothing_found_lists_every_place() {
          Looked at:\n\
          - the variables HUAWEICLOUD_OIDC_*: not set\n\
          - HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK: not set\n\
+         - HW_ACCESS_KEY and HW_SECRET_KEY, HW_AUTH_TOKEN, HW_USER_NAME and HW_USER_PASSWORD: not \
+         set\n\
          - OS_ACCESS_KEY and OS_SECRET_KEY, OS_AUTH_TOKEN, OS_USERNAME and OS_PASSWORD: not set\n\
          - OS_CLOUD: not set\n\
          - home/.huaweicloud/credentials: there is no section [basic]\n\

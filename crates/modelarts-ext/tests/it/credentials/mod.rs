@@ -1,5 +1,6 @@
 //! Tests of credentials: sources, renewal, and errors if no credentials are found.
 
+mod advice;
 mod cache;
 mod chain;
 mod files;
@@ -11,3 +12,4 @@ mod password;
 mod projects;
 mod retry_after;
 mod secrets;
+mod terraform;

@@ -83,7 +83,9 @@ async fn messages_of_sts_are_reported() {
             json!({"error_code": "STS.0001", "error_msg": "no ID-s3cr3t", "request_id": "r"})
         )
         .await,
-        "STS at URL gives no keys for the agency urn:agency: no *** (STS.0001, HTTP 403)"
+        "STS at URL gives no keys for the agency urn:agency: no *** (STS.0001, HTTP 403); check \
+         the URNs of provider and agency, that the trust policy of the agency admits the identity \
+         token, and that the token has not expired"
     );
     assert_eq!(
         error_of(201, json!({"credentials": {"access_key_id": "AK"}})).await,

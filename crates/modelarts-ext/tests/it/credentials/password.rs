@@ -64,7 +64,9 @@ async fn messages_of_iam_are_reported() {
         (
             wrong_password,
             "gives the user \"alice\" no token: The username or password is wrong (HTTP 401, \
-             request id token_eu-de_null_1)",
+             request id token_eu-de_null_1); \
+             check user, password, domain (the name of the account) and project; a user with \
+             multi-factor authentication cannot log in with a password alone and needs keys",
             false,
         ),
         (
@@ -74,12 +76,16 @@ async fn messages_of_iam_are_reported() {
                     r#"{"error_code":"IAM.0011","error_msg":"PW-s3cr3t is short"}"#,
                 )
             },
-            "gives the user \"alice\" no token: *** is short (IAM.0011, HTTP 400)",
+            "gives the user \"alice\" no token: *** is short (IAM.0011, HTTP 400); \
+             check user, password, domain (the name of the account) and project; a user with \
+             multi-factor authentication cannot log in with a password alone and needs keys",
             false,
         ),
         (
             || reply(403, ""),
-            "gives the user \"alice\" no token: it gave no reason (HTTP 403)",
+            "gives the user \"alice\" no token: it gave no reason (HTTP 403); \
+             check user, password, domain (the name of the account) and project; a user with \
+             multi-factor authentication cannot log in with a password alone and needs keys",
             false,
         ),
         (
@@ -123,7 +129,9 @@ async fn messages_of_iam_are_reported() {
         ),
         (
             || reply(401, json!({"title": "Unauthorized"})),
-            "gives the user \"alice\" no token: Unauthorized (HTTP 401)",
+            "gives the user \"alice\" no token: Unauthorized (HTTP 401); \
+             check user, password, domain (the name of the account) and project; a user with \
+             multi-factor authentication cannot log in with a password alone and needs keys",
             false,
         ),
         (

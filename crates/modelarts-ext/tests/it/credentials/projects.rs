@@ -131,7 +131,8 @@ async fn a_project_that_cannot_be_determined_is_an_error() {
     );
     assert_eq!(
         safe_message(&in_region(&iam).build().unwrap_err()),
-        "no project id; call project_id(), or set HUAWEICLOUD_SDK_PROJECT_ID or OS_PROJECT_ID, or \
+        "no project id; call project_id(), or set HUAWEICLOUD_SDK_PROJECT_ID or HW_PROJECT_ID or \
+         OS_PROJECT_ID, or \
          call connect() instead of build(), which looks it up"
     );
 }

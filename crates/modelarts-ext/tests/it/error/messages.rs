@@ -168,7 +168,9 @@ async fn a_boot_file_that_does_not_exist() {
     assert_eq!(
         message(&error),
         "CreateTrainingJob: code startup file path error (ModelArts.2758, HTTP 400, request id \
-         REQUEST); Check whether the training project information in the request is valid"
+         REQUEST); Check whether the training project information in the request is valid; check that \
+         the object \"obs://bucket/bootless/code/other.py\" exists in the code directory \
+         \"obs://bucket/bootless/code/\"; names of objects are case-sensitive"
     );
     assert!(!error.is_auth() && !error.is_conflict() && !error.is_not_found());
     assert_eq!(error.status(), Some(400));

@@ -119,11 +119,16 @@ async fn a_page_where_json_is_expected() {
          close\r\n\r\n{page}",
         page.len()
     );
-    let (_server, _, client) = scripted([Reply::Bytes(answer.into_bytes())]).await;
+    let (server, _, client) = scripted([Reply::Bytes(answer.into_bytes())]).await;
     let error = refused(list(&client).await);
     assert_eq!(
         error.to_string(),
-        "ListTrainingJobs: the answer is not understood: expected value at line 1 column 1 (HTTP 200)"
+        format!(
+            "ListTrainingJobs: the answer is an HTML page without a title, instead of JSON (HTTP \
+             200); the page is from a proxy, a login or another server, not from ModelArts; check \
+             the endpoint {} and the settings of the proxy",
+            server.url
+        )
     );
     assert_eq!(error.kind(), ErrorKind::Decode);
     assert_eq!(error.body(), Some(page));

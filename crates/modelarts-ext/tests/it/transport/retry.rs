@@ -117,7 +117,12 @@ async fn a_page_in_html_keeps_status_and_request_id() {
     let error = refused(client.training_jobs().list().collect(1).await);
     assert_eq!(
         message(&error),
-        "ListTrainingJobs: an HTML page, \"502 Bad Gateway\" (HTTP 502, request id REQUEST)"
+        format!(
+            "ListTrainingJobs: an HTML page, \"502 Bad Gateway\" (HTTP 502, request id REQUEST); the \
+             page is from a proxy, a login or another server, not from ModelArts; check the \
+             endpoint {} and the settings of the proxy",
+            site.emulator.url()
+        )
     );
     assert_eq!(error.kind(), ErrorKind::Service);
     assert_eq!(error.status(), Some(502));

@@ -1,0 +1,128 @@
+//! Texts of an error: `Display` as one sentence, `Debug` as lines with one fact each.
+
+use std::{error::Error as StdError, fmt, iter};
+
+use crate::error::{Error, ErrorKind};
+
+impl Error {
+    /// Returns the operation and the reason, without the facts about the call.
+    fn headline(&self) -> String {
+        let inner = &*self.0;
+        let operation = inner.call.operation.map(|name| format!("{name}: "));
+        let reason = match inner.kind {
+            ErrorKind::Service => {
+                let message = self.message().unwrap_or("the service gave no reason");
+                // The canonical request of the gateway is omitted, because the advice explains it.
+                let reason = message.split(", canonicalRequest:").next();
+                reason.unwrap_or_default().trim().trim_end_matches('.')
+            }
+            _ => &inner.message,
+        };
+        operation.unwrap_or_default() + reason
+    }
+
+    /// Returns the causes in one line, without those that `text` contains.
+    fn causes(&self, text: &str) -> Option<String> {
+        let causes = iter::successors(self.source(), |error| (*error).source());
+        let mut shown: Vec<String> = Vec::new();
+        for cause in causes.map(ToString::to_string) {
+            let is_known = |text: &str| text.contains(cause.as_str());
+            if !is_known(text) && !shown.iter().any(|text| is_known(text)) {
+                shown.push(cause);
+            }
+        }
+        (!shown.is_empty()).then(|| shown.join(": "))
+    }
+
+    /// Returns the facts that `Debug` shows below the headline, by their names. The body of a
+    /// response is omitted, because it may hold secrets.
+    fn facts(&self, headline: &str) -> Vec<(&'static str, String)> {
+        let call = &self.0.call;
+        let attempts = (call.attempts > 0).then(|| match call.elapsed {
+            elapsed if elapsed.is_zero() => call.attempts.to_string(),
+            elapsed => format!("{} in {elapsed:.1?}", call.attempts),
+        });
+        let code = self.code().map(|code| match self.code_name() {
+            Some(name) => format!("{code} ({name})"),
+            None => code.to_owned(),
+        });
+        let facts = [
+            ("kind", Some(format!("{:?}", self.kind()))),
+            ("status", self.status().map(|status| status.to_string())),
+            ("code", code),
+            ("request id", self.request_id().map(str::to_owned)),
+            ("attempts", attempts),
+            (
+                "effect",
+                self.is_uncertain()
+                    .then(|| "the service may have executed the call".to_owned()),
+            ),
+            (
+                "retry",
+                self.is_retryable().then(|| match self.retry_after() {
+                    Some(wait) => format!("the same call may succeed after {wait:?}"),
+                    None => "the same call may succeed later".to_owned(),
+                }),
+            ),
+            (
+                "position",
+                self.position()
+                    .map(|position| format!("resume() continues after row {}", position.rows())),
+            ),
+            (
+                "advice",
+                self.advice()
+                    .map(|advice| advice.trim().trim_end_matches('.').to_owned()),
+            ),
+            ("caused by", self.causes(headline)),
+        ];
+        let known = facts.into_iter();
+        known
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        f.write_str(&self.headline())?;
+        let mut details = Vec::new();
+        details.extend(inner.code.clone());
+        details.extend(inner.status.map(|status| format!("HTTP {status}")));
+        details.extend(self.request_id().map(|id| format!("request id {id}")));
+        if inner.call.attempts > 1 {
+            details.push(format!("{} attempts", inner.call.attempts));
+        }
+        if !details.is_empty() {
+            write!(f, " ({})", details.join(", "))?;
+        }
+        match self.advice() {
+            // Other advice than that of the table may begin with a name, so its first letter is kept.
+            Some(own) if self.solution().or(inner.advice.as_deref()).is_some() => {
+                write!(f, "; {}", own.trim().trim_end_matches('.'))
+            }
+            Some(advice) => write!(f, "; {}", clause(advice)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headline = self.headline();
+        f.write_str(&headline.replace('\n', "\n  "))?;
+        for (name, value) in self.facts(&headline) {
+            write!(f, "\n  {name}: {}", value.replace('\n', "\n    "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Converts a sentence into a clause for the middle of another one: its first letter becomes lower
+/// case, and the final full stop is removed.
+fn clause(sentence: &str) -> String {
+    let mut letters = sentence.trim_end_matches('.').chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}
