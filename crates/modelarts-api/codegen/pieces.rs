@@ -1,6 +1,6 @@
 //! Division of the generated file into pieces of reviewable size: one per schema, one per
-//! operation, and the beginning and end of each module. Joined in order, the pieces are identical
-//! to the file.
+//! operation, and the beginning and end of each module. The pieces, joined in order, are identical
+//! to the generated file.
 
 use std::{collections::BTreeMap, mem};
 

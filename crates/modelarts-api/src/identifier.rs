@@ -1,5 +1,5 @@
-//! Identifiers in paths. The description limits their characters and length, because any other
-//! string would address another resource.
+//! Identifiers in paths. The description limits their characters and length, because other strings
+//! could address another resource.
 
 /// A run of characters of one class, with its minimum and maximum length.
 pub(crate) type CharacterRun = (fn(char) -> bool, usize, usize);

@@ -6,8 +6,8 @@
 //! the crate `modelarts-ext`, which implements the transport and adds credentials, paging, waiting
 //! and following.
 //!
-//! The code is generated at build time. With `default-features = false`, the package compiles its
-//! copy of the same generated code, which saves the time to build the generator.
+//! By default, the code is generated at build time. With `default-features = false`, the package
+//! compiles its copy of the same generated code, which saves the time to build the generator.
 //!
 //! Generated code follows the description, with these differences:
 //!

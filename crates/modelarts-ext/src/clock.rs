@@ -1,8 +1,10 @@
-//! Clocks: the source of time for signatures, retries, waits and time limits.
+//! Clock of a client, the source of time for signatures, retries, waits and time limits.
 //!
 //! A wait for a job may take hours, credentials expire, and a signature is valid only near the time
-//! of the service. A client takes all times from one [`Clock`], so that tests can replace it and
-//! need not sleep. Time limits of calls use it, too.
+//! of the service. A client reads the time and sleeps with one [`Clock`], by default
+//! [`SystemClock`], which follows the system time. Tests can set another clock, and then need not
+//! wait. Time limits of calls also follow this clock; the time limit for opening a connection does
+//! not.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -1,9 +1,10 @@
 //! SDK for ModelArts training management on Huawei Cloud and Open Telekom Cloud: submits training
 //! jobs, follows their events and logs, and waits for their end.
 //!
-//! Requests are signed and retried, lists are streams, and a job is checked before it is sent. A
-//! local emulator ([modelarts-emulator]) serves the same API and runs the jobs, so that programs
-//! and tests need no account.
+//! Requests are signed, and repeated after transient errors where that is safe. Lists are streams.
+//! A job is validated before its create request is sent. A local emulator ([modelarts-emulator])
+//! implements the same API and runs training scripts on the local machine, so programs and tests
+//! can run without an account.
 //!
 //! # A first program
 //!
@@ -48,13 +49,13 @@
 //! }
 //! ```
 //!
-//! On the service, [`Client::from_env`] takes region, project and credentials from variables and
-//! files; the rest of the program is unchanged.
+//! To use the service, replace the emulator with [`Client::from_env`], which takes region, project
+//! and credentials from variables and files. Paths, image and flavor must be those of the project.
 //!
 //! # Modules
 //!
-//! The crate root exports the names that a first program needs. The page of each module has an
-//! example.
+//! The crate root exports the most common types. The documentation of the modules contains
+//! examples.
 //!
 //! | module | for |
 //! |---|---|
@@ -78,14 +79,15 @@
 //! | `blocking` | programs without async; requires the feature `blocking` |
 //! | [`types`], [`api`] | types and client that are generated from the OpenAPI description |
 //!
-//! The folder `examples/` has a longer program for most of them: `quickstart`, `credentials`,
-//! `create`, `lists`, `waiting`, `following`, `errors`. `CREATING.md` describes the steps from a
-//! local script to a running job.
+//! The folder `examples/` contains longer programs: `quickstart`, `credentials`, `create`, `lists`,
+//! `waiting`, `following`, `errors`. `CREATING.md` describes the steps from a local script to a
+//! running job.
 //!
 //! # Testing
 //!
-//! The emulator simulates faults ([`retry`] has an example), its clock can be moved, and it counts
-//! the requests that it receives. `TESTING.md` of modelarts-emulator shows how to use it in tests.
+//! The emulator can simulate faults ([`retry`] has an example). Tests can advance its clock, and
+//! read the number of requests that it has received. `TESTING.md` of modelarts-emulator describes
+//! its use in tests.
 //!
 //! # Features
 //!

@@ -1,8 +1,9 @@
-//! Lowering of the description: removal of everything that progenitor must not compile.
+//! Lowering of the description: removal of the parts that generated code must not enforce.
 //!
 //! The description states every documented limit, for readers and for generators of other
 //! languages. Generated types would enforce the limits during decoding, so one value outside its
-//! limit would make the whole response unreadable. Lowering therefore removes the limits.
+//! limit would make the whole response unreadable. Lowering therefore removes the limits, except
+//! the patterns of identifiers in paths.
 
 mod open_enums;
 pub mod portable_forms;

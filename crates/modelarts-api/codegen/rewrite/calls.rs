@@ -1,4 +1,4 @@
-//! Rewriting of generated calls: each call is sent through `crate::send`.
+//! Rewriting of generated calls, so that each is sent through `crate::send`.
 //!
 //! The rewriting also removes unnecessary work: progenitor's hooks, copies of strings, and a header
 //! with the version of the description, which the service does not define.

@@ -1,4 +1,4 @@
-//! Changes to progenitor's output that its settings do not offer.
+//! Changes to the output of progenitor that its settings do not support.
 
 mod boxing;
 mod calls;

@@ -1,4 +1,5 @@
-//! Table of error codes. Each row has a meaning, an advice and the retry conditions of one code.
+//! Table of error codes. Each row contains the meaning, the advice and the retry conditions of one
+//! code.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,4 +1,4 @@
-//! Decoding of responses, with all spellings that the service uses.
+//! Decoding of responses, including the spellings that were observed from the service.
 //!
 //! Only types of responses are decoded this way. Types that occur only in requests keep serde's
 //! derives, which are strict.

@@ -1,5 +1,5 @@
-//! Conversion of scalars that the service spells differently: as a string, or as a number of
-//! another kind.
+//! Conversion of scalars that the service sends in another form than described: as a string, or as
+//! a number of another kind.
 
 use serde::de::Unexpected;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The count of list elements that decoding skips.
+//! Count of the list elements that decoding skips.
 
 /// Number of list elements that decoding skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! Blocking calls, for programs without async.
 //!
-//! Requires the feature `blocking`. [`BlockingExt`] adds two methods:
-//! [`block`](BlockingExt::block) runs a call or a wait and returns its result, and
-//! [`blocking_iter`](BlockingExt::blocking_iter) converts a stream into an iterator. They work with
-//! every future and every stream, so the rest of the crate is used as described elsewhere. The
-//! program needs no other crate and no `async`.
+//! Requires the feature `blocking`. [`BlockingExt`] adds two methods: [`block`](BlockingExt::block)
+//! runs a call or a wait and returns its result, and [`blocking_iter`](BlockingExt::blocking_iter)
+//! converts a stream into an iterator. They work with every future and every stream, so all other
+//! methods of the crate remain the same. The program needs no other crate and no `async`.
 //!
 //! ```toml
 //! [dependencies]
@@ -84,15 +83,16 @@
 //! # Threads and runtimes
 //!
 //! A future is polled on the calling thread, so it may borrow, and need not be `Send`. Connections
-//! and timers belong to a background runtime with one thread, `modelarts-blocking`, which the first
-//! blocking call starts and all share. Several threads may block at the same time, with clones of
-//! one client.
+//! and timers belong to a background runtime with one worker thread, `modelarts-blocking`. The
+//! first blocking call of the process starts it, and all blocking calls share it. Several threads
+//! may block at the same time, with clones of one client.
 //!
 //! Blocking calls also work in async code, such as a callback that a library calls in a tokio task.
-//! They block the thread of that task. So await instead where that is possible, and do not block on
-//! a task of a runtime that has only this thread, such as an emulator that the same `#[tokio::test]`
-//! has started: the task cannot run. Blocking and other calls of one client do not share
-//! connections, except those of a custom [connector](crate::connector).
+//! They block the thread of that task, so async code should await where possible. Do not block the
+//! only thread of a runtime while the call depends on another task of that runtime, such as an
+//! emulator that the same `#[tokio::test]` has started: that task cannot run while the thread is
+//! blocked. Blocking and other calls of one client do not share connections, except those of a
+//! custom [connector](crate::connector).
 
 use std::{
     fmt,

@@ -1,8 +1,8 @@
 //! Catalogs of a project: algorithms, flavors, engines, quotas, experiments and tags.
 //!
-//! A job refers to its flavor, image, algorithm and experiment by ids, which differ between
-//! projects and clouds. Programs find these ids with the lists of this module, which are streams as
-//! described in [`pagination`](crate::pagination).
+//! A job refers to its flavor, algorithm and experiment by ids, and to a preset image by its names.
+//! These differ between clouds, and some also between projects. The lists of this module return
+//! them as streams, which [`pagination`](crate::pagination) describes.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

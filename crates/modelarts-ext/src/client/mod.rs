@@ -1,8 +1,8 @@
 //! [`Client`], the connection to one project, with its builder and the result of a call.
 //!
 //! Region, project and credentials come from different sources on a workstation, in a pipeline and
-//! in a pod, and calls need signatures, retries and time limits. A client manages all of these. It
-//! is cheap to clone, and clones share connections, credentials and the retry budget.
+//! in a pod. A client resolves them, signs and retries calls, and applies time limits. Clones are
+//! cheap, and share connections, credentials and the retry budget.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -27,9 +27,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Client::call`] reaches every operation of the description through the generated client
-//! ([`Client::api`]), with the errors of this crate, and has an example with bodies;
-//! [`operations`](crate::operations) reaches them by name.
+//! [`Client::call`] calls any operation of the description through the generated client
+//! ([`Client::api`]), and returns errors of this crate; its documentation has an example with
+//! bodies. [`operations`](crate::operations) calls operations by name.
 //!
 //! # Configuration
 //!
@@ -38,8 +38,8 @@
 //! project. [`Client::builder`] takes them in code, followed by [`build`](ClientBuilder::build) or
 //! [`connect`](ClientBuilder::connect).
 //!
-//! The proxy is taken from the variables `HTTPS_PROXY` and `NO_PROXY`. Requests to this machine
-//! never use it.
+//! The proxy is taken from the variables `HTTPS_PROXY` and `NO_PROXY`. Requests to loopback
+//! addresses of this machine do not use it.
 //!
 //! # Time limits
 //!
@@ -52,8 +52,8 @@
 //! # Traces
 //!
 //! Each call is a span `modelarts` of the crate `tracing` at level info, with operation, status,
-//! request id, attempts and milliseconds. Each retry is an event at level debug in it. Credentials
-//! are never logged.
+//! request id, attempts and milliseconds. Each retry is an event at level debug in it. The crate
+//! does not log credentials.
 //!
 //! # TLS beside reqwest
 //!

@@ -1,11 +1,11 @@
 //! Configuration of a client: the cloud, and the variables and files that settings come from.
 //!
-//! Two clouds serve this API, and they differ in operations, limits and rules; a job is checked by
-//! those of the [`Cloud`] that the client is connected to. Tools of both clouds read different
-//! variables and files, all of which
-//! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) supports. An [`Environment`]
-//! represents them, so that tests and servers with many users need not change the variables of
-//! their process.
+//! Two clouds serve this API, with different operations, limits and rules. A job is validated by
+//! those of the [`Cloud`] that the client is connected to. The tools of the two clouds read
+//! different variables and files;
+//! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists those that a client
+//! supports. An [`Environment`] supplies variables and directories in place of those of the
+//! process, for tests and for servers with many users.
 //!
 //! ```
 //! use modelarts_ext::{Client, config::{Cloud, Environment}};

@@ -1,4 +1,5 @@
-//! Rejections that a new token or a corrected clock can fix, and advice for the others.
+//! Rejections after which a request is repeated with a new token or a corrected time, and advice
+//! for other rejections.
 
 use std::time::SystemTime;
 

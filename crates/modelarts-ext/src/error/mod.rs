@@ -1,8 +1,9 @@
 //! [`Error`], the error type of the crate.
 //!
 //! The service reports errors in several shapes, many of its codes share one HTTP status, and some
-//! failures never reach it. An [`Error`] combines the available facts for programs: whether the job
-//! exists, whether the call may be repeated, whether it was executed, and the advice.
+//! calls fail before they reach the service. An [`Error`] contains the details of the failed call
+//! and advice. Its methods classify the error for programs: the object does not exist, the call may
+//! be repeated, or the call may have been executed.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -29,10 +30,10 @@
 //! }
 //! ```
 //!
-//! A job that breaks rules is rejected before anything is sent; [`Error::violations`] has all
-//! broken rules. For a list that cannot be read to its end, [`Error::position`] is the position to
-//! resume from. After a lost response, [`Error::is_uncertain`] means that the call may have been
-//! executed.
+//! A job that breaks rules is rejected before its create request is sent; [`Error::violations`]
+//! returns all broken rules that were found. If a list cannot be read to its end,
+//! [`Error::position`] returns the position from which it can be resumed. After a lost response,
+//! [`Error::is_uncertain`] means that the call may have been executed.
 
 // `call_summary` has the details of the call, `classification` the meaning of errors for a program,
 // `display` their texts, `violation` the rules that a job breaks, and `mask` removes secrets from

@@ -1,4 +1,4 @@
-//! Reading of response bodies, up to a cap.
+//! Reading of response bodies, up to a maximum size.
 
 use bytes::{Bytes, BytesMut};
 use reqwest::Response;

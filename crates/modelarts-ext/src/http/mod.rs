@@ -1,7 +1,7 @@
-//! HTTP utilities shared by all callers: clients, addresses, headers, bodies and signatures.
+//! HTTP utilities: clients, runtimes, addresses, headers, bodies and signatures.
 //!
-//! This module depends neither on credentials nor on the client; `signing` receives keys as
-//! strings.
+//! The transport and the clients of the services that issue credentials use them. This module does
+//! not depend on credentials or on the client; `signing` receives keys as strings.
 
 pub(crate) mod body;
 pub(crate) mod connection;

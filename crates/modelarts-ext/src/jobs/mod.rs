@@ -1,10 +1,11 @@
 //! Training jobs: handles, details, search and metrics.
 //!
-//! The service describes a job in nested records whose fields are all optional, with exit codes in
-//! the statuses of tasks and starts in the records of runs. A [`Job`] holds the details as of its
-//! last [refresh](Job::refresh), or of the response in which a [wait](JobHandle::wait) found its
-//! end, with accessors for common values; [`Job::details`] has all of them. [`TrainingJobs`], from
-//! [`Client::training_jobs`](crate::Client::training_jobs), creates and finds jobs.
+//! The service describes a job in nested records whose fields are all optional. Exit codes are in
+//! the statuses of tasks, and start times in the records of runs. A [`Job`] holds the details from
+//! its last [refresh](Job::refresh), or from the response in which a [wait](JobHandle::wait) found
+//! the end of the job. It has accessors for common values, and [`Job::details`] returns all of
+//! them. [`TrainingJobs`], from [`Client::training_jobs`](crate::Client::training_jobs), creates
+//! and finds jobs.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -41,9 +42,9 @@
 //! | stages, trials, artifacts | [`catalog`](crate::catalog) |
 //! | changes | [`JobHandle::set_description`], [`JobHandle::set_priority`] |
 //!
-//! [`JobHandle::terminate`] stops a job; wait for its end afterwards. [`JobHandle::delete`] deletes
-//! one with its events and logs, and [`TrainingJobs::delete_many`] several with one call, where the
-//! cloud supports it.
+//! [`JobHandle::terminate`] requests that a job stops; a [wait] returns when it has stopped.
+//! [`JobHandle::delete`] deletes a job with its events and logs. [`TrainingJobs::delete_many`]
+//! deletes up to 100 jobs with each call, and is available on Huawei Cloud only.
 
 // `Job` and `TrainingJobs` are plain handles. Each feature adds methods to them in its own module:
 // `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`. Modules

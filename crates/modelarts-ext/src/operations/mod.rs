@@ -1,10 +1,10 @@
-//! Operations by name: calls of every operation of the description, chosen at run time.
+//! Calls of operations by name, for every operation of the description.
 //!
 //! Common operations have dedicated methods, and [`Client::call`] gives access to all operations as
 //! generated code. An [`OperationCall`] is for programs that receive the name of an operation as a
 //! string, such as a command-line tool, or that need the JSON of the service. Its parameters are
-//! validated against the description, and it is signed, retried and read page by page like every
-//! other call.
+//! validated against the description. The call is signed and retried like every other call, and a
+//! list is read page by page.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -1,6 +1,6 @@
 //! Recommendations of the guides (`openapi/SOURCES.md`, F3, G).
 //!
-//! A job that does not follow them still runs, so the findings are warnings.
+//! The service accepts jobs that do not follow them, so the findings are warnings.
 
 use modelarts_api::{
     Shape,

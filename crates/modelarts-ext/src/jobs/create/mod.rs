@@ -1,10 +1,11 @@
 //! Creation of jobs: the builder [`CreateJob`], its validation, and `submit`.
 //!
-//! The request for a job is deeply nested, its fields depend on each other, and the service reports
-//! one error at a time. The setters of the builder do not fail: [`CreateJob::check`] reports all
-//! errors at once, and [`CreateJob::submit`] returns them without sending a request. If the
-//! response to the create request is lost, the job may exist and incur costs. `submit` therefore
-//! searches for the job by its name, and repeats the request only if it finds no job.
+//! The request body of a job is deeply nested, its fields depend on each other, and the service
+//! reports one error at a time. The setters of the builder do not fail. [`CreateJob::check`]
+//! reports all errors that can be detected locally, and [`CreateJob::submit`] returns them without
+//! sending the create request. If the response to the create request is lost, the job may exist and
+//! incur costs. `submit` therefore searches for the job by its name, and repeats the request only
+//! if it finds no job.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

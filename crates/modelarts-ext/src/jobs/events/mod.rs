@@ -1,8 +1,9 @@
 //! Events of a job, read once or as a stream that follows the job.
 //!
-//! The service reports events as sentences, whose wording differs between documents and responses.
-//! Events appear with a delay, have no ids, and their list has no cursor. [`Event::kind`] parses
-//! the sentence; [`Events::follow`] polls time windows and returns each event once.
+//! The service reports events as sentences, whose wording differs between the user guide and
+//! responses of the API. Events have no ids and appear with a delay, and their list has no cursor.
+//! [`Event::kind`] parses the sentence. [`Events::follow`] polls time windows, and returns an event
+//! only once although the windows overlap.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -22,11 +23,12 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Events that appear more than two minutes after their own time are found only when the job has
-//! ended ([`Events::lateness`]). After the end of the job, the stream ends when no new event has
-//! appeared for half a minute ([`Events::quiet`]). Failed requests do not count as quiet time. A
-//! stream that ends without an error has returned every event that the service listed in its last
-//! poll, unless the job was deleted. Events that appear later are not returned.
+//! While the job runs, a followed stream does not find events that appear more than two minutes
+//! after their own time ([`Events::lateness`]); it returns them after the end of the job. The
+//! stream ends when the job has ended and no new event has appeared for half a minute
+//! ([`Events::quiet`]). Failed requests do not count as quiet time. A stream that ends without an
+//! error has returned every event that the service listed in its last poll and that meets the
+//! conditions, unless the job was deleted. Events that appear later are not returned.
 
 // `Events` reads the events of a job page by page. `follow` polls time windows and uses `dedup` to
 // remove the events of earlier windows. `parse` determines the `kind` of an event from its message.

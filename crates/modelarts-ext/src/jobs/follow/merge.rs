@@ -1,4 +1,4 @@
-//! Merge of events and log lines in the order of time.
+//! Merge of the events and log lines of one poll, sorted by time.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,8 +1,9 @@
 //! Stream of the phases, events and log lines of a job.
 //!
-//! Phases, events and logs come from different operations, each with its own delay, and the tasks
-//! of a job appear while it runs. [`JobHandle::follow`] polls all of them and merges the results in
-//! the order of time.
+//! The phase, the events and the logs of a job come from different operations, each with its own
+//! delay, and the tasks of a job appear while it runs. [`JobHandle::follow`] polls these
+//! operations, and sorts the items of each poll by time ([`FollowJob`] describes the order). Items
+//! of a later poll come later, regardless of their times.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -29,11 +30,11 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Events that appear more than two minutes after their own time are found only when the job has
-//! ended ([`FollowJob::lateness`]). After the end of the job, the stream ends when no new item has
-//! appeared for half a minute ([`FollowJob::quiet`]).
-//! [`Events::follow`](crate::jobs::events::Events::follow) and
-//! [`Logs::follow`](crate::jobs::logs::Logs::follow) follow events or a single log.
+//! While the job runs, events that appear more than two minutes after their own time are not found
+//! ([`FollowJob::lateness`]); they are returned after its end. The stream ends when the job has
+//! ended and no new item has appeared for half a minute ([`FollowJob::quiet`]).
+//! [`Events::follow`](crate::jobs::events::Events::follow) follows only the events, and
+//! [`Logs::follow`](crate::jobs::logs::Logs::follow) the log of one task.
 
 // Each part of a round polls the details of the job, then its events, then its logs; `merge` sorts
 // the results by time.

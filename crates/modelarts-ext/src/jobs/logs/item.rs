@@ -1,4 +1,4 @@
-//! Items of a followed log, and the methods of reading a log.
+//! Items of a followed log, and the methods by which a log is read.
 
 /// Item of a followed log.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Reader of logs by line numbers.
 //!
 //! Sources do not state (SOURCES S, and "Without a number") if a response repeats the line that it
-//! continues from, which value of `order` leads forward, how many lines a response contains at
-//! most, or which lines are returned without a number. The reader assumes none of these: it sorts
-//! responses by time, begins each poll with lines that were read before, and continues until a
-//! response contains no new lines.
+//! continues from, which value of `order` requests later lines, how many lines a response contains
+//! at most, or which lines have no number. The reader does not depend on these facts: it sorts the
+//! lines of a response by time, begins each poll with lines that were read before, and continues
+//! until a response contains no new lines.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! Loop that follows a job: rounds of polls with pauses between them, until the job is over.
+//! Loop that follows a job: rounds of polls with pauses between them, until the job has ended and
+//! its sources are quiet.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Tolerance of transient errors, which keeps a few failed requests from ending a long watch.
+//! Tolerance of transient errors, which end a wait or a stream only if they persist.
 
 use std::time::{Duration, SystemTime};
 

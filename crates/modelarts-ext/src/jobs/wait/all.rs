@@ -1,4 +1,4 @@
-//! Wait for the ends of several jobs.
+//! Wait for the ends of several jobs, with a search for all of them in each round.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},

@@ -1,9 +1,10 @@
 //! Wait for the end of one job or of several jobs.
 //!
-//! The service has no call that waits, and the phase of a job does not show why it ended: a job
-//! stopped by a user, one that reached its time limit and one that the platform lost need different
-//! reactions. A [`Wait`] polls with growing pauses, tolerates transient errors, and ends with an
-//! [`Outcome`]; reaching its time limit is an outcome, not an error.
+//! The service has no call that waits, and the phase of a job does not state why the job ended. A
+//! job that a user stopped, one that reached its time limit and one that failed with the platform
+//! need different reactions. A [`Wait`] polls the job, with pauses that grow while nothing changes.
+//! It tolerates transient errors that last less than 15 minutes, and ends with an [`Outcome`]. If
+//! the time limit of the wait passes first, the outcome is [`Outcome::TimedOut`].
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -58,11 +59,13 @@
 //! ```
 //!
 //! For more than a few jobs, [`wait_all`](crate::TrainingJobs::wait_all) needs fewer calls.
-//! [`Waited::success`] makes an error of every end but success.
+//! [`Waited::success`] returns an error for every outcome except [`Outcome::Completed`].
 //!
-//! [`JobHandle::wait`] returns a value: await it, [`observe`](Wait::observe) it as a stream, or end
-//! it [on a condition](Wait::until). [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all)
-//! waits for hundreds of jobs with one search per round, and returns each job when it has ended.
+//! A [`Wait`], which [`JobHandle::wait`] returns, can also be [observed](Wait::observe) as a
+//! stream, or end [on a condition](Wait::until).
+//! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs. Each of
+//! its rounds searches for all jobs of a workspace, reads the details of those that have ended, and
+//! returns them.
 
 mod all;
 mod outcome;

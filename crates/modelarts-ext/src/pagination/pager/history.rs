@@ -1,4 +1,4 @@
-//! History of the rows that were read from a list, by which later pages are compared.
+//! History of the rows that were read from a list, with which later pages are compared.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::RandomState},
