@@ -2,10 +2,10 @@
 //!
 //! The service describes a job in nested records whose fields are all optional. Exit codes are in
 //! the statuses of tasks, and start times in the records of runs. A [`Job`] holds the details from
-//! its last [refresh](Job::refresh), or from the response in which a [wait](JobHandle::wait) found
-//! the end of the job. It has accessors for common values, and [`Job::details`] returns all of
-//! them. [`TrainingJobs`], from [`Client::training_jobs`](crate::Client::training_jobs), creates
-//! and finds jobs.
+//! the response that it was read from, until a [refresh](Job::refresh) or the end of a
+//! [wait](JobHandle::wait) replaces them. It has accessors for common values, and [`Job::details`]
+//! returns all details. [`TrainingJobs`], from
+//! [`Client::training_jobs`](crate::Client::training_jobs), creates and finds jobs.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -42,9 +42,10 @@
 //! | stages, trials, artifacts | [`catalog`](crate::catalog) |
 //! | changes | [`JobHandle::set_description`], [`JobHandle::set_priority`] |
 //!
-//! [`JobHandle::terminate`] requests that a job stops; a [wait] returns when it has stopped.
-//! [`JobHandle::delete`] deletes a job with its events and logs. [`TrainingJobs::delete_many`]
-//! deletes up to 100 jobs with each call, and is available on Huawei Cloud only.
+//! [`JobHandle::terminate`] requests that a job stops; a [`wait`](JobHandle::wait) returns when it
+//! has stopped. [`JobHandle::delete`] deletes a job with its events and logs.
+//! [`TrainingJobs::delete_many`] deletes up to 100 jobs with each call, and is available on Huawei
+//! Cloud only.
 
 // `Job` and `TrainingJobs` are plain handles. Each feature adds methods to them in its own module:
 // `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`. Modules

@@ -2,9 +2,10 @@
 //!
 //! The service has no call that waits, and the phase of a job does not state why the job ended. A
 //! job that a user stopped, one that reached its time limit and one that failed with the platform
-//! need different reactions. A [`Wait`] polls the job, with pauses that grow while nothing changes.
-//! It tolerates transient errors that last less than 15 minutes, and ends with an [`Outcome`]. If
-//! the time limit of the wait passes first, the outcome is [`Outcome::TimedOut`].
+//! need different reactions. A [`Wait`] polls the job, with pauses that grow while nothing changes,
+//! and ends with an [`Outcome`]. If the time limit of the wait passes first, the outcome is
+//! [`Outcome::TimedOut`]. Transient errors are tolerated; if all requests fail for 15 minutes, the
+//! wait ends with the error.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
