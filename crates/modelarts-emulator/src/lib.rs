@@ -23,9 +23,9 @@
 //! with an invented past ([`seeds`]). [`faults`] injects failed responses, [`traffic`] records the
 //! requests of a client, and [`quirks`] selects behaviour on which sources are silent or disagree.
 //!
-//! The emulator responds with status 501 to operations that it does not implement. It accepts
-//! documented fields of a job that have no effect in the emulator, and names them in the response
-//! header `X-Emulator-Ignored`.
+//! The emulator responds with status 501 to operations that it does not implement. By default, it
+//! accepts documented fields of a job that have no effect in the emulator, and names them in the
+//! response header `X-Emulator-Ignored`. It rejects a few fields that it does not support.
 //!
 //! The emulator is not a sandbox: it executes the code of jobs as the user who started it. OBS
 //! paths in requests refer to files below its OBS root only, and jobs do not inherit its

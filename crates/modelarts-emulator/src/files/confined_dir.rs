@@ -1,5 +1,5 @@
 //! Directory to which file access is confined. A path that leads outside, by `..`, as an absolute
-//! path or through a link, is rejected.
+//! path or through a link, is rejected. A copy can skip such links instead.
 //!
 //! Examples are the OBS root and the directories of the workers. Copies between them use [`copy`].
 //!

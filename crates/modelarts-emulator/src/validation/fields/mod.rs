@@ -3,8 +3,8 @@
 //! [`field_spec`] defines the form of a row, [`ignored`] finds the fields without an effect, and
 //! [`visible`] those that responses return.
 //!
-//! A value that its row does not permit is rejected with `ModelArts.2788` and the name of the
-//! field. A test compares the table with the OpenAPI description: the table contains all fields,
+//! A field that violates its row is rejected with `ModelArts.2788` and the name of the field. A
+//! test compares the table with the OpenAPI description: the table contains all fields,
 //! and rejects no value that the description permits, except in the rows listed in that test.
 //! FIELDS.md is generated from the third column.
 
