@@ -1,9 +1,8 @@
-//! The ModelArts training service on your own machine, for tests and development without a cloud
-//! account.
+//! Emulator of the ModelArts training service, for tests and development without a cloud account.
 //!
-//! The emulator implements the API of ModelArts training management (Huawei Cloud, Open Telekom
-//! Cloud), moves jobs through their phases, *runs* their code as processes, and responds with the
-//! documented bodies and errors.
+//! The emulator implements operations of ModelArts training management, as offered by Huawei Cloud
+//! and Open Telekom Cloud, with the documented responses and errors. It moves jobs through their
+//! phases and *runs* their code as processes, or simulates the runs with a script.
 //!
 //! ```
 //! use modelarts_emulator::{Emulator, Timing};
@@ -20,17 +19,19 @@
 //! # }
 //! ```
 //!
-//! [`clock`], [`script`] and [`seeds`] make tests fast, [`faults`] makes responses fail,
-//! [`traffic`] records the requests of a client, and [`quirks`] selects behaviour that the
-//! documents leave open.
+//! Tests can advance the time ([`clock`]), simulate the runs of jobs ([`script`]), and create jobs
+//! with an invented past ([`seeds`]). [`faults`] injects failed responses, [`traffic`] records the
+//! requests of a client, and [`quirks`] selects behaviour on which sources are silent or disagree.
 //!
-//! The emulator responds with 501 to operations that it does not implement. It stores and returns
-//! fields of a job that have no effect here, and names them in the header `X-Emulator-Ignored`.
+//! The emulator responds with status 501 to operations that it does not implement. By default, it
+//! accepts documented fields of a job that have no effect in the emulator, and names them in the
+//! response header `X-Emulator-Ignored`. It rejects a few fields that it does not support.
 //!
-//! The emulator is no sandbox: it executes the code of jobs as the user who started it. Paths of
-//! OBS stay inside its OBS root, and jobs inherit nothing of its environment. It listens on
-//! loopback addresses only, and refuses requests with a foreign `Host` or `Origin`. The README
-//! lists fields, limits and operations, and describes the emulator as a program.
+//! The emulator is not a sandbox: it executes the code of jobs as the user who started it. OBS
+//! paths in requests refer to files below its OBS root only, and jobs do not inherit its
+//! environment variables. It listens on loopback addresses only, and rejects requests with a
+//! foreign `Host` or `Origin`. The README lists fields, limits and operations, and describes the
+//! emulator as a program.
 
 mod accounts;
 mod api;

@@ -1,8 +1,9 @@
 //! Scheduler that assigns the nodes of the pools to jobs.
 //!
-//! Jobs of the same priority get nodes strictly in the order of their arrival: a job at the head of
-//! the queue that waits for many nodes blocks later jobs that need few. Restarted jobs precede all
-//! others. A job preempts preemptible jobs of lower priority if it can then run.
+//! Each pool has one queue. Restarted jobs are first in the queue, followed by the others in the
+//! order of their priority, and then of their arrival. A job that waits at the head of the queue
+//! blocks all later jobs, even those that request fewer nodes. The job at the head preempts
+//! preemptible jobs of lower priority if this frees enough nodes for it.
 
 use std::{
     cmp::Reverse,

@@ -1,5 +1,8 @@
-//! Authentication of requests, by token or by signature. The emulator checks the head of a request
-//! before it reads the body, and so buffers no body for a request whose credentials are invalid.
+//! Authentication of requests, by token or by signature.
+//!
+//! The emulator checks the head of a request before it reads the body: the token, or the access
+//! key, date and signed headers of a signature. It does not read the body if this check fails. The
+//! signature itself is compared after the body has been read.
 
 use std::time::SystemTime;
 

@@ -1,4 +1,5 @@
-//! Download links of logs. They need no signature, and are valid for five minutes.
+//! Download links of logs. A link requires neither a token nor a signature, and is valid for five
+//! minutes.
 
 use std::{collections::HashMap, time::Duration};
 

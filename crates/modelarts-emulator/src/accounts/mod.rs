@@ -1,8 +1,8 @@
 //! Accounts: users with their access keys, their tokens, and the locks of keys after failed
 //! signatures.
 //!
-//! `authenticate` finds the user of a request by its token or its `signature`; `log_links` issues
-//! links that need neither.
+//! `authenticate` finds the user of a request by its token or its `signature`. `log_links` issues
+//! download links, which require neither a token nor a signature.
 
 pub(crate) mod authenticate;
 pub(crate) mod log_links;

@@ -1,9 +1,9 @@
-//! Checks signatures of the algorithm SDK-HMAC-SHA256, in both dialects. `Access=` signs with the
-//! secret key itself; `Credential=` signs with a key derived from it for a day, a region and a
-//! service.
+//! Verification of signatures of the algorithm SDK-HMAC-SHA256, in both dialects. A header with
+//! `Access=` is signed with the secret key itself. A header with `Credential=` is signed with a key
+//! that is derived from it for a day, a region and a service.
 //!
 //! The code follows the description of the algorithm and is not shared with the client, so that an
-//! error in one of them shows as a mismatch.
+//! error in only one of them results in a mismatch.
 
 use std::{
     fmt,

@@ -1,4 +1,4 @@
-//! Field-by-field reading of a request body, with errors that name the field.
+//! Members of a request body, read one by one, with errors that name the member.
 //!
 //! The emulator does not decode requests into structs as a whole, because the service returns a
 //! specific status and code for each violated rule. `null` counts as absent.

@@ -1,5 +1,5 @@
-//! Tests of the flavors, engines and pools that the pages of the repository name in their code
-//! blocks, so that a reader can run the examples on the emulator.
+//! Tests that the flavors, engines and pools in code blocks of the repository's pages exist in an
+//! emulator with default settings.
 
 use std::{
     collections::BTreeSet,

@@ -1,8 +1,9 @@
-//! Detection that all tasks are idle, so that a manual clock can be moved step by step.
+//! Detection of the time at which all tasks are idle, so that a manual clock can be advanced step
+//! by step.
 //!
 //! Each task is tracked through its waker: it is busy from the moment at which it is woken until it
-//! waits again. Tasks that wait for a process or another thread count as idle, because those run in
-//! real time.
+//! waits again. A task that waits for a process or another thread counts as idle, because processes
+//! and threads run in real time.
 
 use std::{
     pin::Pin,

@@ -1,4 +1,4 @@
-//! Points in time, and the formats in which the service reads and writes them.
+//! Points in time, and their formats in requests and responses.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

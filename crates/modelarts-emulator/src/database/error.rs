@@ -1,4 +1,4 @@
-//! Error of opening the database in a data directory.
+//! Errors of opening the database.
 
 use std::io;
 

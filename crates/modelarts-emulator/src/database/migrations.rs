@@ -1,10 +1,10 @@
 //! Migrations of `state.sqlite3` from the layouts of earlier versions of the emulator to that of
 //! `schema.sql`.
 //!
-//! A step must not use code that reads or writes the current layout, because that code keeps
-//! changing. Step 1 calls `address::network` on purpose: searches by address compare the result of
-//! this function with the stored value, so that stored rows must contain the values of its current
-//! version.
+//! A migration must not use code that reads or writes the current layout, because later versions
+//! change that code. The first migration calls `address::network` on purpose: searches by address
+//! compare the result of this function with the stored value, so that stored rows must contain the
+//! values of its current version.
 
 use rusqlite::{Connection, params};
 

@@ -1,9 +1,10 @@
 //! SQLite database of an emulator, in a file or, without a data directory, in memory.
 //!
 //! In a file, an acknowledged change is preserved when the process exits or is killed; a power
-//! failure may discard the most recent changes. Changes are executed at once and committed in groups
-//! by a separate thread; a response is sent only after [`Database::committed`]. In memory, each
-//! change is committed separately, and all data is lost when the emulator ends.
+//! failure may discard the most recent changes. Changes are executed immediately, and committed in
+//! groups by a separate thread. An HTTP response is sent only after [`Database::committed`] has
+//! confirmed all changes made before it. In memory, each change is committed separately, and all
+//! data is lost when the emulator ends.
 //!
 //! [`documents`] and [`quotas`] access their own tables; [`store`](crate::store) accesses those of
 //! jobs. [`migrations`] converts a file of an earlier layout to that of `schema.sql`.

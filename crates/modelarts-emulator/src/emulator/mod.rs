@@ -1,5 +1,7 @@
-//! Running emulator. `builder` starts it, `variables` are the settings of its clients, `objects`
-//! accesses its OBS, and `stored_job` reads its stored state.
+//! Running emulator.
+//!
+//! `builder` contains its settings and starts it. `variables` contains the environment variables
+//! for its clients, `objects` accesses its OBS, and `stored_job` reads the stored jobs.
 
 pub(crate) mod builder;
 pub(crate) mod error;

@@ -1,7 +1,7 @@
-//! Directory that paths cannot leave, whether by `..`, an absolute path, or a link.
+//! Directory to which file access is confined. A path that leads outside, by `..`, as an absolute
+//! path or through a link, is rejected. A copy can skip such links instead.
 //!
-//! The emulator uses two such directories: the OBS root, and the directory of a worker. All copies
-//! between them use [`copy`].
+//! Examples are the OBS root and the directories of the workers. Copies between them use [`copy`].
 //!
 //! The checks protect against accidents and untrusted data. They do not protect against the job
 //! code itself, which runs as the same user and could replace a directory with a link at any time.

@@ -1,7 +1,7 @@
-//! Handlers of the operations, one module for each group.
+//! Handlers of the operations, in modules by resource.
 //!
 //! A handler takes an authenticated request, [`ApiCall`], and returns its response or error.
-//! Handlers are independent of HTTP routes: the router calls [`execute`].
+//! Handlers are independent of HTTP routes: the server calls [`execute`] with the operation.
 
 mod algorithms;
 pub(crate) mod call;

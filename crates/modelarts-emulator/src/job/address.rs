@@ -1,4 +1,4 @@
-//! Addresses of a job's workers. All of them belong to this machine.
+//! Addresses of a job's workers. All of them are loopback addresses of this machine.
 
 use std::net::{IpAddr, Ipv4Addr};
 

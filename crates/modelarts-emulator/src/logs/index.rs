@@ -1,9 +1,10 @@
-//! Line indexes of logs. An index stores the number of line ends up to each block, so that the
-//! emulator finds a page of lines without reading the log from its start. The cost of a page does
-//! not depend on its position.
+//! Line indexes of logs. An index stores the number of line ends up to the end of each block. Once
+//! a part of a log is indexed, the emulator finds a page of its lines without reading the log from
+//! its start.
 //!
-//! Indexes are in memory only. The emulator rebuilds them after a restart, for a log that the job's
-//! code has rewritten, and for the least recently used logs if all indexes exceed 16 MiB.
+//! Indexes are in memory only. The emulator rebuilds the index of a log after a restart, and if it
+//! detects that the job's code has rewritten the log. If the indexes exceed 16 MiB or 4096 logs,
+//! the emulator discards those of the least recently used logs.
 
 use std::{collections::VecDeque, io, sync::Arc};
 

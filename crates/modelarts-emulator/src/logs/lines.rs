@@ -1,5 +1,6 @@
-//! Search for lines of a log by their numbers, chunk by chunk, so that only one chunk is in memory.
-//! The [`index`](crate::logs::index) determines the first chunk.
+//! Search for lines of a log by their numbers. The log is read in chunks, so that only one chunk
+//! and the selected lines are in memory. The [`index`](crate::logs::index) determines the position
+//! of the first chunk.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,7 @@
 //! Pages of lines from the logs of tasks.
 //!
-//! [`lines`] finds lines while a log is read in chunks; [`index`] finds the byte to start from.
+//! [`lines`] selects the requested lines while a log is read in chunks. [`index`] finds the
+//! position at which the reading starts.
 
 pub(crate) mod index;
 pub(crate) mod lines;

@@ -1,7 +1,7 @@
-//! Metrics of workers: their usage, with one value for each minute.
+//! Metrics of workers, with one value for each minute.
 //!
-//! [`usage`] measures processes, and the samples are stored in the database. [`scripted`] provides
-//! the predefined values of simulated and seeded jobs. Both are returned as series.
+//! [`usage`] measures the processes of a worker, and the database stores the samples. [`scripted`]
+//! provides the predefined values of simulated and seeded jobs. [`series`] renders both.
 
 mod scripted;
 pub(crate) mod series;

@@ -1,5 +1,5 @@
-//! Control routes under `/_emulator`, for testers. Their requests need no signature, but the same
-//! `Host` and `Origin` as requests for all other routes.
+//! Control routes under `/_emulator`, for tests. Their requests require no credentials. The checks
+//! of `Host` and `Origin` apply to them as to all other routes.
 
 use std::{io, sync::Arc, time::Duration};
 

@@ -1,8 +1,8 @@
 //! Protection against requests from web pages.
 //!
 //! The emulator executes code, and a page in the user's browser can send requests to the loopback
-//! address. Therefore every request must name a loopback `Host` (against DNS rebinding) and must
-//! not come from a foreign `Origin`.
+//! address. Every request must therefore have a loopback `Host`, which prevents DNS rebinding, and
+//! must not have an `Origin` other than the emulator's own.
 
 use std::net::Ipv4Addr;
 

@@ -1,8 +1,9 @@
 //! HTTP server: connections, routes, and the checks that precede operations.
 //!
-//! `connections` accepts connections, `router` finds the operation of a request, `dispatch`
-//! validates and executes it, and `host_guard` rejects requests from web pages. `admin` serves the
-//! routes under `/_emulator`, and `iam` those of IAM.
+//! `connections` accepts connections, and `router` finds the operation of a request. `dispatch`
+//! authenticates the request and executes the operation. `host_guard` rejects requests with a
+//! foreign `Host` or `Origin`. `admin` serves the routes under `/_emulator`, and `iam` those of
+//! IAM.
 
 mod admin;
 pub(crate) mod connections;

@@ -2,12 +2,12 @@
 //!
 //! Most lists filter by properties that all jobs of a group share (phase, user, kind, workspace,
 //! type of runtime), and a project has few groups. Such a list selects groups, whose jobs are
-//! already counted by creation time. The duration of the query therefore does not depend on the
+//! already counted by creation time. The duration of the query therefore hardly depends on the
 //! number of jobs. Parts of names are looked up in an index, which takes time proportional to the
 //! number of matches. Only parts of names with fewer than three characters, and negative conditions
-//! on names and IDs, are compared with all jobs. The counts of such lists are cached
-//! (`count_cache.rs`). If the count is cached, the jobs are scanned in the order of creation if the
-//! scan finds the page sooner (`scan.rs`).
+//! on names and IDs, are compared with all jobs of the selected groups. The counts of lists by name
+//! or ID are cached (`count_cache.rs`). If the count is cached and a scan is expected to find the
+//! page sooner, the jobs are scanned in the order of creation (`scan.rs`).
 
 use rusqlite::{Connection, Row, params, params_from_iter, types::Value};
 

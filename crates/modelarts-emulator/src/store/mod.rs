@@ -1,7 +1,7 @@
 //! Storage of jobs: all jobs are in the database, and those that are not settled are also in
 //! memory.
 //!
-//! All access to jobs uses [`JobStore`]. [`JobStore::update`] changes a job, writes its rows
+//! [`JobStore`] provides access to the jobs. [`JobStore::update`] changes a job, writes its rows
 //! ([`job_table`], [`trial_table`]) and notifies waiting tasks ([`change_signals`]).
 //! [`JobStore::append_event`] stores an event that does not change the state. [`listing`] finds the
 //! page of a [`selection`] with the help of [`creation_counts`], [`count_cache`], [`scan`] and

@@ -1,4 +1,4 @@
-//! Injected faults: a queue of rules, which tests fill over HTTP or from Rust.
+//! Injected faults: a queue of rules, to which tests add rules over HTTP or from Rust.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,9 +1,10 @@
-//! Requests that the emulator has received: observation, counts and a log.
+//! Requests for operations that the emulator has received: observation, counts and a log.
 //!
 //! Tests of a client can check the requests that it sends.
 //! [`Builder::observe`](crate::Builder::observe) calls a function with each [`Exchange`] before its
-//! response is sent; [`Emulator::requests`](crate::Emulator::requests) counts by operation, and
-//! [`Emulator::last_requests`](crate::Emulator::last_requests) returns the last 256.
+//! response is sent; [`Emulator::requests`](crate::Emulator::requests) returns the number of
+//! requests by operation. [`Emulator::last_requests`](crate::Emulator::last_requests) returns the
+//! last 256 authenticated requests for operations that the emulator implements.
 //!
 //! ```
 //! use axum::body::Body;

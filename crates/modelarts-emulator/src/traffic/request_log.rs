@@ -1,4 +1,4 @@
-//! Log of the last requests, for testers who check the requests of a client.
+//! Log of the last authenticated requests for operations, for tests of a client.
 
 use std::collections::VecDeque;
 

@@ -1,11 +1,13 @@
-//! Hyper-parameter search, without the jobs that run it.
+//! Hyper-parameter search: settings, parameters, trials and their analysis. The module `execution`
+//! runs the trials.
 //!
 //! [`settings`] reads a search from a job's request (`algorithm.policies.auto_search`) and
-//! [`space`] its parameters; each [`trial`] stores its reports, and [`importance`] compares the
-//! parameters.
+//! [`space`] reads its parameters. Each [`trial`] stores its reports, and [`importance`] estimates
+//! the influence of each parameter on the reward.
 //!
-//! Every algorithm draws its points at random, from the seed in its settings. The points that the
-//! service would try are not documented, so that no client can depend on them.
+//! With every algorithm, the emulator selects the parameter values of the trials at random, from
+//! the seed in the settings. The values that the service selects are not documented, so that
+//! clients cannot depend on them.
 //!
 //! Sources describe the three algorithms with their settings (SOURCES X), the form of the tables
 //! (D-10), and the regular expression that finds the reward in the log (SOURCES G). No source

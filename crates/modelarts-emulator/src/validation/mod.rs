@@ -2,9 +2,10 @@
 //!
 //! The emulator first validates the body against the table of fields ([`fields`], with
 //! [`body_shape`]), then applies the rules between fields, in the order of [`rules`]. The first
-//! violated rule determines the response, with the service's own status and code; violated advice
-//! is only logged. Each rule takes a [`creation`]: the body together with the service's offer.
-//! [`roles`] converts the roles of a heterogeneous job to ordinary jobs.
+//! violated rule determines the error response. A violated rule that is only advice is logged, and
+//! does not affect the response. Each rule takes a [`creation`]: the body together with the
+//! resources that the service offers. [`roles`] converts the roles of a heterogeneous job to
+//! ordinary jobs.
 //!
 //! `openapi/SOURCES.md` contains a row for each rule with its evidence.
 

@@ -1,7 +1,8 @@
 //! Handlers of the operations on jobs: creation, lists, changes, stops and deletions.
 //!
-//! `search` and `events` read the queries of lists, and `trial_table` renders trials. The other
-//! modules handle the operations on the parts of one job.
+//! `search` and `events` read the queries of the lists of jobs and events, and `trial_table`
+//! renders the tables of trials. The other modules handle the operations on tags, logs, metrics,
+//! images, reported events and trials.
 
 pub(crate) mod events;
 pub(crate) mod images;

@@ -1,10 +1,10 @@
-//! Record of process groups. The next emulator on the same directory ends the groups that this
-//! emulator leaves running.
+//! Record of process groups. The next emulator with the same data directory kills the groups that
+//! this emulator leaves running.
 //!
 //! Each process group is recorded as a file in `running`. The file name is the number of the group.
 //! Its content is the start time of the group leader as reported by the kernel, because numbers are
 //! reused. The file is written before the code starts. [`ProcessTable`] finds processes without a
-//! record: those that have left their group or belong to a package installation.
+//! record, which have left their group or belong to a package installation.
 
 use std::{
     fs, io,

@@ -1,11 +1,12 @@
-//! Table of the fields of CreateTrainingJob, with types, limits and handling. [`field_spec`]
-//! defines the form of a row, [`ignored`] finds the fields without an effect, and [`visible`] those
-//! that responses return.
+//! Table of the fields of CreateTrainingJob, with types, limits and handling.
 //!
-//! A field that violates its row is rejected with `ModelArts.2788` and its name. A test compares
-//! the table with the OpenAPI description: the table contains all fields, and rejects no value that
-//! the description permits, except in the rows listed in that test. FIELDS.md is generated from the
-//! third column.
+//! [`field_spec`] defines the form of a row, [`ignored`] finds the fields without an effect, and
+//! [`visible`] those that responses return.
+//!
+//! A field that violates its row is rejected with `ModelArts.2788` and the name of the field. A
+//! test compares the table with the OpenAPI description: the table contains all fields,
+//! and rejects no value that the description permits, except in the rows listed in that test.
+//! FIELDS.md is generated from the third column.
 
 pub(crate) mod field_spec;
 pub(crate) mod ignored;

@@ -1,8 +1,8 @@
 //! Tests of the validation rules and of the table of fields.
 //!
-//! Each rule is tested with a request body that violates only this rule and with one that just
-//! satisfies it; each row, with a valid and, where one exists, an invalid value. `BEHIND_FIELDS`
-//! lists the rules that are tested separately.
+//! Each rule is tested with a request body that violates only this rule, and with one that
+//! satisfies it at its limit. Each row of the table is tested with a valid value and, if one
+//! exists, with an invalid value. `BEHIND_FIELDS` lists the rules that are tested separately.
 
 mod cases;
 
