@@ -109,9 +109,9 @@ impl JobHandle {
 }
 
 impl TrainingJobs {
-    /// Deletes jobs of one workspace, given by their ids, as handles or as jobs, up to 100 with each
-    /// call. Makes no call for no jobs. Huawei Cloud only (`openapi/SOURCES.md`, S, W): on other
-    /// clouds, use [`JobHandle::delete`].
+    /// Deletes jobs of one workspace, given by their ids, as handles or as jobs, up to 100 with
+    /// each call. Makes no call for no jobs. Huawei Cloud only (`openapi/SOURCES.md`, S, W): on
+    /// other clouds, use [`JobHandle::delete`].
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -125,8 +125,8 @@ impl TrainingJobs {
     /// ```
     ///
     /// # Errors
-    /// An invalid id (nothing is sent then). A rejection by the service. Earlier calls have deleted their jobs; for the jobs of the
-    /// rejected call, the result is unknown.
+    /// An invalid id (nothing is sent then). A rejection by the service. Earlier calls have deleted
+    /// their jobs; for the jobs of the rejected call, the result is unknown.
     pub async fn delete_many(
         &self,
         jobs: impl IntoIterator<Item = impl Into<JobRef>>,
