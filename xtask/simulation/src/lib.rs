@@ -7,6 +7,8 @@
 //!
 //! - A list of jobs or events that is read without an error contains each item that existed during
 //!   the whole call. No item is returned twice.
+//! - A call that follows a job to its end without an error returns each event exactly once. The log
+//!   lines that were read are those of the complete log.
 //! - The client does not send a create request again after the service has executed it. After a
 //!   create request that definitely failed, the job does not exist.
 //! - A call with a deadline ends by its deadline.
