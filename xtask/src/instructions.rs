@@ -1,8 +1,8 @@
 //! `cargo xtask bench instructions`: counts the instructions of the SDK and of a client written by
 //! hand, and compares their ratios with those in BENCH.md.
 //!
-//! Other programs on the machine affect durations, but not instruction counts. Counts therefore
-//! reveal even a small growth.
+//! Other programs on the machine affect durations, but hardly affect instruction counts. Counts
+//! therefore reveal smaller increases than durations.
 
 use std::{
     fs,

@@ -1,4 +1,5 @@
-//! `cargo xtask licences`: lists the licences of the dependencies of the published crates.
+//! `cargo xtask licences`: lists the dependencies of the published crates that are available under
+//! neither Apache-2.0 nor MIT, with their licences.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,5 @@
-//! `cargo xtask`: regenerates, checks and measures the workspace.
+//! `cargo xtask`: commands that regenerate files of the workspace, run its checks and measure its
+//! performance.
 
 #[path = "../../crates/modelarts-api/codegen/mod.rs"]
 mod codegen;

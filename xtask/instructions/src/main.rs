@@ -1,9 +1,9 @@
 //! Program whose instructions `cargo xtask bench instructions` counts.
 //!
-//! The program repeats one kind of work on one thread and without a network: every request receives
-//! the same response from memory. The difference between the counts of two runs with different
-//! numbers of repetitions is the cost of the additional calls. It does not include the cost of
-//! starting the program.
+//! The program repeats one kind of work on one thread and without a network: a call or the decoding
+//! of a page. Every request receives the same response from memory. The difference between the
+//! counts of two runs with different numbers of repetitions is the cost of the additional
+//! repetitions. It does not include the cost of starting the program.
 
 #[path = "../../bench/src/by_hand.rs"]
 mod by_hand;

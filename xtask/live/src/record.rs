@@ -1,4 +1,4 @@
-//! Calls all read operations of the service.
+//! Calls the read operations of the service for lists, catalogues and one job that has ended.
 
 use std::future::Future;
 

@@ -1,4 +1,4 @@
-//! Users of a simulation, who create, list, follow, stop and delete jobs, and wait for their end.
+//! Users of a simulation, who create, list, follow, stop and delete jobs, and wait until jobs end.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,7 +1,7 @@
 //! Comparison of the names in the root extensions, which programs read as data.
 //!
-//! Kinds of events, placeholders, waiters and their outcomes must remain. The texts of events are
-//! not compared, because they change with new evidence about the service.
+//! Kinds of events, placeholders, waiters and outcomes of waiters must not be removed. The texts of
+//! events are not compared, because they change with new evidence about the service.
 
 use serde_json::{Map, Value};
 

@@ -2,10 +2,12 @@
 //!
 //! A request schema must not reject values that were valid. In a response schema, a required
 //! property must not become optional, and a value must not become nullable. Operations, schemas,
-//! properties and enum values must not be removed, and the kind of a schema must not change, because
-//! client generators derive names and types from them.
+//! properties and enum values must not be removed, and the kind of a schema must not change,
+//! because client generators derive names and types from them. Breaking changes are permitted only
+//! with the necessary change of the version.
 //!
-//! Limits of responses are not compared, because no generated code enforces them.
+//! Limits of response schemas, such as maximum lengths, are not compared, because generated clients
+//! do not enforce them.
 
 mod base;
 mod change;

@@ -2,7 +2,8 @@
 //! heading that exists.
 //!
 //! Documents of packages are also shown by registries and in the API documentation, where a
-//! relative link leads nowhere. Their links to files are addresses in the repository.
+//! relative link does not work. In these documents, a link to a file must be the address of the
+//! file in the repository.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,5 @@
-//! `cargo xtask ci`: runs all checks in sequence, and prints a table of the results.
+//! `cargo xtask ci`: runs all checks, or only the named ones, in sequence, and prints a table of
+//! the results.
 
 mod checks;
 mod citations;

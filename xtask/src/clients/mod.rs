@@ -1,5 +1,6 @@
-//! `cargo xtask clients`: runs the commands of `openapi/README.md`, which generate a client in each
-//! language, check its types and run a program of `openapi/clients` with it against the emulator.
+//! `cargo xtask clients`: runs the commands of `openapi/README.md`. For each language, they
+//! generate a client, check its types and run a program of `openapi/clients` that calls the
+//! emulator through the client.
 
 mod awkward;
 mod commands;

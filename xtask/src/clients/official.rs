@@ -1,5 +1,5 @@
-//! Runs the vendor's Python SDK against the emulator. This SDK was written for the service, so a
-//! response that it cannot read is a defect of the emulator.
+//! Runs the vendor's Python SDK against the emulator. The SDK was written for the service, so a
+//! response that it cannot read indicates a defect of the emulator.
 
 use std::{fs, process::Command};
 

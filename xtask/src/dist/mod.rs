@@ -1,4 +1,5 @@
-//! `cargo xtask dist`: builds the files of a release of the description.
+//! `cargo xtask dist`: builds a release of the description in `target/dist`, as a folder and as an
+//! archive with checksums.
 
 mod archive;
 mod files;

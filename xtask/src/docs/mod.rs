@@ -1,6 +1,7 @@
 //! `cargo xtask docs`: builds the reference as one HTML page that loads no other files.
 //!
-//! Redocly builds it from a copy of the description in which extensions are text.
+//! Redocly builds the page from a copy of the description in which the extensions are converted to
+//! text.
 
 mod errors;
 mod events;

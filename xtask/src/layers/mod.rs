@@ -1,9 +1,11 @@
-//! `cargo xtask layers`: checks that modules depend only on modules of lower layers.
+//! `cargo xtask layers`: checks the dependencies between the modules of each crate, and the number
+//! of files in each folder.
 //!
 //! For every crate of the workspace, the command reports import cycles between files, folders with
 //! more than fifteen source files, and names that are imported from the crate root although another
-//! module defines them. For crates with a table in `CONTRIBUTING.md`, it also reports imports that
-//! violate the order of the table. Tests are exempt.
+//! module defines them. Folders named `rules` may have more files. For crates with a table in
+//! `CONTRIBUTING.md`, the command also reports imports that violate the order of the table. Tests
+//! are exempt.
 
 mod finding;
 mod folders;

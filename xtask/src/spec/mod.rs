@@ -1,5 +1,6 @@
-//! `cargo xtask spec`: checks that the description compiles and keeps the rules, and that its
-//! examples are valid.
+//! `cargo xtask spec`: checks that Rust code can be generated from the description, that the
+//! description complies with the rules in [`rules`], and that its examples are valid for their
+//! schemas.
 
 mod document;
 mod examples;

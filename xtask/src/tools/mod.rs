@@ -1,4 +1,4 @@
-//! Programs from npm and PyPI that checks run. They are installed from lock files.
+//! Installation of the npm and PyPI programs that checks run.
 
 pub mod node;
 pub mod redocly;

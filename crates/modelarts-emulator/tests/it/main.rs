@@ -1,4 +1,5 @@
-//! Tests of the emulator over HTTP. They form a single test program, which is linked only once.
+//! Tests of the emulator through its public API, most of them over HTTP. They form a single test
+//! program, which is linked only once.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Helpers of both test programs: clocks, the emulator, scripted servers.
+//! Helpers of both test programs: clocks, an emulator and scripted servers.
 
 pub(crate) mod clock;
 pub(crate) mod create_job;

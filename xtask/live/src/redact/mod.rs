@@ -1,4 +1,4 @@
-//! Replaces identifying values in recorded calls.
+//! Redaction of recorded calls: replaces values that could identify the user.
 //!
 //! A string is kept only if it is known not to identify the user: a value of an enumeration, a
 //! number, a time, a string of the public catalogues (flavors, engines, categories of events,

@@ -1,4 +1,4 @@
-//! Tests of the program against an emulator.
+//! Tests of the program `cargo xtask live`, with an emulator in place of the service.
 // clippy exempts only functions with a test attribute, but not the functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

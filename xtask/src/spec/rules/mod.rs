@@ -1,7 +1,7 @@
-//! Rules on the description. They ensure that generators of any language neither fail nor silently
-//! generate wrong code.
+//! Rules on the description. Some exclude constructs for which a code generator fails or silently
+//! generates wrong code; others concern documentation and extensions.
 //!
-//! Each rule is the result of an observed failure, which its comment describes.
+//! The comment of a rule describes the failures that the rule prevents.
 
 mod bodies;
 mod codes;

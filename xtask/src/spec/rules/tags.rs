@@ -1,4 +1,4 @@
-//! Rules on tags, the groups of operations.
+//! Rules on tags, which group operations.
 
 use std::collections::BTreeSet;
 

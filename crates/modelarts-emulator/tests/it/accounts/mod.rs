@@ -1,4 +1,4 @@
-//! Users, tokens, keys and signatures.
+//! Tests of users, tokens, access keys and signatures.
 
 mod logins;
 mod signing;

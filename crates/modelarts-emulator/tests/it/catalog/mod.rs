@@ -1,4 +1,4 @@
-//! Resources that the service offers, and switches for undocumented behaviour.
+//! Tests of the catalogues of the emulator, and of the settings for undocumented behaviour.
 
 mod clouds;
 mod quirks;

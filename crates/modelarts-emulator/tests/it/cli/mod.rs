@@ -1,4 +1,4 @@
-//! The program `modelarts-emulator` and its flags.
+//! Tests of the program `modelarts-emulator` and its flags.
 
 mod env_file;
 mod flags;

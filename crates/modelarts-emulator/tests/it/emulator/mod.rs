@@ -1,4 +1,5 @@
-//! The handle of a running emulator: settings of its clients, objects in its OBS, and its end.
+//! Tests of the handle of a running emulator: settings for clients, objects in the emulated OBS,
+//! and shutdown.
 
 mod faults;
 mod keys;

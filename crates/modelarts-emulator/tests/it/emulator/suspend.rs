@@ -1,4 +1,5 @@
-//! Ends of an emulator that stop running jobs, or leave them to the next one.
+//! Tests of the shutdown of an emulator, which stops running jobs or leaves them to the next
+//! emulator.
 
 use modelarts_emulator::{
     Builder,

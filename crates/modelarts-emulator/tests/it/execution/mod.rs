@@ -1,4 +1,4 @@
-//! Execution of jobs, from the queue to their end.
+//! Tests of the phases of jobs, from the queue to the final phase.
 
 mod preparing;
 mod restart;

@@ -1,4 +1,4 @@
-//! Execution of jobs, as processes or according to a script, with their files and logs.
+//! Tests of the execution of jobs, as processes or simulated, with their files and logs.
 
 mod copies;
 mod endless_log;

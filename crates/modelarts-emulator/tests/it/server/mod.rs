@@ -1,4 +1,5 @@
-//! Control routes, faults, and protection from web pages.
+//! Tests of the control routes, of configured faults, and of the rejection of requests from web
+//! pages.
 
 mod admin;
 mod faults;

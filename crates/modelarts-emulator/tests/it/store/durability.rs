@@ -1,4 +1,4 @@
-//! Acknowledged changes survive a kill of the emulator.
+//! Tests that acknowledged changes are preserved when the emulator is killed.
 
 use std::{
     path::Path,

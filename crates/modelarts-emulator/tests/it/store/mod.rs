@@ -1,3 +1,3 @@
-//! The database of an emulator.
+//! Tests of the database of an emulator.
 
 mod durability;

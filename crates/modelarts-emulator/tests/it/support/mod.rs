@@ -1,4 +1,4 @@
-//! An emulator for tests, a client that signs requests, and common steps.
+//! Helpers of the tests: an emulator, a client that signs requests, and common steps.
 
 #[cfg(feature = "cli")]
 pub(crate) mod program;

@@ -1,4 +1,5 @@
-//! Create requests that the emulator rejects, accepts, or accepts with fields that have no effect.
+//! Tests of create requests that the emulator rejects, accepts, or accepts with fields that have no
+//! effect.
 
 mod accepted_jobs;
 mod ignored_fields;

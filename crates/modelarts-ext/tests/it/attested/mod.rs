@@ -1,7 +1,7 @@
-//! Request bodies that the live service is known to accept, sent to the emulator.
+//! Tests with request bodies that were sent to the live service or that public clients send.
 //!
-//! `openapi/attested/manifest.json` lists them with their sources, and with the assertions of the
-//! tests on the live service.
+//! `openapi/attested/manifest.json` lists the bodies with their sources, including bodies that the
+//! service rejected.
 
 mod assertion;
 mod json_path;

@@ -1,4 +1,5 @@
-//! Tests of credentials: sources, renewal, and errors if no credentials are found.
+//! Tests of credentials: sources, renewal, and errors that are returned if no credentials are
+//! found.
 
 mod advice;
 mod cache;

@@ -1,4 +1,4 @@
-//! Tests of errors: messages, shapes of bodies, and masking of secrets.
+//! Tests of errors: messages, forms of error responses, and redaction of secrets.
 
 mod configuration;
 mod debug;

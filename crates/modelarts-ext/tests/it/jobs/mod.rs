@@ -1,4 +1,4 @@
-//! Tests of jobs: creation, changes, waits, events and logs.
+//! Tests of jobs: creation, lists, changes, waits, events and logs.
 
 mod create;
 mod details;

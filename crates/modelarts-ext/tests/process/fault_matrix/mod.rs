@@ -1,5 +1,5 @@
-//! Fault matrix: tests of each response fault for each effect of a call. All output is searched for
-//! secrets.
+//! Fault matrix: tests of each fault of a response, with one operation for each effect. The tests
+//! also check that no output contains a secret.
 //!
 //! The server stores jobs. A fault occurs before or after the server executes a request, once or
 //! always, and affects only the operation of the column. Searches that follow a lost create

@@ -1,4 +1,4 @@
-//! Responses of the operations on jobs.
+//! Tests of the operations on jobs.
 
 mod details;
 mod events;
