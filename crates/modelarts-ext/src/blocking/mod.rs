@@ -159,7 +159,7 @@ impl<T> BlockingExt for T {}
 /// Iterator over the items of a stream; see [`BlockingExt::blocking_iter`].
 #[must_use = "an iterator does nothing unless it is read"]
 pub struct BlockingIter<S> {
-    /// `None` after the end.
+    /// The stream; `None` after it has ended.
     stream: Option<Pin<Box<S>>>,
 }
 

@@ -42,7 +42,7 @@ const PROJECT: &[&str] = &[
 ];
 const PROJECT_NAME: &[&str] = &["HW_PROJECT_NAME", "OS_PROJECT_NAME", "OS_TENANT_NAME"];
 const IAM: &[&str] = &["HUAWEICLOUD_SDK_IAM_ENDPOINT"];
-/// Addresses of IAM that count after that of the source of the credentials.
+/// Environment variables with the address of IAM, read if the source of the credentials has none.
 const DEFAULT_IAM: &[&str] = &["HW_AUTH_URL", "OS_AUTH_URL"];
 
 impl Client {

@@ -36,7 +36,7 @@ pub(super) trait LineSource: Sync {
 /// Reader of one log, with its position and the detected order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LineReader {
-    /// The value of `order` that leads forward; `None` until a response shows it.
+    /// The value of `order` that returns newer lines; `None` until a response has determined it.
     forward: Option<SortOrder>,
     /// The number and the content of the first line, until a second line is complete.
     first_line: Option<(String, String)>,
