@@ -1,4 +1,4 @@
-//! Decoding of responses, including the spellings that were observed from the service.
+//! Decoding of responses, including the deviating JSON forms that the service was observed to send.
 //!
 //! Only types of responses are decoded this way. Types that occur only in requests keep serde's
 //! derives, which are strict.
@@ -6,10 +6,10 @@
 //! A generated struct lists its fields once, in [`object!`](crate::object). The macro implements
 //! `Serialize`, and a look-up from the name of a field to its [`Slot`]: a mutable reference to the
 //! field, with the kind of JSON that is expected for it. One visitor decodes any value into any
-//! slot and implements all tolerances: numbers and lists of one element in another spelling, `null`
-//! for an empty list or object. The kind is data instead of a type parameter, so the visitor is
-//! compiled once instead of once per type; derived code takes twice as long to build and is no
-//! faster.
+//! slot and accepts the deviations of the service: a number as a string, a single value instead of
+//! a list of one element, `null` for an empty list or object. The kind is data instead of a type
+//! parameter, so the visitor is compiled once instead of once per type; derived code takes twice as
+//! long to build and is no faster.
 //!
 //! [`body`] first decodes strictly. If strict decoding fails, [`body`] decodes again and treats
 //! each list element separately: invalid elements are skipped, and all others are returned.
