@@ -1,7 +1,7 @@
 //! Writes the generated code to `$OUT_DIR/modelarts.rs`.
 //!
-//! With the feature `generate`, the code is compiled from `modelarts.yaml`. Otherwise it is joined
-//! from the snapshots, which contain the same code.
+//! With the feature `generate`, the code is generated from `modelarts.yaml`. Otherwise, the code is
+//! joined from the snapshots, which contain the same code.
 
 use std::{env, error::Error, fs, path::Path};
 

@@ -1,7 +1,8 @@
 //! Detection of an unresolved symbolic link in place of `modelarts.yaml`.
 //!
-//! Where Git may not create symbolic links (the default on Windows), it checks out a link as a file
-//! that contains the target path. Without this detection, `DESCRIPTION` would contain that path.
+//! If Git may not create symbolic links (the default on Windows), it writes a file that contains
+//! the target path of the link. Without this detection, `DESCRIPTION` would contain the target
+//! path.
 
 /// Returns an error if `text` is the target path of a link instead of the description.
 pub fn check(text: &str) -> Result<(), String> {

@@ -1,13 +1,15 @@
-//! Compiler from the OpenAPI description to Rust. It is shared by the build script of
-//! `modelarts-api` and by `xtask`, which compares the generated code with its snapshots.
+//! Compiler from the OpenAPI description to Rust. The build script of `modelarts-api` uses it to
+//! generate the code, and `xtask` uses it to check the snapshots.
 //!
-//! 1. [`tables`]: generates tables of facts that generated types do not contain.
-//! 2. [`lower`]: removes from the description the parts that generated code must not enforce.
-//! 3. progenitor generates Rust code from the rest.
-//! 4. [`rewrite`]: decodes responses with `crate::decode`, boxes large objects of responses, sends
-//!    calls through `crate::send`, adds open enumerations and identifiers, and removes builders of
-//!    types that only the service creates.
-//! 5. [`pieces`]: cuts the result into one piece per schema and operation.
+//! 1. [`lower::portable_forms`] replaces forms that only generators of other languages need.
+//! 2. [`tables`] generates tables of facts that generated types do not contain.
+//! 3. [`lower`] removes limits and other parts of the description that generated code must not
+//!    enforce.
+//! 4. progenitor generates Rust code from the lowered description.
+//! 5. [`rewrite`] changes the code: types of responses implement `crate::decode`, calls use
+//!    `crate::send`, and large objects in responses are boxed. It adds open enumerations and
+//!    identifiers, and removes the builders of types that only responses contain.
+//! 6. [`pieces`] divides the code into pieces, such as one for each schema and each operation.
 
 mod description;
 mod error;

@@ -1,7 +1,7 @@
 //! Joining of the snapshots into the generated file.
 //!
-//! The build script includes this file when it is compiled without the generator, so the file
-//! depends on the standard library only.
+//! A build script without the generator includes this file directly, so the file depends only on
+//! the standard library.
 
 use std::{
     fs,

@@ -1,7 +1,8 @@
-//! Conversion of error bodies, which have many shapes, to the shape that generated code decodes.
+//! Conversion of the bodies of error responses to the shape of `ApiError`.
 //!
-//! Without this conversion, an HTML page with status 502 would become a decoding error without
-//! status and request id.
+//! The service, its gateway and proxies send error bodies of different shapes. Without the
+//! conversion, an HTML page with status 502 would result in a decoding error without status and
+//! request id.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};

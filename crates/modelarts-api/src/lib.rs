@@ -1,29 +1,30 @@
-//! The types and operations of ModelArts training management, generated from the OpenAPI
-//! description in `modelarts.yaml`.
+//! Types and operations of ModelArts training management, generated from the OpenAPI description in
+//! `modelarts.yaml`.
 //!
-//! This crate has one method per operation and one type per schema. It neither signs nor retries
-//! requests; every request goes through the [`Transport`] of the client. Most programs should use
-//! the crate `modelarts-ext`, which implements the transport and adds credentials, paging, waiting
-//! and following.
+//! This crate has a method for each operation and types for the schemas of requests and responses.
+//! It neither signs nor retries requests; every request goes through the [`Transport`] of the
+//! client. Most programs should use the crate `modelarts-ext`, which implements the transport and
+//! adds credentials, paging, waiting and following.
 //!
-//! By default, the code is generated at build time. With `default-features = false`, the package
-//! compiles its copy of the same generated code, which saves the time to build the generator.
+//! By default, the code is generated at build time. With `default-features = false`, the crate
+//! compiles a packaged copy of the generated code, which saves the time to build the generator.
 //!
 //! Generated code follows the description, with these differences:
 //!
-//! - Limits are not enforced on responses; [`LIMITS`] lists them.
-//! - Enumerations that the service may extend keep unknown values. They compare without regard to
-//!   case, also with text: `job.phase == "Running"`.
-//! - Each field of a response is decoded from every spelling that was observed for it (see
-//!   [`decode`]). Types that occur only in requests are decoded strictly.
+//! - Limits are not enforced, except the patterns of identifiers in paths. [`LIMITS`] lists all
+//!   limits.
+//! - Enumerations that the service may extend keep unknown values. Comparisons of their values
+//!   ignore case, also with strings: `job.phase == "Running"`.
+//! - Types that responses contain accept JSON that deviates from the description (see [`decode`]).
+//!   Types that occur only in requests are decoded strictly.
 //! - Large objects inside a response are boxed.
 //! - Each call goes through [`send`].
 //!
-//! In requests, optional lists and maps that are empty are omitted. A request that changes an
-//! algorithm (`ChangeAlgorithm`) can therefore not clear a list by sending `[]`. The exception is
-//! the list of tags of an algorithm, which has its own type, because only an empty list removes the
-//! tags. For other lists, no source states if the service distinguishes an empty list from an
-//! absent one (`openapi/SOURCES.md`, "Without a number").
+//! Requests omit optional lists and maps that are empty. A request that changes an algorithm
+//! (`ChangeAlgorithm`) can therefore not clear a list by sending `[]`. The exception is the list of
+//! tags of an algorithm, which has its own type, because only an empty list removes the tags. For
+//! other lists, no source states whether the service distinguishes an empty list from an absent one
+//! (`openapi/SOURCES.md`, "Without a number").
 
 mod call;
 pub mod decode;

@@ -1,9 +1,10 @@
-//! Lowering of the description: removal of the parts that generated code must not enforce.
+//! Lowering of the description: conversion to the form from which progenitor generates code.
 //!
 //! The description states every documented limit, for readers and for generators of other
-//! languages. Generated types would enforce the limits during decoding, so one value outside its
-//! limit would make the whole response unreadable. Lowering therefore removes the limits, except
-//! the patterns of identifiers in paths.
+//! languages. progenitor would generate types that enforce limits during decoding, so one value
+//! that exceeds its limit would make the whole response unreadable. Lowering therefore removes the
+//! limits, except the patterns of identifiers in paths. In schemas that responses contain, it also
+//! makes all fields optional.
 
 mod open_enums;
 pub mod portable_forms;

@@ -1,7 +1,8 @@
 //! Open enumerations: enumerations that the service may extend.
 //!
-//! The description writes them as `anyOf: [KnownX, string]`, a form that generators of all
-//! languages support. In Rust, each becomes one enum with the known values and `Other`.
+//! The description writes an open enumeration as `anyOf: [KnownX, string]`, where the schema
+//! `KnownX` lists the known values. In Rust, each open enumeration becomes one enum with the known
+//! values and `Other`.
 
 use heck::ToUpperCamelCase;
 use serde_json::{Map, Value};

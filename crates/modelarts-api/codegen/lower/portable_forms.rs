@@ -1,10 +1,11 @@
-//! Reversal of two forms that the description uses for the generators of other languages.
+//! Reversal of two forms that the description uses for generators of other languages.
 //!
-//! A number that the service may send as a string is written as `anyOf: [integer, string]`, because
-//! strictly typed languages cannot decode such a response otherwise. Decoding in this crate accepts
-//! both, so the field becomes a plain `i64`. An open enumeration in a parameter is written as a
-//! string with `x-open-enum`, which names the schema of the known values. An `anyOf` would prevent
-//! generated Java code from omitting the parameter; code from progenitor has no such limitation.
+//! - A number that the service may send as a string is written as `anyOf: [integer, string]`.
+//!   Strictly typed languages could not decode the string otherwise. Decoding in this crate accepts
+//!   both, so the field becomes an `i64`.
+//! - An open enumeration in a parameter is written as a string with `x-open-enum`, which names the
+//!   schema of the known values. With an `anyOf`, generated Java code could not omit the parameter.
+//!   progenitor has no such limitation, so the string becomes a reference to the open enumeration.
 
 use serde_json::{Map, Value, json};
 

@@ -1,8 +1,8 @@
 //! Boxing of large objects inside responses.
 //!
-//! A job with all possible fields takes three kilobytes, most of them for fields that are usually
-//! absent. Without boxes, a list of jobs would store all of these fields inline, and move them
-//! whenever it grows.
+//! A job with all possible fields takes three kilobytes, mostly for fields that are usually absent.
+//! Without boxes, a list of jobs would store all fields inline, and copy them each time the list
+//! grows. Objects that also occur in requests are not boxed.
 
 use std::collections::BTreeMap;
 

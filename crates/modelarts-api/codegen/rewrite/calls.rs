@@ -1,7 +1,7 @@
-//! Rewriting of generated calls, so that each is sent through `crate::send`.
+//! Rewriting of generated calls: each call is sent through `crate::send`.
 //!
-//! The rewriting also removes unnecessary work: progenitor's hooks, copies of strings, and a header
-//! with the version of the description, which the service does not define.
+//! The rewriting also removes the hooks of progenitor, unnecessary copies of strings, and a header
+//! with the version of the description. The service does not define this header.
 
 use quote::ToTokens;
 use syn::{

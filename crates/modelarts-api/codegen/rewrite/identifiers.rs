@@ -1,8 +1,8 @@
 //! Conversion of identifier patterns to plain Rust code.
 //!
-//! typify generates a regular expression for each pattern, which requires a regex engine at run
-//! time. The identifiers in paths consist only of character classes with counts, for which plain
-//! code compiles and runs faster.
+//! typify would generate a regular expression for each pattern, which requires a regex engine at
+//! run time. The patterns of identifiers in paths consist only of character classes with counts.
+//! For such patterns, plain code compiles and runs faster.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,19 +1,20 @@
-//! Decoding of responses, including the deviating JSON forms that the service was observed to send.
+//! Decoding of responses, including JSON that deviates from the description.
 //!
-//! Only types of responses are decoded this way. Types that occur only in requests keep serde's
-//! derives, which are strict.
+//! Types that responses contain are decoded by this module. Types that occur only in requests keep
+//! the derives of serde, which are strict.
 //!
 //! A generated struct lists its fields once, in [`object!`](crate::object). The macro implements
-//! `Serialize`, and a look-up from the name of a field to its [`Slot`]: a mutable reference to the
-//! field, with the kind of JSON that is expected for it. One visitor decodes any value into any
-//! slot and accepts the deviations of the service: a number as a string, a single value instead of
-//! a list of one element, `null` for an empty list or object. The kind is data instead of a type
-//! parameter, so the visitor is compiled once instead of once per type; derived code takes twice as
-//! long to build and is no faster.
+//! serde's traits, and a function that returns the [`Slot`] of the field with a given name. A slot
+//! is a mutable reference to the field, with the kind of JSON that the field expects.
 //!
-//! [`body`] first decodes strictly. If strict decoding fails, [`body`] decodes again and treats
-//! each list element separately: invalid elements are skipped, and all others are returned.
-//! [`Skipped`] counts the skipped elements. Elements that are `null` are skipped in either case.
+//! One visitor decodes every value into its slot, and accepts deviations that the service was
+//! observed to send. Examples are a number as a string, a single value instead of a list of one
+//! element, and `null` instead of an empty list. The visitor has no type parameter, so it is
+//! compiled once. Derived code takes twice as long to compile, and is no faster.
+//!
+//! [`body`] first decodes the whole body, and stops at the first value that cannot be decoded. In
+//! this case, [`body`] decodes again, and skips each list element that cannot be decoded. Elements
+//! that are `null` are always skipped. [`Skipped`] counts the skipped elements.
 
 mod numbers;
 #[doc(hidden)]

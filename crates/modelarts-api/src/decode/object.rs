@@ -1,9 +1,9 @@
-//! The macro that implements decoding and encoding for generated structs, and the functions that it
-//! calls.
+//! Macro that implements decoding and encoding for generated structs, and the functions that the
+//! macro calls.
 //!
-//! serde's derive generates a local variable for each field. For a single type, its code is as
-//! fast. For all types of this crate, the amount of code doubled the compile time and exceeded the
-//! instruction cache at run time.
+//! The derives of serde generate a local variable for each field. For all types of this crate,
+//! derived code doubled the compile time and exceeded the instruction cache. For a single type,
+//! derived code is as fast as the code of the macro.
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
-//! The visitor that decodes any JSON value into any slot.
+//! Visitor that decodes any JSON value into any slot.
 //!
-//! serde's derive would generate a visitor for each type. The response for a job contains about a
-//! hundred types, so decoding it would execute a hundred copies of the same code; in measurements,
-//! loading these instructions took most of the time. All types therefore share this visitor, which
-//! receives the kind of the type as data.
+//! The derives of serde would generate a visitor for each type. The response for a job contains
+//! about a hundred types, and in measurements, loading the instructions of their visitors took most
+//! of the time. All types therefore share this visitor, which receives the kind of the type as
+//! data.
 
 use std::fmt;
 

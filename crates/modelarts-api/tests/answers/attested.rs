@@ -1,7 +1,7 @@
-//! Tests with requests that succeeded on the live service (`openapi/attested`).
+//! Tests with the requests in `openapi/attested`, most of which were run on the live service.
 //!
-//! Each body is decoded and encoded, and the assertions about responses are compared with the
-//! description.
+//! Each body is decoded into its generated type and encoded again. The parameters of each query,
+//! and the assertions about responses, are compared with the description.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 

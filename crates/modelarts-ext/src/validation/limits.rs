@@ -65,10 +65,13 @@ pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
     CHECKED_BY_RULES.contains(&(schema, name))
 }
 
-/// Enumerations that are complete. The description closes the first three, and an error code of the
-/// service names the cause of the last. Other enumerations may contain undocumented values: the
-/// service accepts the runtime type `production`, though the SDK lists only `debug`
+/// Enumerations in which an undocumented value is a violation. In all other enumerations, it causes
+/// only a warning, because the service may accept it, as for the runtime type `production`
 /// (`openapi/SOURCES.md`, D-115).
+///
+/// The description declares the first two as closed. The language is open in the description,
+/// because responses contain it; documents list only its two values. For an invalid parameter type,
+/// the service defines the error code `ModelArts.2825`.
 const CLOSED_ENUMS: &[(&str, &str)] = &[
     (
         node_selector_requirement::SCHEMA,

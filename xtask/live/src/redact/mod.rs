@@ -1,12 +1,22 @@
 //! Redaction of recorded calls: replaces values that could identify the user.
 //!
-//! A string is kept only if it is known not to identify the user: a value of an enumeration, a
-//! number, a time, a string of the public catalogues (flavors, engines, categories of events,
-//! search algorithms), or a word in a message that also occurs in the description. Every other
-//! string is replaced by a placeholder, which is the same at each occurrence. The placeholder has
-//! the form of the original where the service depends on the form: a UUID, digits, a path, a file
-//! with its extension. Values that the user chooses freely, such as those of environment variables,
-//! are always replaced.
+//! Strings are replaced by placeholders, with these exceptions:
+//!
+//! - In a log, letters become `x` and digits become `0`. Characters after the first 2000 are
+//!   omitted.
+//! - In values that the user chooses freely, such as those of environment variables and
+//!   hyper-parameters, the digits of numbers and times are replaced. Booleans become `true`.
+//! - In a message, words of the service, numbers, times and booleans are kept. Words of the service
+//!   are those of the description, of `words.txt` and of the responses in `CATALOGUES`.
+//! - In a path, each segment is redacted separately. Numbers, names of container directories,
+//!   enumeration values, strings of the catalogues and common file extensions are kept.
+//! - In other fields, enumeration values, error codes, strings of the catalogues, times, booleans
+//!   and numbers are kept. Numbers of four or more characters are replaced if the name of the field
+//!   ends with `id`, `name` or `key`. Values of the fields in `OWN`, such as names of tasks, are
+//!   kept if they consist of words of the service and short numbers.
+//! - In the catalogues themselves, only ids, addresses and names of the user are replaced.
+//!
+//! The placeholder of a UUID, an IP address or a host name has the same form.
 
 mod sentences;
 

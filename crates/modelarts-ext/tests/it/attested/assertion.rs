@@ -1,4 +1,5 @@
-//! Assertions of the tests on the live service, each about an attribute of a response.
+//! Assertions about responses, read from `openapi/attested/manifest.json`. The tests check them on
+//! the emulator.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,7 +1,8 @@
-//! Tests with request bodies that were sent to the live service or that public clients send.
+//! Tests with the requests in `openapi/attested`, most of which were run on the live service.
 //!
-//! `openapi/attested/manifest.json` lists the bodies with their sources, including bodies that the
-//! service rejected.
+//! `openapi/attested/manifest.json` lists the requests with their sources and expected results. The
+//! tests send them to the emulator and compare its responses, and validate the bodies that the
+//! service accepted.
 
 mod assertion;
 mod json_path;
