@@ -2,7 +2,7 @@
 //!
 //! The emulator implements operations of ModelArts training management, as offered by Huawei Cloud
 //! and Open Telekom Cloud, with the documented responses and errors. It moves jobs through their
-//! phases and *runs* their code as processes, or simulates the runs with a script.
+//! phases. It *runs* their code as processes, or simulates the runs with a script.
 //!
 //! ```
 //! use modelarts_emulator::{Emulator, Timing};
@@ -23,15 +23,15 @@
 //! with an invented past ([`seeds`]). [`faults`] injects failed responses, [`traffic`] records the
 //! requests of a client, and [`quirks`] selects behaviour on which sources are silent or disagree.
 //!
-//! The emulator responds with status 501 to operations that it does not implement. By default, it
-//! accepts documented fields of a job that have no effect in the emulator, and names them in the
-//! response header `X-Emulator-Ignored`. It rejects a few fields that it does not support.
+//! The emulator returns status 501 for operations that it does not implement. It rejects a few
+//! fields of a job that it does not support. By default, it accepts other documented fields that
+//! have no effect in the emulator, and names them in the response header `X-Emulator-Ignored`.
 //!
 //! The emulator is not a sandbox: it executes the code of jobs as the user who started it. OBS
-//! paths in requests refer to files below its OBS root only, and jobs do not inherit its
-//! environment variables. It listens on loopback addresses only, and rejects requests with a
-//! foreign `Host` or `Origin`. The README lists fields, limits and operations, and describes the
-//! emulator as a program.
+//! paths in requests refer only to files in the OBS root of the emulator. Jobs do not inherit the
+//! environment variables of the emulator. It listens only on loopback addresses, and rejects
+//! requests with a foreign `Host` or `Origin`. The README lists fields, limits and operations, and
+//! describes the emulator as a program.
 
 mod accounts;
 mod api;

@@ -1,7 +1,8 @@
 //! Program of the emulator, `modelarts-emulator serve`.
 //!
-//! It prints one line of JSON on stdout when it is ready, and messages on stderr. Ctrl-C and
-//! SIGTERM end the program and, unless `--on-stop leave` is given, its jobs.
+//! When the emulator is ready, the program prints one line of JSON on stdout. Messages are printed
+//! on stderr. Ctrl-C and SIGTERM end the program, and also its jobs unless `--on-stop leave` is
+//! given.
 
 mod cli;
 mod env_file;

@@ -1,9 +1,9 @@
 //! Scheduler that assigns the nodes of the pools to jobs.
 //!
-//! Each pool has one queue. Restarted jobs are first in the queue, followed by the others in the
-//! order of their priority, and then of their arrival. A job that waits at the head of the queue
-//! blocks all later jobs, even those that request fewer nodes. The job at the head preempts
-//! preemptible jobs of lower priority if this frees enough nodes for it.
+//! Each pool has one queue, in which restarted jobs precede all others. Otherwise, jobs are ordered
+//! by priority, and then by arrival. The job at the head of the queue blocks all later jobs, even
+//! those that request fewer nodes. It preempts preemptible jobs of lower priority if this frees
+//! enough nodes for it.
 
 use std::{
     cmp::Reverse,

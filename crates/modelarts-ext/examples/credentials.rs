@@ -1,7 +1,7 @@
 //! Sources of credentials: `cargo run --example credentials`.
 //!
 //! The example starts the emulator in this process, with a user that has keys and a password. On
-//! the service, `Client::connect_from_env()` is usually enough.
+//! the service, most programs need only `Client::connect_from_env()`.
 
 mod local;
 

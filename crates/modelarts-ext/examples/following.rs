@@ -1,7 +1,7 @@
 //! Following a job, its events and its logs: `cargo run --example following`.
 //!
-//! The example starts the emulator in this process. On the service, the same calls work with
-//! `Client::from_env()`, and the default intervals are recommended.
+//! The example starts the emulator in this process, and polls it in short intervals. On the
+//! service, the same calls work with `Client::from_env()` and the default intervals.
 
 mod local;
 

@@ -1,7 +1,7 @@
 //! Waiting for one job and for several: `cargo run --example waiting`.
 //!
-//! The example starts the emulator in this process. On the service, the same calls work with
-//! `Client::from_env()`, and the default intervals are recommended.
+//! The example starts the emulator in this process, and polls it in short intervals. On the
+//! service, the same calls work with `Client::from_env()` and the default intervals.
 
 mod local;
 

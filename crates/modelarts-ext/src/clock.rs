@@ -1,10 +1,9 @@
 //! Clock of a client, the source of time for signatures, retries, waits and time limits.
 //!
-//! A wait for a job may take hours, credentials expire, and a signature is valid only near the time
-//! of the service. A client reads the time and sleeps with one [`Clock`], by default
-//! [`SystemClock`], which follows the system time. Tests can set another clock, and then need not
-//! wait. Time limits of calls also follow this clock; the time limit for opening a connection does
-//! not.
+//! A wait for a job may take hours, credentials expire, and a signature is valid only for a short
+//! time. A client reads the time and sleeps with one [`Clock`], so tests can set another clock and
+//! need not wait. The default is [`SystemClock`], which follows the system time. Time limits of
+//! calls also follow the clock, except the time limit for opening a connection.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

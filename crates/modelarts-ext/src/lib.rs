@@ -1,10 +1,10 @@
 //! SDK for ModelArts training management on Huawei Cloud and Open Telekom Cloud: submits training
 //! jobs, follows their events and logs, and waits for their end.
 //!
-//! Requests are signed, and repeated after transient errors where that is safe. Lists are streams.
-//! A job is validated before its create request is sent. A local emulator ([modelarts-emulator])
-//! implements the same API and runs training scripts on the local machine, so programs and tests
-//! can run without an account.
+//! Requests are authenticated, and repeated after transient errors if a repetition is safe. Lists
+//! are streams. A job is validated before its create request is sent. A local emulator
+//! ([modelarts-emulator]) implements the same API and runs training scripts on the local machine,
+//! so programs and tests can run without an account.
 //!
 //! # A first program
 //!
@@ -50,7 +50,7 @@
 //! ```
 //!
 //! To use the service, replace the emulator with [`Client::from_env`], which takes region, project
-//! and credentials from variables and files. Paths, image and flavor must be those of the project.
+//! and credentials from variables and files. Use paths, an image and a flavor of the project.
 //!
 //! # Modules
 //!
@@ -86,8 +86,8 @@
 //! # Testing
 //!
 //! The emulator can simulate faults ([`retry`] has an example). Tests can advance its clock, and
-//! read the number of requests that it has received. `TESTING.md` of modelarts-emulator describes
-//! its use in tests.
+//! read the number of requests that the emulator has received. `TESTING.md` of modelarts-emulator
+//! describes its use in tests.
 //!
 //! # Features
 //!

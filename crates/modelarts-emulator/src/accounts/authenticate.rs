@@ -1,8 +1,9 @@
 //! Authentication of requests, by token or by signature.
 //!
-//! The emulator checks the head of a request before it reads the body: the token, or the access
-//! key, date and signed headers of a signature. It does not read the body if this check fails. The
-//! signature itself is compared after the body has been read.
+//! A token is checked before the body of the request is read. For a signed request, the emulator
+//! checks the access key, the date and the signed headers before it reads the body. It compares the
+//! signature itself after it has read the body. If a check fails before the body is read, the
+//! emulator does not read the body.
 
 use std::time::SystemTime;
 

@@ -1,8 +1,8 @@
-//! Accounts: users with their access keys, their tokens, and the locks of keys after failed
+//! Accounts: users, their access keys and tokens, and the locks of access keys after failed
 //! signatures.
 //!
-//! `authenticate` finds the user of a request by its token or its `signature`. `log_links` issues
-//! download links, which require neither a token nor a signature.
+//! `authenticate` finds the user of a request by its token or signature, and `signature` verifies
+//! signatures. `log_links` issues download links, which require neither a token nor a signature.
 
 pub(crate) mod authenticate;
 pub(crate) mod log_links;

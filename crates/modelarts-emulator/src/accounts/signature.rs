@@ -1,9 +1,10 @@
-//! Verification of signatures of the algorithm SDK-HMAC-SHA256, in both dialects. A header with
-//! `Access=` is signed with the secret key itself. A header with `Credential=` is signed with a key
-//! that is derived from it for a day, a region and a service.
+//! Verification of signatures of the algorithm SDK-HMAC-SHA256, in both dialects. With `Access=` in
+//! the `Authorization` header, the request is signed with the secret key itself. With
+//! `Credential=`, it is signed with a key that is derived from the secret key for a day, a region
+//! and a service.
 //!
-//! The code follows the description of the algorithm and is not shared with the client, so that an
-//! error in only one of them results in a mismatch.
+//! This module shares no signing code with the client, so an error on one side results in a
+//! mismatch.
 
 use std::{
     fmt,

@@ -1,8 +1,8 @@
 //! Error responses.
 //!
-//! Training errors come from the service's own table, see `error_table.rs`. This module contains
-//! constructors for those that several callers return. Codes that start with `Emulator.` are the
-//! emulator's own; the service never returns them.
+//! Training errors come from the service's own table (`error_table.rs`). This module contains
+//! constructors for errors that several callers return. The service never returns codes that start
+//! with `Emulator.`.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Rows of the service's table of training errors that this emulator can return.
+//! Rows of the service's table of training errors, for the errors that the emulator can return.
 //!
 //! The source is the API reference of Open Telekom Cloud, "Error Codes" (SOURCES E). Each row
 //! contains the number in the code `ModelArts.<number>`, the HTTP status, the message and the

@@ -1,7 +1,7 @@
-//! Members of a request body, read one by one, with errors that name the member.
+//! Reading of single members of a request body, with errors that name the member.
 //!
-//! The emulator does not decode requests into structs as a whole, because the service returns a
-//! specific status and code for each violated rule. `null` counts as absent.
+//! The emulator does not decode a request into a struct, because the service returns a specific
+//! status and code for each violated rule. A member that is `null` counts as absent.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
-//! Flavors: their limits of nodes and cards, and the members shown in job details. The values are
-//! from the examples (SOURCES X, D-20) and from the IDs in the reference (SOURCES O, D-67).
+//! Flavors: the hardware of a node and the maximum number of nodes. The values are from the
+//! examples (SOURCES X, D-20) and from the IDs in the reference (SOURCES O, D-67).
 //!
-//! Public flavors come first, those of dedicated GPU pools last.
+//! The table lists public flavors before those of dedicated GPU pools.
 
 use serde_json::{Value, json};
 

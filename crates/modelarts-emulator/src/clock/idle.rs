@@ -1,9 +1,8 @@
-//! Detection of the time at which all tasks are idle, so that a manual clock can be advanced step
-//! by step.
+//! Detection of the moment when all tasks are idle. A manual clock advances to the next timer only
+//! then.
 //!
-//! Each task is tracked through its waker: it is busy from the moment at which it is woken until it
-//! waits again. A task that waits for a process or another thread counts as idle, because processes
-//! and threads run in real time.
+//! A task is busy from each wake-up until it waits again. A task that waits for a process or
+//! another thread counts as idle, because processes and threads run in real time.
 
 use std::{
     pin::Pin,

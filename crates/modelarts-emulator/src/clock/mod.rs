@@ -1,8 +1,8 @@
 //! Clock of the emulator, the source of its delays, time limits and dates.
 //!
-//! [`SystemClock`], the default, follows the system time. A [`ManualClock`] changes only when a test
-//! advances it, so that tests need not wait for simulated delays. Everything that becomes due in the
-//! interval is processed at its due time. Processes of jobs run in real time.
+//! [`SystemClock`], the default, follows the system time. A [`ManualClock`] changes only when a
+//! test advances it, so tests need not wait for simulated delays. If several timers are due during
+//! one advance, each is processed at its own time. Processes of jobs run in real time.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! Migrations of `state.sqlite3` from the layouts of earlier versions of the emulator to that of
-//! `schema.sql`.
+//! Migrations of `state.sqlite3` from the layouts of earlier versions of the emulator to the
+//! current layout (`schema.sql`).
 //!
 //! A migration must not use code that reads or writes the current layout, because later versions
-//! change that code. The first migration calls `address::network` on purpose: searches by address
-//! compare the result of this function with the stored value, so that stored rows must contain the
-//! values of its current version.
+//! change that code. The exception is `address::network` in the first migration. Searches by
+//! address compare its result with the stored value, so stored rows must contain the result of the
+//! current version.
 
 use rusqlite::{Connection, params};
 

@@ -1,13 +1,16 @@
-//! SQLite database of an emulator, in a file or, without a data directory, in memory.
+//! SQLite database of an emulator. It is a file, or in memory if the emulator has no data
+//! directory.
 //!
-//! In a file, an acknowledged change is preserved when the process exits or is killed; a power
-//! failure may discard the most recent changes. Changes are executed immediately, and committed in
-//! groups by a separate thread. An HTTP response is sent only after [`Database::committed`] has
-//! confirmed all changes made before it. In memory, each change is committed separately, and all
-//! data is lost when the emulator ends.
+//! In a file, an acknowledged change is preserved when the process exits or is killed. A power
+//! failure may discard the most recent changes. Changes are executed immediately, and a separate
+//! thread commits them in groups. An HTTP response is sent only after [`Database::committed`] has
+//! confirmed all changes made before it.
 //!
-//! [`documents`] and [`quotas`] access their own tables; [`store`](crate::store) accesses those of
-//! jobs. [`migrations`] converts a file of an earlier layout to that of `schema.sql`.
+//! In memory, each change is committed separately, and all data is lost when the emulator ends.
+//!
+//! [`documents`] and [`quotas`] access their own tables, and [`store`](crate::store) accesses the
+//! tables of jobs. [`migrations`] converts a file of an earlier layout to the current layout
+//! (`schema.sql`).
 
 pub(crate) mod documents;
 pub(crate) mod error;

@@ -1,7 +1,7 @@
 //! Running emulator.
 //!
-//! `builder` contains its settings and starts it. `variables` contains the environment variables
-//! for its clients, `objects` accesses its OBS, and `stored_job` reads the stored jobs.
+//! `builder` defines the settings of an emulator and starts it. `variables` returns the environment
+//! variables for clients, `objects` accesses the OBS root, and `stored_job` reads stored jobs.
 
 pub(crate) mod builder;
 pub(crate) mod error;

@@ -1,7 +1,8 @@
-//! Directory to which file access is confined. A path that leads outside, by `..`, as an absolute
-//! path or through a link, is rejected. A copy can skip such links instead.
+//! Directory to which file access is confined. A path is rejected if it leads outside by `..`, as
+//! an absolute path or through a link. A copy can instead skip links that lead outside.
 //!
-//! Examples are the OBS root and the directories of the workers. Copies between them use [`copy`].
+//! The OBS root and the directories of workers are confined directories. Copies between them use
+//! [`copy`].
 //!
 //! The checks protect against accidents and untrusted data. They do not protect against the job
 //! code itself, which runs as the same user and could replace a directory with a link at any time.

@@ -1,4 +1,4 @@
-//! Handlers of the operations, in modules by resource.
+//! Handlers of the operations, grouped by resource.
 //!
 //! A handler takes an authenticated request, [`ApiCall`], and returns its response or error.
 //! Handlers are independent of HTTP routes: the server calls [`execute`] with the operation.

@@ -1,7 +1,7 @@
 //! Texts of events. Tests compare them with `x-events` in the OpenAPI description.
 //!
-//! Six kinds have a second wording: that of the API (F2 of `openapi/SOURCES.md`), which differs
-//! from that of the user guide (F1). [`Wording`] selects one of the two.
+//! Six kinds have two wordings: that of the user guide (`openapi/SOURCES.md`, F1) and that of the
+//! API (F2). [`Wording`] selects one of the two.
 
 use serde::{Deserialize, Serialize};
 

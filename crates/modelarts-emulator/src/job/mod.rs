@@ -1,10 +1,10 @@
-//! Jobs: the record of one job, its request, states, events and documented JSON.
+//! Jobs: their records, requests, states and events, and their JSON in responses.
 //!
-//! [`request_reader`] reads the body of a validated request, with [`request`], or with [`roles`] if
-//! the job is heterogeneous. [`channel`] defines inputs, outputs and volumes, and [`state`] defines
-//! the states and their transitions. [`event`] and [`event_language`] define the texts of events.
-//! [`worker`] and [`address`] define the names and addresses of workers. [`view`] and [`stages`]
-//! render the job for the API.
+//! [`request_reader`] converts a validated request body into a [`request`], and [`roles`] reads the
+//! roles of a heterogeneous job. [`channel`] defines inputs, outputs and volumes, and [`state`]
+//! defines the states and their transitions. [`event`] and [`event_language`] define the texts of
+//! events. [`worker`] and [`address`] define the names and addresses of workers. [`view`] and
+//! [`stages`] render the job for the API.
 
 pub(crate) mod address;
 pub(crate) mod channel;

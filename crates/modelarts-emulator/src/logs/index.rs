@@ -1,10 +1,10 @@
-//! Line indexes of logs. An index stores the number of line ends up to the end of each block. Once
-//! a part of a log is indexed, the emulator finds a page of its lines without reading the log from
-//! its start.
+//! Line indexes of logs. An index divides a log into blocks, and stores the number of line ends up
+//! to the end of each block. With an index, the emulator reads a page of lines without reading the
+//! log from its start.
 //!
-//! Indexes are in memory only. The emulator rebuilds the index of a log after a restart, and if it
-//! detects that the job's code has rewritten the log. If the indexes exceed 16 MiB or 4096 logs,
-//! the emulator discards those of the least recently used logs.
+//! Indexes are only in memory. The emulator rebuilds the index of a log after a restart, and when
+//! it detects that the log was rewritten. If the indexes exceed 16 MiB or 4096 logs, the emulator
+//! discards the indexes of the least recently used logs.
 
 use std::{collections::VecDeque, io, sync::Arc};
 

@@ -1,7 +1,8 @@
 //! Metrics of workers, with one value for each minute.
 //!
 //! [`usage`] measures the processes of a worker, and the database stores the samples. [`scripted`]
-//! provides the predefined values of simulated and seeded jobs. [`series`] renders both.
+//! provides the predefined values of simulated and seeded jobs. [`series`] renders measured and
+//! predefined values.
 
 mod scripted;
 pub(crate) mod series;

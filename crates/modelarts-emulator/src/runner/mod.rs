@@ -1,7 +1,7 @@
 //! Runners, which execute the workers of jobs.
 //!
-//! [`Runner`] is their common interface. [`process`] runs the code of jobs as processes, and
-//! [`simulated`] follows a script. Both store logs and files with [`worker_files`].
+//! [`Runner`] is the common interface of the two runners. [`process`] runs the code of jobs as
+//! processes, and [`simulated`] follows a script. Both store logs and files with [`worker_files`].
 
 pub(crate) mod process;
 pub(crate) mod run;

@@ -1,8 +1,8 @@
 //! Protection against requests from web pages.
 //!
-//! The emulator executes code, and a page in the user's browser can send requests to the loopback
-//! address. Every request must therefore have a loopback `Host`, which prevents DNS rebinding, and
-//! must not have an `Origin` other than the emulator's own.
+//! The emulator executes code, and a web page in the user's browser can send requests to loopback
+//! addresses. The `Host` of a request must therefore be a loopback address or `localhost`, which
+//! prevents DNS rebinding. A request with an `Origin` other than that of the emulator is rejected.
 
 use std::net::Ipv4Addr;
 

@@ -1,7 +1,7 @@
 //! Cache of recent counts of jobs, kept up to date as jobs are created, changed and deleted.
 //!
-//! Counting a selection by name reads all matching jobs. Clients that page through a list, or poll
-//! its first page, request the same count each time.
+//! Counting the jobs of a selection by name reads all matching jobs. Clients that page through a
+//! list, or poll its first page, request the same count each time.
 
 use std::collections::VecDeque;
 

@@ -1,9 +1,10 @@
-//! Numbers of jobs by creation time, stored in advance for lists.
+//! Counts of jobs by creation time, stored in the database for lists.
 //!
-//! The database stores a number for each group and each time span, on several levels. The number of
-//! jobs before a point in time is the sum of a few spans of each level and a small number of rows.
-//! To find the job at a given position, a query descends from the longest spans. The duration of
-//! both queries hardly depends on the number of jobs.
+//! Time spans have five lengths, from a second to half a year. For each group of jobs, the database
+//! stores the number of jobs that were created in each span. The number of jobs before a point in
+//! time is the sum of the counts of a few spans of each length and of a small number of rows. To
+//! find the job at a given position, a query starts with the longest spans and continues with
+//! shorter ones. The duration of both queries hardly depends on the number of jobs.
 
 use rusqlite::{Connection, params};
 

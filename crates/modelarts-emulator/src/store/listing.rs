@@ -1,13 +1,19 @@
 //! Lists of jobs, read from the database.
 //!
-//! Most lists filter by properties that all jobs of a group share (phase, user, kind, workspace,
-//! type of runtime), and a project has few groups. Such a list selects groups, whose jobs are
-//! already counted by creation time. The duration of the query therefore hardly depends on the
-//! number of jobs. Parts of names are looked up in an index, which takes time proportional to the
-//! number of matches. Only parts of names with fewer than three characters, and negative conditions
-//! on names and IDs, are compared with all jobs of the selected groups. The counts of lists by name
-//! or ID are cached (`count_cache.rs`). If the count is cached and a scan is expected to find the
-//! page sooner, the jobs are scanned in the order of creation (`scan.rs`).
+//! The database divides the jobs of a project into a few groups. All jobs of a group have the same
+//! phase, user, kind, workspace and type of runtime. The conditions of a list determine how its
+//! page is found:
+//!
+//! - With conditions on properties of groups only, the page is found by the creation counts of the
+//!   groups. The duration hardly depends on the number of jobs.
+//! - With conditions on IDs, addresses, tags, or parts of names with at least three characters, an
+//!   index finds candidates. Each candidate is tested.
+//! - With other conditions, such as shorter parts of names, all jobs of the selected groups are
+//!   tested.
+//!
+//! In the last two cases, counts are cached (`count_cache.rs`), except for lists by tags or
+//! addresses. If the count is cached and a scan is expected to find the page sooner, the jobs are
+//! scanned in the order of creation (`scan.rs`).
 
 use rusqlite::{Connection, Row, params, params_from_iter, types::Value};
 

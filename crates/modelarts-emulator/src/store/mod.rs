@@ -1,11 +1,12 @@
-//! Storage of jobs: all jobs are in the database, and those that are not settled are also in
-//! memory.
+//! Storage of jobs. All jobs are in the database. A job is also in memory until its processes have
+//! ended and its last event is recorded.
 //!
 //! [`JobStore`] provides access to the jobs. [`JobStore::update`] changes a job, writes its rows
 //! ([`job_table`], [`trial_table`]) and notifies waiting tasks ([`change_signals`]).
-//! [`JobStore::append_event`] stores an event that does not change the state. [`listing`] finds the
-//! page of a [`selection`] with the help of [`creation_counts`], [`count_cache`], [`scan`] and
-//! [`top_n`]. [`tags`] contains the queries by tags.
+//! [`JobStore::append_event`] stores an event that does not change the state.
+//!
+//! [`listing`] finds the page of a [`selection`] by [`creation_counts`], [`count_cache`], [`scan`]
+//! and [`top_n`]. [`tags`] contains the queries by tags.
 
 mod change_signals;
 mod count_cache;

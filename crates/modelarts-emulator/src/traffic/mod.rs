@@ -1,8 +1,8 @@
-//! Requests for operations that the emulator has received: observation, counts and a log.
+//! Requests that the emulator has received: observation, counts and a log.
 //!
-//! Tests of a client can check the requests that it sends.
+//! Tests of a client can verify the requests that the client sends.
 //! [`Builder::observe`](crate::Builder::observe) calls a function with each [`Exchange`] before its
-//! response is sent; [`Emulator::requests`](crate::Emulator::requests) returns the number of
+//! response is sent. [`Emulator::requests`](crate::Emulator::requests) returns the number of
 //! requests by operation. [`Emulator::last_requests`](crate::Emulator::last_requests) returns the
 //! last 256 authenticated requests for operations that the emulator implements.
 //!

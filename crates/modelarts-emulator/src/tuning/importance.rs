@@ -1,9 +1,9 @@
 //! Importance of the parameters of a search.
 //!
-//! The service calls its own analysis fANOVA, and shows mean and deviation for each parameter. The
-//! emulator shows the correlation ratio (η²) and its large-sample standard error instead. The
-//! correlation ratio is the share of the variance of the rewards that is due to differences between
-//! groups of trials with similar values.
+//! The service names its analysis fANOVA, and returns mean and deviation for each parameter. The
+//! emulator instead returns the correlation ratio (η²) and its large-sample standard error. Trials
+//! with similar values of the parameter form a group. The correlation ratio is the share of the
+//! variance of the rewards that is due to differences between the groups.
 
 use serde_json::Value;
 

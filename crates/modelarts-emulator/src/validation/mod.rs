@@ -1,11 +1,12 @@
 //! Validation rules for create requests.
 //!
-//! The emulator first validates the body against the table of fields ([`fields`], with
-//! [`body_shape`]), then applies the rules between fields, in the order of [`rules`]. The first
-//! violated rule determines the error response. A violated rule that is only advice is logged, and
-//! does not affect the response. Each rule takes a [`creation`]: the body together with the
-//! resources that the service offers. [`roles`] converts the roles of a heterogeneous job to
-//! ordinary jobs.
+//! The emulator first validates the body against the table of fields ([`fields`], [`body_shape`]).
+//! It then applies the rules between fields, in the order of [`rules`]. The first violated rule
+//! determines the error response. A violated rule that is only advice is logged, and does not
+//! affect the response. Features that the emulator does not support are rejected last.
+//!
+//! A rule is applied to a [`creation`], which contains the body and the resources that the service
+//! offers. [`roles`] converts each role of a heterogeneous job to an ordinary job.
 //!
 //! `openapi/SOURCES.md` contains a row for each rule with its evidence.
 

@@ -1,7 +1,7 @@
-//! Acceptance criteria of the emulator, each with the test that verifies it.
+//! Acceptance criteria of the emulator, and the tests that verify them.
 //!
-//! `openapi/SOURCES.md` contains a row for each fact behind the criteria; the facts about jobs are
-//! under "Behaviour".
+//! `openapi/SOURCES.md` contains a row for each fact behind the criteria. The facts about jobs are
+//! in its section "Behaviour".
 
 use std::{
     sync::Arc,

@@ -1,8 +1,8 @@
 //! First job, from submission to result: `cargo run --example quickstart`.
 //!
-//! Without settings, the example starts the emulator in this process. With `QUICKSTART_OBS` (an OBS
-//! directory with the contents of `sample/`) and the variables of `Client::from_env`, the same
-//! program runs on the service.
+//! By default, the example starts the emulator in this process. To run it on the service, set
+//! `QUICKSTART_OBS` to an OBS directory with the contents of `sample/`, and set the variables of
+//! `Client::from_env`.
 
 mod job;
 

@@ -2,8 +2,8 @@
 //!
 //! Requires the feature `blocking`. [`BlockingExt`] adds two methods: [`block`](BlockingExt::block)
 //! runs a call or a wait and returns its result, and [`blocking_iter`](BlockingExt::blocking_iter)
-//! converts a stream into an iterator. They work with every future and every stream, so all other
-//! methods of the crate remain the same. The program needs no other crate and no `async`.
+//! converts a stream into an iterator. The two methods work with every future and every stream of
+//! the crate. The program needs no other crate and no `async`.
 //!
 //! ```toml
 //! [dependencies]
@@ -84,14 +84,16 @@
 //!
 //! A future is polled on the calling thread, so it may borrow, and need not be `Send`. Connections
 //! and timers belong to a background runtime with one worker thread, `modelarts-blocking`. The
-//! first blocking call of the process starts it, and all blocking calls share it. Several threads
-//! may block at the same time, with clones of one client.
+//! first blocking call of the process starts this runtime, and all blocking calls share it. Several
+//! threads may block at the same time, with clones of one client.
 //!
 //! Blocking calls also work in async code, such as a callback that a library calls in a tokio task.
-//! They block the thread of that task, so async code should await where possible. Do not block the
-//! only thread of a runtime while the call depends on another task of that runtime, such as an
-//! emulator that the same `#[tokio::test]` has started: that task cannot run while the thread is
-//! blocked. Blocking and other calls of one client do not share connections, except those of a
+//! They block the thread of the task, so async code should await where possible. Do not block the
+//! only thread of a runtime if the call depends on another task of the runtime, because this task
+//! cannot run while the thread is blocked. An example is an emulator that the same `#[tokio::test]`
+//! has started.
+//!
+//! Blocking calls and async calls of one client use separate connections, unless the client has a
 //! custom [connector](crate::connector).
 
 use std::{

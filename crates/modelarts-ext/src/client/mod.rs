@@ -1,8 +1,8 @@
 //! [`Client`], the connection to one project, with its builder and the result of a call.
 //!
-//! Region, project and credentials come from different sources on a workstation, in a pipeline and
-//! in a pod. A client resolves them, signs and retries calls, and applies time limits. Clones are
-//! cheap, and share connections, credentials and the retry budget.
+//! On a workstation, in a pipeline and in a pod, region, project and credentials come from
+//! different sources. A client resolves these settings, signs and retries calls, and applies time
+//! limits. Clones are cheap, and share connections, credentials and the retry budget.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -28,40 +28,40 @@
 //! ```
 //!
 //! [`Client::call`] calls any operation of the description through the generated client
-//! ([`Client::api`]), and returns errors of this crate; its documentation has an example with
-//! bodies. [`operations`](crate::operations) calls operations by name.
+//! ([`Client::api`]), and returns errors of this crate. Its documentation has an example with
+//! request bodies. [`operations`](crate::operations) calls operations by name.
 //!
 //! # Configuration
 //!
 //! [`Client::from_env`] takes region, project and credentials from variables and files ([list of
-//! sources](ClientBuilder::from_env)); [`Client::connect_from_env`] also looks up the id of the
-//! project. [`Client::builder`] takes them in code, followed by [`build`](ClientBuilder::build) or
-//! [`connect`](ClientBuilder::connect).
+//! sources](ClientBuilder::from_env)). [`Client::connect_from_env`] also looks up the id of the
+//! project. With [`Client::builder`], the program sets these values itself, and calls
+//! [`build`](ClientBuilder::build) or [`connect`](ClientBuilder::connect).
 //!
 //! The proxy is taken from the variables `HTTPS_PROXY` and `NO_PROXY`. Requests to loopback
 //! addresses of this machine do not use it.
 //!
 //! # Time limits
 //!
-//! A call may take two minutes, including all attempts, unless [`ClientBuilder::timeout`] or, for
-//! some calls, [`Client::with_timeout`] sets another limit. Methods that make several calls, such
-//! as [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) and
+//! A call may take two minutes, including all attempts. [`ClientBuilder::timeout`] sets another
+//! limit, and [`Client::with_timeout`] sets one for some calls. Methods that make several calls,
+//! such as [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) and
 //! [`JobHandle::metrics`](crate::jobs::JobHandle::metrics), may take five minutes, or the time that
-//! [`ClientBuilder::overall_timeout`] sets. Waits and streams have limits of their own.
+//! [`ClientBuilder::overall_timeout`] sets. Waits and streams have separate limits.
 //!
 //! # Traces
 //!
 //! Each call is a span `modelarts` of the crate `tracing` at level info, with operation, status,
-//! request id, attempts and milliseconds. Each retry is an event at level debug in it. The crate
-//! does not log credentials.
+//! request id, number of attempts and elapsed milliseconds. Each retry is an event at level debug
+//! in the span. The crate does not log credentials.
 //!
 //! # TLS beside reqwest
 //!
-//! A program that uses reqwest directly keeps the TLS backend that it selected for reqwest, such as
-//! that of reqwest's default features. A program that selected none must select one, or start with
-//! `rustls::crypto::ring::default_provider().install_default()`: Cargo unifies the features of all
-//! users of a crate, reqwest has no feature for rustls with ring, and with `rustls-no-provider`
-//! alone `reqwest::Client::new()` panics.
+//! A program that also uses reqwest directly keeps the TLS backend that it selected for reqwest,
+//! such as that of the default features. A program that selected no backend must select one, or
+//! call `rustls::crypto::ring::default_provider().install_default()` at its start. Otherwise,
+//! `reqwest::Client::new()` panics: Cargo unifies the features of all users of reqwest, and this
+//! crate enables only `rustls-no-provider`, because reqwest has no feature for rustls with ring.
 
 // `builder` has the settings of a client; `resolve` completes them from the environment and creates
 // the client. `response` has the result of a call.

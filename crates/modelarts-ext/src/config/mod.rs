@@ -1,10 +1,10 @@
-//! Configuration of a client: the cloud, and the variables and files that settings come from.
+//! Configuration of a client: the cloud, and the variables and files that contain settings.
 //!
 //! Two clouds serve this API, with different operations, limits and rules. A job is validated by
-//! those of the [`Cloud`] that the client is connected to. The tools of the two clouds read
-//! different variables and files;
-//! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists those that a client
-//! supports. An [`Environment`] supplies variables and directories in place of those of the
+//! the rules of the [`Cloud`] to which the client is connected. The tools of the two clouds read
+//! different variables and files.
+//! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists the variables and
+//! files that a client reads. An [`Environment`] replaces the variables and directories of the
 //! process, for tests and for servers with many users.
 //!
 //! ```

@@ -1,10 +1,9 @@
 //! Credentials, and the providers that supply them.
 //!
 //! The service accepts requests that are signed with keys, and requests with a token of IAM. Tokens
-//! and temporary keys expire, and repeated wrong passwords lock a user. A client therefore requests
-//! credentials from a [`ProvideCredentials`] before every attempt. [`CachedProvider`] caches
-//! credentials, and renews them with one request for all concurrent calls. The crate does not print
-//! or log credentials, and does not follow redirects.
+//! and temporary keys expire, so a client requests credentials from a [`ProvideCredentials`] before
+//! every attempt. [`CachedProvider`] caches credentials, and renews them with one request for all
+//! concurrent calls. The crate does not print or log credentials, and does not follow redirects.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

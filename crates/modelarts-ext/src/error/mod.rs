@@ -1,9 +1,9 @@
 //! [`Error`], the error type of the crate.
 //!
-//! The service reports errors in several shapes, many of its codes share one HTTP status, and some
-//! calls fail before they reach the service. An [`Error`] contains the details of the failed call
-//! and advice. Its methods classify the error for programs: the object does not exist, the call may
-//! be repeated, or the call may have been executed.
+//! The service reports errors in several shapes, many of its error codes share one HTTP status, and
+//! some calls fail before they reach the service. An [`Error`] contains the details of a failed
+//! call, and advice. Its methods classify the error: for example, [`Error::is_not_found`] for an
+//! object that does not exist, and [`Error::is_throttled`] for too many calls.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -30,10 +30,10 @@
 //! }
 //! ```
 //!
-//! A job that breaks rules is rejected before its create request is sent; [`Error::violations`]
-//! returns all broken rules that were found. If a list cannot be read to its end,
-//! [`Error::position`] returns the position from which it can be resumed. After a lost response,
-//! [`Error::is_uncertain`] means that the call may have been executed.
+//! If a job breaks rules, its create request is not sent, and [`Error::violations`] returns all
+//! broken rules that were found. If a list cannot be read to its end, [`Error::position`] returns
+//! the position from which the list can be resumed. If the response to a call is lost,
+//! [`Error::is_uncertain`] returns whether the call may have been executed.
 
 // `call_summary` has the details of the call, `classification` the meaning of errors for a program,
 // `display` their texts, `violation` the rules that a job breaks, and `mask` removes secrets from

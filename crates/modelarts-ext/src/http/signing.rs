@@ -1,10 +1,10 @@
-//! Request signature `SDK-HMAC-SHA256`, with its two dialects.
+//! Request signature `SDK-HMAC-SHA256` in two dialects.
 //!
-//! Requests with access keys are signed. The algorithm has two dialects. The official SDKs sign
-//! with the secret key itself, and the older SDK of Open Telekom Cloud signs with a key that is
-//! derived from it for one day. The dialects also differ in the `Authorization` header and in the
-//! canonical form of queries and header values. [`SigningScheme`] selects the dialect, for
-//! endpoints that support only the older one.
+//! Requests with access keys are signed. The official SDKs sign with the secret key itself. The
+//! older SDK of Open Telekom Cloud signs with a key that is derived from the secret key for one
+//! day. The two dialects also differ in the `Authorization` header, and in the canonical form of
+//! queries and header values. [`SigningScheme`] selects the dialect, for endpoints that support
+//! only the older one.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -1,10 +1,10 @@
 //! Training jobs: handles, details, search and metrics.
 //!
-//! The service describes a job in nested records whose fields are all optional. Exit codes are in
-//! the statuses of tasks, and start times in the records of runs. A [`Job`] holds the details from
-//! the response that it was read from, until a [refresh](Job::refresh) or the end of a
-//! [wait](JobHandle::wait) replaces them. It has accessors for common values, and [`Job::details`]
-//! returns all details. [`TrainingJobs`], from
+//! The service describes a job in nested records with optional fields. For example, exit codes are
+//! in the statuses of tasks, and start times in the records of runs. A [`Job`] has accessors for
+//! common values, and [`Job::details`] returns all details. The details are those of the response
+//! from which the job was read, until a [refresh](Job::refresh) or the end of a
+//! [wait](JobHandle::wait) replaces them. [`TrainingJobs`], from
 //! [`Client::training_jobs`](crate::Client::training_jobs), creates and finds jobs.
 //!
 //! ```
@@ -42,10 +42,10 @@
 //! | stages, trials, artifacts | [`catalog`](crate::catalog) |
 //! | changes | [`JobHandle::set_description`], [`JobHandle::set_priority`] |
 //!
-//! [`JobHandle::terminate`] requests that a job stops; a [`wait`](JobHandle::wait) returns when it
-//! has stopped. [`JobHandle::delete`] deletes a job with its events and logs.
-//! [`TrainingJobs::delete_many`] deletes up to 100 jobs with each call, and is available on Huawei
-//! Cloud only.
+//! [`JobHandle::terminate`] requests that a job stops. A [`wait`](JobHandle::wait) returns when the
+//! job has stopped. [`JobHandle::delete`] deletes a job with its events and logs.
+//! [`TrainingJobs::delete_many`] deletes up to 100 jobs with each call, and is available only on
+//! Huawei Cloud.
 
 // `Job` and `TrainingJobs` are plain handles. Each feature adds methods to them in its own module:
 // `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`. Modules

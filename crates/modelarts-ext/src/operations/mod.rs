@@ -1,10 +1,12 @@
-//! Calls of operations by name, for every operation of the description.
+//! Calls of operations by name, for all operations of the description.
 //!
-//! Common operations have dedicated methods, and [`Client::call`] gives access to all operations as
-//! generated code. An [`OperationCall`] is for programs that receive the name of an operation as a
-//! string, such as a command-line tool, or that need the JSON of the service. Its parameters are
+//! Some programs receive the name of an operation as a string, such as a command-line tool. Other
+//! programs need the JSON of the service. Both can use an [`OperationCall`]. Its parameters are
 //! validated against the description. The call is signed and retried like every other call, and a
 //! list is read page by page.
+//!
+//! Common operations also have dedicated methods, and [`Client::call`] calls all operations as
+//! generated code.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

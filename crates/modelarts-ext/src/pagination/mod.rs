@@ -1,12 +1,12 @@
 //! Lists of the service, read page by page as streams.
 //!
-//! Lists of the service are difficult to read completely. Offsets count rows in some lists and
-//! pages in others, and sources disagree about the unit (`openapi/SOURCES.md`, "Without a number").
-//! Totals may include rows that a filter excludes. Rows are inserted and removed while a list is
-//! read, so a reader that relies on offsets misses some rows and returns others twice. The lists of
-//! this crate therefore read overlapping pages. A stream that ends without an error has returned
-//! every row that existed for the whole time exactly once, regardless of insertions and removals,
-//! provided that the service keeps the order of the rows.
+//! Rows may be inserted and removed while a list is read. A reader that relies on offsets then
+//! misses some rows and returns others twice. The lists of this crate therefore read overlapping
+//! pages. A stream that ends without an error has returned every row that existed for the whole
+//! time exactly once, provided that the service keeps the order of the rows.
+//!
+//! Offsets count rows in some lists and pages in others. If sources disagree about the unit
+//! (`openapi/SOURCES.md`, "Without a number"), the client detects the unit.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -33,9 +33,9 @@
 //!
 //! After the first page, up to four pages are requested [concurrently](List::in_flight). A dropped
 //! stream sends no further requests. If the order of a list changes, or if the list returns fewer
-//! rows than the service counts, it is read again. It ends with an error if rows may still be
-//! missing; [`Error::position`](crate::Error::position) returns the position from which the list
-//! can be resumed.
+//! rows than the service counts, the client reads the list again. The stream ends with an error if
+//! rows may still be missing. [`Error::position`](crate::Error::position) then returns the position
+//! from which the list can be resumed.
 //!
 //! All lists have the type [`List`]. Lists of [jobs](crate::jobs::ListJobs),
 //! [events](crate::jobs::events::Events) and [algorithms](crate::catalog::ListAlgorithms) also

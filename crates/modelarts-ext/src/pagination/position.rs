@@ -1,7 +1,7 @@
 //! Position: the point up to which a list has been read, and the unit of its offsets.
 //!
-//! [`Error`](crate::error::Error) contains a position, so this module does not depend on other
-//! modules of the crate.
+//! [`Error`](crate::error::Error) contains a position. This module therefore does not depend on
+//! other modules of the crate.
 
 use std::sync::{Arc, OnceLock};
 

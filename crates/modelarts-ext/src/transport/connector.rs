@@ -1,8 +1,8 @@
 //! Connectors, which send the requests of a client over the network.
 //!
-//! A client sends its requests with reqwest unless the builder sets another [`HttpConnector`].
-//! Another connector can record the traffic, add a header for a proxy, or simulate a network in
-//! tests, while the client still signs, retries and decodes, and applies its time limits.
+//! A client sends its requests with reqwest unless the builder sets another [`HttpConnector`]. A
+//! custom connector can record the traffic, add a header for a proxy, or simulate a network in
+//! tests. The client still signs, retries and decodes, and applies its time limits.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

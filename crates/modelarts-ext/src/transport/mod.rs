@@ -1,11 +1,11 @@
-//! Transport: authenticates requests, sends them, reads the responses, and retries where a retry is
-//! safe and useful.
+//! Transport: authenticates and sends requests, reads the responses, and retries if a retry is safe
+//! and useful.
 //!
 //! [`HttpTransport`] implements the retry loop. A [`connector`] sends the request of each attempt,
-//! and `attempt` reads the response; `retry` determines whether another attempt follows, and
-//! `retry_budget` limits their number. `call` holds the metadata of a call (such as its request id
-//! and number of attempts), which is returned with the response. `deadline` sets one time limit for
-//! a group of related calls.
+//! and `attempt` reads the response. `retry` determines whether another attempt follows, and
+//! `retry_budget` limits the number of retries. `call` holds the metadata of a call, such as the
+//! request id and the number of attempts, which is returned with the response. `deadline` sets one
+//! time limit for a group of related calls.
 
 mod attempt;
 pub(crate) mod call;

@@ -1,12 +1,14 @@
-//! Retries: the policy for sending requests again.
+//! Retries: the policy for repeating requests.
 //!
-//! After lost connections and transient errors of the service, a request is repeated if it only
-//! reads or has the same effect when it is sent twice. A request that creates an object is repeated
-//! only if it cannot have been executed.
-//! ([`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for the job first if the
-//! response to the create request was lost.) The pauses between attempts are random and grow; the
-//! service may set them with `Retry-After`. All calls of a client share a budget, so that retries
-//! do not prolong an overload of the service.
+//! After a lost connection or a transient error of the service, a request is repeated if it only
+//! reads, or if sending it again has no further effect. A request that creates an object is
+//! repeated only if it cannot have been executed. The creation of a job is an exception: if the
+//! response is lost, [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for the
+//! job, and repeats the request if the search finds no job.
+//!
+//! The pauses between attempts are random and grow. The header `Retry-After` of a response replaces
+//! the pause. All calls of a client share a budget, so that retries do not prolong an overload of
+//! the service.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -1,9 +1,8 @@
 //! Limits of single fields, as stated in the description.
 //!
 //! The fields ([`FIELDS`]) and their limits ([`LIMITS`]) come from tables that are generated from
-//! the description. This module adds only information that the tables lack: error codes,
-//! descriptions of patterns in words, and the few fields for which another document is more
-//! precise.
+//! the description. This module adds information that the tables lack, such as error codes and
+//! descriptions of patterns in words. It also lists the fields that rules validate instead.
 
 use std::borrow::Cow;
 

@@ -1,10 +1,10 @@
 //! Validation of a job before it is sent: the report, and the specs that it uses.
 //!
 //! The service reports one error of an invalid job at a time, and a job may wait in a queue before
-//! it fails. The validation reads the whole request body and reports all problems that it detects.
-//! A problem is a [violation](crate::error::Violation) if the service is known to reject such jobs
-//! or a document states the rule. It is a [`Warning`] if a document only recommends the rule, or if
-//! the rule is inferred. `openapi/SOURCES.md` contains a row for each rule.
+//! it fails. The validation reads the whole request body, and reports all problems that it detects.
+//! A problem is a [violation](crate::error::Violation) if the service is known to reject such jobs,
+//! or if a document states the rule. It is a [`Warning`] if a document only recommends the rule, or
+//! if the rule is inferred. `openapi/SOURCES.md` contains a row for each rule.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -32,8 +32,8 @@
 //!
 //! [`CreateJob::check`](crate::jobs::create::CreateJob::check) validates without sending a request.
 //! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) validates before it sends the
-//! create request. The specs of algorithm and flavor come from
-//! [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up), or from the caller.
+//! create request. [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up) reads the specs
+//! of the algorithm and the flavor from the service. The caller can also set the specs.
 
 // `check` reads the fields of the request body (`draft`, `json_path`) and compares them with the
 // limits of single fields (`limits`), the rules between fields (`rules`), the requirements of the

@@ -1,8 +1,8 @@
-//! Handlers of the operations on jobs: creation, lists, changes, stops and deletions.
+//! Handlers of the operations on jobs, such as creation, lists, changes, stops and deletions.
 //!
-//! `search` and `events` read the queries of the lists of jobs and events, and `trial_table`
-//! renders the tables of trials. The other modules handle the operations on tags, logs, metrics,
-//! images, reported events and trials.
+//! `search` reads the query of the list of jobs, and `events` that of the list of events.
+//! `trial_table` renders the tables of trials. The other modules handle the operations on tags,
+//! logs, metrics, images, reported events and trials.
 
 pub(crate) mod events;
 pub(crate) mod images;

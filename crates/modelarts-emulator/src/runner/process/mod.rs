@@ -1,10 +1,10 @@
 //! Runner that starts each worker as a process group on this machine.
 //!
-//! [`environment`] builds the variables and arguments of the code, [`python`] finds the interpreter
-//! and installs packages, and [`start_gate`] delays the code until its group is recorded by
-//! [`orphans`]. [`run`] waits for the end of a run, and [`log_pump`] copies its output.
-//! [`process_table`] finds and ends the processes of a run, including those that have left its
-//! process group. The [`watchdog`] ends the processes of an emulator that was killed.
+//! [`environment`] builds the environment variables and arguments of a process. [`python`] finds
+//! the interpreter and installs packages. [`start_gate`] delays the code until [`orphans`] has
+//! recorded its process group. [`run`] waits for the end of a run, and [`log_pump`] copies its
+//! output. [`process_table`] finds and ends the processes of a run, including those that have left
+//! its process group. The [`watchdog`] ends the processes of an emulator that was killed.
 
 pub(crate) mod environment;
 mod log_pump;

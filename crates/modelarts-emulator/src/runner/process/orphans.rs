@@ -1,10 +1,11 @@
-//! Record of process groups. The next emulator with the same data directory kills the groups that
-//! this emulator leaves running.
+//! Record of the process groups of an emulator. The next emulator with the same data directory
+//! kills the recorded groups that still exist.
 //!
-//! Each process group is recorded as a file in `running`. The file name is the number of the group.
-//! Its content is the start time of the group leader as reported by the kernel, because numbers are
-//! reused. The file is written before the code starts. [`ProcessTable`] finds processes without a
-//! record, which have left their group or belong to a package installation.
+//! Each process group is recorded as a file in the directory `running`, before its code starts. The
+//! name of the file is the number of the group. The content is the start time of the group leader,
+//! which distinguishes the group from a later one with the same number. [`ProcessTable`] finds
+//! processes without a record: those that have left their group, and those of package
+//! installations.
 
 use std::{
     fs, io,

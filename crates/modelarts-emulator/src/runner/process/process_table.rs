@@ -1,9 +1,12 @@
-//! Processes of this machine, and the runs of jobs to which they belong.
+//! Processes of this machine, assigned to the runs of jobs.
 //!
-//! A process that has left the process group of its run, by `setsid` or as a daemon, is recognised
-//! by an environment variable. The emulator sets this variable for each run, and child processes
-//! inherit it. Groups and variables are read from `/proc`. On systems without it, such as macOS,
-//! only process groups are known. A process that has also replaced its environment is not found.
+//! A process belongs to a run if it is in the process group of the run, or if its environment
+//! contains the variable of the run. The emulator sets the variable for each run, and child
+//! processes inherit it. A process that has left the group, by `setsid` or as a daemon, is found by
+//! the variable. A process that has also replaced its environment is not found.
+//!
+//! Groups and variables are read from `/proc`. On systems without `/proc`, such as macOS, processes
+//! that have left their group are not found.
 
 use std::{
     ffi::{OsStr, OsString},

@@ -1,7 +1,7 @@
-//! Delayed start of the code, until its process group is recorded.
+//! Start of the code, delayed until its process group is recorded.
 //!
-//! A shell waits for a line of input and then replaces itself with the code. If the emulator is
-//! killed before it sends the line, the pipe is closed and the shell exits.
+//! A shell waits for a line of input, and then replaces itself with the code. If the emulator is
+//! killed before it writes the line, the pipe is closed and the shell exits.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path};
 

@@ -1,12 +1,13 @@
-//! Watchdog: a process that kills the processes of jobs when the process of the emulator has ended
-//! by a signal, `exit` or `abort`.
+//! Watchdog: a process that kills the processes of jobs after the process of the emulator has
+//! ended.
 //!
-//! The watchdog reads from a socket whose other end only the emulator holds; jobs do not inherit
-//! it. When the socket is closed, the watchdog kills the recorded process groups and the other
-//! processes that it recognises as those of the emulator's jobs, and removes the temporary
-//! directory. It runs in its own process group, so that Ctrl-C does not reach it. If the emulator
-//! has a temporary directory, the watchdog starts with the emulator, otherwise with the first
-//! process group.
+//! The watchdog reads from a socket. Only the emulator holds the other end; jobs do not inherit it.
+//! When the socket is closed, the watchdog kills the recorded process groups, and other processes
+//! that it recognises as those of jobs. It removes the temporary directory, unless the emulator has
+//! announced an orderly end.
+//!
+//! The watchdog runs in its own process group, so Ctrl-C does not reach it. It starts with the
+//! emulator if the emulator has a temporary directory, otherwise with the first process group.
 
 use std::{
     collections::HashSet,

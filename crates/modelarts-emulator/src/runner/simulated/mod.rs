@@ -1,9 +1,9 @@
-//! Simulation of workers: jobs follow a [`Script`], on the emulator's clock.
+//! Runner that simulates workers: jobs follow a [`Script`], on the emulator's clock.
 //!
-//! Each run waits on the clock once, regardless of its duration. The emulator computes the log and
-//! the metrics of a run from its [`plan`] when a request reads them. It writes the due lines of the
-//! log to its files at that time and at the end of the run. A run does not wait for another thread,
-//! so that a step of a manual clock includes all work of a run that is due.
+//! A run waits on the clock only once, regardless of its duration. The emulator computes the log
+//! and the metrics of a run from its [`plan`]. When a request reads the log, and at the end of the
+//! run, the emulator writes the lines that are due to the log files. A run does not wait for
+//! another thread, so a step of a manual clock includes all work of a run that is due.
 
 mod plan;
 pub(crate) mod script;

@@ -1,12 +1,12 @@
-//! Table of the fields of CreateTrainingJob, with types, limits and handling.
+//! Table of the fields of CreateTrainingJob. Each row contains names, need, handling and type.
 //!
-//! [`field_spec`] defines the form of a row, [`ignored`] finds the fields without an effect, and
-//! [`visible`] those that responses return.
+//! [`field_spec`] defines the form of a row. [`ignored`] finds fields without an effect, and
+//! [`visible`] finds fields that responses return.
 //!
-//! A field that violates its row is rejected with `ModelArts.2788` and the name of the field. A
-//! test compares the table with the OpenAPI description: the table contains all fields,
-//! and rejects no value that the description permits, except in the rows listed in that test.
-//! FIELDS.md is generated from the third column.
+//! A request with a field that violates its row is rejected with `ModelArts.2788` and the name of
+//! the field. A test compares the table with the OpenAPI description. The table must contain all
+//! fields, and must accept every value that the description permits, except in the rows that the
+//! test lists. FIELDS.md is generated from the third column, the handling.
 
 pub(crate) mod field_spec;
 pub(crate) mod ignored;

@@ -1,8 +1,9 @@
 //! Tests of the validation rules and of the table of fields.
 //!
-//! Each rule is tested with a request body that violates only this rule, and with one that
-//! satisfies it at its limit. Each row of the table is tested with a valid value and, if one
-//! exists, with an invalid value. `BEHIND_FIELDS` lists the rules that are tested separately.
+//! Each rule is tested with a request body that violates only this rule, and with a body that
+//! satisfies the rule at its limit. The exceptions are the rules in `BEHIND_FIELDS`, which are
+//! tested separately. Each row of the table is tested with a valid value and, if one exists, with
+//! an invalid value.
 
 mod cases;
 

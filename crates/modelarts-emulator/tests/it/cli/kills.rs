@@ -1,9 +1,10 @@
-//! Durability of the program: the test kills it at a hundred random moments under load, and
-//! verifies that no acknowledged change is missing afterwards.
+//! Durability of the program. The test kills the program a hundred times under load, and verifies
+//! after each kill that no acknowledged change is missing.
 //!
-//! Three clients create, change, read and delete jobs. The moment of a kill is determined by a
-//! random number of responses; further requests are in flight at that time. After the next start,
-//! each client verifies all acknowledged state: jobs, descriptions, deletions, events, log lines.
+//! Three clients create, change, read and delete jobs. A kill follows a random number of responses,
+//! while further requests are in flight. After the next start, each client verifies all
+//! acknowledged state: jobs, descriptions, deletions, events, log lines.
+//!
 //! Some jobs run until the end of the test. When the next start is ready, each of their processes
 //! must have ended, and the jobs must run again.
 

@@ -1,17 +1,17 @@
-//! Comparison of all traffic of these tests with `openapi/modelarts.yaml`.
+//! Comparison of the traffic of these tests with `openapi/modelarts.yaml`.
 //!
-//! Each [`Site`](crate::support::Site) collects deviations and fails at its end; a client of the
-//! program fails immediately. The comparison follows these rules:
+//! Each [`Site`](crate::support::Site) collects the deviations, and fails at the end of its test. A
+//! client of the program fails at the first deviation. The comparison follows these rules:
 //!
-//! - Every response has a status that its operation declares, and a body that matches the schema of
-//!   that status and has no other members. This includes responses to invalid requests.
+//! - Every response has a status that its operation declares. Its body matches the schema of the
+//!   status, and has no other members. This includes responses to invalid requests.
 //! - Path, query and body of every accepted request match the description. Undeclared parameters
-//!   and blank values of the query are ignored, because an example of the vendor contains such a
-//!   parameter (`?limit=1` of a search). [`STRICTER`] lists the requests for which the description
-//!   is stricter on purpose.
-//! - `""` and `null` stand for an absent body, as on the service.
+//!   and blank values of the query are ignored, because an example of the vendor contains an
+//!   undeclared parameter (`?limit=1` of a search). [`STRICTER`] lists requests for which the
+//!   description is stricter on purpose.
+//! - Where the description declares no body, the body of a response may be empty, `""` or `null`.
 //! - The emulator rejects requests that are not in the description.
-//! - Responses changed by a fault are exempt.
+//! - Requests whose response a fault has changed are exempt.
 
 use std::{
     collections::HashMap,

@@ -1,11 +1,13 @@
 //! Creation of jobs: the builder [`CreateJob`], its validation, and `submit`.
 //!
 //! The request body of a job is deeply nested, its fields depend on each other, and the service
-//! reports one error at a time. The setters of the builder do not fail. [`CreateJob::check`]
-//! reports all errors that can be detected locally, and [`CreateJob::submit`] returns them without
-//! sending the create request. If the response to the create request is lost, the job may exist and
-//! incur costs. `submit` therefore searches for the job by its name, and repeats the request only
-//! if it finds no job.
+//! reports one error at a time. [`CreateJob`] builds the request body with setters, which do not
+//! fail. [`CreateJob::check`] reports all errors that can be detected locally.
+//! [`CreateJob::submit`] returns the same errors without sending the create request.
+//!
+//! If the response to the create request is lost, the job may exist and incur costs. `submit`
+//! therefore searches for the job by its name, and repeats the request only if the search finds no
+//! job.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

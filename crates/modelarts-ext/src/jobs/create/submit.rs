@@ -1,9 +1,9 @@
-//! Submission of a job, which creates no second job if a response is lost.
+//! Submission of a job. A lost response does not result in a second job.
 //!
 //! A create request is not idempotent, but job names are unique. If the response to a create
-//! request is lost, the client searches for the job by its name, and repeats the request only if it
-//! finds no job. If the service receives both requests, it rejects the second because the name is
-//! in use.
+//! request is lost, the client searches for the job by its name, and repeats the request only if
+//! the search finds no job. If the service receives both requests, it rejects the second, because
+//! the name is in use.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

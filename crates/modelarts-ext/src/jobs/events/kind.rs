@@ -1,9 +1,8 @@
-//! `EventKind`: the kind of an event with its values, parsed from the message.
+//! Kinds of events, with the values that a message contains.
 //!
-//! The service reports events as sentences, whose wording differs between the user guide and
-//! responses of the API. Both wordings are parsed; for any other message, the kind is
-//! [`EventKind::Other`], and [`Event::message`](crate::jobs::events::Event::message) returns the
-//! message.
+//! The service reports events as sentences, which the user guide and the API word differently. Both
+//! wordings are parsed. For any other message, the kind is [`EventKind::Other`], and
+//! [`Event::message`](crate::jobs::events::Event::message) returns the message.
 
 use std::time::Duration;
 

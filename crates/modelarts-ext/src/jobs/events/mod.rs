@@ -1,9 +1,8 @@
 //! Events of a job, read once or as a stream that follows the job.
 //!
-//! The service reports events as sentences, whose wording differs between the user guide and
-//! responses of the API. Events have no ids and appear with a delay, and their list has no cursor.
-//! [`Event::kind`] parses the sentence. [`Events::follow`] polls time windows, and returns an event
-//! only once although the windows overlap.
+//! The service reports events as sentences, which [`Event::kind`] parses. Events have no ids,
+//! appear with a delay, and their list has no cursor. [`Events::follow`] therefore polls
+//! overlapping time windows, and returns each event only once.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -24,11 +23,12 @@
 //! ```
 //!
 //! While the job runs, a followed stream does not find events that appear more than two minutes
-//! after their own time ([`Events::lateness`]); it returns them after the end of the job. The
-//! stream ends when the job has ended and no new event has appeared for half a minute
-//! ([`Events::quiet`]). Failed requests do not count as quiet time. A stream that ends without an
-//! error has returned every event that the service listed in its last poll and that meets the
-//! conditions, unless the job was deleted. Events that appear later are not returned.
+//! after their own time ([`Events::lateness`]). It returns these events after the end of the job.
+//! The stream ends when the job has ended and no new event has appeared for half a minute
+//! ([`Events::quiet`]). The time of failed requests does not count.
+//!
+//! Unless the job was deleted, a stream that ends without an error has returned every matching
+//! event that the service listed in the last poll. Events that appear later are not returned.
 
 // `Events` reads the events of a job page by page. `follow` polls time windows and uses `dedup` to
 // remove the events of earlier windows. `parse` determines the `kind` of an event from its message.

@@ -1,9 +1,9 @@
 //! Stream of the phases, events and log lines of a job.
 //!
 //! The phase, the events and the logs of a job come from different operations, each with its own
-//! delay, and the tasks of a job appear while it runs. [`JobHandle::follow`] polls these
-//! operations, and sorts the items of each poll by time ([`FollowJob`] describes the order). Items
-//! of a later poll come later, regardless of their times.
+//! delay. [`JobHandle::follow`] polls these operations, and sorts the items of each poll by time
+//! ([`FollowJob`] describes the order). Items of a later poll come later, regardless of their
+//! times. Tasks that appear while the job runs are included.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -30,11 +30,11 @@
 //! # Ok(()) }
 //! ```
 //!
-//! While the job runs, events that appear more than two minutes after their own time are not found
-//! ([`FollowJob::lateness`]); they are returned after its end. The stream ends when the job has
-//! ended and no new item has appeared for half a minute ([`FollowJob::quiet`]).
-//! [`Events::follow`](crate::jobs::events::Events::follow) follows only the events, and
-//! [`Logs::follow`](crate::jobs::logs::Logs::follow) the log of one task.
+//! While the job runs, the stream does not find events that appear more than two minutes after
+//! their own time ([`FollowJob::lateness`]). It returns these events after the end of the job. The
+//! stream ends when the job has ended and no new item has appeared for half a minute
+//! ([`FollowJob::quiet`]). [`Events::follow`](crate::jobs::events::Events::follow) follows only the
+//! events, and [`Logs::follow`](crate::jobs::logs::Logs::follow) follows the log of one task.
 
 // Each part of a round polls the details of the job, then its events, then its logs; `merge` sorts
 // the results by time.

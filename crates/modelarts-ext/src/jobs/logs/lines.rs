@@ -1,10 +1,14 @@
 //! Reader of logs by line numbers.
 //!
-//! Sources do not state (SOURCES S, and "Without a number") if a response repeats the line that it
-//! continues from, which value of `order` requests later lines, how many lines a response contains
-//! at most, or which lines have no number. The reader does not depend on these facts: it sorts the
-//! lines of a response by time, begins each poll with lines that were read before, and continues
-//! until a response contains no new lines.
+//! Sources do not state the following facts (SOURCES S, and "Without a number"):
+//!
+//! - whether a response repeats the line from which it continues
+//! - which value of `order` requests later lines
+//! - how many lines a response contains at most
+//! - which lines have no number
+//!
+//! The reader does not depend on these facts. It sorts the lines of a response by time, begins each
+//! poll with lines that were read before, and continues until a response contains no new lines.
 
 use std::collections::VecDeque;
 

@@ -1,10 +1,10 @@
 //! Log of a task: its newest part, or a stream of its lines.
 //!
-//! The service returns the newest 5 MB of a log without their position in the log; Huawei Cloud
-//! also returns lines by their numbers. [`Logs::follow`] polls the log in either form, until the
-//! job has ended and no new line appears. It returns the new lines of each poll. If lines are
-//! missing between two polls, it returns a [gap](LogItem::Gap), with the number of bytes if the
-//! service states the length of the log.
+//! The service returns the newest 5 MB of a log, without their position in the log. Huawei Cloud
+//! also returns lines by their numbers. [`Logs::follow`] polls the log in one of these forms, and
+//! returns the new lines of each poll, until the job has ended and no new line appears. If lines
+//! are missing between two polls, the stream contains a [gap](LogItem::Gap). The gap has a number
+//! of bytes if the service returns the length of the log.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -30,8 +30,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! By default, a log is followed by line numbers where the cloud documents them, and by preview
-//! otherwise ([`LogAccess`]).
+//! By default, [`Logs::follow`] reads lines by their numbers where the cloud documents this,
+//! otherwise the newest part ([`LogAccess`]).
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
 // the newest part of the log with the content read before, `lines` requests lines by their numbers.

@@ -1,10 +1,10 @@
 //! Wait for the end of one job or of several jobs.
 //!
 //! The service has no call that waits, and the phase of a job does not state why the job ended. A
-//! job that a user stopped, one that reached its time limit and one that failed with the platform
-//! need different reactions. A [`Wait`] polls the job, with pauses that grow while nothing changes,
-//! and ends with an [`Outcome`]. If the time limit of the wait passes first, the outcome is
-//! [`Outcome::TimedOut`]. Transient errors are tolerated; if all requests fail for 15 minutes, the
+//! [`Wait`] polls the job, with pauses that grow while nothing changes. It ends with an
+//! [`Outcome`], which distinguishes, for example, a job that a user stopped from a job that reached
+//! its time limit. If the time limit of the wait passes first, the outcome is
+//! [`Outcome::TimedOut`]. Transient errors are tolerated. If all requests fail for 15 minutes, the
 //! wait ends with the error.
 //!
 //! ```
@@ -29,8 +29,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A [`Wait`] can be awaited as it is. Functions that take a future, such as `join_all` and
-//! `spawn`, get it from `into_future`:
+//! A [`Wait`] can be awaited directly. For functions that take a future, such as `join_all` and
+//! `spawn`, `into_future` converts it:
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -59,14 +59,12 @@
 //! # Ok(()) }
 //! ```
 //!
-//! For more than a few jobs, [`wait_all`](crate::TrainingJobs::wait_all) needs fewer calls.
-//! [`Waited::success`] returns an error for every outcome except [`Outcome::Completed`].
+//! [`Waited::success`] returns an error for every outcome except [`Outcome::Completed`]. A [`Wait`]
+//! can also be [observed](Wait::observe) as a stream, or end [on a condition](Wait::until).
 //!
-//! A [`Wait`], which [`JobHandle::wait`] returns, can also be [observed](Wait::observe) as a
-//! stream, or end [on a condition](Wait::until).
-//! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs. Each of
-//! its rounds searches for all jobs of a workspace, reads the details of those that have ended, and
-//! returns them.
+//! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs with few
+//! calls. In each round, it searches for all jobs of a workspace, reads the details of those that
+//! have ended, and returns them.
 
 mod all;
 mod outcome;

@@ -1,16 +1,19 @@
-//! Pager: reads a list that changes while it is read.
+//! Pager: reader of a list that changes while it is read.
 //!
-//! Each request includes some rows that were read before, which show if the list has shifted. If
-//! rows were inserted before the window, the known rows are farther back in the window, where they
-//! are recognised. If rows were removed, unread rows may precede the window, which then contains no
-//! known row; the pager searches for the known rows and continues after them. A row that exists for
-//! the whole time is therefore returned once.
+//! The window of each request includes some known rows, which were read before. Their position
+//! shows whether the list has shifted:
+//!
+//! - If rows were inserted before the window, the known rows are farther back in the window.
+//! - If rows were removed, the window may contain no known row, and unread rows may precede it. The
+//!   pager searches for the known rows, and continues after them.
+//!
+//! A row that exists for the whole time is therefore returned once.
 //!
 //! This requires that the service keeps the order of the rows. If a page shows that the order
 //! changed, or if fewer rows were read than the service counts, the pager reads the list again from
-//! its beginning, page by page, and returns the rows that it has not returned before. The list then
-//! ends without an error when, over a sequence of pages, the total did not change, the number of
-//! rows reached that total, and no row was new.
+//! its beginning, page by page. It returns only rows that it has not returned before. The list then
+//! ends without an error if, over a sequence of pages, the total did not change, the number of rows
+//! reached the total, and no row was new.
 
 // `Reader` holds the state of a list: it chooses windows and determines which rows are returned.
 // `Pager` sends the requests.

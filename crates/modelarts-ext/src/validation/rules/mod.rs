@@ -1,4 +1,4 @@
-//! Table of the rules between fields, and of the rules on single fields that the description does
+//! Table of rules: the rules between fields, and rules on single fields that the description does
 //! not state.
 //!
 //! `openapi/SOURCES.md` contains a row for each rule with its evidence.

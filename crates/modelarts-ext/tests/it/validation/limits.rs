@@ -1,9 +1,9 @@
-//! Tests of the limits in the description: one value that exceeds each limit, and one value at the
+//! Tests of the limits in the description, with a value that exceeds each limit and a value at the
 //! limit.
 //!
-//! The tests compare the validation report with the response of the emulator to the same body, sent
-//! without validation. The cases of `rules.yaml` are written by hand; these cases are derived from
-//! the tables, so they cover every field.
+//! The tests compare the validation report with the response of the emulator to the same body. The
+//! values are derived from the tables, so the tests cover every field. `rules.yaml` contains cases
+//! that are written by hand.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! Fault matrix: tests of each fault of a response, with one operation for each effect. The tests
-//! also check that no output contains a secret.
+//! Fault matrix. Each row tests one fault of a response, and each column tests one operation: a
+//! read, a stop or a create. The tests also verify that no output contains a secret.
 //!
-//! The server stores jobs. A fault occurs before or after the server executes a request, once or
-//! always, and affects only the operation of the column. Searches that follow a lost create
-//! response return the existing jobs.
+//! A fault occurs before or after the server executes a request. It occurs once or always, and only
+//! for the operation of the column. The server stores jobs, so a search after a lost response can
+//! find the created job.
 
 mod constants;
 mod row;
