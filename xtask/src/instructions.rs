@@ -1,8 +1,8 @@
 //! `cargo xtask bench instructions`: counts the instructions of the SDK and of a client written by
-//! hand, and compares their ratios with those in BENCH.md.
+//! hand, and compares the ratios of the counts with those in BENCH.md.
 //!
-//! Other programs on the machine affect durations, but hardly affect instruction counts. Counts
-//! therefore reveal smaller increases than durations.
+//! Other programs on the machine hardly affect instruction counts, but they affect durations.
+//! Counts therefore reveal smaller increases than durations.
 
 use std::{
     fs,

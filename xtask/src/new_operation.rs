@@ -2,8 +2,8 @@
 //! code.
 //!
 //! The command adds two operations to a copy of the description, and compiles copies of
-//! modelarts-api and modelarts-ext with it. A test program then calls the operations through
-//! generated code and by name. The command does not change the repository, and downloads nothing.
+//! modelarts-api and modelarts-ext with this description. A test program then calls the operations
+//! through generated code and by name. The command writes only to `target`, and downloads nothing.
 
 use std::{
     collections::BTreeSet,

@@ -1,8 +1,9 @@
-//! Plain variant of the description, for generators that lose the values of `anyOf`. OpenAPI
-//! Generator for Rust, for example, generates an empty type for `anyOf`.
+//! Plain variant of the description, for generators that do not support `anyOf`. For example,
+//! OpenAPI Generator for Rust generates an empty type for `anyOf`.
 //!
-//! In the plain variant, an open enumeration has the type `string`, and a number that may be
-//! encoded as a string has no type. All other parts are the same.
+//! In the plain variant, an open enumeration has the type `string`, and its description lists the
+//! known values. A number that may be encoded as a string has no type. All other schemas are the
+//! same.
 
 use std::{fs, path::Path, process::ExitCode};
 

@@ -1,10 +1,9 @@
-//! Baseline of the measurements: a client without the SDK, which uses reqwest, serde and its own
+//! Client without the SDK, as the baseline of measurements. It uses reqwest, serde and its own
 //! signing code.
 //!
 //! The client decodes the whole response into plain structs, limits the duration of a call, checks
 //! the status, and returns errors with the message of the service. Unlike the SDK, it does not
-//! retry requests, accepts only the documented spelling of values, and does not limit the length of
-//! responses.
+//! retry requests, does not limit the length of responses, and accepts only documented JSON.
 
 // A real program would read the decoded fields; this benchmark does not.
 #![allow(dead_code)]

@@ -1,8 +1,7 @@
 //! Benchmarks of the SDK and of the emulator.
 //!
-//! Most benchmarks of the SDK report the ratio of two programs that are measured in alternating
-//! rounds of one run, because absolute figures vary on a shared machine. See `BENCH.md` for
-//! results.
+//! Most benchmarks of the SDK report the ratio of two programs, which are measured in alternating
+//! rounds of one run. Absolute figures would vary on a shared machine. `BENCH.md` contains results.
 
 mod build;
 mod by_hand;

@@ -1,9 +1,9 @@
-//! Program whose instructions `cargo xtask bench instructions` counts.
+//! Program for `cargo xtask bench instructions`, which counts its instructions.
 //!
-//! The program repeats one kind of work on one thread and without a network: a call or the decoding
-//! of a page. Every request receives the same response from memory. The difference between the
-//! counts of two runs with different numbers of repetitions is the cost of the additional
-//! repetitions. It does not include the cost of starting the program.
+//! The program repeats a call, or the decoding of a page, on one thread and without a network.
+//! Every request receives the same response from memory. The command runs the program with two
+//! numbers of repetitions. The difference between the two counts is the cost of the additional
+//! repetitions, without the cost of starting the program.
 
 #[path = "../../bench/src/by_hand.rs"]
 mod by_hand;

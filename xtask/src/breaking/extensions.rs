@@ -1,7 +1,8 @@
-//! Comparison of the names in the root extensions, which programs read as data.
+//! Comparison of the extensions at the root of the description, which programs read as data.
 //!
-//! Kinds of events, placeholders, waiters and outcomes of waiters must not be removed. The texts of
-//! events are not compared, because they change with new evidence about the service.
+//! Kinds of events, placeholders and waiters must not be removed. The operation and the field of a
+//! waiter, and its existing outcomes, must not change. Texts of events are not compared, because
+//! they change with new evidence about the service.
 
 use serde_json::{Map, Value};
 

@@ -1,10 +1,10 @@
 //! `cargo xtask breaking`: finds changes of the description that break existing clients.
 //!
-//! A request schema must not reject values that were valid. In a response schema, a required
-//! property must not become optional, and a value must not become nullable. Operations, schemas,
-//! properties and enum values must not be removed, and the kind of a schema must not change,
-//! because client generators derive names and types from them. Breaking changes are permitted only
-//! with the necessary change of the version.
+//! The modules compare operations, schemas and extensions. For example, a request schema must not
+//! reject values that were valid, and a required property of a response schema must not become
+//! optional. Operations, schemas, properties and enum values must not be removed, because client
+//! generators derive names and types from them. Breaking changes are permitted only with the
+//! necessary change of the version.
 //!
 //! Limits of response schemas, such as maximum lengths, are not compared, because generated clients
 //! do not enforce them.

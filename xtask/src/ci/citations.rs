@@ -1,9 +1,9 @@
-//! Checks the citations in the files of the repository, which refer to rows of `openapi/SOURCES.md`
-//! and to documents of the repository.
+//! Checks citations in the files of the repository.
 //!
-//! A statement about the service cites the row with its evidence: by the id of a contradiction, the
-//! tag of a source (`SOURCES K 20`), or a rule (`` rule `code-dir-files` ``). Other citations are
-//! rejected, because readers have no access to the cited documents.
+//! A statement about the service cites a row of `openapi/SOURCES.md`: by the id of a contradiction,
+//! the tag of a source (`SOURCES K 20`), or a rule (`` rule `code-dir-files` ``). A citation is
+//! rejected if the row does not exist. The name of a Markdown document is rejected if the document
+//! is not in the repository.
 
 use std::{collections::BTreeSet, fs};
 

@@ -1,9 +1,9 @@
-//! Checks the links between the documents of the repository: each leads to a file, a folder or a
-//! heading that exists.
+//! Checks links in the Markdown documents of the repository. A link to the repository must lead to
+//! an existing file, folder or heading.
 //!
-//! Documents of packages are also shown by registries and in the API documentation, where a
-//! relative link does not work. In these documents, a link to a file must be the address of the
-//! file in the repository.
+//! Registries and the API documentation also show the documents of packages, where relative links
+//! do not work. In these documents, a link to another file must be the address of the file in the
+//! repository.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,7 +1,7 @@
-//! `cargo xtask docs`: builds the reference as one HTML page that loads no other files.
+//! `cargo xtask docs`: builds the API reference as one HTML page, which loads no other files.
 //!
-//! Redocly builds the page from a copy of the description in which the extensions are converted to
-//! text.
+//! Redocly builds the page from a copy of the description. In the copy, the extensions are
+//! converted to text.
 
 mod errors;
 mod events;

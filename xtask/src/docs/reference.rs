@@ -1,7 +1,7 @@
-//! Converts the extensions of the description to text, for the HTML page.
+//! Conversion of the extensions of the description to text, for the HTML page.
 //!
 //! Redoc hides extensions or shows them as raw data. The converted copy keeps the order of the
-//! keys, which is the order of operations and fields on the page.
+//! keys, because the page shows operations and fields in this order.
 
 use anyhow::{Context, Result};
 use serde_json::Value;

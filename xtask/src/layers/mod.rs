@@ -1,11 +1,15 @@
-//! `cargo xtask layers`: checks the dependencies between the modules of each crate, and the number
-//! of files in each folder.
+//! `cargo xtask layers`: checks the imports between the modules of each crate, and the number of
+//! files in each folder.
 //!
-//! For every crate of the workspace, the command reports import cycles between files, folders with
-//! more than fifteen source files, and names that are imported from the crate root although another
-//! module defines them. Folders named `rules` may have more files. For crates with a table in
-//! `CONTRIBUTING.md`, the command also reports imports that violate the order of the table. Tests
-//! are exempt.
+//! For every crate of the workspace, the command reports three kinds of findings:
+//!
+//! - import cycles between files
+//! - folders with more than fifteen source files, except folders named `rules`
+//! - names that are imported from the crate root although another module defines them
+//!
+//! `CONTRIBUTING.md` contains tables with the order of modules of some crates. For these crates,
+//! the command also reports imports that violate the order, and modules that the table lacks. Test
+//! modules are exempt.
 
 mod finding;
 mod folders;

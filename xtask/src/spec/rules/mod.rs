@@ -1,7 +1,7 @@
-//! Rules on the description. Some exclude constructs for which a code generator fails or silently
-//! generates wrong code; others concern documentation and extensions.
+//! Rules on the description. Some rules exclude constructs for which a code generator fails or
+//! silently generates wrong code. Other rules concern documentation and extensions.
 //!
-//! The comment of a rule describes the failures that the rule prevents.
+//! The comment of a rule describes the problem that the rule prevents.
 
 mod bodies;
 mod codes;
