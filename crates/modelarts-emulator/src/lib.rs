@@ -67,8 +67,8 @@ pub use emulator::{
 pub mod events {
     //! Texts of events, for tests that search for an event by its text.
     //!
-    //! [`EventKind::message`] returns the text that a client of the emulator sees. A test that
-    //! compares with it contains no copy of the text.
+    //! [`EventKind::message`] returns the text of an event, as the emulator returns it to clients. A
+    //! test that uses this method need not contain a copy of the text.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -94,9 +94,9 @@ pub mod events {
 pub mod faults {
     //! Injected faults: responses that fail on purpose.
     //!
-    //! Tests of error handling need a service that fails at the right moment. Each [`FaultRule`]
-    //! names an operation, the number of its responses that fail, and the [`Fault`]; rules apply in
-    //! order. `POST /_emulator/faults` adds to the same queue.
+    //! Tests of error handling need a service that fails at the right moment. A [`FaultRule`]
+    //! contains an operation, a number of responses, and the [`Fault`] of these responses. Rules
+    //! apply in the order in which they were added. `POST /_emulator/faults` also adds rules.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -125,8 +125,9 @@ pub mod faults {
 pub mod jobs {
     //! Jobs as the emulator runs and stores them.
     //!
-    //! Tests compare the responses of the API with the stored state, [`StoredJob`]; [`RunnerKind`]
-    //! and [`RestartOn`] select how the code of jobs is run.
+    //! Tests can compare the responses of the API with the stored state, [`StoredJob`].
+    //! [`RunnerKind`] selects whether the code of jobs runs as processes or is simulated, and
+    //! [`RestartOn`] selects the failures after which a job is restarted.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -184,8 +185,9 @@ pub mod pools {
 pub mod quirks {
     //! Switches for behaviour on which sources are silent or disagree.
     //!
-    //! A client should work with every value of each switch. Defaults are the behaviour observed on
-    //! the service, or that of most documents (`openapi/SOURCES.md`, "Behaviour").
+    //! A client should work with every value of each switch. The default of a switch is the
+    //! behaviour that was observed on the service, or otherwise the behaviour that most documents
+    //! describe (`openapi/SOURCES.md`, "Behaviour").
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -213,9 +215,9 @@ pub mod quirks {
 pub mod script {
     //! Scripts of simulated jobs: their duration, logs, metrics, exit codes and faults.
     //!
-    //! Jobs that follow a script start no process. With a
+    //! The emulator starts no process for a simulated job. With a
     //! [`ManualClock`](crate::clock::ManualClock), one call of
-    //! [`Emulator::advance`](crate::Emulator::advance) moves them forward by hours.
+    //! [`Emulator::advance`](crate::Emulator::advance) can simulate hours of a job.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -243,8 +245,8 @@ pub mod script {
 pub mod seeds {
     //! Seeded jobs, which are stored with an invented past, for tests of lists and details.
     //!
-    //! A test cannot create a list of a thousand jobs, or a job that failed last week, by running
-    //! jobs. [`Seeds`] documents the format, which is also that of `POST /_emulator/seeds`.
+    //! Some tests need jobs that cannot be created by running them, such as a job that failed last
+    //! week. [`Seeds`] documents the format of seeds, which `POST /_emulator/seeds` also accepts.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -272,9 +274,8 @@ pub mod seeds {
 pub mod signature {
     //! Verification of signatures of the algorithm SDK-HMAC-SHA256.
     //!
-    //! The verifier follows the description of the algorithm and shares no code with a client, so
-    //! that an error in one of them shows as a mismatch. Tests of a client can check signatures
-    //! with [`verify`], and need no emulator.
+    //! Tests of a client can verify its signatures with [`verify`], without an emulator. The verifier
+    //! shares no code with a client, so an error on one side results in a mismatch.
     //!
     //! ```
     //! use std::time::SystemTime;

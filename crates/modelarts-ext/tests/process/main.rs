@@ -1,5 +1,5 @@
-//! Tests of process-wide state: environment variables, the `tracing` subscriber and the TLS
-//! provider.
+//! Tests that depend on process-wide state, such as environment variables, the `tracing` subscriber
+//! and the TLS provider.
 //!
 //! A test that sets a variable or a subscriber runs alone in a child process. No test in this
 //! program may install a TLS provider.
