@@ -29,9 +29,9 @@
 //!
 //! The emulator is not a sandbox: it executes the code of jobs as the user who started it. OBS
 //! paths in requests refer only to files in the OBS root of the emulator. Jobs do not inherit the
-//! environment variables of the emulator. It listens only on loopback addresses, and rejects
-//! requests with a foreign `Host` or `Origin`. The README lists fields, limits and operations, and
-//! describes the emulator as a program.
+//! environment variables of the emulator. The emulator listens only on loopback addresses, and
+//! rejects requests with a foreign `Host` or `Origin`. The README lists fields, limits and
+//! operations, and describes the emulator as a program.
 
 mod accounts;
 mod api;
@@ -67,8 +67,8 @@ pub use emulator::{
 pub mod events {
     //! Texts of events, for tests that search for an event by its text.
     //!
-    //! [`EventKind::message`] returns the text of an event, as the emulator returns it to clients. A
-    //! test that uses this method need not contain a copy of the text.
+    //! [`EventKind::message`] returns the text of an event, as the emulator returns it to clients.
+    //! A test that uses this method need not contain a copy of the text.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -274,8 +274,8 @@ pub mod seeds {
 pub mod signature {
     //! Verification of signatures of the algorithm SDK-HMAC-SHA256.
     //!
-    //! Tests of a client can verify its signatures with [`verify`], without an emulator. The verifier
-    //! shares no code with a client, so an error on one side results in a mismatch.
+    //! Tests of a client can verify its signatures with [`verify`], without an emulator. The
+    //! verifier shares no code with a client, so an error on one side results in a mismatch.
     //!
     //! ```
     //! use std::time::SystemTime;

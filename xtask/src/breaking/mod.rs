@@ -1,6 +1,6 @@
 //! `cargo xtask breaking`: finds changes of the description that break existing clients.
 //!
-//! The modules compare operations, schemas and extensions. For example, a request schema must not
+//! The command compares operations, schemas and extensions. For example, a request schema must not
 //! reject values that were valid, and a required property of a response schema must not become
 //! optional. Operations, schemas, properties and enum values must not be removed, because client
 //! generators derive names and types from them. Breaking changes are permitted only with the

@@ -3,8 +3,8 @@
 //! The description states every documented limit, for readers and for generators of other
 //! languages. progenitor would generate types that enforce limits during decoding, so one value
 //! that exceeds its limit would make the whole response unreadable. Lowering therefore removes the
-//! limits, except the patterns of identifiers in paths. In schemas that responses contain, it also
-//! makes all fields optional.
+//! limits, except the patterns of identifiers in paths. In schemas that responses contain, lowering
+//! also makes all fields optional.
 
 mod open_enums;
 pub mod portable_forms;

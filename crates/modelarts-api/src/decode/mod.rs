@@ -7,10 +7,11 @@
 //! serde's traits, and a function that returns the [`Slot`] of the field with a given name. A slot
 //! is a mutable reference to the field, with the kind of JSON that the field expects.
 //!
-//! One visitor decodes every value into its slot, and accepts deviations that the service was
-//! observed to send. Examples are a number as a string, a single value instead of a list of one
-//! element, and `null` instead of an empty list. The visitor has no type parameter, so it is
-//! compiled once. Derived code takes twice as long to compile, and is no faster.
+//! One visitor decodes every value into its slot, and accepts forms that deviate from the
+//! description, as the service sends them. Examples are a number as a string, a single value
+//! instead of a list of one element, and `null` instead of an empty list. The visitor has no type
+//! parameter, so it is compiled once. Derived code takes twice as long to compile, and is no
+//! faster.
 //!
 //! [`body`] first decodes the whole body, and stops at the first value that cannot be decoded. In
 //! this case, [`body`] decodes again, and skips each list element that cannot be decoded. Elements

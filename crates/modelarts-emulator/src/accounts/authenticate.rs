@@ -1,9 +1,8 @@
 //! Authentication of requests, by token or by signature.
 //!
-//! A token is checked before the body of the request is read. For a signed request, the emulator
-//! checks the access key, the date and the signed headers before it reads the body. It compares the
-//! signature itself after it has read the body. If a check fails before the body is read, the
-//! emulator does not read the body.
+//! Before the emulator reads the body of a request, it checks the token, or the access key, the
+//! date and the signed headers of a signature. If this check fails, the emulator does not read the
+//! body. It compares the signature itself after it has read the body.
 
 use std::time::SystemTime;
 

@@ -1,5 +1,5 @@
-//! SQLite database of an emulator. It is a file, or in memory if the emulator has no data
-//! directory.
+//! SQLite database of an emulator. The database is a file, or is in memory if the emulator has no
+//! data directory.
 //!
 //! In a file, an acknowledged change is preserved when the process exits or is killed. A power
 //! failure may discard the most recent changes. Changes are executed immediately, and a separate

@@ -1,7 +1,8 @@
 //! Running emulator.
 //!
-//! `builder` defines the settings of an emulator and starts it. `variables` returns the environment
-//! variables for clients, `objects` accesses the OBS root, and `stored_job` reads stored jobs.
+//! `builder` defines the settings of an emulator and starts the emulator. `variables` returns the
+//! environment variables for clients, `objects` accesses the OBS root, and `stored_job` reads
+//! stored jobs.
 
 pub(crate) mod builder;
 pub(crate) mod error;

@@ -6,10 +6,10 @@
 //!
 //! - With conditions on properties of groups only, the page is found by the creation counts of the
 //!   groups. The duration hardly depends on the number of jobs.
-//! - With conditions on IDs, addresses, tags, or parts of names with at least three characters, an
+//! - If the list selects IDs, addresses, tags, or parts of names with at least three characters, an
 //!   index finds candidates. Each candidate is tested.
-//! - With other conditions, such as shorter parts of names, all jobs of the selected groups are
-//!   tested.
+//! - With other conditions, such as shorter parts of names and exclusions of IDs, all jobs of the
+//!   selected groups are tested.
 //!
 //! In the last two cases, counts are cached (`count_cache.rs`), except for lists by tags or
 //! addresses. If the count is cached and a scan is expected to find the page sooner, the jobs are

@@ -11,7 +11,7 @@
 //!
 //! Sources describe the three algorithms with their settings (SOURCES X), the form of the tables
 //! (D-10), and the regular expression that finds the reward in the log (SOURCES G). The following
-//! rules have no source:
+//! rules have no source, and are defined by the emulator:
 //!
 //! - Without `algo_configs`, the algorithm is `bayes_opt_search`.
 //! - The number of concurrent trials is the setting `max_concurrent`. The default is four, as in

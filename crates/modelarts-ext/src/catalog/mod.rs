@@ -1,9 +1,9 @@
 //! Catalogs of a project: algorithms, flavors, engines, quotas, experiments and tags.
 //!
 //! A job refers to its flavor, its algorithm and its experiment by id, and to a preset image by
-//! engine and version. The values differ between clouds, and some also differ between projects. The
-//! lists of this module return the available values as streams, which
-//! [`pagination`](crate::pagination) describes.
+//! engine and version. Ids, engines and versions differ between clouds, and some also differ
+//! between projects. This module lists them as streams, which [`pagination`](crate::pagination)
+//! describes.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -44,8 +44,8 @@
 //! # Time limits
 //!
 //! A call may take two minutes, including all attempts. [`ClientBuilder::timeout`] sets another
-//! limit, and [`Client::with_timeout`] sets one for some calls. Methods that make several calls,
-//! such as [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) and
+//! limit, and [`Client::with_timeout`] sets a limit for some calls. Methods that make several
+//! calls, such as [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) and
 //! [`JobHandle::metrics`](crate::jobs::JobHandle::metrics), may take five minutes, or the time that
 //! [`ClientBuilder::overall_timeout`] sets. Waits and streams have separate limits.
 //!

@@ -1,7 +1,7 @@
 //! HTTP utilities: clients, runtimes, addresses, headers, bodies and signatures.
 //!
-//! The transport uses this module, and so do the clients of the services that issue credentials.
-//! The module does not depend on credentials or on the client; `signing` receives keys as strings.
+//! The transport uses this module, as do the clients of the services that issue credentials. The
+//! module does not depend on credentials or on the client; `signing` receives keys as strings.
 
 pub(crate) mod body;
 pub(crate) mod connection;

@@ -1,8 +1,8 @@
 //! Explanation of a rejected signature.
 //!
 //! The response contains the canonical request of the gateway, in which `|` replaces each line
-//! break. If it differs from the local canonical request, the request was changed in transit. If it
-//! does not differ, the secret key may be wrong.
+//! break. If it differs from the local canonical request, the request was changed in transit. If
+//! both are equal, the secret key may be wrong.
 
 /// Returns a description of the first difference between the canonical request of the gateway and
 /// the local one.

@@ -14,7 +14,7 @@
 //!   and numbers are kept. Numbers of four or more characters are replaced if the name of the field
 //!   ends with `id`, `name` or `key`. Values of the fields in `OWN`, such as names of tasks, are
 //!   kept if they consist of words of the service and short numbers.
-//! - In the catalogues themselves, only ids, addresses and names of the user are replaced.
+//! - In the catalogues themselves, only URLs, ids, addresses and names of the user are replaced.
 //!
 //! The placeholder of a UUID, an IP address or a host name has the same form.
 

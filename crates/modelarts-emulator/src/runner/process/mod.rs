@@ -4,7 +4,7 @@
 //! the interpreter and installs packages. [`start_gate`] delays the code until [`orphans`] has
 //! recorded its process group. [`run`] waits for the end of a run, and [`log_pump`] copies its
 //! output. [`process_table`] finds and ends the processes of a run, including those that have left
-//! its process group. The [`watchdog`] ends the processes of an emulator that was killed.
+//! its process group. The [`watchdog`] ends the processes of jobs after the emulator has ended.
 
 pub(crate) mod environment;
 mod log_pump;

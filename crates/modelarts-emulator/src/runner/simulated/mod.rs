@@ -2,8 +2,8 @@
 //!
 //! A run waits on the clock only once, regardless of its duration. The emulator computes the log
 //! and the metrics of a run from its [`plan`]. When a request reads the log, and at the end of the
-//! run, the emulator writes the lines that are due to the log files. A run does not wait for
-//! another thread, so a step of a manual clock includes all work of a run that is due.
+//! run, the emulator writes all due lines to the log files. A run does not wait for another thread,
+//! so a step of a manual clock includes all work of a run that is due.
 
 mod plan;
 pub(crate) mod script;

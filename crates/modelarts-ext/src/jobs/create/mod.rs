@@ -2,8 +2,8 @@
 //!
 //! The request body of a job is deeply nested, its fields depend on each other, and the service
 //! reports one error at a time. [`CreateJob`] builds the request body with setters, which do not
-//! fail. [`CreateJob::check`] reports all errors that can be detected locally.
-//! [`CreateJob::submit`] returns the same errors without sending the create request.
+//! fail. [`CreateJob::check`] reports all errors that can be detected locally. If it finds errors,
+//! [`CreateJob::submit`] returns them and does not send the create request.
 //!
 //! If the response to the create request is lost, the job may exist and incur costs. `submit`
 //! therefore searches for the job by its name, and repeats the request only if the search finds no

@@ -1,6 +1,6 @@
 //! Events of a job, read once or as a stream that follows the job.
 //!
-//! The service reports events as sentences, which [`Event::kind`] parses. Events have no ids,
+//! The service reports events as sentences, which [`Event::kind`] parses. Events have no ids and
 //! appear with a delay, and their list has no cursor. [`Events::follow`] therefore polls
 //! overlapping time windows, and returns each event only once.
 //!
@@ -25,7 +25,7 @@
 //! While the job runs, a followed stream does not find events that appear more than two minutes
 //! after their own time ([`Events::lateness`]). It returns these events after the end of the job.
 //! The stream ends when the job has ended and no new event has appeared for half a minute
-//! ([`Events::quiet`]). The time of failed requests does not count.
+//! ([`Events::quiet`]). Failed requests do not count as quiet time.
 //!
 //! Unless the job was deleted, a stream that ends without an error has returned every matching
 //! event that the service listed in the last poll. Events that appear later are not returned.

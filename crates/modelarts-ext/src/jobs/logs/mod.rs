@@ -30,8 +30,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! By default, [`Logs::follow`] reads lines by their numbers where the cloud documents this,
-//! otherwise the newest part ([`LogAccess`]).
+//! By default, [`Logs::follow`] reads lines by their numbers where the cloud documents line
+//! numbers, and otherwise polls the newest part ([`LogAccess`]).
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
 // the newest part of the log with the content read before, `lines` requests lines by their numbers.
