@@ -15,7 +15,8 @@
 //!
 //! [`body`] first decodes the whole body, and stops at the first value that cannot be decoded. In
 //! this case, [`body`] decodes again, and skips each list element that cannot be decoded. Elements
-//! that are `null` are always skipped. [`Skipped`] counts the skipped elements.
+//! that are `null` are skipped in both cases, except in lists of arbitrary JSON. [`Skipped`] counts
+//! the skipped elements.
 
 mod numbers;
 #[doc(hidden)]
