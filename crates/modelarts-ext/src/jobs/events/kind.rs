@@ -7,9 +7,20 @@
 
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+
 /// Kind of an event, parsed from its message: the kinds of `x-events` in the OpenAPI description.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(test, derive(serde::Serialize, serde::Deserialize))]
+///
+/// As JSON it is an object with the name of the kind and its fields. Durations are numbers of
+/// seconds:
+///
+/// ```json
+/// {"kind": "code_downloaded", "task": "worker-0", "took_seconds": 1.5}
+/// {"kind": "auto_stopped", "limit_seconds": 3600}
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize))]
+#[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
     /// The job was accepted.
@@ -42,6 +53,7 @@ pub enum EventKind {
     /// The job reached its time limit.
     AutoStopped {
         /// The time limit.
+        #[serde(rename = "limit_seconds", serialize_with = "seconds")]
         limit: Duration,
     },
     /// A user deleted the job.
@@ -58,6 +70,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
     },
     /// The environment check of a task failed.
@@ -65,6 +78,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// Error message, as free text.
         error: String,
@@ -79,6 +93,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
     },
     /// The code could not be downloaded.
@@ -86,6 +101,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// Cause of the failure, as free text.
         cause: String,
@@ -100,6 +116,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
@@ -109,6 +126,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
@@ -127,6 +145,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// The files that list the packages.
         files: Vec<String>,
@@ -137,6 +156,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// The files that list the packages.
         files: Vec<String>,
@@ -167,6 +187,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// The name of the output.
         parameter: String,
@@ -225,5 +246,25 @@ impl EventKind {
                 | Self::AutoStopped { .. }
                 | Self::Deleted
         )
+    }
+}
+
+/// Serializes a duration as a number of seconds, with a fraction only if it has one.
+fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    if duration.subsec_nanos() == 0 {
+        serializer.serialize_u64(duration.as_secs())
+    } else {
+        serializer.serialize_f64(duration.as_secs_f64())
+    }
+}
+
+#[allow(clippy::ref_option, reason = "serde passes a reference to the field")]
+fn optional_seconds<S: Serializer>(
+    duration: &Option<Duration>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match duration {
+        Some(duration) => seconds(duration, serializer),
+        None => serializer.serialize_none(),
     }
 }
