@@ -107,7 +107,7 @@ impl<T: Send + 'static> Reader<T> {
                     current.rows = page.position.read;
                     page.items.retain(&current.includes);
                     page.position = here(page.position);
-                    // Each search states only the number of its own rows.
+                    // Each search states a number of its own.
                     page.total = page.total.filter(|_| self.is_alone);
                     let is_first = mem::take(&mut self.is_first);
                     if is_first || !page.items.is_empty() || page.skipped > 0 {

@@ -18,8 +18,8 @@ pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 /// invalid.
 ///
 /// ```json
-/// {"time": "2026-01-15T08:30:07Z", "level": "Info", "source": "Job",
-///  "message": "[worker-0] Training job exit with exitcode 0.",
+/// {"time": "2026-01-15T08:30:07Z", "level": "Info", "source": "Task",
+///  "message": "[worker-0] Training finished. Exit code 0.",
 ///  "kind": "task_finished", "task": "worker-0", "exit_code": 0}
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
