@@ -48,6 +48,10 @@ use std::{
 
 use modelarts_api::BoxFuture;
 
+/// Maximum clock skew between the client and the service. The gateway of the service rejects
+/// signatures with a greater skew.
+pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
+
 /// The clock of a client, used for signatures, expiry, retries and waits. Tests can pass one that
 /// does not sleep.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
@@ -96,15 +100,4 @@ pub(crate) fn epoch_millis(time: SystemTime) -> i64 {
         Ok(after) => signed(after),
         Err(before) => -signed(before.duration()),
     }
-}
-
-/// Converts milliseconds since the Unix epoch to a time.
-pub(crate) fn from_epoch_millis(millis: i64) -> SystemTime {
-    let distance = Duration::from_millis(millis.unsigned_abs());
-    let time = if millis >= 0 {
-        SystemTime::UNIX_EPOCH.checked_add(distance)
-    } else {
-        SystemTime::UNIX_EPOCH.checked_sub(distance)
-    };
-    time.unwrap_or(SystemTime::UNIX_EPOCH)
 }

@@ -96,6 +96,8 @@
 //! | `rustls` (default) | TLS by rustls with the ring provider and the certificates of the platform |
 //! | `native-tls` | TLS by the library of the platform, with `default-features = false` |
 //! | `blocking` | the module `blocking`: calls without async, on a background runtime |
+//! | `jiff` | conversions between [`Timestamp`] and the times of jiff |
+//! | `chrono` | conversions between [`Timestamp`] and the times of chrono |
 //! | `generate` | generates the code of modelarts-api at build time; without it the packaged code, which is the same, is compiled |
 //!
 //! The crate does not install a process-wide TLS provider. [`client`] has notes on TLS for programs
@@ -115,6 +117,7 @@ mod http;
 pub mod jobs;
 pub mod operations;
 pub mod pagination;
+mod timestamp;
 mod transport;
 pub mod validation;
 
@@ -132,6 +135,7 @@ pub use jobs::{
 pub use modelarts_api::{self as api, types};
 #[doc(no_inline)]
 pub use retry::RetryPolicy;
+pub use timestamp::Timestamp;
 pub use transport::{connector, retry};
 
 /// Compiles the Rust examples in the README of the repository.

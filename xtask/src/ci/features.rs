@@ -17,7 +17,7 @@ const BUILT: &[&str] = &["default", "generate", "rustls"];
 
 /// Features that are tested together, in one build with the default features. The tests of each are
 /// in a module of `tests/it` with the name of the feature.
-const ADDED: &[&str] = &["blocking"];
+const ADDED: &[&str] = &["blocking", "chrono", "jiff"];
 
 /// Those of [`ADDED`] whose module in `src` has examples.
 const WITH_EXAMPLES: &[&str] = &["blocking"];
@@ -155,8 +155,10 @@ mod tests {
         assert_eq!(
             arguments,
             [
-                "--features blocking --test it blocking::",
-                "--features blocking --doc src/blocking/",
+                "--features blocking,chrono,jiff --test it blocking::",
+                "--features blocking,chrono,jiff --test it chrono::",
+                "--features blocking,chrono,jiff --test it jiff::",
+                "--features blocking,chrono,jiff --doc src/blocking/",
                 "--features native-tls --no-default-features --test process native_tls::",
             ]
         );

@@ -18,6 +18,7 @@ use crate::{
         body, headers, runtime,
         url::{is_base, require_encryption, with_scheme},
     },
+    timestamp::Timestamp,
 };
 
 /// The time limit of a request to IAM or STS.
@@ -227,13 +228,13 @@ impl AuthServer {
             text(&["securitytoken", "securityToken", "security_token"])?,
         );
         let end = text(&["expires_at", "expiration"])?;
-        let time: jiff::Timestamp = end.parse().map_err(|_| {
+        let time = Timestamp::parse(end).ok_or_else(|| {
             let end = reply.mask.text(end).unwrap_or_else(|| end.to_owned());
             self.unexpected(&format!(
                 "in which temporary keys end at {end:?}, which is no time"
             ))
         })?;
-        Ok(Fetched::new(credentials).expires_at(time.into()))
+        Ok(Fetched::new(credentials).expires_at(time))
     }
 }
 

@@ -15,6 +15,7 @@ use modelarts_api::BoxFuture;
 use crate::{
     credentials::{Credentials, ProvideCredentials, ProviderContext},
     error::{Error, ErrorKind},
+    timestamp::Timestamp,
 };
 
 /// The pause after a failed renewal while the old credentials are valid.
@@ -48,8 +49,8 @@ impl Fetched {
     }
 
     /// Sets the time of expiry, by the clock of the client.
-    pub fn expires_at(mut self, time: SystemTime) -> Self {
-        self.expires_at = Some(time);
+    pub fn expires_at(mut self, time: impl Into<Timestamp>) -> Self {
+        self.expires_at = Some(time.into().into());
         self
     }
 

@@ -13,6 +13,7 @@ use crate::{
         cache::{FetchCredentials, Fetched},
     },
     error::Error,
+    timestamp::Timestamp,
 };
 
 /// Advice for a rejected login.
@@ -168,15 +169,15 @@ impl FetchCredentials for Password {
             let mut fetched = Fetched::new(Credentials::token(token));
             let TokenResponse { token } = serde_json::from_slice(&reply.body)
                 .map_err(|_| iam.unexpected("that does not describe the token"))?;
-            let time = |text: Option<String>| text?.parse::<jiff::Timestamp>().ok();
+            let time = |text: Option<String>| Timestamp::parse(&text?);
             fetched = match (time(token.expires_at), time(token.issued_at)) {
                 // The lifetime by the times of IAM is exact even if the clock of this machine is
                 // wrong.
                 (Some(end), Some(start)) if end > start => {
-                    let life = Duration::try_from(end.duration_since(start)).unwrap_or_default();
+                    let life = end.duration_since(start);
                     fetched.expires_at(sent_at.checked_add(life).unwrap_or(sent_at))
                 }
-                (Some(end), _) => fetched.expires_at(end.into()),
+                (Some(end), _) => fetched.expires_at(end),
                 (None, _) => fetched,
             };
             Ok(match token.project {

@@ -1,27 +1,26 @@
 //! Accessors of `Job` for its details: times, runs, exit codes, logs. They read the last response
 //! about the job and make no calls.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use modelarts_api::types::{JobTask, RunningRecord};
 
-use crate::{clock::from_epoch_millis, jobs::job::Job};
+use crate::{jobs::job::Job, timestamp::Timestamp};
 
 impl Job {
     /// Returns the time at which the job started running; `None` before that.
     #[must_use]
-    pub fn started_at(&self) -> Option<SystemTime> {
+    pub fn started_at(&self) -> Option<Timestamp> {
         // The service returns 0 for a job that never ran.
         let start = self.status()?.start_time.filter(|start| *start > 0)?;
-        Some(from_epoch_millis(start))
+        Some(Timestamp::from_epoch_millis(start))
     }
 
     /// Returns the time from the creation of the job to its first start; `None` before that.
     #[must_use]
     pub fn time_queued(&self) -> Option<Duration> {
         // The start is truncated to whole seconds, so it may precede the creation.
-        let waited = self.started_at()?.duration_since(self.created_at()?);
-        Some(waited.unwrap_or_default())
+        Some(self.started_at()?.duration_since(self.created_at()?))
     }
 
     /// Returns the time for which the job has been running, or ran; `None` before its start.

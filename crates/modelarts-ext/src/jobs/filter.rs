@@ -1,14 +1,10 @@
 //! `Filter`: a condition of the job search, sent to the service or evaluated locally.
 
-use std::{
-    fmt::Display,
-    marker::PhantomData,
-    time::{Duration, SystemTime},
-};
+use std::{fmt::Display, marker::PhantomData, time::Duration};
 
 use modelarts_api::types::{FilterKey, FilterOperator, JobFilter, JobKind, Phase, RuntimeType};
 
-use crate::{error::Error, jobs::job::Job};
+use crate::{error::Error, jobs::job::Job, timestamp::Timestamp};
 
 /// Maximum number of values of a condition. Only the vendor's Terraform provider states this limit
 /// (SOURCES T).
@@ -28,7 +24,7 @@ pub(super) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
 /// let now = SystemTime::now();
 /// let alive = Filter::phase().is_in([Phase::Running, Phase::Pending]);
 /// let mine = Filter::name().like("bert");
-/// let lately = Filter::create_time().between(now - Duration::from_secs(3600), now);
+/// let lately = Filter::create_time().after(now - Duration::from_secs(3600));
 /// # let _ = (alive, mine, lately);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +32,8 @@ pub struct Filter {
     key: FilterKey,
     operator: FilterOperator,
     values: Vec<String>,
+    /// The range of a condition on a time.
+    range: Option<(Timestamp, Timestamp)>,
     /// The first error in the condition.
     problem: Option<String>,
 }
@@ -131,6 +129,7 @@ impl Filter {
             key: key.into(),
             operator,
             values: values.into_iter().map(Into::into).collect(),
+            range: None,
             problem: None,
         }
     }
@@ -151,6 +150,7 @@ impl Filter {
             key,
             operator,
             values,
+            range: None,
             problem,
         }
     }
@@ -169,6 +169,11 @@ impl Filter {
             Some(problem) => Err(Error::invalid(format!("filter {}: {problem}", self.key))),
             None => Ok(()),
         }
+    }
+
+    /// Returns the range of a condition that [`TimeKey`] created.
+    pub(super) fn range(&self) -> Option<(Timestamp, Timestamp)> {
+        self.range
     }
 
     /// Returns the condition as it is sent, if it is valid.
@@ -228,25 +233,56 @@ impl TextKey {
 }
 
 impl TimeKey {
-    /// Matches times between `start` and `end`, both included, at most 31 days apart.
+    /// Matches times between `start` and `end`, both included.
+    ///
+    /// The service searches at most 31 days at a time. A list with a longer range consists of
+    /// several searches, each of 31 days from the start on, which are read one after another in the
+    /// order of the list. It returns each job once. [`Page::total`](crate::pagination::Page::total)
+    /// is `None` then. A long range ends at the latest one minute after the time at which reading
+    /// starts, and must be at most 3,720 days (120 searches).
+    ///
+    /// Several conditions on a time are combined to their common range, which must not be empty.
+    /// The service has no condition for all times before an end; use the date of the first job of
+    /// the project as the start.
     #[must_use]
-    pub fn between(self, start: SystemTime, end: SystemTime) -> Filter {
-        let text = |time| Some(jiff::Timestamp::try_from(time).ok()?.to_string());
-        let times = text(start).zip(text(end));
-        let problem = match end.duration_since(start) {
-            _ if times.is_none() => Some("a time that has no date".to_owned()),
-            Err(_) => Some("the end is before the start".to_owned()),
-            Ok(span) if span > MAX_SPAN => Some(format!(
-                "{} days; the service searches 31 days at a time",
-                span.as_secs().div_ceil(24 * 3600)
-            )),
-            Ok(_) => None,
-        };
-        let times = times.map_or(vec!["?".to_owned()], |(start, end)| vec![start, end]);
+    pub fn between(self, start: impl Into<Timestamp>, end: impl Into<Timestamp>) -> Filter {
+        let (start, end) = (start.into(), end.into());
         Filter {
-            problem,
-            ..Filter::raw(self.0, FilterOperator::Between, times)
+            range: Some((start, end)),
+            problem: (end < start).then(|| "the end is before the start".to_owned()),
+            ..Filter::raw(
+                self.0,
+                FilterOperator::Between,
+                [start.to_string(), end.to_string()],
+            )
         }
+    }
+
+    /// Matches times from `start` on, included. The search ends one minute after the time at which
+    /// reading starts, because the clocks of the client and of the service may differ. The start may
+    /// be more than 31 days ago; see [`between`](Self::between).
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result {
+    /// # let (emulator, client) = start().await?;
+    /// # hello(&emulator, &client, "recent")?.submit().await?;
+    /// use std::time::{Duration, SystemTime};
+    /// use modelarts_ext::Filter;
+    ///
+    /// let quarter = SystemTime::now() - Duration::from_secs(90 * 24 * 3600);
+    /// let recent = client.training_jobs().list().filter(Filter::create_time().after(quarter));
+    /// for job in recent.oldest_first().collect(100).await? {
+    ///     println!("{:?} {job}", job.created_at());
+    /// #   assert_eq!(job.name(), "recent");
+    /// }
+    /// # emulator.shutdown().await;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn after(self, start: impl Into<Timestamp>) -> Filter {
+        self.between(start, Timestamp::MAX)
     }
 }
 
@@ -259,7 +295,7 @@ impl Filter {
     /// * `like`: the text contains the value, case-sensitively.
     /// * `in`: equals one of the values; `not`: equals none of them. Phases and kinds are compared
     ///   ignoring case, all other values exactly.
-    /// * `between`: both ends are included.
+    /// * `between` and `after`: both ends are included.
     ///
     /// The comparisons of the service are only partly documented; the emulator compares in the same
     /// way.
@@ -280,15 +316,16 @@ impl Filter {
         })
     }
 
-    fn contains_time(&self, time: SystemTime) -> Option<bool> {
+    fn contains_time(&self, time: Timestamp) -> Option<bool> {
         if self.key != FilterKey::CreateTime {
             return None;
         }
-        let [start, end] = self.values.as_slice() else {
-            return None;
+        let (start, end) = match (self.range, self.values.as_slice()) {
+            (Some(range), _) => range,
+            (None, [start, end]) => (Timestamp::parse(start)?, Timestamp::parse(end)?),
+            _ => return None,
         };
-        let at = |text: &str| Some(SystemTime::from(text.parse::<jiff::Timestamp>().ok()?));
-        Some((at(start)?..=at(end)?).contains(&time))
+        Some((start..=end).contains(&time))
     }
 
     /// Returns the value of the key in a job; an empty text if the job is in no pool, or in no
@@ -331,7 +368,7 @@ mod tests {
 
     #[test]
     fn conditions_are_written_as_the_service_reads_them() {
-        let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_465_845);
+        let start = Timestamp::UNIX_EPOCH + Duration::from_secs(1_768_465_845);
         let end = start + Duration::from_millis(1500);
         let table = [
             (
@@ -434,22 +471,12 @@ mod tests {
         let raw = Filter::raw(FilterKey::Id, FilterOperator::In, ids(11));
         assert!(raw.check().is_ok());
 
-        let start = SystemTime::UNIX_EPOCH;
-        let days = |days: u64| Duration::from_secs(days * 24 * 3600);
-        let between = |end| Filter::create_time().between(start, end);
-        assert!(between(start).check().is_ok());
-        assert!(between(start + days(31)).check().is_ok());
+        let start = Timestamp::UNIX_EPOCH;
+        let second = Duration::from_secs(1);
+        assert!(Filter::create_time().between(start, start).check().is_ok());
         assert_eq!(
-            error_text(between(start + days(31) + Duration::from_secs(1))),
-            "filter create_time: 32 days; the service searches 31 days at a time"
-        );
-        assert_eq!(
-            error_text(between(start - days(1))),
+            error_text(Filter::create_time().between(start, start - second)),
             "filter create_time: the end is before the start"
-        );
-        assert_eq!(
-            error_text(between(start + days(9_000_000))),
-            "filter create_time: a time that has no date"
         );
     }
 }

@@ -4,7 +4,6 @@ use std::{
     fmt,
     ops::Deref,
     sync::{Arc, OnceLock},
-    time::SystemTime,
 };
 
 use modelarts_api::types::{self, JobMetadata, JobStatus, Phase, SecondaryPhase, TrainingJob};
@@ -12,8 +11,8 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     client::{Client, response::Response},
-    clock::from_epoch_millis,
     error::Error,
+    timestamp::Timestamp,
     transport::call::CallInfo,
 };
 
@@ -338,8 +337,8 @@ impl Job {
 
     /// Returns the creation time of the job.
     #[must_use]
-    pub fn created_at(&self) -> Option<SystemTime> {
-        Some(from_epoch_millis(self.metadata()?.create_time?))
+    pub fn created_at(&self) -> Option<Timestamp> {
+        Some(Timestamp::from_epoch_millis(self.metadata()?.create_time?))
     }
 
     /// Returns the names of the tasks, such as `worker-0`. Each task has a log.

@@ -1,25 +1,35 @@
 //! Job search: conditions and pages.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use futures::{TryStreamExt, future};
 use modelarts_api::{BoxFuture, types};
 
 use crate::{
     client::Client,
+    clock::MAX_CLOCK_SKEW,
     error::{Error, ErrorKind},
-    jobs::{filter::Filter, job::Job, training_jobs::TrainingJobs},
+    jobs::{
+        filter::{Filter, MAX_SPAN},
+        job::Job,
+        training_jobs::TrainingJobs,
+    },
     pagination::{
         list::List,
         options::require_not_blank,
-        source::{Counts, ListInfo, RawPage, Source},
+        source::{Counts, ListInfo, RawPage, Search, Source},
     },
+    timestamp::Timestamp,
 };
 
 /// Maximum number of conditions of a search; see [`Filter`].
 const MAX_FILTERS: usize = 20;
 /// Maximum number of tags, of values of a tag, and of host addresses in a search.
 const MAX_TAGS: usize = 10;
+
+/// Maximum number of searches of a list. It limits the requests for a start that is far in the past
+/// by mistake.
+const MAX_SEARCHES: u32 = 120;
 
 /// Maximum length of the name of a job.
 const MAX_NAME: usize = 64;
@@ -122,8 +132,8 @@ impl ListJobs {
     /// Lists only jobs that have this tag with one of these values, or with any value if `values`
     /// is empty. Up to 10 tags with up to 10 values each.
     ///
-    /// With tags, the service searches only the last 31 days, or the period of
-    /// [`Filter::create_time`].
+    /// With tags, the service searches only the last 31 days, or the range of
+    /// [`Filter::create_time`], which may be longer.
     pub fn tag(
         mut self,
         key: impl Into<String>,
@@ -166,6 +176,84 @@ fn check_count(what: &str, count: usize, max: usize, unit: &str) -> Result<(), E
 }
 
 impl JobQuery {
+    /// Returns the range of creation times that meets all conditions on them; `None` if there are no
+    /// such conditions.
+    fn range(&self) -> Result<Option<(Timestamp, Timestamp)>, Error> {
+        let ranges = self.filters.iter().filter_map(Filter::range);
+        let range = ranges.reduce(|one, other| (one.0.max(other.0), one.1.min(other.1)));
+        match range {
+            Some((start, end)) if end < start => Err(Error::invalid(format!(
+                "filter create_time: the ranges have no common time; the latest start, {start}, \
+                 must not be after the earliest end, {end}"
+            ))),
+            range => Ok(range),
+        }
+    }
+
+    /// Returns the searches for a range: one for every 31 days, in the order of the list.
+    fn cut(&self, start: Timestamp, mut end: Timestamp) -> Result<Vec<Search<Job>>, Error> {
+        if end.duration_since(start) > MAX_SPAN {
+            // The service has no jobs that are newer than its clock.
+            let now = self.client.clock().now();
+            let now = Timestamp::from(self.client.transport().service_time(now));
+            end = end.min(start.max(now + MAX_CLOCK_SKEW));
+        }
+        let span = end.duration_since(start);
+        let max = MAX_SPAN * MAX_SEARCHES;
+        if span > max {
+            let days = |span: Duration| span.as_secs().div_ceil(24 * 3600);
+            return Err(Error::invalid(format!(
+                "filter create_time: {} days; must be at most {} days, which are {MAX_SEARCHES} \
+                 searches",
+                days(span),
+                days(max)
+            )));
+        }
+        // Borders are whole seconds, so that a service that compares whole seconds omits no job.
+        let mut borders = vec![start];
+        let mut border = start.floor_to_second() + MAX_SPAN;
+        while border < end {
+            borders.push(border);
+            border = border + MAX_SPAN;
+        }
+        borders.push(end);
+        let last = borders.len() - 2;
+        if last > 0 && self.sort_by != types::JobSortField::CreateTime {
+            return Err(Error::invalid(format!(
+                "sort_by {}: must be create_time for a range of more than 31 days, which takes \
+                 several searches",
+                self.sort_by
+            )));
+        }
+        let ranges = borders.windows(2).enumerate();
+        let searches = ranges.map(|(index, range)| {
+            let (from, to) = (range[0], range[1]);
+            Search {
+                name: from.to_string(),
+                source: Arc::new(self.within(from, to)),
+                // Both ends of a condition are included.
+                includes: Box::new(move |job: &Job| {
+                    job.created_at().is_none_or(|time| {
+                        (index == 0 || time >= from) && (index == last || time < to)
+                    })
+                }),
+            }
+        });
+        let mut searches: Vec<_> = searches.collect();
+        if self.order == types::SortOrder::Desc {
+            searches.reverse();
+        }
+        Ok(searches)
+    }
+
+    /// Returns the query with this range in place of its conditions on creation times.
+    fn within(&self, from: Timestamp, to: Timestamp) -> Self {
+        let mut query = self.clone();
+        query.filters.retain(|filter| filter.range().is_none());
+        query.filters.push(Filter::create_time().between(from, to));
+        query
+    }
+
     /// Returns the body of the request, without offset and limit.
     fn body(&self) -> Result<types::builder::ListTrainingJobsRequest, Error> {
         check_count("filter", self.filters.len(), MAX_FILTERS, "conditions")?;
@@ -215,7 +303,20 @@ impl Source for JobQuery {
     }
 
     fn check(&self) -> Result<(), Error> {
-        self.body().map(|_| ())
+        self.body()?;
+        self.range().map(|_| ())
+    }
+
+    fn searches(&self) -> Result<Option<Vec<Search<Job>>>, Error> {
+        let Some((start, end)) = self.range()? else {
+            return Ok(None);
+        };
+        let is_long = end.duration_since(start) > MAX_SPAN;
+        let ranges = self.filters.iter().filter_map(Filter::range);
+        if !is_long && ranges.count() == 1 {
+            return Ok(None);
+        }
+        self.cut(start, end).map(Some)
     }
 
     fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<Job>, Error>> {

@@ -1,10 +1,13 @@
 //! Metrics of a job as time series.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
+
+use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use crate::{
     error::{Error, ErrorKind},
     jobs::job::JobHandle,
+    timestamp::Timestamp,
 };
 
 /// Time over which the service averages each value of a metric.
@@ -16,18 +19,24 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// values: in the first minutes, and for devices that the machine does not have.
 ///
 /// ```
-/// use std::time::{Duration, SystemTime};
-/// use modelarts_ext::jobs::MetricSeries;
+/// use std::time::Duration;
+/// use modelarts_ext::{Timestamp, jobs::MetricSeries};
 ///
-/// let start = SystemTime::UNIX_EPOCH;
+/// let start = Timestamp::UNIX_EPOCH;
 /// let series = MetricSeries::new("cpuUsage", start, [-1.0, 40.0, 60.0]);
 /// assert_eq!(series.last(), Some((start + Duration::from_secs(120), 60.0)));
 /// assert_eq!(series.mean(), Some(50.0));
 /// ```
+///
+/// As JSON, a series is an object with the metric and its points; the value of a gap is `null`:
+///
+/// ```json
+/// {"metric": "cpuUsage", "points": [{"time": "2026-01-15T08:30:45Z", "value": 40.0}]}
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricSeries {
     metric: String,
-    start: SystemTime,
+    start: Timestamp,
     values: Vec<Option<f64>>,
 }
 
@@ -36,13 +45,13 @@ impl MetricSeries {
     /// the job](crate::jobs::Job::started_at).
     pub fn new(
         metric: impl Into<String>,
-        start: SystemTime,
+        start: impl Into<Timestamp>,
         values: impl IntoIterator<Item = f64>,
     ) -> Self {
         let value = |value: f64| (value.is_finite() && value >= 0.0).then_some(value);
         Self {
             metric: metric.into(),
-            start,
+            start: start.into(),
             values: values.into_iter().map(value).collect(),
         }
     }
@@ -54,7 +63,7 @@ impl MetricSeries {
     }
 
     /// Returns the values with their times; `None` is a gap.
-    pub fn points(&self) -> impl DoubleEndedIterator<Item = (SystemTime, Option<f64>)> {
+    pub fn points(&self) -> impl DoubleEndedIterator<Item = (Timestamp, Option<f64>)> {
         self.values
             .iter()
             .enumerate()
@@ -62,14 +71,14 @@ impl MetricSeries {
     }
 
     /// Returns the values with their times. Gaps are omitted.
-    pub fn values(&self) -> impl DoubleEndedIterator<Item = (SystemTime, f64)> {
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = (Timestamp, f64)> {
         self.points()
             .filter_map(|(time, value)| Some((time, value?)))
     }
 
     /// Returns the newest value, with its time.
     #[must_use]
-    pub fn last(&self) -> Option<(SystemTime, f64)> {
+    pub fn last(&self) -> Option<(Timestamp, f64)> {
         self.values().next_back()
     }
 
@@ -96,9 +105,24 @@ impl MetricSeries {
         self.values().next().is_none()
     }
 
-    fn time_of(&self, index: usize) -> Option<SystemTime> {
+    fn time_of(&self, index: usize) -> Option<Timestamp> {
         let steps = u32::try_from(index).ok()?;
-        self.start.checked_add(INTERVAL.checked_mul(steps)?)
+        Some(self.start + INTERVAL.checked_mul(steps)?)
+    }
+}
+
+impl Serialize for MetricSeries {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Point {
+            time: Timestamp,
+            value: Option<f64>,
+        }
+        let points = self.points().map(|(time, value)| Point { time, value });
+        let mut json = serializer.serialize_struct("MetricSeries", 2)?;
+        json.serialize_field("metric", &self.metric)?;
+        json.serialize_field("points", &points.collect::<Vec<_>>())?;
+        json.end()
     }
 }
 
@@ -160,7 +184,7 @@ mod tests {
 
     #[test]
     fn values_have_times_and_gaps() {
-        let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_465_845);
+        let start = Timestamp::UNIX_EPOCH + Duration::from_secs(1_768_465_845);
         let series = MetricSeries::new("memUsage", start, [-1.0, -1.0, 3.5, -1.0, 0.0, f64::NAN]);
         let at = |minute: u64| start + Duration::from_secs(60 * minute);
         assert_eq!(
@@ -187,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_not_there_has_no_values() {
-        let series = MetricSeries::new("npuUtil", SystemTime::UNIX_EPOCH, [-1.0; 5]);
+        let series = MetricSeries::new("npuUtil", Timestamp::UNIX_EPOCH, [-1.0; 5]);
         assert!(series.is_blank());
         assert_eq!(series.points().count(), 5);
         assert_eq!(

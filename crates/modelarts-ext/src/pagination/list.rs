@@ -12,6 +12,7 @@ use crate::{
         page::{self, Page, PageStream},
         pager,
         position::Position,
+        searches,
         source::{Source, pagination_of},
     },
 };
@@ -100,10 +101,24 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     /// Returns a stream of the pages.
     #[must_use]
     pub fn pages(self) -> PageStream<Page<T>> {
-        match self.check() {
-            Ok(pagination) => pager::pages(Arc::<Q>::from(self.query), pagination, self.options),
-            Err(error) => page::error_stream(error),
+        self.checked_pages().unwrap_or_else(page::error_stream)
+    }
+
+    fn checked_pages(self) -> Result<PageStream<Page<T>>, Error> {
+        let pagination = self.check()?;
+        if let Some(searches) = self.query.searches()? {
+            return searches::pages(searches, pagination, self.options);
         }
+        let resume = self.options.resume.as_ref();
+        if let Some(search) = resume.and_then(|position| position.search.as_ref()) {
+            return Err(Error::invalid(format!(
+                "resume: the position is in a list with other conditions ({}); its conditions must \
+                 be those of the list that returned it",
+                search.name
+            )));
+        }
+        let source = Arc::<Q>::from(self.query);
+        Ok(pager::pages(source, pagination, self.options))
     }
 
     /// Checks the options and the query.

@@ -16,7 +16,9 @@ pub struct Page<T> {
     /// The rows of the page, excluding rows that an earlier page returned.
     pub items: Vec<T>,
     /// The total number of rows of the list, as stated by the service. It may include rows that the
-    /// filter excludes.
+    /// filter excludes. `None` for a list that consists of several searches, such as that of a
+    /// [long range](crate::jobs::TimeKey::between) of times, because each search states a number of
+    /// its own.
     pub total: Option<u64>,
     /// The number of rows that could not be decoded and are missing from `items`. Pages overlap and
     /// such rows cannot be recognised, so the same row may be counted on two pages.

@@ -26,14 +26,28 @@ pub struct Position {
     /// The unit of offsets; `None` if it was not detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) counts: Option<OffsetUnit>,
+    /// The search that the position is in; `None` for a list that is one search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) search: Option<SearchPosition>,
 }
 
 impl Position {
-    /// Returns the number of rows before the position.
+    /// Returns the number of rows before the position. In a list that consists of several searches,
+    /// a row at the border of two of them may count twice.
     #[must_use]
     pub fn rows(&self) -> u64 {
-        self.read
+        let before = self.search.as_ref().map_or(0, |search| search.rows_before);
+        before.saturating_add(self.read)
     }
+}
+
+/// The search that a position is in, of a list that consists of several searches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SearchPosition {
+    /// The name of the search.
+    pub(crate) name: String,
+    /// The number of rows of the searches before it.
+    pub(crate) rows_before: u64,
 }
 
 /// The unit of offsets: pages or records.

@@ -57,6 +57,16 @@ pub struct ListInfo {
     pub(crate) detected_offset: Option<DetectedOffset>,
 }
 
+/// One of the searches that a list consists of.
+pub struct Search<T> {
+    /// The name of the search in positions. It must be the same when the list is resumed.
+    pub(crate) name: String,
+    pub(crate) source: Arc<dyn Source<Item = T>>,
+    /// Returns `true` if the row belongs to this search. Rows at the border of two searches are in
+    /// the responses to both, and belong to one of them.
+    pub(crate) includes: Box<dyn Fn(&T) -> bool + Send + Sync>,
+}
+
 /// A source of rows: the operation and the conditions of a list.
 pub trait Source: Send + Sync + 'static {
     /// The type of a row.
@@ -72,6 +82,16 @@ pub trait Source: Send + Sync + 'static {
     /// Returns an error for the first invalid condition.
     fn check(&self) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// Returns the searches that the list consists of, in its order; `None` if the source is one
+    /// search itself. Called once, when reading starts.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the conditions would need too many searches.
+    fn searches(&self) -> Result<Option<Vec<Search<Self::Item>>>, Error> {
+        Ok(None)
     }
 
     /// Requests `limit` rows at `offset`, in the unit that the service uses.

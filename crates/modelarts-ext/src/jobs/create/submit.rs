@@ -24,13 +24,14 @@ use serde_json::Value;
 
 use crate::{
     client::{Client, response::Response},
-    clock::since,
+    clock::{MAX_CLOCK_SKEW, since},
     error::{Error, ErrorKind, call_summary::CallSummary},
     jobs::{
         create::{CreateJob, look_up::LOOKING_UP},
         filter::Filter,
         job::Job,
     },
+    timestamp::Timestamp,
     transport::deadline::Deadline,
     validation::{json_path::Located, obs_path::ObsPath},
 };
@@ -42,9 +43,6 @@ const SEARCH_PAUSES: [Duration; 3] = [
     Duration::from_secs(1),
     Duration::from_secs(3),
 ];
-/// Maximum clock skew between the client and the service. The gateway of the service rejects
-/// signatures with a greater skew.
-const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 /// Error code for a boot file that does not exist or is not in the code directory.
 const BOOT_FILE_ERROR: &str = "ModelArts.2758";
 /// Error code for a code directory that does not exist.
@@ -293,7 +291,7 @@ async fn find_lost_job(
             // Yields, so that the deadline is checked even if every response is available
             // immediately.
             tokio::task::yield_now().await;
-            let older = |created: SystemTime| created + MAX_CLOCK_SKEW < started;
+            let older = |created: Timestamp| created + MAX_CLOCK_SKEW < started;
             let older = job.created_at().is_some_and(older);
             // The list is sorted from newest to oldest, so all further jobs are older as well.
             if older && (other_exists || !exists) {

@@ -83,7 +83,7 @@ impl Deduplicator {
             let is_new = *count > *max_count;
             if is_new {
                 *max_count = *count;
-                self.newest = self.newest.max(row.time());
+                self.newest = self.newest.max(row.time().map(SystemTime::from));
             }
             is_new
         });

@@ -1,24 +1,32 @@
 //! `Event`: one row of the events of a job.
 
-use std::{
-    fmt,
-    time::{Duration, SystemTime},
-};
+use std::{fmt, time::Duration};
 
 use modelarts_api::types::{EventLevel, EventSource, TrainingJobEvent};
+use serde::{Serialize, Serializer};
 
-use crate::jobs::events::kind::EventKind;
+use crate::{jobs::events::kind::EventKind, timestamp::Timestamp};
 
 /// Resolution of event times. The time of an event is truncated, so it may be up to one second too
 /// early.
 pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
 /// Event of a job.
+///
+/// It is printed as one line. As JSON it is an object with `time`, `level`, `source`, `message`, and
+/// the fields of its [`kind`](Self::kind). The time is in UTC, or as the service returns it if it is
+/// invalid.
+///
+/// ```json
+/// {"time": "2026-01-15T08:30:07Z", "level": "Info", "source": "Task",
+///  "message": "[worker-0] Training finished. Exit code 0.",
+///  "kind": "task_finished", "task": "worker-0", "exit_code": 0}
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     time_text: String,
     /// Parsed time, cached because following compares the times of events often.
-    time: Option<SystemTime>,
+    time: Option<Timestamp>,
     level: EventLevel,
     source: EventSource,
     message: String,
@@ -27,9 +35,8 @@ pub struct Event {
 impl Event {
     pub(crate) fn new(row: TrainingJobEvent) -> Self {
         let time_text = row.time.unwrap_or_default();
-        let time: Option<jiff::Timestamp> = time_text.parse().ok();
         Self {
-            time: time.map(SystemTime::from),
+            time: Timestamp::parse(&time_text),
             time_text,
             level: row.level.unwrap_or(EventLevel::Info),
             source: row.source.unwrap_or_else(|| "".into()),
@@ -39,7 +46,7 @@ impl Event {
 
     /// Returns the time of the event, to the second; `None` if the service returns an invalid time.
     #[must_use]
-    pub fn time(&self) -> Option<SystemTime> {
+    pub fn time(&self) -> Option<Timestamp> {
         self.time
     }
 
@@ -81,6 +88,34 @@ impl fmt::Display for Event {
             "{} {:<7} {:<4} {}",
             self.time_text, self.level, self.source, self.message
         )
+    }
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Time<'a> {
+            Parsed(Timestamp),
+            Text(&'a str),
+        }
+        #[derive(Serialize)]
+        struct Json<'a> {
+            time: Time<'a>,
+            level: &'a EventLevel,
+            source: &'a EventSource,
+            message: &'a str,
+            #[serde(flatten)]
+            kind: EventKind,
+        }
+        Json {
+            time: self.time.map_or(Time::Text(&self.time_text), Time::Parsed),
+            level: &self.level,
+            source: &self.source,
+            message: &self.message,
+            kind: self.kind(),
+        }
+        .serialize(serializer)
     }
 }
 

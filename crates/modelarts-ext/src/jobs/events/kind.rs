@@ -6,9 +6,20 @@
 
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+
 /// Kind of an event, parsed from its message: the kinds of `x-events` in the OpenAPI description.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(test, derive(serde::Serialize, serde::Deserialize))]
+///
+/// As JSON it is an object with the name of the kind and its fields. Durations are numbers of
+/// seconds:
+///
+/// ```json
+/// {"kind": "code_downloaded", "task": "worker-0", "took_seconds": 1.5}
+/// {"kind": "auto_stopped", "limit_seconds": 3600}
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize))]
+#[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
     /// The job was accepted.
@@ -41,6 +52,7 @@ pub enum EventKind {
     /// The job reached its time limit.
     AutoStopped {
         /// The time limit.
+        #[serde(rename = "limit_seconds", serialize_with = "seconds")]
         limit: Duration,
     },
     /// A user deleted the job.
@@ -57,6 +69,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
     },
     /// The environment check of a task failed.
@@ -64,6 +77,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// Error message, as free text.
         error: String,
@@ -78,6 +92,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
     },
     /// The code could not be downloaded.
@@ -85,6 +100,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// Cause of the failure, as free text.
         cause: String,
@@ -99,6 +115,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
@@ -108,6 +125,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// The name of the input.
         parameter: String,
@@ -126,6 +144,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// The files that list the packages.
         files: Vec<String>,
@@ -136,6 +155,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// The files that list the packages.
         files: Vec<String>,
@@ -166,6 +186,7 @@ pub enum EventKind {
         /// The task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
+        #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
         /// The name of the output.
         parameter: String,
@@ -224,5 +245,25 @@ impl EventKind {
                 | Self::AutoStopped { .. }
                 | Self::Deleted
         )
+    }
+}
+
+/// Serializes a duration as a number of seconds, with a fraction only if it has one.
+fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    if duration.subsec_nanos() == 0 {
+        serializer.serialize_u64(duration.as_secs())
+    } else {
+        serializer.serialize_f64(duration.as_secs_f64())
+    }
+}
+
+#[allow(clippy::ref_option, reason = "serde passes a reference to the field")]
+fn optional_seconds<S: Serializer>(
+    duration: &Option<Duration>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match duration {
+        Some(duration) => seconds(duration, serializer),
+        None => serializer.serialize_none(),
     }
 }

@@ -60,6 +60,7 @@ use crate::{
         options::require_not_blank,
         source::{Counts, ListInfo, RawPage, Source},
     },
+    timestamp::Timestamp,
 };
 
 /// Maximum length of a pattern that the service accepts, in characters.
@@ -121,8 +122,8 @@ impl Events {
     }
 
     /// Lists only events between two times, inclusive. The service compares whole seconds.
-    pub fn between(mut self, start: SystemTime, end: SystemTime) -> Self {
-        self.query.range = Some((start, end));
+    pub fn between(mut self, start: impl Into<Timestamp>, end: impl Into<Timestamp>) -> Self {
+        self.query.range = Some((start.into().into(), end.into().into()));
         self
     }
 

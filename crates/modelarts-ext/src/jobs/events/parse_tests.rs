@@ -24,23 +24,33 @@ fn vectors() -> Vec<Value> {
     vectors["cases"].as_array().unwrap().clone()
 }
 
-/// Returns the variant and its fields. Fields are named like the placeholders, and durations are in
-/// seconds.
+/// Returns the name of the kind and its fields, from its JSON. Fields are named like the
+/// placeholders, and durations are in seconds.
 fn name_and_fields(kind: &EventKind) -> (String, Map<String, Value>) {
-    let (name, fields) = match serde_json::to_value(kind).unwrap() {
-        Value::String(name) => return (name, Map::new()),
-        Value::Object(variant) => variant.into_iter().next().unwrap(),
-        other => panic!("{other}"),
-    };
-    let fields = fields.as_object().unwrap().iter().map(|(field, value)| {
-        let placeholder = if field == "took" { "seconds" } else { field };
-        let value = match (value["secs"].as_f64(), value["nanos"].as_f64()) {
-            (Some(secs), Some(nanos)) => json!(secs + nanos / 1e9),
-            _ => value.clone(),
+    let json = serde_json::to_value(kind).unwrap();
+    let fields = json.as_object().unwrap().iter();
+    let fields = fields.filter(|(field, _)| *field != "kind");
+    let fields = fields.map(|(field, value)| {
+        let placeholder = match field.as_str() {
+            "took_seconds" => "seconds",
+            "limit_seconds" => "limit",
+            field => field,
         };
-        (placeholder.to_owned(), value)
+        (placeholder.to_owned(), value.clone())
     });
-    (name, fields.collect())
+    (
+        pascal_case(json["kind"].as_str().unwrap()),
+        fields.collect(),
+    )
+}
+
+/// Returns the name of a variant from its name in JSON.
+fn pascal_case(name: &str) -> String {
+    let words = name.split('_').map(|word| {
+        let (first, rest) = word.split_at(1);
+        first.to_uppercase() + rest
+    });
+    words.collect()
 }
 
 /// Compares two sets of fields. Numbers in different forms, such as 12 and 12.0, are equal.
@@ -160,14 +170,15 @@ fn the_examples_of_the_description_are_read() {
 #[test]
 fn the_kinds_are_those_of_the_description() {
     // The error of serde for an unknown variant lists all variants.
-    let message = serde_json::from_value::<EventKind>(json!("?"))
+    let message = serde_json::from_value::<EventKind>(json!({"kind": "?"}))
         .unwrap_err()
         .to_string();
-    let variants: BTreeSet<&str> = message.split('`').skip(3).step_by(2).collect();
+    let variants = message.split('`').skip(3).step_by(2).map(pascal_case);
+    let variants: BTreeSet<String> = variants.collect();
     let catalogue = catalogue();
     let kinds = catalogue["kinds"].as_array().unwrap().iter();
-    let mut kinds: BTreeSet<&str> = kinds.map(|kind| kind["kind"].as_str().unwrap()).collect();
-    kinds.extend(NOT_IN_DESCRIPTION);
+    let kinds = kinds.map(|kind| kind["kind"].as_str().unwrap());
+    let kinds: BTreeSet<String> = kinds.chain(NOT_IN_DESCRIPTION).map(str::to_owned).collect();
     assert_eq!(variants, kinds);
 }
 

@@ -1,7 +1,10 @@
 //! Items of a followed log, and the methods by which a log is read.
 
-/// Item of a followed log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use serde::Serialize;
+
+/// Item of a followed log. As JSON, it is `{"line": "epoch 1"}` or `{"gap": {"bytes": 4096}}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LogItem {
     /// Line of the log, without its line break. In previews, a line that is longer than 1 MiB is

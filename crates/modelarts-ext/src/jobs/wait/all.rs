@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     future::IntoFuture,
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use futures::{StreamExt, TryStreamExt, stream};
@@ -25,6 +25,7 @@ use crate::{
         },
     },
     pagination::page::PageStream,
+    timestamp::Timestamp,
     transport::deadline::Deadline,
 };
 
@@ -286,12 +287,10 @@ impl WaitAllState {
         let unfinished = known.filter(|phase| !is_final(phase));
         let mut list = list.filter(Filter::phase().is_in(unfinished));
         let made = jobs.iter().map(Job::created_at);
-        let made: Option<Vec<SystemTime>> = made.collect();
+        let made: Option<Vec<Timestamp>> = made.collect();
         let range = made.and_then(|made| Some((*made.iter().min()?, *made.iter().max()?)));
         if let Some((first, last)) = range
-            && last
-                .duration_since(first)
-                .is_ok_and(|span| span + TIME_RESOLUTION <= MAX_SPAN)
+            && last.duration_since(first) + TIME_RESOLUTION <= MAX_SPAN
         {
             list = list.filter(Filter::create_time().between(first, last + TIME_RESOLUTION));
         }

@@ -74,12 +74,7 @@ pub use all::WaitAll;
 pub use outcome::{Outcome, TerminatedBy};
 pub use waited::Waited;
 
-use std::{
-    fmt,
-    future::IntoFuture,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 
 use futures::{StreamExt, stream};
 use modelarts_api::{
@@ -97,6 +92,7 @@ use crate::{
         wait::outcome::job_outcome,
     },
     pagination::page::PageStream,
+    timestamp::Timestamp,
     transport::deadline::Deadline,
 };
 
@@ -113,7 +109,7 @@ pub struct Observation {
     /// Outcome of the wait, set only in its last observation.
     pub outcome: Option<Outcome>,
     /// Time of the observation.
-    pub at: SystemTime,
+    pub at: Timestamp,
     /// Number of errors that the wait has tolerated so far.
     pub errors: u32,
 }
@@ -122,7 +118,7 @@ impl Serialize for Observation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Json<'a> {
-            at: Option<String>,
+            at: Timestamp,
             #[serde(flatten)]
             job: JobSummary<'a>,
             secondary_phase: Option<&'a SecondaryPhase>,
@@ -130,9 +126,8 @@ impl Serialize for Observation {
             #[serde(flatten)]
             outcome: Option<&'a Outcome>,
         }
-        let at = jiff::Timestamp::try_from(self.at);
         Json {
-            at: at.ok().map(|at| at.to_string()),
+            at: self.at,
             job: self.job.summary(),
             secondary_phase: self.job.secondary_phase(),
             errors: self.errors,
@@ -339,7 +334,7 @@ impl WaitState {
                 None => self.wait.job.without_details(),
             },
             outcome,
-            at: self.wait.job.client().clock().now(),
+            at: self.wait.job.client().clock().now().into(),
             errors: self.tolerance.errors,
         }
     }

@@ -29,7 +29,7 @@ const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
 /// is returned all the same.
 ///
 /// As JSON, a result is one object with `id`, `name` and `phase` of the job, the fields of its
-/// [`Outcome`], `errors`, `last_events` (as text) and `last_lines`; [`job`](Self::job) serializes
+/// [`Outcome`], `errors`, `last_events` and `last_lines`; [`job`](Self::job) serializes
 /// to all details.
 #[derive(Clone, Debug)]
 #[must_use = "a job that did not complete is not an error of the wait; see `success`"]
@@ -206,14 +206,14 @@ impl Serialize for Waited {
             #[serde(flatten)]
             outcome: &'a Outcome,
             errors: u32,
-            last_events: Vec<String>,
+            last_events: &'a [Event],
             last_lines: &'a [String],
         }
         Json {
             job: self.job.summary(),
             outcome: &self.outcome,
             errors: self.errors,
-            last_events: self.last_events.iter().map(Event::to_string).collect(),
+            last_events: &self.last_events,
             last_lines: &self.last_lines,
         }
         .serialize(serializer)

@@ -424,6 +424,7 @@ impl Reader {
             last,
             more,
             counts: known.then_some(self.plan.meaning),
+            search: None,
         }
     }
 }

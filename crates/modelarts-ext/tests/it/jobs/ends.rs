@@ -319,7 +319,8 @@ async fn jobs_observations_and_results_are_json() {
             "id": "j", "name": "n", "phase": "Failed",
             "outcome": "failed", "exit_code": 3, "task": "worker-0", "message": null,
             "errors": 0,
-            "last_events": ["2026-01-15T08:30:07Z Error   Job  Training job failed."],
+            "last_events": [{"time": "2026-01-15T08:30:07Z", "level": "Error", "source": "Job",
+                             "message": "Training job failed.", "kind": "failed"}],
             "last_lines": ["a", "b"],
         })
     );

@@ -77,7 +77,7 @@ async fn events_are_read() {
     );
 
     let event = job.events().collect_first().await;
-    assert_eq!(event.time(), Some(now));
+    assert_eq!(event.time(), Some(now.into()));
     assert_eq!(*event.level(), EventLevel::Info);
     assert_eq!(*event.source(), EventSource::Job);
     assert_eq!(event.message(), "Training job created.");

@@ -39,7 +39,7 @@ async fn a_job_is_made_and_read() {
     assert_eq!(job.tasks(), ["worker-0", "worker-1"]);
     assert_eq!(
         job.created_at(),
-        Some(modelarts_ext::clock::Clock::now(&site.clock))
+        Some(modelarts_ext::clock::Clock::now(&site.clock).into())
     );
     // The service returns OBS paths without a scheme.
     assert_eq!(
