@@ -48,8 +48,9 @@ use std::{
 
 use modelarts_api::BoxFuture;
 
-/// Maximum clock skew between the client and the service. The gateway of the service rejects
-/// signatures with a greater skew.
+/// Assumed maximum clock skew between the client and the service, for comparing times of jobs with
+/// the local clock. The gateway accepts a skew of up to 15 minutes, but clocks that are synchronised
+/// differ by far less.
 pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 
 /// The clock of a client, used for signatures, expiry, retries and waits. Tests can pass one that
