@@ -42,6 +42,7 @@ pub(crate) mod item;
 mod lines;
 #[cfg(test)]
 mod lines_tests;
+mod link;
 mod preview;
 pub(crate) mod timestamp;
 
