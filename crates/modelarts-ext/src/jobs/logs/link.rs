@@ -147,14 +147,8 @@ impl LinkReader {
     async fn open(&self) -> Result<Option<Download>, AttemptError> {
         let transport = self.logs.job.client().transport();
         let url = self.logs.link().await.map_err(permanent)?;
-        let mask = Mask::new(
-            url.query_pairs()
-                .map(|(_, value)| value)
-                .collect::<Vec<_>>()
-                .iter()
-                .map(AsRef::as_ref)
-                .chain([url.path()]),
-        );
+        let secrets: Vec<_> = url.query_pairs().map(|(_, value)| value).collect();
+        let mask = Mask::new(secrets.iter().map(AsRef::as_ref));
         let host = origin(url.as_str()).and_then(|origin| Url::parse(&origin).ok());
         let Some(host) = host else {
             return Err(permanent(no_link()));

@@ -16,3 +16,4 @@ mod wait;
 mod wait_all;
 mod waiters;
 mod watch_modes;
+mod whole_logs;
