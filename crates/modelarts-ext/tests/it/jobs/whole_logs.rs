@@ -283,6 +283,39 @@ async fn a_log_that_is_not_in_obs_is_read_by_preview_or_line_numbers() {
 }
 
 #[tokio::test]
+async fn a_server_that_stops_sending_is_a_timeout() {
+    let (server, clock, job) = scripted([]).await;
+    let Reply::Bytes(part) = obs("200 OK", "", 9, "one\ntw") else {
+        panic!("the reply consists of bytes");
+    };
+    server.add([
+        link(&server, "/log?Signature=s"),
+        Reply::HangAnHour(part, clock),
+    ]);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let error = refused(download(&job, &path).await);
+    assert_eq!(
+        error.to_string().replace(&server.url, "HOST"),
+        "HOST sent nothing for 3600s"
+    );
+    assert!(error.is_timeout() && error.is_retryable());
+    assert_eq!(files(&directory), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_download_that_is_dropped_leaves_no_file() {
+    let (_server, _, job) = scripted([]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let mut running = Box::pin(download(&job, &path));
+    assert!(futures::poll!(running.as_mut()).is_pending());
+    assert_eq!(files(&directory).len(), 1);
+    drop(running);
+    assert_eq!(files(&directory), [""; 0]);
+}
+
+#[tokio::test]
 async fn the_path_is_checked_before_any_request() {
     let (server, _, job) = scripted([]).await;
     let before = server.requests().len();
