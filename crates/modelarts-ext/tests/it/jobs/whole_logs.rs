@@ -192,12 +192,13 @@ async fn a_log_that_became_shorter_during_the_download_is_an_error() {
 async fn refusals_of_obs_are_errors_without_secrets() {
     let xml = "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code><Message>Request of \
                TOPSECRET has expired</Message></Error>";
+    let bucket = "<Error><Code>NoSuchBucket</Code><Message>no bucket</Message></Error>";
     let denied = "x-obs-request-id: 00000189\r\n";
     for (reply, expected) in [
         (
             obs("403 Forbidden", denied, xml.len(), xml),
             "HOST refuses the log: Request of *** has expired (AccessDenied, HTTP 403, request id \
-             00000189); the preview has only the end of the log",
+             00000189); only the end of the log can be read, by preview() or follow()",
         ),
         (
             obs(
@@ -206,12 +207,17 @@ async fn refusals_of_obs_are_errors_without_secrets() {
                 0,
                 "",
             ),
-            "HOST redirects to https://else.example, which is not followed (HTTP 302); the preview \
-             has only the end of the log",
+            "HOST redirects to https://else.example, which is not followed (HTTP 302); only the end of \
+             the log can be read, by preview() or follow()",
+        ),
+        (
+            obs("404 Not Found", "", bucket.len(), bucket),
+            "HOST refuses the log: no bucket (NoSuchBucket, HTTP 404); only the end of the log can \
+             be read, by preview() or follow()",
         ),
         (
             obs("404 Not Found", "", 0, ""),
-            "the log is not in OBS yet (HOST) (HTTP 404); the preview has only the end of the log",
+            "the log is not in OBS yet (HOST) (HTTP 404); only the end of the log can be read, by preview() or follow()",
         ),
         (
             obs(
@@ -220,7 +226,7 @@ async fn refusals_of_obs_are_errors_without_secrets() {
                 2,
                 "xx",
             ),
-            "HOST sends another part of the log; the preview has only the end of the log",
+            "HOST sends another part of the log; only the end of the log can be read, by preview() or follow()",
         ),
     ] {
         let (server, _, job) = scripted([]).await;
@@ -407,8 +413,8 @@ async fn a_link_is_never_used_without_encryption() {
             _ => assert_eq!(
                 refused(result).to_string(),
                 "cannot connect to https://b.obs.example: no route for \
-                 https://b.obs.example/log?Expires=***&Signature=***; the preview has only the end \
-                 of the log"
+                 https://b.obs.example/log?Expires=***&Signature=***; only the end of the log \
+                 can be read, by preview() or follow()"
             ),
         }
     }
