@@ -93,12 +93,3 @@ impl Clock for SystemClock {
 pub(crate) fn since(clock: &dyn Clock, start: SystemTime) -> Duration {
     clock.now().duration_since(start).unwrap_or_default()
 }
-
-/// Converts a time to milliseconds since the Unix epoch, the unit of the service.
-pub(crate) fn epoch_millis(time: SystemTime) -> i64 {
-    let signed = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
-    match time.duration_since(SystemTime::UNIX_EPOCH) {
-        Ok(after) => signed(after),
-        Err(before) => -signed(before.duration()),
-    }
-}

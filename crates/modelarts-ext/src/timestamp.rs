@@ -256,8 +256,8 @@ mod tests {
             for time in [epoch + distance, epoch - distance] {
                 let converted = Timestamp::from(time);
                 assert_eq!(SystemTime::from(converted), time);
-                assert_eq!((converted, time), (time.into(), converted.into()));
-                assert!(converted == time && time == converted);
+                assert_eq!(converted, time);
+                assert_eq!(time, converted);
                 assert!(converted < time + distance + Duration::from_nanos(1));
                 assert!(time > converted - Duration::from_nanos(1));
             }

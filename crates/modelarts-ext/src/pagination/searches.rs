@@ -115,7 +115,7 @@ impl<T: Send + 'static> Reader<T> {
                     }
                 }
                 Ok(None) => {
-                    self.rows_before += current.rows;
+                    self.rows_before = self.rows_before.saturating_add(current.rows);
                     self.current = None;
                 }
                 Err(error) => {

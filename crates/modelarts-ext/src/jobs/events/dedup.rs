@@ -4,27 +4,30 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
-use crate::jobs::events::event::{Event, TIME_RESOLUTION};
+use crate::{
+    jobs::events::event::{Event, TIME_RESOLUTION},
+    timestamp::Timestamp,
+};
 
 /// Hash of an event. Storing a hash of 16 bytes for every event of a job replaces storing events of
 /// some hundred bytes.
 type Digest = (u64, u64);
 
 /// Start and end of the requested time range.
-type Range = (SystemTime, SystemTime);
+type Range = (Timestamp, Timestamp);
 
 /// Multiset of all returned events. It counts occurrences, because two events may be equal.
 #[derive(Debug, Default)]
 pub(super) struct Deduplicator {
     lateness: Duration,
-    newest: Option<SystemTime>,
+    newest: Option<Timestamp>,
     /// Start of the current poll, by the clock of the client.
-    poll_start: Option<SystemTime>,
+    poll_start: Option<Timestamp>,
     /// Start of the last complete poll.
-    last_complete: Option<SystemTime>,
+    last_complete: Option<Timestamp>,
     /// Largest number of occurrences of each event in a single poll.
     counts: HashMap<Digest, usize>,
     /// Number of occurrences of each event in the current poll.
@@ -51,16 +54,15 @@ impl Deduplicator {
     /// up to `lateness` after their own time. If the newest event is dated ahead of the clock, the
     /// range begins `lateness` before the last complete poll, or before the current time if the
     /// clock was set back.
-    pub(super) fn begin_poll(&mut self, now: SystemTime, range: Option<Range>) -> Option<Range> {
+    pub(super) fn begin_poll(&mut self, now: Timestamp, range: Option<Range>) -> Option<Range> {
         self.poll_counts.clear();
         self.poll_start = Some(now);
         let Some((newest, last_complete)) = self.newest.zip(self.last_complete) else {
             return range;
         };
-        let epoch = SystemTime::UNIX_EPOCH;
         let start = newest.min(last_complete).min(now);
         // The service accepts no times before 1970.
-        let start = start.checked_sub(self.lateness).unwrap_or(epoch).max(epoch);
+        let start = (start - self.lateness).max(Timestamp::UNIX_EPOCH);
         match range {
             Some((from, to)) => Some((from.max(start).min(to), to)),
             None => {
@@ -83,7 +85,7 @@ impl Deduplicator {
             let is_new = *count > *max_count;
             if is_new {
                 *max_count = *count;
-                self.newest = self.newest.max(row.time().map(SystemTime::from));
+                self.newest = self.newest.max(row.time());
             }
             is_new
         });
@@ -111,8 +113,8 @@ mod tests {
     const LATENESS: Duration = Duration::from_secs(10);
 
     /// Returns a time after all events in these tests.
-    fn later() -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_secs(2_000_000_000)
+    fn later() -> Timestamp {
+        Timestamp::UNIX_EPOCH + Duration::from_secs(2_000_000_000)
     }
 
     fn deduplicator() -> Deduplicator {
@@ -175,7 +177,7 @@ mod tests {
         assert_eq!(window(at(70), range), Some((at(48), at(50))));
         let range = Some((at(10), at(20)));
         assert_eq!(window(at(70), range), Some((at(20), at(20))));
-        let start = SystemTime::UNIX_EPOCH;
+        let start = Timestamp::UNIX_EPOCH;
         let window = window(start + Duration::from_secs(3), None);
         assert_eq!(window, Some((start, at(59) + day)));
     }

@@ -106,7 +106,7 @@ impl EventFollower {
         let is_last = self.polls.begin(end_watch);
         let now = end_watch.handle.client().clock().now();
         let mut rest = self.events.clone();
-        let window = self.deduplicator.begin_poll(now, rest.query.range);
+        let window = self.deduplicator.begin_poll(now.into(), rest.query.range);
         // The last poll requests all events regardless of their times, because a time window may
         // miss some.
         if !is_last {

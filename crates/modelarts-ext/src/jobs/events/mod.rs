@@ -44,7 +44,7 @@ mod parse_tests;
 pub use event::Event;
 pub use kind::EventKind;
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use modelarts_api::{
     BoxFuture,
@@ -52,7 +52,6 @@ use modelarts_api::{
 };
 
 use crate::{
-    clock::epoch_millis,
     error::Error,
     jobs::job::JobHandle,
     pagination::{
@@ -77,7 +76,7 @@ pub struct EventQuery {
     level: Option<EventLevel>,
     source: Option<EventSource>,
     pattern: Option<String>,
-    range: Option<(SystemTime, SystemTime)>,
+    range: Option<(Timestamp, Timestamp)>,
     order: SortOrder,
     interval: Duration,
     lateness: Duration,
@@ -123,7 +122,7 @@ impl Events {
 
     /// Lists only events between two times, inclusive. The service compares whole seconds.
     pub fn between(mut self, start: impl Into<Timestamp>, end: impl Into<Timestamp>) -> Self {
-        self.query.range = Some((start.into().into(), end.into().into()));
+        self.query.range = Some((start.into(), end.into()));
         self
     }
 
@@ -206,8 +205,8 @@ impl Source for EventQuery {
                     }
                     if let Some((start, end)) = self.range {
                         call = call
-                            .start_time(epoch_millis(start).to_string())
-                            .end_time(epoch_millis(end).to_string());
+                            .start_time(start.as_epoch_millis().to_string())
+                            .end_time(end.as_epoch_millis().to_string());
                     }
                     call.send()
                 })

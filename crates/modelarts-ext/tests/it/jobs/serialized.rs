@@ -135,7 +135,7 @@ async fn a_followed_job_is_lines_of_json() {
     let site = Site::start().await;
     let job = site.run(site.script("printed", "print('hello')")).await;
     let updates: Vec<_> = job.follow().stream().try_collect().await.unwrap();
-    let lines = updates.iter().map(|update| serde_json::to_value(update));
+    let lines = updates.iter().map(serde_json::to_value);
     let lines: Vec<Value> = lines.collect::<Result<_, _>>().unwrap();
     let of = |update: &str| lines.iter().filter(|line| line["update"] == update).count();
     assert_eq!((of("phase"), of("log")), (1, 1));
