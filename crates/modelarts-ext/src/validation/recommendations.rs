@@ -273,3 +273,13 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, known)| known)
 }
+
+/// Returns advice for a name that is none of the known names, of which there is at least one.
+pub(crate) fn near_names(name: &str, known: &[&str]) -> String {
+    let all = known.join(", ");
+    match nearest(name, known.iter().copied()) {
+        Some(nearest) if nearest == all => format!("did you mean {nearest}?"),
+        Some(nearest) => format!("did you mean {nearest}? Otherwise choose one of these: {all}"),
+        None => format!("choose one of these: {all}"),
+    }
+}
