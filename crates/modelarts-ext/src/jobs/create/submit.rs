@@ -75,7 +75,8 @@ impl CreateJob {
     ///
     /// # Errors
     /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]; no
-    /// create request is sent in this case. A rejection by the service. An error with
+    /// create request is sent in this case. A rejection by the service; if it rejects the engine,
+    /// the list of engines is read, and the solution contains similar names. An error with
     /// [`Error::is_uncertain`] means that the job may exist; its solution describes the result of
     /// the search.
     pub async fn submit(mut self) -> Result<Job, Error> {
