@@ -258,8 +258,8 @@ impl Wake for WakeUp {
 }
 
 /// Detects wakers that the runtime of the blocked thread keeps until it continues, such as that of
-/// `tokio::task::yield_now`. It cannot continue before the blocking call returns, so their future is
-/// polled again at once.
+/// `tokio::task::yield_now`. It cannot continue before the blocking call returns, so their future
+/// is polled again at once.
 ///
 /// tokio has no method for this. Its runtimes add such wakers to a list, except for one that equals
 /// the last waker of the list. The marker, which is added after each poll, is therefore added again

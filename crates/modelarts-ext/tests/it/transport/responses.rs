@@ -125,7 +125,8 @@ async fn a_page_where_json_is_expected() {
         error.to_string(),
         format!(
             "ListTrainingJobs: the answer is an HTML page, \"Log in to the hotel's network\", \
-             instead of JSON (HTTP 200); the page is from a proxy, a login or another server, not from ModelArts; check \
+             instead of JSON (HTTP 200); the page is from a proxy, a login or another server, not \
+             from ModelArts; check \
              the endpoint {} and the settings of the proxy",
             server.url
         )
