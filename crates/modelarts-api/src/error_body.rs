@@ -10,6 +10,17 @@ use serde_json::{Map, Value, json};
 /// Maximum length of the excerpt that serves as the message of a body without a message, in
 /// characters.
 const EXCERPT: usize = 2048;
+/// Maximum length of the excerpt of an HTML page, in characters.
+const PAGE_EXCERPT: usize = 120;
+/// Beginnings of an HTML page, in lower case. Servers may omit the document type.
+const PAGE_STARTS: [&str; 5] = ["<!doctype html", "<html", "<head", "<body", "<!--"];
+/// Beginnings and ends of parts of a page that a browser does not show, in lower case.
+const HIDDEN: [(&str, &str); 4] = [
+    ("<!--", "-->"),
+    ("<script", "</script>"),
+    ("<style", "</style>"),
+    ("<", ">"),
+];
 
 /// Converts the body of an error to the shape of `ApiError`.
 #[cold]
@@ -67,24 +78,58 @@ fn text_error(body: &[u8]) -> Value {
     json!({ "error_msg": excerpt })
 }
 
-/// Returns a message with the title of an HTML page; `None` for other texts.
+/// Returns a message with the title of an HTML page, or with its first words if it has no title;
+/// `None` for other texts.
 #[must_use]
 pub fn html_page(text: &str) -> Option<String> {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    // Conversion to ASCII lower case preserves the length, so positions are valid in both strings.
     let lower = text.to_ascii_lowercase();
-    let start = lower.trim_start();
-    if !start.starts_with("<!doctype html") && !start.starts_with("<html") {
+    let is_xhtml = || lower.starts_with("<?xml") && lower.contains("<html");
+    if !PAGE_STARTS.iter().any(|start| lower.starts_with(start)) && !is_xhtml() {
         return None;
     }
-    // Conversion to ASCII lower case preserves the length, so positions are valid in both strings.
-    let title = lower.find("<title>").and_then(|at| {
-        let at = at + "<title>".len();
-        let end = at + lower[at..].find("</title>")?;
-        Some(text[at..end].trim())
+    let title = lower.find("<title").and_then(|at| {
+        let at = at + lower[at..].find('>')? + 1;
+        let end = at + lower[at..].find("</title")?;
+        Some(excerpt(text[at..end].split_whitespace()))
     });
-    Some(match title {
-        Some(title) if !title.is_empty() => format!("an HTML page, {title:?}"),
-        _ => "an HTML page without a title".to_owned(),
-    })
+    let shown = title.filter(|title| !title.is_empty());
+    Some(
+        match shown.unwrap_or_else(|| excerpt(shown_words(text, &lower).into_iter())) {
+            shown if shown.is_empty() => "an HTML page without text".to_owned(),
+            shown => format!("an HTML page, {shown:?}"),
+        },
+    )
+}
+
+/// Returns the words of a page that a browser shows. `lower` is the page in lower case.
+fn shown_words<'a>(page: &'a str, lower: &str) -> Vec<&'a str> {
+    let mut words = Vec::new();
+    let mut at = 0;
+    // A word has at least one character, so further words would not be part of the excerpt.
+    while words.len() < PAGE_EXCERPT {
+        let end = page[at..].find('<').map_or(page.len(), |end| at + end);
+        words.extend(page[at..end].split_whitespace());
+        let hidden = HIDDEN
+            .iter()
+            .find(|(start, _)| lower[end..].starts_with(start));
+        let length = hidden.and_then(|(_, stop)| Some(lower[end..].find(stop)? + stop.len()));
+        match length {
+            Some(length) => at = end + length,
+            None => break,
+        }
+    }
+    words
+}
+
+/// Joins words to an excerpt, whose end is marked if it is not complete.
+fn excerpt<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let text = words.take(PAGE_EXCERPT).collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(PAGE_EXCERPT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }
 
 /// Finds the first pair of code and message at the top level or in a nested object, in the order of
@@ -234,6 +279,56 @@ mod tests {
     }
 
     #[test]
+    fn a_page_is_shown_by_its_title_or_its_first_words() {
+        let long = format!("<body>{}</body>", "word ".repeat(100));
+        let shown = format!("{}…", "word ".repeat(PAGE_EXCERPT / 5));
+        for (page, text) in [
+            ("<html><title>Sign in</title><p>Welcome</p>", "Sign in"),
+            (
+                "\u{feff}<html><title lang=en>\n Sign\n in</title>",
+                "Sign in",
+            ),
+            ("<html><title> </title><p>Welcome</p>", "Welcome"),
+            (
+                "<HTML><head><style>p {x: y}</style><SCRIPT>if (a < b) c()</SCRIPT></head>\
+                 <!-- <p>no</p> --><body>\n<h1>Log in</h1><p>to <b>the</b>\n hotel's network",
+                "Log in to the hotel's network",
+            ),
+            ("<body>busy</body>", "busy"),
+            ("<!-- proxy --><p>busy", "busy"),
+            ("<?xml version='1.0'?><html>busy</html>", "busy"),
+            (&long, &shown),
+        ] {
+            assert_eq!(
+                html_page(page),
+                Some(format!("an HTML page, {text:?}")),
+                "{page}"
+            );
+        }
+        for page in [
+            "<html>",
+            "<html><body></body></html>",
+            "<html><script>a",
+            "<html><b",
+        ] {
+            assert_eq!(
+                html_page(page).unwrap(),
+                "an HTML page without text",
+                "{page}"
+            );
+        }
+        for text in [
+            "",
+            "{}",
+            "upstream down",
+            "<?xml version='1.0'?><Error/>",
+            "<b>no</b>",
+        ] {
+            assert_eq!(html_page(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn text_is_kept_as_the_message() {
         assert_eq!(
             converted("<html><head><TITLE>502 Bad Gateway</TITLE></head></html>\n"),
@@ -241,7 +336,7 @@ mod tests {
         );
         assert_eq!(
             converted("<!DOCTYPE html><body>ä"),
-            json!({"error_msg":"an HTML page without a title"})
+            json!({"error_msg":"an HTML page, \"ä\""})
         );
         assert_eq!(
             converted("upstream down\n"),

@@ -113,12 +113,13 @@ use std::{
 use futures::{Stream, StreamExt};
 use tokio::{
     runtime::{EnterGuard, Handle},
-    task::unconstrained,
+    task::{unconstrained, yield_now},
 };
 
 use crate::http::runtime;
 
-/// In async code, the pause after which a future is polled again without having been woken.
+/// Pause after which a future is polled again without having been woken, if the wakers that the
+/// runtime of the thread keeps cannot be detected.
 const REPOLL_PAUSE: Duration = Duration::from_millis(20);
 
 /// Methods that block the calling thread: [`block`](Self::block) of futures and requests, and
@@ -211,7 +212,6 @@ fn enter() -> Option<EnterGuard<'static>> {
 /// The executors of tokio and futures panic if they are called in one another, so this one parks the
 /// thread itself.
 fn run<F: Future>(start: impl FnOnce() -> F) -> F::Output {
-    let in_runtime = Handle::try_current().is_ok();
     let _context = enter();
     // A tokio task may poll only a limited number of ready resources before it must return, and this
     // function does not return to the task.
@@ -222,16 +222,21 @@ fn run<F: Future>(start: impl FnOnce() -> F) -> F::Output {
     });
     let waker = Waker::from(Arc::clone(&wake_up));
     let mut context = Context::from_waker(&waker);
+    let kept_wakers = KeptWakers::new();
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        if in_runtime && !wake_up.is_due.load(Ordering::Acquire) {
-            // `tokio::task::yield_now` wakes only after the runtime of this thread has continued.
-            thread::park_timeout(REPOLL_PAUSE);
+        if kept_wakers.have_grown() {
+            continue;
         }
-        while !wake_up.is_due.swap(false, Ordering::Acquire) && !in_runtime {
-            thread::park();
+        while !wake_up.is_due.swap(false, Ordering::Acquire) {
+            if kept_wakers.are_detectable {
+                thread::park();
+            } else {
+                thread::park_timeout(REPOLL_PAUSE);
+                break;
+            }
         }
     }
 }
@@ -251,5 +256,56 @@ impl Wake for WakeUp {
     fn wake_by_ref(self: &Arc<Self>) {
         self.is_due.store(true, Ordering::Release);
         self.thread.unpark();
+    }
+}
+
+/// Detects wakers that the runtime of the blocked thread keeps until it continues, such as that of
+/// `tokio::task::yield_now`. It cannot continue before the blocking call returns, so their future
+/// is polled again at once.
+///
+/// tokio has no method for this. Its runtimes add such wakers to a list, except for one that equals
+/// the last waker of the list. The marker, which is added after each poll, is therefore added again
+/// only if the future has added its waker in the meantime.
+struct KeptWakers {
+    marker: Arc<Marker>,
+    waker: Waker,
+    /// `false` if the runtime does not treat the marker as described.
+    are_detectable: bool,
+}
+
+impl KeptWakers {
+    fn new() -> Self {
+        let marker = Arc::<Marker>::default();
+        let waker = Waker::from(Arc::clone(&marker));
+        let mut wakers = Self {
+            marker,
+            waker,
+            are_detectable: false,
+        };
+        let is_added = wakers.have_grown();
+        // Outside of a runtime, the marker is woken at once, as are all other wakers.
+        let are_woken = wakers.marker.is_woken.load(Ordering::Acquire);
+        wakers.are_detectable = are_woken || is_added && !wakers.have_grown();
+        wakers
+    }
+
+    /// Adds the marker. Returns `true` if it was not the last waker of the list.
+    fn have_grown(&self) -> bool {
+        let before = Arc::strong_count(&self.marker);
+        let mut context = Context::from_waker(&self.waker);
+        let _ = pin!(yield_now()).poll(&mut context);
+        Arc::strong_count(&self.marker) > before
+    }
+}
+
+/// Waker that only records that it was woken.
+#[derive(Default)]
+struct Marker {
+    is_woken: AtomicBool,
+}
+
+impl Wake for Marker {
+    fn wake(self: Arc<Self>) {
+        self.is_woken.store(true, Ordering::Release);
     }
 }

@@ -27,6 +27,7 @@ use crate::{
         HttpTransport, Shared,
         connector::{Reach, ReqwestConnector},
     },
+    validation::recommendations::nearest,
 };
 
 /// Variables of each setting; the first one that is not empty applies. The names are those of the
@@ -246,8 +247,11 @@ impl ClientBuilder {
             (None, Some(region)) => {
                 let found = endpoints::endpoint(Service::ModelArts, region, environment)?;
                 found.ok_or_else(|| {
+                    let near = nearest(region, endpoints::regions());
+                    let near = near.map(|near| format!("did you mean {near}? Otherwise "));
                     Error::config(format!(
-                        "the region {region:?} is not known; use one of {}, or set the endpoint",
+                        "the region {region:?} is not known; {}use one of {}, or set the endpoint",
+                        near.unwrap_or_default(),
                         endpoints::known_regions()
                     ))
                 })?

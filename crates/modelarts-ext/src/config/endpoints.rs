@@ -177,9 +177,14 @@ fn from_file(
     }
 }
 
+/// Returns the regions with ModelArts.
+pub(crate) fn regions() -> impl Iterator<Item = &'static str> {
+    OTC.iter().chain(HUAWEI).copied()
+}
+
 /// Returns the regions with ModelArts, for error messages.
 pub(crate) fn known_regions() -> String {
-    [OTC, HUAWEI].concat().join(", ")
+    regions().collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

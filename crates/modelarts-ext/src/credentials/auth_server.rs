@@ -175,8 +175,11 @@ impl AuthServer {
         reply.mask.mask_body(&mut body);
         let (code, reason) = error_body::find(&body).unwrap_or_else(|| {
             let text = String::from_utf8_lossy(&body);
-            let excerpt = text.trim().chars().take(EXCERPT_CHARS);
-            (None, Some(excerpt.collect()))
+            let excerpt = || text.trim().chars().take(EXCERPT_CHARS).collect();
+            (
+                None,
+                Some(error_body::html_page(&text).unwrap_or_else(excerpt)),
+            )
         });
         let is_redirect = reply.status.is_redirection();
         let reason = match reason.as_deref().unwrap_or_default() {

@@ -36,6 +36,13 @@
 //! | agency of the cloud server that the program runs on | [`Metadata`] |
 //! | another source of credentials that expire | [`FetchCredentials`]; the crate caches them |
 //! | any other source | [`ProvideCredentials`] |
+//!
+//! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists the variables and
+//! files in their order. The identity of a pod of CCE, which the official SDKs read from the
+//! address in the variable `HC_CONTAINER_CREDENTIALS_FULL_URI`, is not supported. If the variable
+//! is set and no other source is found, the error says so. A program in such a pod implements
+//! [`FetchCredentials`], and passes a [`CachedProvider`] of it to
+//! [`ClientBuilder::credentials`](crate::client::ClientBuilder::credentials).
 
 // `cache` converts a source that issues credentials on request into a provider: `password` (IAM),
 // `oidc` (STS) and `metadata`, which send their requests with `auth_server`. `chain` searches the

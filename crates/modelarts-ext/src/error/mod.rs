@@ -64,13 +64,25 @@ use crate::{
 /// [`status`](Self::status), [`code`](Self::code). `Display` shows the error in one sentence. `Debug`,
 /// which a `main` that returns the error prints, shows one fact a line:
 ///
+/// ```no_run
+/// use modelarts_ext::{Client, Error};
+///
+/// #[tokio::main]
+/// async fn main() -> Result<(), Error> {
+///     let client = Client::from_env()?;
+///     let job = client.training_jobs().get("2f0e").await?;
+///     println!("{job}");
+///     Ok(())
+/// }
+/// ```
+///
 /// ```text
 /// Error: ShowTrainingJobDetails: Training job (ID: 2f0e) not found
 ///   kind: Service
 ///   status: 400
 ///   code: ModelArts.2775 (TrainingJobNotFound)
-///   request id: 6a1b7e0d3c5f4e21
-///   attempts: 1 in 34.2ms
+///   request id: ec6fbb5d382b4772af51a078c48aebb1
+///   attempts: 1 in 8.5ms
 ///   advice: Check whether the training job information in the request is valid
 /// ```
 #[derive(Clone)]

@@ -64,9 +64,12 @@ impl TrainingJobs {
         }))
     }
 
-    /// Reads the job with exactly this name, in workspace `0`: searches for it, then reads its
-    /// details. Names are unique in a workspace. For other workspaces, use [`list`](Self::list)
-    /// with [`workspace`](ListJobs::workspace).
+    /// Reads the job with exactly this name: searches for it like [`list`](Self::list), then reads
+    /// its details.
+    ///
+    /// The search has no workspace id. According to the reference, the service then searches
+    /// workspace `0` (`openapi/SOURCES.md`, D-109), which has all jobs of a project without
+    /// workspaces of its own. [`ListJobs::get_by_name`] searches another workspace.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -79,9 +82,40 @@ impl TrainingJobs {
     /// ```
     ///
     /// # Errors
+    /// Those of [`ListJobs::get_by_name`].
+    pub async fn get_by_name(&self, name: impl AsRef<str>) -> Result<Job, Error> {
+        self.list().get_by_name(name).await
+    }
+}
+
+impl ListJobs {
+    /// Adds a condition. A job must meet all conditions.
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.query.filters.push(filter);
+        self
+    }
+
+    /// Lists only jobs of this workspace. Default: workspace `0`, according to the reference
+    /// (`openapi/SOURCES.md`, D-109).
+    pub fn workspace(mut self, id: impl Into<String>) -> Self {
+        self.query.workspace = Some(id.into());
+        self
+    }
+
+    /// Reads the job of this search with exactly this name, such as a job of another workspace:
+    /// searches for it, then reads its details. Names are unique in a workspace.
+    ///
+    /// ```no_run
+    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
+    /// let search = client.training_jobs().list();
+    /// let job = search.workspace("0c1f3b6a2d9e4f588a7b6c5d4e3f2a1b").get_by_name("bert").await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
     /// [`Error::is_not_found`] if no job has the name. An invalid name (nothing is sent then).
     /// Several jobs with the name; the error lists their ids, newest first.
-    pub async fn get_by_name(&self, name: impl AsRef<str>) -> Result<Job, Error> {
+    pub async fn get_by_name(self, name: impl AsRef<str>) -> Result<Job, Error> {
         let name = name.as_ref();
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if !(1..=MAX_NAME).contains(&name.len()) || !name.bytes().all(is_allowed) {
@@ -90,16 +124,27 @@ impl TrainingJobs {
                  and -"
             )));
         }
+        let workspace = match &self.query.workspace {
+            Some(id) => format!("in workspace {id} "),
+            None => String::new(),
+        };
         // The search also returns jobs whose names contain this one.
-        let jobs = self.list().filter(Filter::name().like(name)).stream();
+        let jobs = self.filter(Filter::name().like(name)).stream();
         let named = jobs.try_filter(|job| future::ready(job.name() == name));
         let jobs: Vec<Job> = named.try_collect().await?;
         match jobs.as_slice() {
             [job] => job.get().await,
-            [] => Err(Error::new(
-                ErrorKind::NotFound,
-                format!("no job in workspace 0 is named {name:?}"),
-            )),
+            [] => {
+                let message = format!("no job {workspace}is named {name:?}");
+                let error = Error::new(ErrorKind::NotFound, message);
+                Err(match workspace.is_empty() {
+                    true => error.with_hint(
+                        "the search had no workspace id; a job of another workspace than 0 is \
+                         found by list().workspace(id).get_by_name(name)",
+                    ),
+                    false => error,
+                })
+            }
             jobs => {
                 let ids: Vec<_> = jobs.iter().map(|job| job.id()).collect();
                 Err(Error::new(
@@ -113,20 +158,6 @@ impl TrainingJobs {
                 ))
             }
         }
-    }
-}
-
-impl ListJobs {
-    /// Adds a condition. A job must meet all conditions.
-    pub fn filter(mut self, filter: Filter) -> Self {
-        self.query.filters.push(filter);
-        self
-    }
-
-    /// Lists only jobs of this workspace. Default: workspace `0`.
-    pub fn workspace(mut self, id: impl Into<String>) -> Self {
-        self.query.workspace = Some(id.into());
-        self
     }
 
     /// Lists only jobs that have this tag with one of these values, or with any value if `values`

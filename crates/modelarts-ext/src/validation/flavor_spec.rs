@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::validation::{
     algorithm_spec::AlgorithmSpec,
     draft::Draft,
+    recommendations::near_names,
     report::{Report, Warning},
     rules::{
         external_facts::{FLAVOR_EXISTS, FLAVOR_FITS_ALGORITHM, NODES_OF_FLAVOR},
@@ -28,7 +29,7 @@ pub struct FlavorSpec {
     max_nodes: Option<i64>,
     disk_gb: Option<u64>,
     /// The flavors of the public pool, if this flavor is not among them.
-    existing: Option<String>,
+    existing: Option<Vec<String>>,
 }
 
 impl From<&TrainingFlavor> for FlavorSpec {
@@ -80,9 +81,9 @@ impl FlavorSpec {
             .total_count
             .and_then(|count| usize::try_from(count).ok());
         let is_whole = !ids.is_empty() && total.is_none_or(|total| total <= answer.flavors.len());
-        let ids: Vec<_> = ids.into_iter().map(|(id, _)| id).collect();
+        let ids = ids.into_iter().map(|(id, _)| id.to_owned());
         is_whole.then(|| Self {
-            existing: Some(ids.join(", ")),
+            existing: Some(ids.collect()),
             ..Self::default()
         })
     }
@@ -106,11 +107,12 @@ impl FlavorSpec {
             // flavors of dedicated pools (`openapi/SOURCES.md`, D-67).
             let id = flavor.text().unwrap_or_default();
             if !id.starts_with(POOL_FLAVOR_PREFIX) {
+                let existing: Vec<&str> = existing.iter().map(String::as_str).collect();
                 report.add(
                     FLAVOR_EXISTS.basis,
                     &flavor,
                     "must be a flavor that the public pool offers",
-                    format!("choose one of these: {existing}"),
+                    near_names(id, &existing),
                 );
             }
             return;

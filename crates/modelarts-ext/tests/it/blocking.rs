@@ -1,6 +1,12 @@
 //! Blocking calls, outside of and inside of runtimes.
 
-use std::{rc::Rc, thread};
+use std::{
+    future,
+    pin::pin,
+    rc::Rc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use futures::{StreamExt, stream};
 use modelarts_ext::{ErrorKind, Job, LogItem, blocking::BlockingExt};
@@ -119,6 +125,78 @@ async fn a_future_that_yields_goes_on() {
         7
     };
     assert_eq!(number.block(), 7);
+}
+
+/// A future that yields is polled again at once. A pause after each yield would take minutes.
+async fn yield_many_times() {
+    for _ in 0..20_000 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Runs a test that must not pause.
+fn without_pauses(test: impl FnOnce()) {
+    let start = Instant::now();
+    test();
+    let elapsed = start.elapsed();
+    assert!(elapsed < Duration::from_secs(60), "{elapsed:?}");
+}
+
+#[tokio::test]
+async fn yields_in_a_runtime_of_one_thread_cause_no_pause() {
+    without_pauses(|| yield_many_times().block());
+    // A blocking call in a blocking call.
+    without_pauses(|| async { yield_many_times().block() }.block());
+}
+
+#[tokio::test]
+async fn yields_in_a_local_set_cause_no_pause() {
+    let tasks = tokio::task::LocalSet::new();
+    let task = async { without_pauses(|| yield_many_times().block()) };
+    tasks.run_until(task).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn yields_in_a_runtime_of_several_threads_cause_no_pause() {
+    without_pauses(|| yield_many_times().block());
+    let task = tokio::spawn(async { without_pauses(|| yield_many_times().block()) });
+    task.await.unwrap();
+    let task = async {
+        tokio::task::block_in_place(|| without_pauses(|| yield_many_times().block()));
+    };
+    tokio::spawn(task).await.unwrap();
+}
+
+/// Counts how often a timer of several pauses is polled.
+fn polls_of_a_timer() -> usize {
+    let mut polls = 0;
+    let timer = async {
+        let mut timer = pin!(tokio::time::sleep(Duration::from_millis(100)));
+        future::poll_fn(|context| {
+            polls += 1;
+            timer.as_mut().poll(context)
+        })
+        .await;
+    };
+    timer.block();
+    polls
+}
+
+#[test]
+fn a_waiting_future_is_polled_only_when_it_is_woken() {
+    assert_eq!(polls_of_a_timer(), 2);
+}
+
+#[tokio::test]
+async fn a_waiting_future_in_a_runtime_is_polled_only_when_it_is_woken() {
+    assert_eq!(polls_of_a_timer(), 2);
+    let after_yield = async {
+        tokio::task::yield_now().await;
+        polls_of_a_timer()
+    };
+    assert_eq!(after_yield.block(), 2);
+    let task = tokio::spawn(async { polls_of_a_timer() });
+    assert_eq!(task.await.unwrap(), 2);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Child processes for tests that require separate environment variables or a separate `tracing`
 //! subscriber.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 const MARK: &str = "MODELARTS_EXT_TEST_CHILD";
 
@@ -13,18 +13,23 @@ pub(crate) fn is_child() -> bool {
 /// Runs a test again in a child process with these variables, and panics if that test fails. `test`
 /// is the name of the test including its modules.
 pub(crate) fn child(test: &str, variables: &[(&str, &str)]) {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--nocapture"])
-        .env(MARK, "1")
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
+    let output = output(test, variables);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && text.contains("1 passed"),
         "{text}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+/// Runs a test again in a child process with these variables, and returns its output.
+pub(crate) fn output(test: &str, variables: &[(&str, &str)]) -> Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(MARK, "1")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap()
 }
 
 /// Runs a test again in a separate process. Returns `true` in that process.

@@ -19,6 +19,7 @@ mod masking;
 #[cfg(all(feature = "native-tls", not(feature = "rustls")))]
 mod native_tls;
 mod proxy;
+mod returned_error;
 #[allow(dead_code, reason = "the other test program uses the rest of it")]
 #[path = "../support/mod.rs"]
 mod support;

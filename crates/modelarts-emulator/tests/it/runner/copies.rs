@@ -35,9 +35,16 @@ fn names(directory: &Path) -> Vec<String> {
 
 /// Waits until a copy into the directory is in progress.
 async fn copying(directory: &Path) {
+    copying_after(directory, &[]).await;
+}
+
+/// Waits until a copy into the directory is in progress, and these files are complete. A copy
+/// processes files in the order of their names.
+async fn copying_after(directory: &Path, complete: &[&str]) {
     let is_copied = || {
         let names = names(directory);
-        names.iter().any(|name| name.starts_with(".copying-"))
+        let has = |file: &&str| names.iter().any(|name| name == *file);
+        names.iter().any(|name| name.starts_with(".copying-")) && complete.iter().all(has)
     };
     let copying = async {
         while !is_copied() {
@@ -163,7 +170,7 @@ async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
         } else {
             None
         };
-        copying(&out).await;
+        copying_after(&out, &["a"]).await;
         assert_eq!(site.terminate(&id).await.status, 202);
         if let Some(running) = running {
             running.wait_until_gone().await;
@@ -201,7 +208,7 @@ async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {
     job["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "2"});
     let id = site.create(&job).await;
     let out = site.emulator.obs_root().join("bucket/again/out");
-    copying(&out).await;
+    copying_after(&out, &["a"]).await;
     assert_eq!(site.terminate(&id).await.status, 202);
     pass(&clock, Timing::instant().grace).await;
     let settled = site.emulator.wait_until_settled(&id);
@@ -233,11 +240,11 @@ async fn a_job_whose_upload_is_cut_short_by_the_end_of_the_emulator_runs_again()
     let site = start().await;
     let id = site.create(&making_big(&site, "cut", "")).await;
     let out = site.emulator.obs_root().join("bucket/cut/out");
-    copying(&out).await;
+    copying_after(&out, &["a"]).await;
     site.emulator.shutdown().await;
     assert_eq!(names(&out), ["a"]);
     let site = start().await;
-    copying(&out).await;
+    copying_after(&out, &["a"]).await;
     let details = site.details(&id).await;
     assert_eq!(details["status"]["phase"], "Running");
     let first = &details["status"]["running_records"][0];

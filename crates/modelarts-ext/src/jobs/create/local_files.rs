@@ -1,6 +1,9 @@
 //! Validation of local files before an upload: code directories and inputs.
 
-use std::path::{Path, PathBuf};
+use std::{
+    borrow::Cow,
+    path::{MAIN_SEPARATOR, Path, PathBuf},
+};
 
 use modelarts_api::request_path::create_training_job::algorithm::{BOOT_FILE, CODE_DIR, INPUTS};
 use serde_json::json;
@@ -16,6 +19,7 @@ use crate::{
     validation::{
         draft::Draft,
         obs_path::ObsPath,
+        recommendations::nearest,
         report::{Report, Warning},
         rules::external_facts::{
             BOOT_FILE_EXISTS, BOOT_FILE_INSIDE, BOOT_FILE_PYTHON, CODE_DIR_DEPTH, CODE_DIR_FILES,
@@ -132,16 +136,46 @@ impl CodeDir {
     }
 
     fn check_boot_file(&self, boot_file: &str, report: &mut Report) {
-        let mut add =
-            |fact: WordedFact| fact.report(report, BOOT_FILE, Actual::Value(boot_file.into()));
+        let mut add = |fact: WordedFact, advice: Option<String>| {
+            let advice = advice.map_or(fact.advice.into(), Cow::from);
+            let actual = Actual::Value(boot_file.into());
+            report.add_value(fact.fact.basis, BOOT_FILE, actual, fact.requirement, advice);
+        };
         if Path::new(boot_file).is_absolute() || boot_file.split('/').any(|step| step == "..") {
-            add(BOOT_FILE_INSIDE);
+            add(BOOT_FILE_INSIDE, None);
         } else if !self.path.join(boot_file).is_file() {
-            add(BOOT_FILE_EXISTS);
+            let advice = self.near_file(boot_file).map(|near| {
+                let otherwise = BOOT_FILE_EXISTS.advice;
+                format!("did you mean {near}? Otherwise {otherwise}")
+            });
+            add(BOOT_FILE_EXISTS, advice);
         }
         if !boot_file.ends_with(".py") {
-            add(BOOT_FILE_PYTHON);
+            add(BOOT_FILE_PYTHON, None);
         }
+    }
+
+    /// Returns the file of the directory whose path is most similar to this one. A file of the same
+    /// name in another directory takes precedence.
+    fn near_file(&self, boot_file: &str) -> Option<String> {
+        let entries = WalkDir::new(&self.path)
+            .sort_by_file_name()
+            .follow_links(true);
+        let files = entries.into_iter().filter_map(Result::ok);
+        let files = files.filter(|entry| entry.file_type().is_file());
+        let files = files.filter_map(|entry| {
+            let below = entry.path().strip_prefix(&self.path).ok()?;
+            Some(below.to_str()?.replace(MAIN_SEPARATOR, "/"))
+        });
+        let files: Vec<String> = files.collect();
+        let file_name = |path: &str| path.rsplit('/').next().map(str::to_lowercase);
+        let wanted = file_name(boot_file);
+        let same_name = files.iter().find(|file| file_name(file) == wanted);
+        let near = || nearest(boot_file, files.iter().map(String::as_str));
+        same_name
+            .map(String::as_str)
+            .or_else(near)
+            .map(str::to_owned)
     }
 }
 

@@ -1,11 +1,18 @@
-//! Look-up of the algorithm and the flavor of a job, for its validation.
+//! Look-up of the algorithm and the flavor of a job, for its validation, and of the engines, for
+//! the advice of an error.
 
+use modelarts_api::{request_path::create_training_job::algorithm::engine, types::TrainingEngine};
 use serde_json::Value;
 
 use crate::{
+    client::Client,
+    config::cloud::Cloud,
     error::{Error, ErrorKind},
     jobs::create::CreateJob,
-    validation::{algorithm_spec::AlgorithmSpec, draft::Draft, flavor_spec::FlavorSpec},
+    validation::{
+        algorithm_spec::AlgorithmSpec, draft::Draft, flavor_spec::FlavorSpec,
+        recommendations::near_names,
+    },
 };
 
 /// Name of the look-up step in errors.
@@ -96,6 +103,61 @@ impl CreateJob {
         }
         Ok(())
     }
+}
+
+/// Adds the engines that are similar to the one that the service rejected. They are read only after
+/// the rejection, so that other jobs need no call. A failed call adds nothing.
+pub(super) async fn explain_engine(error: Error, client: &Client, body: &Value) -> Error {
+    let project = client.project_id();
+    let call = client.call(|api| api.show_training_job_engines().project_id(project).send());
+    match call.await {
+        Ok(engines) => match engine_advice(&engines.items, body) {
+            Some(advice) => error.with_hint(&advice),
+            None => error,
+        },
+        Err(failed) => {
+            tracing::debug!(error = %failed, "the engines cannot be read");
+            error
+        }
+    }
+}
+
+/// Returns advice for a job whose engine is none of these; `None` if the list has it, or is empty.
+fn engine_advice(engines: &[TrainingEngine], body: &Value) -> Option<String> {
+    let job = Draft::new(body, Cloud::default());
+    let text = |path| job.at(path).text();
+    let (what, wanted, known) = if let Some(id) = text(engine::ENGINE_ID) {
+        let ids = engines.iter().map(|engine| engine.engine_id.as_deref());
+        ("no engine has the id".to_owned(), id, distinct(ids))
+    } else {
+        let name = text(engine::ENGINE_NAME)?;
+        let names = distinct(engines.iter().map(|engine| engine.engine_name.as_deref()));
+        if names.contains(&name) {
+            let of_name = |engine: &&TrainingEngine| engine.engine_name.as_deref() == Some(name);
+            let versions = engines.iter().filter(of_name);
+            let versions = distinct(versions.map(|engine| engine.engine_version.as_deref()));
+            (
+                format!("{name} has no version"),
+                text(engine::ENGINE_VERSION)?,
+                versions,
+            )
+        } else {
+            ("no engine has the name".to_owned(), name, names)
+        }
+    };
+    let is_helpful = !known.is_empty() && !known.contains(&wanted);
+    is_helpful.then(|| format!("{what} {wanted:?}; {}", near_names(wanted, &known)))
+}
+
+/// Returns the texts that are not empty, each once, in their order.
+fn distinct<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Vec<&'a str> {
+    let mut distinct = Vec::new();
+    for text in texts.flatten().filter(|text| !text.is_empty()) {
+        if !distinct.contains(&text) {
+            distinct.push(text);
+        }
+    }
+    distinct
 }
 
 /// Ignores a failed call, because the service validates the job as well. Rejected credentials

@@ -27,7 +27,10 @@ use crate::{
     clock::{MAX_CLOCK_SKEW, since},
     error::{Error, ErrorKind, call_summary::CallSummary},
     jobs::{
-        create::{CreateJob, look_up::LOOKING_UP},
+        create::{
+            CreateJob,
+            look_up::{LOOKING_UP, explain_engine},
+        },
         filter::Filter,
         job::Job,
     },
@@ -47,6 +50,8 @@ const SEARCH_PAUSES: [Duration; 3] = [
 const BOOT_FILE_ERROR: &str = "ModelArts.2758";
 /// Error code for a code directory that does not exist.
 const CODE_DIR_ERROR: &str = "ModelArts.2757";
+/// Error code for an engine that does not exist.
+const ENGINE_ERROR: &str = "ModelArts.2780";
 /// Error code for a job name that is in use.
 const NAME_EXISTS: &str = "ModelArts.2751";
 
@@ -68,7 +73,8 @@ impl CreateJob {
     ///
     /// # Errors
     /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]; no
-    /// create request is sent in this case. A rejection by the service. An error with
+    /// create request is sent in this case. A rejection by the service; if it rejects the engine,
+    /// the list of engines is read, and the solution contains similar names. An error with
     /// [`Error::is_uncertain`] means that the job may exist; its solution describes the result of
     /// the search.
     pub async fn submit(mut self) -> Result<Job, Error> {
@@ -88,8 +94,14 @@ impl CreateJob {
                 tracing::warn!(%warning, "the job does not follow a recommendation");
             }
         }
-        let created = create_once(&client, &body, &deadline).await;
-        created.map_err(|error| explain_path(error, &body))
+        match create_once(&client, &body, &deadline).await {
+            Err(error) if error.code() == Some(ENGINE_ERROR) => {
+                let explained = explain_engine(error.clone(), &client, &body);
+                let explained = deadline.run(&**client.clock(), explained).await;
+                Err(explained.unwrap_or(error))
+            }
+            created => created.map_err(|error| explain_path(error, &body)),
+        }
     }
 }
 

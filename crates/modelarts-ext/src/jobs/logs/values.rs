@@ -153,7 +153,6 @@ fn value(line: &str, found: &Match) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
 
     use super::*;
 
@@ -194,7 +193,7 @@ mod tests {
         let expected = LogValue {
             value: 1.0,
             line: line.to_owned(),
-            time: Some(time.into()),
+            time: Some(time),
         };
         assert_eq!(line_values(line, &regex), [expected]);
         // A time without a zone is not comparable with other times.

@@ -90,7 +90,7 @@ async fn messages_of_iam_are_reported() {
         ),
         (
             || reply(503, "<html>busy</html>"),
-            "gives the user \"alice\" no token: <html>busy</html> (HTTP 503)",
+            "gives the user \"alice\" no token: an HTML page, \"busy\" (HTTP 503)",
             true,
         ),
         (

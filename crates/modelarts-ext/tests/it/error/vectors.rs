@@ -147,7 +147,7 @@ fn excerpt(name: &str) -> Option<&'static str> {
         "HTML page, of a call that reads" | "HTML page, of a call that creates" => {
             Some(r#"an HTML page, "502 Bad Gateway""#)
         }
-        "HTML page that claims to be JSON" => Some("an HTML page without a title"),
+        "HTML page that claims to be JSON" => Some(r#"an HTML page, "Service unavailable""#),
         "HTML page of a refusal" => Some(r#"an HTML page, "Forbidden""#),
         "JSON that says nothing of an error" => Some(r#"{"status":"down"}"#),
         "JSON null" => Some("null"),

@@ -36,9 +36,35 @@ async fn a_job_is_found_by_exactly_its_name() {
         assert!(!error.is_retryable() && !error.is_uncertain());
         assert_eq!(
             error.to_string(),
-            format!("no job in workspace 0 is named {name:?}")
+            format!(
+                "no job is named {name:?}; the search had no workspace id; a job of another \
+                 workspace than 0 is found by list().workspace(id).get_by_name(name)"
+            )
         );
     }
+}
+
+#[tokio::test]
+async fn a_job_of_another_workspace_is_found_by_its_name() {
+    let site = Site::start().await;
+    let workspace = "0c1f3b6a2d9e4f588a7b6c5d4e3f2a1b";
+    let other = site.run(site.script("bert", "").workspace(workspace)).await;
+    let jobs = site.client.training_jobs();
+    assert!(refused(jobs.get_by_name("bert").await).is_not_found());
+    let search = || jobs.list().workspace(workspace);
+    let found = search().get_by_name("bert").await.unwrap();
+    assert_eq!(found.id(), other.id());
+    assert!(!found.raw().is_empty());
+    // A job of workspace 0 is found only there.
+    let own = site.run(site.script("own", "")).await;
+    assert_eq!(jobs.get_by_name("own").await.unwrap().id(), own.id());
+    assert!(refused(search().get_by_name("own").await).is_not_found());
+    let error = refused(search().get_by_name("ber").await);
+    assert!(error.is_not_found());
+    assert_eq!(
+        error.to_string(),
+        format!("no job in workspace {workspace} is named \"ber\"")
+    );
 }
 
 #[tokio::test]

@@ -124,8 +124,9 @@ async fn a_page_where_json_is_expected() {
     assert_eq!(
         error.to_string(),
         format!(
-            "ListTrainingJobs: the answer is an HTML page without a title, instead of JSON (HTTP \
-             200); the page is from a proxy, a login or another server, not from ModelArts; check \
+            "ListTrainingJobs: the answer is an HTML page, \"Log in to the hotel's network\", \
+             instead of JSON (HTTP 200); the page is from a proxy, a login or another server, not \
+             from ModelArts; check \
              the endpoint {} and the settings of the proxy",
             server.url
         )

@@ -319,7 +319,7 @@ async fn algorithm_and_flavor_are_looked_up() {
         violations(&job),
         [
             "spec.resource.flavor_id = \"modelarts.vm.cpu.9u\": must be a flavor that the public \
-             pool offers (ModelArts.2781); choose one of these: modelarts.vm.cpu.8u"
+             pool offers (ModelArts.2781); did you mean modelarts.vm.cpu.8u?"
         ]
     );
     assert_eq!(server.left(), 0);

@@ -41,7 +41,8 @@ fn a_code_directory_is_looked_through() {
     assert_eq!(
         code.check(Some("train.sh")).to_string(),
         "error: algorithm.boot_file = \"train.sh\": must exist in the code directory \
-         (ModelArts.2758); correct its name, or put it into the directory\n\
+         (ModelArts.2758); did you mean train.py? Otherwise correct its name, or put it into the \
+         directory\n\
          error: algorithm.boot_file = \"train.sh\": must end in .py (ModelArts.2758); \
          start a Python file; other programs need an image and a command\n"
     );
@@ -60,7 +61,8 @@ fn a_code_directory_is_looked_through() {
     assert_eq!(
         other.check_code_dir(root).unwrap().to_string(),
         "error: algorithm.boot_file = \"main.py\": must exist in the code directory \
-         (ModelArts.2758); correct its name, or put it into the directory\n"
+         (ModelArts.2758); did you mean train.py? Otherwise correct its name, or put it into the \
+         directory\n"
     );
 
     let nowhere = root.join("nowhere");
@@ -74,6 +76,39 @@ fn a_code_directory_is_looked_through() {
     );
     let error = CodeDir::scan(root.join("train.py")).unwrap_err();
     assert!(error.to_string().ends_with("is a file"), "{error}");
+}
+
+#[test]
+fn a_missing_boot_file_is_compared_with_the_files_of_the_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    for name in ["model.py", "src/train.py", "src/trains.py", "zero/data.csv"] {
+        make(root, name, 1);
+    }
+    let code = CodeDir::scan(root).unwrap();
+    let report = |boot_file: &str| code.check(Some(boot_file)).to_string();
+    let otherwise = "correct its name, or put it into the directory";
+    for (boot_file, near) in [
+        ("train.py", Some("src/train.py")),
+        ("src/Train.py", Some("src/train.py")),
+        ("lib/model.py", Some("model.py")),
+        ("src/trian.py", Some("src/train.py")),
+        ("modle.py", Some("model.py")),
+        ("xyz/quux.py", None),
+    ] {
+        let advice = match near {
+            Some(near) => format!("did you mean {near}? Otherwise {otherwise}"),
+            None => otherwise.to_owned(),
+        };
+        assert_eq!(
+            report(boot_file),
+            format!(
+                "error: algorithm.boot_file = {boot_file:?}: must exist in the code directory \
+                 (ModelArts.2758); {advice}\n"
+            )
+        );
+    }
+    assert_eq!(report("src/train.py"), "");
 }
 
 #[test]

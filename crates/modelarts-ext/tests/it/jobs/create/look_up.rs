@@ -1,7 +1,7 @@
 //! Tests of the algorithm and flavor specs that `submit()` looks up.
 
 use modelarts_emulator::faults::Fault;
-use modelarts_ext::ErrorKind;
+use modelarts_ext::{ErrorKind, jobs::create::CreateJob};
 use serde_json::json;
 
 use crate::{
@@ -9,12 +9,15 @@ use crate::{
     support::{
         clock::TestClock,
         create_job::violations,
-        errors::refused,
+        errors::{message, refused},
+        faults::status,
         rule_cases::plain,
         server::{Server, json_answer},
         site::Site,
     },
 };
+
+const ENGINES: &str = "ShowTrainingJobEngines";
 
 /// Returns the number of algorithm requests, flavor requests, and create requests.
 fn counts(site: &Site) -> (u64, u64, u64) {
@@ -165,4 +168,79 @@ async fn an_incomplete_list_of_flavors_excludes_none() {
         let job = client.training_jobs().from_value(&plain()).unwrap();
         assert_eq!(violations(&job.look_up().await.unwrap()), [""; 0]);
     }
+}
+
+#[tokio::test]
+async fn engines_similar_to_a_rejected_one_are_named() {
+    let site = Site::start().await;
+    let engine = |name: &str, version: &str| site.script("job", "").preset_image(name, version);
+    let refusal = async |job: CreateJob| {
+        let error = refused(job.submit().await);
+        assert_eq!(error.code(), Some("ModelArts.2780"));
+        assert_eq!(site.count("CreateTrainingJob"), (site.count(ENGINES).0, 0));
+        message(&error)
+    };
+    let names = "Caffe, Horovod, PyTorch, TensorFlow, XGBoost-Sklearn";
+    for (name, hint) in [
+        (
+            "PyTorhc",
+            format!("did you mean PyTorch? Otherwise choose one of these: {names}"),
+        ),
+        (
+            "pytorch",
+            format!("did you mean PyTorch? Otherwise choose one of these: {names}"),
+        ),
+        ("Kubeflow", format!("choose one of these: {names}")),
+    ] {
+        assert_eq!(
+            refusal(engine(name, "pytorch_1.8.0")).await,
+            format!(
+                "CreateTrainingJob: AI engine(id:{name} pytorch_1.8.0) not found (ModelArts.2780, \
+                 HTTP 400, request id REQUEST); Check whether the engine informer in the request \
+                 is valid; no engine has the name {name:?}; {hint}"
+            )
+        );
+    }
+    let version = refusal(engine("PyTorch", "PyTorch-1.5.0")).await;
+    let start = "CreateTrainingJob: AI engine(id:PyTorch PyTorch-1.5.0) not found \
+                 (ModelArts.2780, HTTP 400, request id REQUEST); Check whether the engine informer \
+                 in the request is valid; PyTorch has no version \"PyTorch-1.5.0\"; did you mean \
+                 PyTorch-1.3.0-python3.6? Otherwise choose one of these: PyTorch-1.3.0-python3.6, \
+                 PyTorch-1.4.0-python3.6-v2, ";
+    assert!(version.starts_with(start), "{version}");
+    assert!(!version.contains("Horovod"), "{version}");
+    let id = site
+        .script("job", "")
+        .without_field("algorithm.engine")
+        .preset_engine("pytorch-cp36-1.4.0");
+    let id = refusal(id).await;
+    let hint = "; no engine has the id \"pytorch-cp36-1.4.0\"; did you mean \
+                pytorch-cp36-1.4.0-v2? Otherwise choose one of these: caffe-1.0.0-python2.7, ";
+    assert!(id.contains(hint), "{id}");
+
+    // Without the list, the error of the service is returned as it is.
+    site.fault(9, ENGINES, status(403, None));
+    let error = refused(engine("PyTorhc", "1").submit().await);
+    assert_eq!(
+        error.solution(),
+        Some("Check whether the engine informer in the request is valid.")
+    );
+    // A job with an existing engine needs no list.
+    let before = site.count(ENGINES).0;
+    site.script("job", "").submit().await.unwrap();
+    assert_eq!(site.count(ENGINES).0, before);
+}
+
+#[tokio::test]
+async fn a_flavor_similar_to_an_unknown_one_is_named() {
+    let site = Site::start().await;
+    let job = site.script("job", "").flavor("modelarts.vm.cpu.2");
+    let error = refused(job.submit().await);
+    assert_eq!(
+        error.violations()[0].to_string(),
+        "spec.resource.flavor_id = \"modelarts.vm.cpu.2\": must be a flavor that the public pool \
+         offers (ModelArts.2781); did you mean modelarts.vm.cpu.2u? Otherwise choose one of these: \
+         modelarts.vm.cpu.2u, modelarts.vm.cpu.8u, modelarts.p3.large.public.free, \
+         modelarts.p3.large.public, modelarts.vm.pnt1.large.eco, modelarts.vm.p100.large.eco"
+    );
 }
