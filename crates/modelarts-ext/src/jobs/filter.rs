@@ -239,7 +239,8 @@ impl TimeKey {
     /// several searches, each of 31 days from the start on, which are read one after another in the
     /// order of the list. It returns each job once. [`Page::total`](crate::pagination::Page::total)
     /// is `None` then. A long range ends at the latest one minute after the time at which reading
-    /// starts, and must be at most 3,720 days (120 searches).
+    /// starts, and must be at most 3,720 days (120 searches). To resume such a list later, store its
+    /// start with the position: the end may differ then, but not the start.
     ///
     /// Several conditions on a time are combined to their common range, which must not be empty.
     /// The service has no condition for all times before an end; use the date of the first job of
@@ -259,8 +260,8 @@ impl TimeKey {
     }
 
     /// Matches times from `start` on, included. The search ends one minute after the time at which
-    /// reading starts, because the clocks of the client and of the service may differ. The start may
-    /// be more than 31 days ago; see [`between`](Self::between).
+    /// reading starts, because the clocks of the client and of the service may differ. The start
+    /// may be more than 31 days ago; see [`between`](Self::between).
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

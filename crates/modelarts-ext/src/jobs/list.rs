@@ -207,8 +207,8 @@ fn check_count(what: &str, count: usize, max: usize, unit: &str) -> Result<(), E
 }
 
 impl JobQuery {
-    /// Returns the range of creation times that meets all conditions on them; `None` if there are no
-    /// such conditions.
+    /// Returns the range of creation times that meets all conditions on them; `None` if there are
+    /// no such conditions.
     fn range(&self) -> Result<Option<(Timestamp, Timestamp)>, Error> {
         let ranges = self.filters.iter().filter_map(Filter::range);
         let range = ranges.reduce(|one, other| (one.0.max(other.0), one.1.min(other.1)));

@@ -43,8 +43,8 @@
 
 // A list is a `source::Source`, which requests the rows of one window. `pager` chooses the windows,
 // recognises rows of earlier pages, and searches for its position when the list shifts while it is
-// read. `searches` joins the pages of several searches. `list` defines `List`, the public type of all
-// lists.
+// read. `searches` joins the pages of several searches. `list` defines `List`, the public type of
+// all lists.
 
 pub(crate) mod list;
 pub(crate) mod options;

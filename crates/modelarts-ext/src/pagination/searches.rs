@@ -56,7 +56,8 @@ fn other_conditions<T>(searches: &VecDeque<Search<T>>, found: &str) -> Error {
     let first = searches.front().map_or("none", |search| &search.name);
     Error::invalid(format!(
         "resume: the position is in a list with other conditions ({found}; this list begins with \
-         {first}); its conditions must be those of the list that returned it"
+         {first}); its conditions must be those of the list that returned it, also the start of a \
+         range of times"
     ))
 }
 

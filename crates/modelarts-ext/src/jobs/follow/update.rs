@@ -10,7 +10,8 @@ use crate::jobs::{events::event::Event, job::Job, logs::item::LogItem};
 /// `name` and `phase`; all fields of the [`Event`]; `task` and the field of the [`LogItem`].
 ///
 /// ```json
-/// {"update": "phase", "id": "cf63aba9-63b1-4219-b717-708a2665100b", "name": "first", "phase": "Running"}
+/// {"update": "phase", "id": "cf63aba9-63b1-4219-b717-708a2665100b", "name": "first",
+///  "phase": "Running"}
 /// {"update": "event", "time": "2026-01-15T08:30:07Z", "level": "Info", "source": "Job",
 ///  "message": "Training job created.", "kind": "created"}
 /// {"update": "log", "task": "worker-0", "line": "epoch 1"}

@@ -26,8 +26,8 @@ fn days(count: u64) -> Duration {
     seconds(count * 24 * 3600)
 }
 
-/// Jobs by their age, in milliseconds: `-100` was created 100 days ago. Searches that begin 100 days
-/// ago have borders 69, 38 and 7 days ago.
+/// Jobs by their age, in milliseconds: `-100` was created 100 days ago. Searches that begin 100
+/// days ago have borders 69, 38 and 7 days ago.
 const JOBS: [(&str, u64); 9] = [
     ("-101", 101 * DAY),
     ("-100", 100 * DAY),
@@ -238,7 +238,7 @@ async fn a_position_of_other_conditions_is_refused() {
             other.oldest_first().resume(long.clone()),
             "resume: the position is in a list with other conditions (2025-10-07T08:30:45Z; this \
              list begins with 2025-10-17T08:30:45Z); its conditions must be those of the list that \
-             returned it",
+             returned it, also the start of a range of times",
         ),
         (
             history.list().resume(long),
@@ -248,7 +248,8 @@ async fn a_position_of_other_conditions_is_refused() {
         (
             history.recent().oldest_first().resume(short),
             "resume: the position is in a list with other conditions (no search; this list begins \
-             with 2025-10-07T08:30:45Z); its conditions must be those of the list that returned it",
+             with 2025-10-07T08:30:45Z); its conditions must be those of the list that returned it, \
+             also the start of a range of times",
         ),
     ] {
         assert_eq!(message(&refused(list.collect(1).await)), expected);
