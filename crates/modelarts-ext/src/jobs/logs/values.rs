@@ -153,7 +153,6 @@ fn value(line: &str, found: &Match) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn numbers(regex: &str, line: &str) -> Vec<f64> {
