@@ -145,8 +145,8 @@ async fn wrong_jobs_are_found_before_the_first_is_sent() {
         site.job("one"),
         site.job("two").nodes(0),
         site.job("one"),
-        site.job("one").workspace("w"),
-        site.job("three").without_field("metadata.name"),
+        site.job("three"),
+        site.job("four").without_field("metadata.name"),
     ];
     let jobs = site.client.training_jobs();
     let mut results = jobs.submit_all(sweep.clone()).stream();
@@ -175,7 +175,7 @@ async fn wrong_jobs_are_found_before_the_first_is_sent() {
     assert_eq!(created(&site), 2);
     // The service receives jobs that are not checked.
     let results = jobs
-        .submit_all([site.job("four").nodes(0).unchecked()])
+        .submit_all([site.job("five").nodes(0).unchecked()])
         .await;
     assert_eq!(words(&results), ["Service"]);
     assert_eq!(created(&site), 3);
