@@ -34,16 +34,15 @@ use crate::{
 /// Last events and log lines ([`Waited::last_events`]) are read with two calls for each job that
 /// did not complete, when it is taken from the stream: for up to as many jobs of a round as the
 /// budget has, until the [time limit](Self::timeout), and for no more jobs of the round once their
-/// events cannot be read. The other jobs that failed are returned at once, without them. Of a job
-/// that was stopped, the events state the cause; further stopped jobs are returned after the next
+/// events cannot be read. The other jobs that failed are returned at once, without them. The cause of
+/// a stop takes one call for each stopped job; those over the budget are returned after the next
 /// round.
 ///
 /// # Rate and delay
 ///
 /// All requests of the wait, including retries, share one [rate limit](Self::rate_limit): one
-/// request a second, evenly spread. A wait for up to 10 jobs may make 40 requests at once, after
-/// which the limit applies to it, too; it is as prompt as a [`wait`](crate::JobHandle::wait) for
-/// one job.
+/// request a second, evenly spread. A wait for up to 10 jobs may make 40 requests at once, so the
+/// limit does not delay its results.
 ///
 /// For more jobs, the limit determines the delay with which an end is returned. It is at most the
 /// pause between two rounds and the requests of two rounds. A round takes one second for every 50
@@ -56,7 +55,7 @@ use crate::{
 /// | up to 10 | the pause, 5 to 66 seconds |
 /// | 1,000, of which some complete at a time | at most 2 minutes |
 /// | 1,000 that complete together | at most 2.5 minutes |
-/// | 1,000 that are stopped together | another 2 seconds for each 10 jobs, and one for each job |
+/// | 1,000 that are stopped together | at most 20 minutes, for the cause of each stop |
 ///
 /// These values apply if the calls succeed and other jobs of the workspace are few.
 #[derive(Clone, Debug)]

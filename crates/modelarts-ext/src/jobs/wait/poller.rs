@@ -83,7 +83,7 @@ pub(in crate::jobs) struct Poller {
     ended: VecDeque<Job>,
     /// The number of jobs in `ended` whose events may still be read before the next round.
     reads_left: usize,
-    /// `true` if the last events can be read.
+    /// `true` if last events and lines are read before the next round.
     reads_details: bool,
 }
 
@@ -171,7 +171,8 @@ impl Poller {
         let (outcome, last_events) = job_outcome(&job, &deadline).await?;
         let mut waited = Waited::new(job, outcome);
         waited.last_events = last_events;
-        if may_read {
+        let is_stopped = waited.job.phase() == Phase::Terminated;
+        if may_read && (is_stopped || self.reads_details) {
             self.reads_left -= 1;
             if self.reads_details {
                 self.reads_details = waited.read_details(&deadline).await;
@@ -190,7 +191,9 @@ impl Poller {
     /// Reads all jobs, after the pause since the last round. At the time limit, all jobs that have
     /// not ended time out.
     pub(in crate::jobs) async fn round(&mut self) -> Result<(), Error> {
-        (self.reads_left, self.reads_details) = (self.budget, true);
+        self.reads_left = self.budget;
+        // While stopped jobs wait for their cause, the events and lines of others are not read.
+        self.reads_details = self.ended.is_empty();
         if self.left.is_empty() {
             return Ok(());
         }
