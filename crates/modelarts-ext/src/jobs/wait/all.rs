@@ -124,9 +124,8 @@ impl WaitAll {
         self
     }
 
-    /// Sets the rate limit, in requests a second. Default 1, which suits the limits of the service
-    /// if other programs use the same account; [`f64::INFINITY`] means no limit. It must be above
-    /// 0; rates below one request a day count as that.
+    /// Sets the rate limit, in requests a second. It must be above 0; [`f64::INFINITY`] means no
+    /// limit, and a lower rate than one request a day counts as one. Default 1.
     pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
         self.options.calls_per_second = requests_per_second;
         self
