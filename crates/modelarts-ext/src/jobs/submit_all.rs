@@ -26,22 +26,22 @@ use crate::{
 /// Submission of several jobs, and the wait for their ends. Await it for all results in the order
 /// of the jobs, or take each from [`stream`](Self::stream) when it is known.
 ///
-/// Jobs are submitted in their order, one after another, while fewer than [`at_most`](Self::at_most)
-/// of them are unfinished. The wait for their ends reads all of them together, as
-/// [`wait_all`](TrainingJobs::wait_all) does; its [`WaitAll`](crate::jobs::wait::WaitAll) describes
-/// the delay with which an end is detected.
+/// Jobs are submitted in their order, one after another, while fewer than
+/// [`at_most`](Self::at_most) of them are unfinished. The wait for their ends reads all of them
+/// together, as [`wait_all`](TrainingJobs::wait_all) does; its
+/// [`WaitAll`](crate::jobs::wait::WaitAll) describes the delay with which an end is detected.
 ///
 /// # Errors
 ///
 /// Each job has its own result, so the error of one job does not end the others:
 ///
-/// - A job that breaks a rule of [`CreateJob::check`], or that has the name of an earlier job of the
-///   same workspace. All jobs are checked before the first is submitted, and these errors are the
-///   first items of the stream: a program that ends at the first of them has sent nothing.
+/// - A job that breaks a rule of [`CreateJob::check`], or that has the name of an earlier job of
+///   the same workspace. All jobs are checked before the first is submitted, and these errors are
+///   the first items of the stream: a program that ends at the first of them has sent nothing.
 /// - An error of [`CreateJob::submit`], such as a wrong flavor or a full quota. If it
 ///   [is uncertain](Error::is_uncertain), the job may run in addition to the others.
-/// - An error of the wait that is not transient, or that persists for 15 minutes. It is the error of
-///   all remaining jobs, and no further job is submitted. Submitted jobs continue.
+/// - An error of the wait that is not transient, or that persists for 15 minutes. It is the error
+///   of all remaining jobs, and no further job is submitted. Submitted jobs continue.
 /// - An invalid option, such as `at_most` of 0. It is the error of every job, and nothing is sent.
 ///
 /// A job that fails on the service is not an error; see [`Waited::success`].
@@ -100,8 +100,8 @@ impl TrainingJobs {
 }
 
 impl SubmitAll {
-    /// Sets the maximum number of jobs that are unfinished at the same time, at least 1. Default 10,
-    /// which is also the most that one request reads.
+    /// Sets the maximum number of jobs that are unfinished at the same time, at least 1. Default
+    /// 10, which is also the most that one request reads.
     pub fn at_most(mut self, jobs: usize) -> Self {
         self.at_most = jobs;
         self
@@ -116,9 +116,9 @@ impl SubmitAll {
         self
     }
 
-    /// Sets the pause between two rounds of the wait: `shortest` after a round in which a job ended,
-    /// growing up to `longest`, with a jitter of a tenth. Default 5 to 60 seconds; both are limited
-    /// to a day.
+    /// Sets the pause between two rounds of the wait: `shortest` after a round in which a job
+    /// ended, growing up to `longest`, with a jitter of a tenth. Default 5 to 60 seconds; both are
+    /// limited to a day.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.options.interval = PollInterval::new(shortest, longest);
         self

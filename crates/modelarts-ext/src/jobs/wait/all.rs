@@ -23,8 +23,8 @@ use crate::{
 /// A wait for the ends of several jobs. Await it for all of them, or take each job from
 /// [`stream`](Self::stream) when it ends.
 ///
-/// The wait reads the jobs in rounds. A round searches for all unfinished jobs of a workspace: up to
-/// 10 jobs by their ids, more by phase and time of creation, with 50 jobs a page. Jobs that have
+/// The wait reads the jobs in rounds. A round searches for all unfinished jobs of a workspace: up
+/// to 10 jobs by their ids, more by phase and time of creation, with 50 jobs a page. Jobs that have
 /// ended are searched for as well, by phase or by their ids. Only jobs that no search returns, such
 /// as deleted ones, are read one by one, up to the [budget](Self::budget) of a round. A job that
 /// does not exist has [`Outcome::Vanished`](crate::Outcome::Vanished).
@@ -34,8 +34,8 @@ use crate::{
 /// Last events and log lines ([`Waited::last_events`]) are read with two calls for each job that
 /// did not complete, when it is taken from the stream: for up to as many jobs of a round as the
 /// budget has, until the [time limit](Self::timeout), and for no more jobs of the round once their
-/// events cannot be read. The other jobs that failed are returned at once, without them. The cause of
-/// a stop takes one call for each stopped job; those over the budget are returned after the next
+/// events cannot be read. The other jobs that failed are returned at once, without them. The cause
+/// of a stop takes one call for each stopped job; those over the budget are returned after the next
 /// round.
 ///
 /// # Rate and delay
@@ -67,8 +67,8 @@ pub struct WaitAll {
 }
 
 impl TrainingJobs {
-    /// Waits for the ends of several jobs, given as jobs, as handles or by their ids, with few calls
-    /// for all of them.
+    /// Waits for the ends of several jobs, given as jobs, as handles or by their ids, with few
+    /// calls for all of them.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

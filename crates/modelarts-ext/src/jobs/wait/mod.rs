@@ -66,7 +66,8 @@
 //! stream, or end [on a condition](Wait::until).
 //! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs with one
 //! request a second; its documentation states the delay that follows.
-//! [`TrainingJobs::submit_all`](crate::TrainingJobs::submit_all) also submits them, a few at a time.
+//! [`TrainingJobs::submit_all`](crate::TrainingJobs::submit_all) also submits them, a few at a
+//! time.
 
 mod all;
 mod outcome;

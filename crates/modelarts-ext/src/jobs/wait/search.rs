@@ -113,7 +113,8 @@ impl Poller {
         }
     }
 
-    /// Searches for up to 10 jobs by their ids. Returns `None` if the service does not support that.
+    /// Searches for up to 10 jobs by their ids. Returns `None` if the service does not support
+    /// that.
     async fn search_ids(
         &mut self,
         list: ListJobs,
