@@ -89,7 +89,7 @@ use crate::{
     config::cloud::Cloud,
     error::{Error, ErrorKind, call_summary::CallSummary},
     pagination::position::DetectedOffsets,
-    transport::{HttpTransport, deadline::Deadline},
+    transport::{HttpTransport, deadline::Deadline, rate_limit::RateLimit},
 };
 
 /// A client for the training management of one project. Clones share its connections and
@@ -149,6 +149,11 @@ impl Client {
     /// where they remain if the call is dropped.
     pub(crate) fn with_progress(&self, progress: Arc<Mutex<CallSummary>>) -> Self {
         self.with_transport(|transport| transport.progress = Some(progress))
+    }
+
+    /// Returns a copy of the client whose requests share this rate limit.
+    pub(crate) fn with_rate_limit(&self, limit: RateLimit) -> Self {
+        self.with_transport(|transport| transport.rate_limit = Some(Arc::new(limit)))
     }
 
     fn with_transport(&self, change: impl FnOnce(&mut HttpTransport)) -> Self {

@@ -223,6 +223,7 @@ impl ClientBuilder {
                 timeout: self.timeout,
                 overall_timeout: self.overall_timeout,
                 progress: None,
+                rate_limit: None,
                 language: self.language,
             },
             http,

@@ -150,6 +150,12 @@ impl JobHandle {
         })
     }
 
+    /// Returns the handle with another client.
+    pub(super) fn with_client(mut self, client: Client) -> Self {
+        self.client = client;
+        self
+    }
+
     /// Returns the newest details. Each recorded end adds one link, and a job has another end only
     /// after a restart.
     fn newest_snapshot(&self) -> &Snapshot {
@@ -267,6 +273,14 @@ impl Job {
     fn newest_details(&self) -> &Details {
         let newest = self.handle.newest_snapshot();
         newest.details.as_ref().unwrap_or(&self.read)
+    }
+
+    /// Returns the job with another client.
+    pub(super) fn with_client(self, client: Client) -> Self {
+        Self {
+            handle: self.handle.with_client(client),
+            read: self.read,
+        }
     }
 
     fn metadata(&self) -> Option<&JobMetadata> {

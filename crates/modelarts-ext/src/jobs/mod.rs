@@ -37,6 +37,8 @@
 //! | a search | [`TrainingJobs::list`] with a [`Filter`] |
 //! | state of a job | [`Job::phase`], [`Job::exit_codes`], [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`], [`Job::log_object`] |
 //! | end of a job | [`wait`] |
+//! | ends of many jobs | [`TrainingJobs::wait_all`] |
+//! | many jobs, of which a few run at a time | [`TrainingJobs::submit_all`] |
 //! | phases, events and log lines of a job | [`follow`], [`events`], [`logs`] |
 //! | usage of a task's machine, as [time series](MetricSeries) | [`JobHandle::metrics`] |
 //! | stages, trials, artifacts | [`catalog`](crate::catalog) |
@@ -48,7 +50,7 @@
 //! Huawei Cloud.
 
 // `Job` and `TrainingJobs` are plain handles. Each feature adds methods to them in its own module:
-// `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`. Modules
+// `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`, `submit_all`. Modules
 // that repeat requests use `polling`.
 
 pub mod create;
@@ -58,17 +60,20 @@ mod exit_code;
 mod filter;
 pub mod follow;
 pub(crate) mod job;
+mod job_ref;
 mod list;
 pub mod logs;
 mod metrics;
 mod polling;
+mod submit_all;
 mod training_jobs;
 mod update;
 pub mod wait;
 
 pub use filter::{Filter, SetKey, TextKey, TimeKey};
 pub use job::{Job, JobHandle};
+pub use job_ref::JobRef;
 pub use list::{JobQuery, ListJobs};
 pub use metrics::MetricSeries;
+pub use submit_all::SubmitAll;
 pub use training_jobs::TrainingJobs;
-pub use update::JobRef;

@@ -5,65 +5,12 @@ use serde_json::json;
 
 use crate::{
     error::Error,
-    jobs::{
-        job::{Job, JobHandle},
-        training_jobs::TrainingJobs,
-    },
+    jobs::{job::JobHandle, job_ref::JobRef, training_jobs::TrainingJobs},
     validation::{json_path::Located, limits, report::Report},
 };
 
 /// The maximum number of jobs that the service deletes with one call.
 const BATCH_SIZE: usize = 100;
-
-/// Reference to a job by its id, with its kind if the job was read. Text, a [`JobHandle`] and a
-/// [`Job`] convert into it.
-#[derive(Clone, Debug)]
-pub struct JobRef {
-    id: String,
-    /// `None` counts as `job`, the kind of ordinary jobs.
-    kind: Option<types::JobKind>,
-}
-
-impl<T: AsRef<str> + ?Sized> From<&T> for JobRef {
-    fn from(id: &T) -> Self {
-        id.as_ref().to_owned().into()
-    }
-}
-
-impl From<String> for JobRef {
-    fn from(id: String) -> Self {
-        Self { id, kind: None }
-    }
-}
-
-impl From<&JobHandle> for JobRef {
-    fn from(job: &JobHandle) -> Self {
-        let read = job.last_read();
-        Self {
-            id: job.id().to_owned(),
-            kind: read.and_then(|job| job.details().kind.clone()),
-        }
-    }
-}
-
-impl From<JobHandle> for JobRef {
-    fn from(job: JobHandle) -> Self {
-        Self::from(&job)
-    }
-}
-
-impl From<&Job> for JobRef {
-    fn from(job: &Job) -> Self {
-        let handle: &JobHandle = job;
-        handle.into()
-    }
-}
-
-impl From<Job> for JobRef {
-    fn from(job: Job) -> Self {
-        Self::from(&job)
-    }
-}
 
 impl JobHandle {
     /// Sets the description: up to 256 characters; an empty one removes it. Possible in every
@@ -132,8 +79,11 @@ impl TrainingJobs {
         jobs: impl IntoIterator<Item = impl Into<JobRef>>,
     ) -> Result<(), Error> {
         let jobs = jobs.into_iter().map(Into::into).map(|job: JobRef| {
-            let id = self.job(&job.id)?;
-            let kind = job.kind.as_ref().map_or("job", |kind| kind.as_str());
+            let id = self.job(job.id())?;
+            let read = job.handle().and_then(JobHandle::last_read);
+            let kind = read.as_ref().and_then(|job| job.details().kind.as_ref());
+            // A job that was not read counts as an ordinary job.
+            let kind = kind.map_or("job", |kind| kind.as_str());
             Ok(json!({"kind": kind, "metadata": {"id": id.id()}}))
         });
         let jobs: Vec<_> = jobs.collect::<Result<_, Error>>()?;

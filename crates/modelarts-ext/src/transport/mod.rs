@@ -5,12 +5,13 @@
 //! and `attempt` reads the response. `retry` determines whether another attempt follows, and
 //! `retry_budget` limits the number of retries. `call` holds the metadata of a call, such as the
 //! request id and the number of attempts, which is returned with the response. `deadline` sets one
-//! time limit for a group of related calls.
+//! time limit for a group of related calls, and `rate_limit` spreads the calls of a wait.
 
 pub(crate) mod attempt;
 pub(crate) mod call;
 pub mod connector;
 pub(crate) mod deadline;
+pub(crate) mod rate_limit;
 pub mod retry;
 mod retry_budget;
 
@@ -50,6 +51,7 @@ use crate::{
         call::CallInfo,
         connector::HttpConnector,
         deadline::Deadline,
+        rate_limit::RateLimit,
         retry::{AttemptResult, RetryPolicy, may_retry},
         retry_budget::RetryBudget,
     },
@@ -80,6 +82,8 @@ pub(crate) struct HttpTransport {
     /// Receives the metadata of each call while the call is in progress, so that it remains
     /// available if the caller drops the call.
     pub(crate) progress: Option<Arc<Mutex<CallSummary>>>,
+    /// Rate limit of all attempts; `None` except in a wait for several jobs.
+    pub(crate) rate_limit: Option<Arc<RateLimit>>,
 }
 
 /// State that all calls of a client share.
@@ -136,6 +140,11 @@ impl HttpTransport {
         request: &Request,
         operation: &'static Operation,
     ) -> Result<RawResponse, Error> {
+        let ready = self.require_runtime();
+        if ready.is_ok() {
+            // The time limit of the call begins with its turn.
+            self.turn().await;
+        }
         let started = self.clock.now();
         let mut call = CallInfo {
             timeout: self.timeout,
@@ -143,7 +152,7 @@ impl HttpTransport {
         };
         call.summary.operation = Some(operation.id);
         self.report(&call);
-        let result = match self.require_runtime() {
+        let result = match ready {
             Ok(()) => {
                 self.send_with_retries(request, operation, &mut call, started)
                     .await
@@ -169,6 +178,13 @@ impl HttpTransport {
                 Ok(response)
             }
             Err(error) => Err(error.with_call(call.summary)),
+        }
+    }
+
+    /// Waits until the rate limit permits another attempt.
+    async fn turn(&self) {
+        if let Some(limit) = &self.rate_limit {
+            limit.turn(&*self.clock).await;
         }
     }
 
@@ -306,6 +322,7 @@ impl HttpTransport {
                 (&response, signed_skew, call.secrets.last())
                 && self.fix_rejection(answer, &secrets.credentials, skew, &mut fixes)
             {
+                self.turn().await;
                 left = self.left(started);
                 continue;
             }
@@ -322,6 +339,7 @@ impl HttpTransport {
             };
             tracing::debug!(attempt = ?result, pause = ?delay, "sending again");
             self.clock.sleep(delay).await;
+            self.turn().await;
             retries += 1;
             left = self.left(started);
         }

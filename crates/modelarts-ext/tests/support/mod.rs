@@ -12,4 +12,5 @@ pub(crate) mod script_barrier;
 pub(crate) mod scripted_list;
 pub(crate) mod secrets;
 pub(crate) mod server;
+pub(crate) mod simulated_site;
 pub(crate) mod site;

@@ -36,7 +36,7 @@ use crate::{
     },
     timestamp::Timestamp,
     transport::deadline::Deadline,
-    validation::{json_path::Located, obs_path::ObsPath},
+    validation::{json_path::Located, obs_path::ObsPath, report::Report},
 };
 
 /// Pause before each search for the job of a create request whose response was lost. The service
@@ -46,6 +46,8 @@ const SEARCH_PAUSES: [Duration; 3] = [
     Duration::from_secs(1),
     Duration::from_secs(3),
 ];
+/// The workspace of jobs that name none.
+const DEFAULT_WORKSPACE: &str = "0";
 /// Error code for a boot file that does not exist or is not in the code directory.
 const BOOT_FILE_ERROR: &str = "ModelArts.2758";
 /// Error code for a code directory that does not exist.
@@ -86,10 +88,7 @@ impl CreateJob {
                 let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
                 found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
             }
-            let report = self.check_body(&body);
-            if !report.is_ok() {
-                return Err(Error::broken_rules("the job", report.violations));
-            }
+            let report = require_ok(self.check_body(&body))?;
             for warning in &report.warnings {
                 tracing::warn!(%warning, "the job does not follow a recommendation");
             }
@@ -102,6 +101,32 @@ impl CreateJob {
             }
             created => created.map_err(|error| explain_path(error, &body)),
         }
+    }
+
+    /// Returns the violations that `submit` would return without a call.
+    pub(in crate::jobs) fn require_valid(&self) -> Result<(), Error> {
+        match self.unchecked {
+            true => Ok(()),
+            false => require_ok(self.check()).map(|_| ()),
+        }
+    }
+
+    /// Returns the workspace and the name, which no other job can have.
+    pub(in crate::jobs) fn workspace_and_name(&self) -> (String, String) {
+        let workspace = match text(&self.body, metadata::WORKSPACE_ID) {
+            "" => DEFAULT_WORKSPACE,
+            id => id,
+        };
+        let name = text(&self.body, metadata::NAME);
+        (workspace.to_owned(), name.to_owned())
+    }
+}
+
+/// Returns the violations of a report as an error.
+fn require_ok(report: Report) -> Result<Report, Error> {
+    match report.is_ok() {
+        true => Ok(report),
+        false => Err(Error::broken_rules("the job", report.violations)),
     }
 }
 

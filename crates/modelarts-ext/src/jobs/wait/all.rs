@@ -1,129 +1,182 @@
-//! Wait for the ends of several jobs, with a search for all of them in each round.
+//! Wait for the ends of several jobs, with few calls for all of them.
 
-use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
-    future::IntoFuture,
-    sync::Arc,
-    time::Duration,
-};
+use std::{future::IntoFuture, time::Duration};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use modelarts_api::{BoxFuture, types::Phase};
+use modelarts_api::BoxFuture;
 
 use crate::{
     client::Client,
     error::Error,
     jobs::{
-        filter::{Filter, MAX_SPAN, MAX_VALUES},
-        job::{Job, is_final},
-        list::ListJobs,
-        polling::{interval::PollInterval, tolerance::ErrorTolerance},
+        job_ref::JobRef,
+        polling::interval::PollInterval,
         training_jobs::TrainingJobs,
         wait::{
             Waited,
-            outcome::{Outcome, job_outcome},
+            poller::{PollOptions, Poller},
         },
     },
-    pagination::page::PageStream,
-    timestamp::Timestamp,
-    transport::deadline::Deadline,
+    pagination::page::{PageStream, error_stream},
 };
-
-/// The number of concurrent requests for single jobs.
-const CONCURRENT_CALLS: usize = 4;
-/// Error codes with which the service rejects a search key.
-const UNKNOWN_KEY_CODES: [&str; 4] = [
-    "ModelArts.2807",
-    "ModelArts.2808",
-    "ModelArts.2809",
-    "ModelArts.2789",
-];
-
-/// Resolution at which the service may compare times.
-const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
 /// A wait for the ends of several jobs. Await it for all of them, or take each job from
 /// [`stream`](Self::stream) when it ends.
 ///
-/// A round reads all jobs of a workspace with one search: up to 10 jobs by their ids, more by time
-/// range and phase, with 50 jobs a page. Only jobs that have ended are read one by one, for the
-/// details of the end, up to the [budget](Self::budget) of a round.
+/// The wait reads the jobs in rounds. A round searches for all unfinished jobs of a workspace: up
+/// to 10 jobs by their ids, more by phase and time of creation, with 50 jobs a page. Jobs that have
+/// ended are searched for as well, by phase or by their ids. Only jobs that no search returns, such
+/// as deleted ones, are read one by one, up to the [budget](Self::budget) of a round. A job that
+/// does not exist has [`Outcome::Vanished`](crate::Outcome::Vanished).
+///
+/// # Details of the end
 ///
 /// Last events and log lines ([`Waited::last_events`]) are read with two calls for each job that
 /// did not complete, when it is taken from the stream: for up to as many jobs of a round as the
 /// budget has, until the [time limit](Self::timeout), and for no more jobs of the round once their
-/// events cannot be read.
+/// events cannot be read. The other jobs that failed are returned at once, without them. The cause
+/// of a stop takes one call for each stopped job; those over the budget are returned after the next
+/// round.
+///
+/// # Rate and delay
+///
+/// All requests of the wait, including retries, share one [rate limit](Self::rate_limit): one
+/// request a second, evenly spread. A wait for up to 10 jobs may make 40 requests at once, so the
+/// limit does not delay its results.
+///
+/// For more jobs, the limit determines the delay with which an end is returned. It is at most the
+/// pause between two rounds and the requests of two rounds. A round takes one second for every 50
+/// unfinished jobs of the workspace that were created in the same period, up to 5 for searches by
+/// ids, and up to 10 for jobs that no search returns. The events and lines of jobs that did not
+/// complete take up to 20 seconds.
+///
+/// | jobs | an end is returned after |
+/// |---|---|
+/// | up to 10 | the pause, 5 to 66 seconds |
+/// | 1,000, of which some complete at a time | at most 2 minutes |
+/// | 1,000 that complete together | at most 2.5 minutes |
+/// | 1,000 that are stopped together | at most 20 minutes, for the cause of each stop |
+///
+/// These values apply if the calls succeed and other jobs of the workspace are few.
 #[derive(Clone, Debug)]
 #[must_use = "a wait does nothing unless it is awaited or streamed"]
 pub struct WaitAll {
     client: Client,
-    jobs: Vec<Job>,
-    interval: PollInterval,
-    timeout: Option<Duration>,
-    budget: usize,
+    jobs: Vec<JobRef>,
+    options: PollOptions,
 }
 
 impl TrainingJobs {
-    /// Waits for the ends of several jobs, with few calls for all of them.
-    pub fn wait_all(&self, jobs: impl IntoIterator<Item = Job>) -> WaitAll {
+    /// Waits for the ends of several jobs, given as jobs, as handles or by their ids, with few
+    /// calls for all of them.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result {
+    /// # let (emulator, client) = start().await?;
+    /// # for name in ["try-1", "try-2"] {
+    /// #     hello(&emulator, &client, name)?.submit().await?;
+    /// # }
+    /// use futures::TryStreamExt;
+    /// use modelarts_ext::Filter;
+    ///
+    /// let jobs = client.training_jobs();
+    /// let mine = jobs.list().filter(Filter::name().like("try-")).collect(1000).await?;
+    /// let mut ends = jobs.wait_all(&mine).stream();
+    /// # let mut count = 0;
+    /// while let Some(end) = ends.try_next().await? {
+    ///     println!("{}: {}", end.job().name(), end.outcome());
+    /// #   assert!(end.is_completed());
+    /// #   count += 1;
+    /// }
+    /// # assert_eq!(count, 2);
+    /// # emulator.shutdown().await;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// An invalid id, or an invalid option; nothing is sent then. Errors of calls that are not
+    /// transient, or that persist for 15 minutes.
+    pub fn wait_all(&self, jobs: impl IntoIterator<Item = impl Into<JobRef>>) -> WaitAll {
         WaitAll {
             client: self.client().clone(),
-            jobs: jobs.into_iter().collect(),
-            interval: PollInterval::new(Duration::from_secs(5), Duration::from_secs(60)),
-            timeout: None,
-            budget: 50,
+            jobs: jobs.into_iter().map(Into::into).collect(),
+            options: PollOptions::default(),
         }
     }
 }
 
 impl WaitAll {
-    /// Sets the time limit of the wait. Jobs that have not ended by then get [`Outcome::TimedOut`],
-    /// even while a response is pending. Default: none.
+    /// Sets the time limit of the wait. Jobs that have not ended by then get
+    /// [`Outcome::TimedOut`](crate::Outcome::TimedOut), even while a response is pending. Default:
+    /// none.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
+        self.options.timeout = Some(timeout);
         self
     }
 
     /// Sets the pause between two rounds: `shortest` after a round in which a job ended, growing up
-    /// to `longest`. Default 5 to 60 seconds; both are limited to a day.
+    /// to `longest`, with a jitter of a tenth. Time that the stream is not polled counts. Default 5
+    /// to 60 seconds; both are limited to a day.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
-        self.interval = PollInterval::new(shortest, longest);
+        self.options.interval = PollInterval::new(shortest, longest);
         self
     }
 
-    /// Sets the number of jobs that may be read one by one in a round; the next round continues
-    /// with the following jobs. Default 50, minimum 1.
-    pub fn budget(mut self, calls: usize) -> Self {
-        self.budget = calls.max(1);
+    /// Sets the rate limit, in requests a second. It must be above 0; [`f64::INFINITY`] means no
+    /// limit, and a lower rate than one request a day counts as one. Default 1.
+    pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
+        self.options.calls_per_second = requests_per_second;
+        self
+    }
+
+    /// Sets the number of jobs that a round reads one by one, because no search returns them, and
+    /// of jobs whose last events it reads; the next round continues with the following jobs.
+    /// Default 10, minimum 1.
+    pub fn budget(mut self, jobs: usize) -> Self {
+        self.options.budget = jobs.max(1);
         self
     }
 
     /// Returns a stream of the jobs as they end. A job that was passed twice is returned once.
     #[must_use]
     pub fn stream(self) -> PageStream<Waited> {
-        let deadline = Deadline::new(&**self.client.clock(), self.timeout);
-        let mut state = WaitAllState {
-            client: self.client,
-            left: BTreeMap::new(),
-            handles: HashMap::new(),
-            interval: self.interval,
-            budget: self.budget,
-            last_asked: None,
-            searches_ids: true,
-            tolerance: ErrorTolerance::default(),
-            results: VecDeque::new(),
-            details_left: self.budget,
+        let poller = match self.poller() {
+            Ok(poller) => poller,
+            Err(error) => return error_stream(error),
         };
-        for job in self.jobs {
-            let id = job.id().to_owned();
-            state.left.insert(id.clone(), job.clone());
-            state.handles.entry(id).or_default().push(job);
-        }
-        stream::try_unfold((state, deadline), |(mut state, deadline)| async move {
-            let next = state.next(&deadline).await?;
-            Ok(next.map(|waited| (waited, (state, deadline))))
+        stream::try_unfold((poller, None), |(mut poller, mut failure)| async move {
+            loop {
+                // The results of a round are returned before its error.
+                if let Some(waited) = poller.next_result().await {
+                    return Ok(Some((waited, (poller, failure))));
+                }
+                if let Some(error) = failure {
+                    return Err(error);
+                }
+                if poller.is_done() {
+                    return Ok(None);
+                }
+                failure = poller.round().await.err();
+            }
         })
         .boxed()
+    }
+
+    fn poller(self) -> Result<Poller, Error> {
+        let jobs = self.client.training_jobs();
+        let handles = self.jobs.iter().map(|job| match job.handle() {
+            Some(handle) => Ok(handle.clone()),
+            None => jobs.job(job.id()),
+        });
+        let handles = handles.collect::<Result<Vec<_>, Error>>()?;
+        let limit = self.options.rate_limit(handles.len())?;
+        let mut poller = Poller::new(self.client, self.options, limit);
+        for handle in handles {
+            poller.add(handle);
+        }
+        Ok(poller)
     }
 }
 
@@ -133,174 +186,5 @@ impl IntoFuture for WaitAll {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.stream().try_collect())
-    }
-}
-
-/// State of a wait for several jobs.
-struct WaitAllState {
-    client: Client,
-    /// The jobs that have not ended, as last read.
-    left: BTreeMap<String, Job>,
-    /// All jobs that the caller passed, by their ids.
-    handles: HashMap<String, Vec<Job>>,
-    interval: PollInterval,
-    budget: usize,
-    /// The id of the last job that was read one by one.
-    last_asked: Option<String>,
-    /// `true` if the service supports searches by ids.
-    searches_ids: bool,
-    tolerance: ErrorTolerance,
-    results: VecDeque<Waited>,
-    /// The number of results of this round whose events and lines may still be read.
-    details_left: usize,
-}
-
-impl WaitAllState {
-    async fn next(&mut self, deadline: &Deadline) -> Result<Option<Waited>, Error> {
-        let clock = &*Arc::clone(self.client.clock());
-        loop {
-            if let Some(mut waited) = self.results.pop_front() {
-                waited.errors = self.tolerance.errors;
-                if self.details_left > 0 && waited.has_details() {
-                    self.details_left -= 1;
-                    if !waited.read_details(deadline).await {
-                        self.details_left = 0;
-                    }
-                }
-                return Ok(Some(waited));
-            }
-            self.details_left = self.budget;
-            if self.left.is_empty() {
-                return Ok(None);
-            }
-            let is_first = self.interval.pause().is_none();
-            let tolerance = &mut self.tolerance;
-            self.interval.sleep(clock, tolerance, deadline).await;
-            let poll = deadline.run(clock, self.poll_jobs()).await;
-            let ended = self.left.values().filter(|job| job.is_final()).cloned();
-            for job in ended.collect::<Vec<_>>() {
-                if let Some((outcome, last_events)) = job_outcome(&job, deadline).await {
-                    self.left.remove(job.id());
-                    for handle in self.handles.remove(job.id()).unwrap_or_default() {
-                        handle.record_end(&job);
-                    }
-                    let mut waited = Waited::new(job, outcome);
-                    waited.last_events = last_events;
-                    self.results.push_back(waited);
-                }
-            }
-            match poll {
-                None => {
-                    let left = std::mem::take(&mut self.left).into_values();
-                    self.results
-                        .extend(left.map(|job| Waited::new(job, Outcome::TimedOut)));
-                    continue;
-                }
-                Some(Ok(())) => self.tolerance.reset(),
-                Some(Err(error)) => self.tolerance.tolerate(error, clock)?,
-            }
-            match is_first || !self.results.is_empty() {
-                true => self.interval.reset(),
-                false => self.interval.back_off(),
-            }
-        }
-    }
-
-    /// Reads all jobs. If the deadline passes meanwhile, the jobs read so far are kept.
-    async fn poll_jobs(&mut self) -> Result<(), Error> {
-        let mut found = self.search().await?;
-        // Jobs that the search did not return have ended, have a phase that it does not support, or
-        // do not exist any more.
-        let mut missing: Vec<String> = Vec::new();
-        for (id, job) in &mut self.left {
-            match found.remove(id) {
-                Some(found) => *job = found,
-                None => missing.push(id.clone()),
-            }
-        }
-        // Missing jobs take turns, so that those that stay unknown do not block the others.
-        let next = |last: &String| missing.partition_point(|id| id <= last);
-        let next = self.last_asked.as_ref().map_or(0, next);
-        missing.rotate_left(next);
-        missing.truncate(self.budget);
-        if let Some(last) = missing.last() {
-            self.last_asked = Some(last.clone());
-        }
-        let jobs = &self.client.training_jobs();
-        let mut answers = stream::iter(missing)
-            .map(|id| async move { (jobs.get(&id).await, id) })
-            .buffered(CONCURRENT_CALLS);
-        let mut last_error = None;
-        while let Some((answer, id)) = answers.next().await {
-            match answer {
-                Ok(job) => {
-                    self.left.insert(id, job);
-                }
-                Err(error) if error.is_job_gone() => {
-                    let last = self.left.remove(&id);
-                    self.results
-                        .extend(last.map(|job| Waited::new(job, Outcome::Vanished)));
-                }
-                Err(error) => last_error = Some(error),
-            }
-        }
-        last_error.map_or(Ok(()), Err)
-    }
-
-    /// Searches for the jobs, or at least for those that have not ended. A search covers one
-    /// workspace.
-    async fn search(&mut self) -> Result<HashMap<String, Job>, Error> {
-        let mut workspaces: BTreeMap<Option<String>, Vec<Job>> = BTreeMap::new();
-        for job in self.left.values() {
-            let workspace = job.workspace().map(str::to_owned);
-            workspaces.entry(workspace).or_default().push(job.clone());
-        }
-        let mut found = HashMap::new();
-        for (workspace, jobs) in workspaces {
-            // Jobs that the search does not return are read one by one.
-            let mut list = self.client.training_jobs().list().allow_early_end();
-            if let Some(workspace) = workspace {
-                list = list.workspace(workspace);
-            }
-            let jobs = self.search_for(&jobs, list).await?.into_iter();
-            found.extend(jobs.map(|job| (job.id().to_owned(), job)));
-        }
-        Ok(found)
-    }
-
-    /// Searches for the jobs of one workspace.
-    async fn search_for(&mut self, jobs: &[Job], list: ListJobs) -> Result<Vec<Job>, Error> {
-        if self.searches_ids && jobs.len() <= MAX_VALUES {
-            let filter = Filter::id().is_in(jobs.iter().map(|job| job.id()));
-            match list.clone().filter(filter).collect(jobs.len()).await {
-                Err(error)
-                    if error
-                        .code()
-                        .is_some_and(|code| UNKNOWN_KEY_CODES.contains(&code)) =>
-                {
-                    self.searches_ids = false;
-                }
-                found => return found,
-            }
-        }
-        let known = Phase::KNOWN.iter().map(|phase| Phase::from(*phase));
-        let unfinished = known.filter(|phase| !is_final(phase));
-        let mut list = list.filter(Filter::phase().is_in(unfinished));
-        let made = jobs.iter().map(Job::created_at);
-        let made: Option<Vec<Timestamp>> = made.collect();
-        let range = made.and_then(|made| Some((*made.iter().min()?, *made.iter().max()?)));
-        if let Some((first, last)) = range
-            && last.duration_since(first) + TIME_RESOLUTION <= MAX_SPAN
-        {
-            list = list.filter(Filter::create_time().between(first, last + TIME_RESOLUTION));
-        }
-        let mut found = Vec::new();
-        let mut jobs = list.stream();
-        while let Some(job) = jobs.try_next().await? {
-            if self.left.contains_key(job.id()) {
-                found.push(job);
-            }
-        }
-        Ok(found)
     }
 }

@@ -62,12 +62,15 @@
 //! [`Waited::success`] returns an error for every outcome except [`Outcome::Completed`]. A [`Wait`]
 //! can also be [observed](Wait::observe) as a stream, or end [on a condition](Wait::until).
 //!
-//! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs with few
-//! calls. In each round, it searches for all jobs of a workspace, reads the details of those that
-//! have ended, and returns them.
+//! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs with one
+//! request a second; its documentation states the delay that follows.
+//! [`TrainingJobs::submit_all`](crate::TrainingJobs::submit_all) also submits them, a few at a
+//! time.
 
 mod all;
 mod outcome;
+pub(super) mod poller;
+mod search;
 mod waited;
 
 pub use all::WaitAll;

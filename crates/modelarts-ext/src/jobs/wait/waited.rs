@@ -171,7 +171,10 @@ impl Waited {
             return true;
         }
         let clock = &*Arc::clone(self.job.client().clock());
-        let limit = Deadline::new(clock, Some(DETAILS_TIMEOUT));
+        // The turns of a rate limit do not count.
+        let rate_limit = self.job.client().transport().rate_limit.as_ref();
+        let turns = rate_limit.map_or(Duration::ZERO, |limit| limit.spacing() * 2);
+        let limit = Deadline::new(clock, Some(DETAILS_TIMEOUT + turns));
         let work = limit.run(clock, self.fetch_details());
         deadline.run(clock, work).await.flatten().unwrap_or(false)
     }

@@ -1,0 +1,276 @@
+//! Submission of many jobs, of which only a few are unfinished at the same time.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    future::IntoFuture,
+    time::Duration,
+};
+
+use futures::{StreamExt, stream, stream::BoxStream};
+use modelarts_api::BoxFuture;
+
+use crate::{
+    client::Client,
+    error::{Error, ErrorKind},
+    jobs::{
+        create::CreateJob,
+        polling::interval::PollInterval,
+        training_jobs::TrainingJobs,
+        wait::{
+            Waited,
+            poller::{PollOptions, Poller},
+        },
+    },
+};
+
+/// Submission of several jobs, and the wait for their ends. Await it for all results in the order
+/// of the jobs, or take each from [`stream`](Self::stream) when it is known.
+///
+/// Jobs are submitted in their order, one after another, while fewer than
+/// [`at_most`](Self::at_most) of them are unfinished. The wait for their ends reads all of them
+/// together, as [`wait_all`](TrainingJobs::wait_all) does; its
+/// [`WaitAll`](crate::jobs::wait::WaitAll) describes the delay with which an end is detected.
+///
+/// # Errors
+///
+/// Each job has its own result, so the error of one job does not end the others:
+///
+/// - A job that breaks a rule of [`CreateJob::check`], or that has the name of an earlier job of
+///   the same workspace. All jobs are checked before the first is submitted, and these errors are
+///   the first items of the stream: a program that ends at the first of them has sent nothing.
+/// - An error of [`CreateJob::submit`], such as a wrong flavor or a full quota. If it
+///   [is uncertain](Error::is_uncertain), the job may run in addition to the others.
+/// - An error of the wait that is not transient, or that persists for 15 minutes. It is the error
+///   of all remaining jobs, and no further job is submitted. Submitted jobs continue.
+/// - An invalid option, such as `at_most` of 0. It is the error of every job, and nothing is sent.
+///
+/// A job that fails on the service is not an error; see [`Waited::success`].
+#[derive(Clone, Debug)]
+#[must_use = "nothing is sent unless it is awaited or streamed"]
+pub struct SubmitAll {
+    client: Client,
+    jobs: Vec<CreateJob>,
+    at_most: usize,
+    options: PollOptions,
+}
+
+/// Result of one job of [`SubmitAll`], with the index of the job.
+type IndexedResult = (usize, Result<Waited, Error>);
+
+impl TrainingJobs {
+    /// Submits jobs, a few at a time, and waits for their ends.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result {
+    /// # let (emulator, client) = start().await?;
+    /// # let job = hello(&emulator, &client, "sweep")?;
+    /// # let often = std::time::Duration::from_millis(100);
+    /// use futures::StreamExt;
+    ///
+    /// // `job` is a prepared `CreateJob`.
+    /// let sweep: Vec<_> = (0..30)
+    ///     .map(|n| job.clone().name(format!("sweep-{n}")).parameter("seed", n))
+    ///     .collect();
+    /// let sweep = client.training_jobs().submit_all(sweep).at_most(5);
+    /// # let sweep = sweep.interval(often, often).rate_limit(10.0);
+    /// let mut results = sweep.stream();
+    /// # let mut indices = Vec::new();
+    /// while let Some((n, result)) = results.next().await {
+    ///     match result.and_then(|end| end.success()) {
+    ///         Ok(job) => println!("{n}: {job}"),
+    ///         Err(error) => eprintln!("{n}: {error}"),
+    ///     }
+    /// #   indices.push(n);
+    /// }
+    /// # indices.sort();
+    /// # assert!(indices.into_iter().eq(0..30));
+    /// # emulator.shutdown().await;
+    /// # Ok(()) }
+    /// ```
+    pub fn submit_all(&self, jobs: impl IntoIterator<Item = CreateJob>) -> SubmitAll {
+        SubmitAll {
+            client: self.client().clone(),
+            jobs: jobs.into_iter().collect(),
+            at_most: 10,
+            options: PollOptions::default(),
+        }
+    }
+}
+
+impl SubmitAll {
+    /// Sets the maximum number of jobs that are unfinished at the same time, at least 1. Default
+    /// 10, which is also the most that one request reads.
+    pub fn at_most(mut self, jobs: usize) -> Self {
+        self.at_most = jobs;
+        self
+    }
+
+    /// Sets the time limit of all jobs together. Submitted jobs that have not ended by then have
+    /// [`Outcome::TimedOut`](crate::Outcome::TimedOut) and continue; jobs that have not been
+    /// submitted have an error of [`ErrorKind::Timeout`]. A submission in progress is completed
+    /// first. Default: none.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the pause between two rounds of the wait: `shortest` after a round in which a job
+    /// ended, growing up to `longest`, with a jitter of a tenth. Default 5 to 60 seconds; both are
+    /// limited to a day.
+    pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
+        self.options.interval = PollInterval::new(shortest, longest);
+        self
+    }
+
+    /// Sets the rate limit of the wait, in requests a second; see
+    /// [`WaitAll::rate_limit`](crate::jobs::wait::WaitAll::rate_limit). With `at_most` of up to 10,
+    /// 40 requests may be made at once. Submissions are not limited; if the service throttles them,
+    /// the client [retries](crate::retry). Default 1.
+    pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
+        self.options.calls_per_second = requests_per_second;
+        self
+    }
+
+    /// Returns a stream of the indices of the jobs with their results, in the order in which they
+    /// become known. Every job is returned once.
+    ///
+    /// Jobs are submitted only while the stream is polled, so a program should not pause for long
+    /// between two items. If the stream is dropped, the submitted jobs continue on the service, and
+    /// the others are not submitted.
+    #[must_use]
+    pub fn stream(self) -> BoxStream<'static, (usize, Result<Waited, Error>)> {
+        let limit = match self.at_most {
+            0 => Err(Error::invalid("at_most: 0 jobs; must be at least 1")),
+            jobs => self.options.rate_limit(jobs),
+        };
+        let limit = match limit {
+            Ok(limit) => limit,
+            Err(error) => {
+                let jobs = 0..self.jobs.len();
+                return stream::iter(jobs.map(move |index| (index, Err(error.clone())))).boxed();
+            }
+        };
+        let mut poller = Poller::new(self.client, self.options, limit);
+        poller.start_with_pause();
+        let mut state = SubmitAllState {
+            poller,
+            at_most: self.at_most,
+            waiting: VecDeque::new(),
+            submitted: HashMap::new(),
+            errors: VecDeque::new(),
+        };
+        state.check(self.jobs);
+        stream::unfold(state, |mut state| async move {
+            let next = state.next().await?;
+            Some((next, state))
+        })
+        .boxed()
+    }
+}
+
+impl IntoFuture for SubmitAll {
+    /// The result of each job, in the order of the jobs.
+    type Output = Vec<Result<Waited, Error>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let mut results: Vec<IndexedResult> = self.stream().collect().await;
+            results.sort_by_key(|(index, _)| *index);
+            results.into_iter().map(|(_, result)| result).collect()
+        })
+    }
+}
+
+/// State of a submission of several jobs.
+struct SubmitAllState {
+    poller: Poller,
+    at_most: usize,
+    /// The jobs that have not been submitted, with their indices.
+    waiting: VecDeque<(usize, CreateJob)>,
+    /// The indices of the submitted jobs, by their ids.
+    submitted: HashMap<String, usize>,
+    errors: VecDeque<(usize, Error)>,
+}
+
+impl SubmitAllState {
+    /// Checks all jobs before the first is submitted.
+    fn check(&mut self, jobs: Vec<CreateJob>) {
+        let mut names = HashMap::new();
+        for (index, job) in jobs.into_iter().enumerate() {
+            let (workspace, name) = job.workspace_and_name();
+            let first = *names.entry((workspace, name.clone())).or_insert(index);
+            let checked = match first != index && !name.is_empty() {
+                true => Err(Error::invalid(format!(
+                    "metadata.name: {name:?} is also the name of the job with index {first}; must \
+                     be unique in a workspace"
+                ))),
+                false => job.require_valid(),
+            };
+            match checked {
+                Ok(()) => self.waiting.push_back((index, job)),
+                Err(error) => self.errors.push_back((index, error)),
+            }
+        }
+    }
+
+    /// Returns the next result.
+    async fn next(&mut self) -> Option<IndexedResult> {
+        loop {
+            if let Some((index, error)) = self.errors.pop_front() {
+                return Some((index, Err(error)));
+            }
+            // A program may end at a result, so results are returned before further submissions.
+            if let Some(waited) = self.poller.next_result().await {
+                if let Some(index) = self.submitted.remove(waited.job().id()) {
+                    return Some((index, Ok(waited)));
+                }
+                continue;
+            }
+            if self.poller.is_late() {
+                let error = Error::new(
+                    ErrorKind::Timeout,
+                    "the job was not submitted: the time limit of all jobs was reached before",
+                );
+                self.fail_waiting(&error);
+            }
+            if self.poller.unfinished() < self.at_most
+                && !self.poller.is_due()
+                && let Some((index, job)) = self.waiting.pop_front()
+            {
+                match job.submit().await {
+                    Ok(job) => {
+                        self.submitted.insert(job.id().to_owned(), index);
+                        self.poller.add(job.into());
+                    }
+                    Err(error) => return Some((index, Err(error))),
+                }
+            } else if !self.poller.is_done() {
+                if let Err(error) = self.poller.round().await {
+                    self.fail(&error);
+                }
+            } else if self.errors.is_empty() {
+                return None;
+            }
+        }
+    }
+
+    /// Ends the unfinished jobs with the error of the wait.
+    fn fail(&mut self, error: &Error) {
+        let ids = self.poller.abandon().into_iter();
+        let indices = ids.filter_map(|id| self.submitted.remove(&id));
+        let errors = indices.map(|index| (index, error.clone()));
+        self.errors.extend(errors);
+        let hint = "the job was not submitted, because the wait for earlier jobs failed";
+        self.fail_waiting(&error.clone().with_hint(hint));
+    }
+
+    /// Ends the jobs that have not been submitted with this error.
+    fn fail_waiting(&mut self, error: &Error) {
+        let jobs = self.waiting.drain(..);
+        self.errors
+            .extend(jobs.map(|(index, _)| (index, error.clone())));
+    }
+}

@@ -1,0 +1,132 @@
+//! Rate limit: spreads the calls of a wait evenly over time.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, SystemTime},
+};
+
+use crate::{clock::Clock, error::Error};
+
+/// Maximum time between two calls: one day. Longer times could overflow when multiplied.
+const MAX_SPACING: Duration = Duration::from_secs(24 * 3600);
+/// The number of calls that may wait for their turn at the same time. A turn that is further ahead
+/// was reserved before the clock was set back.
+const MAX_WAITING: u32 = 8;
+
+/// Rate limit of the requests of a client, including retries (generic cell rate algorithm).
+///
+/// A burst of calls is possible after a time without calls. With a burst of 1, any two calls are at
+/// least the spacing apart.
+#[derive(Debug)]
+pub(crate) struct RateLimit {
+    spacing: Duration,
+    burst: u32,
+    /// The time of the next call if calls were spread evenly.
+    next: Mutex<SystemTime>,
+}
+
+impl RateLimit {
+    /// Creates a limit of `per_second` calls a second, with bursts of up to `burst` calls.
+    ///
+    /// # Errors
+    /// A rate that is not above 0.
+    pub(crate) fn new(per_second: f64, burst: u32) -> Result<Self, Error> {
+        if per_second.is_nan() || per_second <= 0.0 {
+            return Err(Error::invalid(format!(
+                "rate_limit: {per_second} calls a second; must be above 0"
+            )));
+        }
+        let spacing = Duration::try_from_secs_f64(per_second.recip());
+        Ok(Self {
+            spacing: spacing.unwrap_or(MAX_SPACING).min(MAX_SPACING),
+            burst: burst.max(1),
+            next: Mutex::new(SystemTime::UNIX_EPOCH),
+        })
+    }
+
+    /// Returns the time between two calls that are spread evenly.
+    pub(crate) fn spacing(&self) -> Duration {
+        self.spacing
+    }
+
+    /// Waits until the next call may be made. A turn that is not used is lost.
+    pub(crate) async fn turn(&self, clock: &dyn Clock) {
+        let pause = self.reserve(clock.now());
+        if !pause.is_zero() {
+            clock.sleep(pause).await;
+        }
+    }
+
+    /// Reserves the next turn, and returns the time until then.
+    fn reserve(&self, now: SystemTime) -> Duration {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let ahead = next.duration_since(now).unwrap_or_default();
+        let is_possible = ahead <= self.spacing * (self.burst + MAX_WAITING);
+        let ahead = if is_possible { ahead } else { Duration::ZERO };
+        *next = now + ahead + self.spacing;
+        ahead.saturating_sub(self.spacing * (self.burst - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the pauses in milliseconds before calls at these times, in milliseconds.
+    fn pauses(limit: &RateLimit, times: &[u64]) -> Vec<u128> {
+        let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let pauses = times.iter().map(|at| {
+            let pause = limit.reserve(start + Duration::from_millis(*at));
+            pause.as_millis()
+        });
+        pauses.collect()
+    }
+
+    #[test]
+    fn calls_are_spread_evenly() {
+        let limit = RateLimit::new(2.0, 1).unwrap();
+        assert_eq!(limit.spacing(), Duration::from_millis(500));
+        // Unused time is not saved.
+        assert_eq!(
+            pauses(&limit, &[0, 0, 600, 5000, 5100, 5500]),
+            [0, 500, 400, 0, 400, 500]
+        );
+    }
+
+    #[test]
+    fn a_burst_is_possible_after_a_time_without_calls() {
+        let limit = RateLimit::new(1.0, 3).unwrap();
+        assert_eq!(
+            pauses(
+                &limit,
+                &[0, 0, 0, 0, 4000, 4000, 60_000, 60_000, 60_000, 60_000]
+            ),
+            [0, 0, 0, 1000, 0, 0, 0, 0, 0, 1000]
+        );
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_does_not_stop_the_calls() {
+        let limit = RateLimit::new(1.0, 1).unwrap();
+        assert_eq!(
+            pauses(&limit, &[9_000_000, 9_000_000, 0, 0]),
+            [0, 1000, 0, 1000]
+        );
+    }
+
+    #[test]
+    fn a_rate_must_be_above_zero() {
+        for wrong in [0.0, -0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
+            let error = RateLimit::new(wrong, 1).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("rate_limit: {wrong} calls a second; must be above 0")
+            );
+        }
+        // Slower rates count as one call a day.
+        let slow = RateLimit::new(f64::MIN_POSITIVE, 1).unwrap();
+        assert_eq!(slow.spacing(), MAX_SPACING);
+        let unlimited = RateLimit::new(f64::INFINITY, 1).unwrap();
+        assert_eq!(pauses(&unlimited, &[0, 0, 0]), [0, 0, 0]);
+    }
+}
