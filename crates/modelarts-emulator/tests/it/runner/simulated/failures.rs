@@ -2,11 +2,7 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use modelarts_emulator::{
-    clock::ManualClock,
-    jobs::RunnerKind,
-    script::Script,
-};
+use modelarts_emulator::{clock::ManualClock, jobs::RunnerKind, script::Script};
 use reqwest::Method;
 use serde_json::{Value, json};
 
