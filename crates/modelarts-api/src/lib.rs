@@ -18,6 +18,7 @@
 //!   [`decode`]). Types that occur only in requests are decoded strictly.
 //! - Large objects inside a response are boxed.
 //! - Each call goes through [`send`].
+//! - Builders take text, arrays and other builders without conversions; see [`Argument`].
 //!
 //! In requests, optional lists and maps that are empty are omitted. A request that changes an
 //! algorithm (`ChangeAlgorithm`) can therefore not clear a list by sending `[]`. The exception is
@@ -25,6 +26,7 @@
 //! tags. For other lists, no source states if the service distinguishes an empty list from an
 //! absent one (`openapi/SOURCES.md`, "Without a number").
 
+mod argument;
 mod call;
 pub mod decode;
 mod error;
@@ -43,6 +45,7 @@ mod schema;
 mod secret;
 mod transport;
 
+pub use argument::Argument;
 pub use call::{decode_response, empty_response, send};
 pub use error::{BoxError, Error, TransportError};
 pub use error_code::{ErrorCode, Retry};

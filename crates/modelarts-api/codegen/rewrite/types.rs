@@ -11,6 +11,7 @@ use super::{
         error::Error,
         lower::{Lowered, OpenEnum, SECRET},
     },
+    arguments,
     boxing::Objects,
     identifiers, objects,
     syntax::{content, item_type, type_name},
@@ -40,7 +41,17 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
                     item.attrs.push(parse_quote!(#[non_exhaustive]));
                 }
             }
-            Item::Enum(item) => derive_schema(&mut item.attrs),
+            Item::Enum(item) => {
+                derive_schema(&mut item.attrs);
+                let is_text = item
+                    .variants
+                    .iter()
+                    .all(|variant| variant.fields.is_empty());
+                if is_text && in_requests(&item.ident.to_string()) {
+                    let name = &item.ident;
+                    added.push(parse_quote! { crate::argument::text! { #name } });
+                }
+            }
             // Types that only the service creates need no builder.
             Item::Impl(item) if item.trait_.is_none() => {
                 let name = type_name(&item.self_ty).unwrap_or_default();
@@ -50,7 +61,20 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
                 });
             }
             Item::Mod(item) if item.ident == "builder" => {
-                content(item)?.retain(|item| item_type(item).is_none_or(|name| in_requests(&name)))
+                let items = content(item)?;
+                items.retain(|item| item_type(item).is_none_or(|name| in_requests(&name)));
+                for item in items {
+                    match item {
+                        Item::Struct(builder) => {
+                            let name = &builder.ident;
+                            added.push(parse_quote! { crate::argument::built! { #name } });
+                        }
+                        Item::Impl(builder) if builder.trait_.is_none() => {
+                            arguments::rewrite(builder)?;
+                        }
+                        _ => {}
+                    }
+                }
             }
             _ => {}
         }
