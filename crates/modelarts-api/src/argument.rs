@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Argument of a builder's method for a field of type `T`.
 ///
-/// The methods take `impl Into<Argument<T>>`. Besides a `T`, they accept:
+/// Besides a `T`, it can be:
 ///
 /// | field | argument |
 /// |---|---|
@@ -30,15 +30,16 @@ use std::collections::BTreeMap;
 /// assert_eq!(metadata.description.as_deref(), Some("run 7"));
 /// # Ok::<(), modelarts_api::types::error::ConversionError>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Argument<T>(Result<T, String>);
+pub trait Argument<T> {
+    /// Returns the value of the field, or the rule that the argument violates.
+    #[doc(hidden)]
+    fn convert(self) -> Result<T, String>;
+}
 
-impl<T> Argument<T> {
-    /// Returns the value of a field. An error contains the name of the field.
-    pub(crate) fn named(self, field: &str) -> Result<T, String> {
-        self.0
-            .map_err(|error| format!("error converting supplied value for {field}: {error}"))
-    }
+/// Returns the value of a field. An error contains the name of the field.
+pub(crate) fn value_of<T>(argument: impl Argument<T>, field: &str) -> Result<T, String> {
+    let value = argument.convert();
+    value.map_err(|error| format!("error converting supplied value for {field}: {error}"))
 }
 
 /// Type whose values are written as text, other than `String`.
@@ -50,90 +51,84 @@ pub trait FromText: Sized {
     fn from_text(text: &str) -> Result<Self, String>;
 }
 
-impl<T: FromText> FromText for Option<T> {
-    fn from_text(text: &str) -> Result<Self, String> {
-        T::from_text(text).map(Some)
+impl<T> Argument<T> for T {
+    fn convert(self) -> Result<T, String> {
+        Ok(self)
     }
 }
 
-impl<T> From<T> for Argument<T> {
-    fn from(value: T) -> Self {
-        Self(Ok(value))
+impl<T> Argument<Option<T>> for T {
+    fn convert(self) -> Result<Option<T>, String> {
+        Ok(Some(self))
     }
 }
 
-impl<T> From<T> for Argument<Option<T>> {
-    fn from(value: T) -> Self {
-        Self(Ok(Some(value)))
+/// Implements the conversion of a type of text.
+macro_rules! text {
+    ($($text:ty),*) => {$(
+        impl<T: FromText> Argument<T> for $text {
+            fn convert(self) -> Result<T, String> {
+                T::from_text(&self)
+            }
+        }
+        impl<T: FromText> Argument<Option<T>> for $text {
+            fn convert(self) -> Result<Option<T>, String> {
+                T::from_text(&self).map(Some)
+            }
+        }
+    )*};
+}
+
+text! { &str, &String, String }
+
+impl<T: FromText> Argument<Option<T>> for Option<&str> {
+    fn convert(self) -> Result<Option<T>, String> {
+        self.map(T::from_text).transpose()
     }
 }
 
-impl<T: FromText> From<&str> for Argument<T> {
-    fn from(text: &str) -> Self {
-        Self(T::from_text(text))
+impl Argument<String> for &str {
+    fn convert(self) -> Result<String, String> {
+        Ok(self.to_owned())
     }
 }
 
-impl<T: FromText> From<&String> for Argument<T> {
-    fn from(text: &String) -> Self {
-        Self(T::from_text(text))
+impl Argument<String> for &String {
+    fn convert(self) -> Result<String, String> {
+        Ok(self.clone())
     }
 }
 
-impl<T: FromText> From<String> for Argument<T> {
-    fn from(text: String) -> Self {
-        Self(T::from_text(&text))
+impl Argument<Option<String>> for &str {
+    fn convert(self) -> Result<Option<String>, String> {
+        Ok(Some(self.to_owned()))
     }
 }
 
-impl<T: FromText> From<Option<&str>> for Argument<Option<T>> {
-    fn from(text: Option<&str>) -> Self {
-        Self(text.map(T::from_text).transpose())
+impl Argument<Option<String>> for &String {
+    fn convert(self) -> Result<Option<String>, String> {
+        Ok(Some(self.clone()))
     }
 }
 
-impl From<&str> for Argument<String> {
-    fn from(text: &str) -> Self {
-        Self(Ok(text.to_owned()))
-    }
-}
-
-impl From<&String> for Argument<String> {
-    fn from(text: &String) -> Self {
-        Self(Ok(text.clone()))
-    }
-}
-
-impl From<&str> for Argument<Option<String>> {
-    fn from(text: &str) -> Self {
-        Self(Ok(Some(text.to_owned())))
-    }
-}
-
-impl From<&String> for Argument<Option<String>> {
-    fn from(text: &String) -> Self {
-        Self(Ok(Some(text.clone())))
-    }
-}
-
-impl From<Option<&str>> for Argument<Option<String>> {
-    fn from(text: Option<&str>) -> Self {
-        Self(Ok(text.map(str::to_owned)))
+impl Argument<Option<String>> for Option<&str> {
+    fn convert(self) -> Result<Option<String>, String> {
+        Ok(self.map(str::to_owned))
     }
 }
 
 /// Implements the conversion of another type of integers.
 macro_rules! integer {
     ($($integer:ty),*) => {$(
-        impl From<$integer> for Argument<i64> {
-            fn from(value: $integer) -> Self {
-                let rule = || format!("{value} must be at most {}", i64::MAX);
-                Self(i64::try_from(value).map_err(|_| rule()))
+        impl Argument<i64> for $integer {
+            fn convert(self) -> Result<i64, String> {
+                let rule = || format!("{self} must be at most {}", i64::MAX);
+                i64::try_from(self).map_err(|_| rule())
             }
         }
-        impl From<$integer> for Argument<Option<i64>> {
-            fn from(value: $integer) -> Self {
-                Self(Argument::<i64>::from(value).0.map(Some))
+        impl Argument<Option<i64>> for $integer {
+            fn convert(self) -> Result<Option<i64>, String> {
+                Argument::<i64>::convert(self).map(Some)
             }
         }
     )*};
@@ -141,90 +136,37 @@ macro_rules! integer {
 
 integer! { i32, u32, u64, usize }
 
-/// Returns the list of the values, or the first error.
-fn list<T>(values: impl IntoIterator<Item = impl Into<Argument<T>>>) -> Argument<Vec<T>> {
-    let values = values.into_iter().map(|value| value.into().0);
-    Argument(values.collect())
-}
-
-impl<V: Into<Argument<T>>, T, const N: usize> From<[V; N]> for Argument<Vec<T>> {
-    fn from(values: [V; N]) -> Self {
-        list(values)
+impl<V: Argument<T>, T, const N: usize> Argument<Vec<T>> for [V; N] {
+    fn convert(self) -> Result<Vec<T>, String> {
+        self.into_iter().map(V::convert).collect()
     }
 }
 
-impl From<Vec<&str>> for Argument<Vec<String>> {
-    fn from(values: Vec<&str>) -> Self {
-        list(values)
+impl Argument<Vec<String>> for Vec<&str> {
+    fn convert(self) -> Result<Vec<String>, String> {
+        Ok(self.into_iter().map(str::to_owned).collect())
     }
 }
 
-/// Returns the map of the pairs.
-fn map<K: Into<String>, V: Into<String>>(
-    pairs: impl IntoIterator<Item = (K, V)>,
-) -> Argument<BTreeMap<String, String>> {
-    let pairs = pairs.into_iter();
-    let pairs = pairs.map(|(key, value)| (key.into(), value.into()));
-    Argument(Ok(pairs.collect()))
-}
-
-impl<K: Into<String>, V: Into<String>, const N: usize> From<[(K, V); N]>
-    for Argument<BTreeMap<String, String>>
-{
-    fn from(pairs: [(K, V); N]) -> Self {
-        map(pairs)
-    }
-}
-
-impl<K: Into<String>, V: Into<String>> From<Vec<(K, V)>> for Argument<BTreeMap<String, String>> {
-    fn from(pairs: Vec<(K, V)>) -> Self {
-        map(pairs)
-    }
-}
-
-impl<T> Argument<T> {
-    /// Builds an object.
-    pub(crate) fn built<B>(builder: B) -> Self
-    where
-        T: TryFrom<B, Error: std::fmt::Display>,
-    {
-        Self(T::try_from(builder).map_err(|error| error.to_string()))
-    }
-
-    /// Returns an argument for the optional field.
-    pub(crate) fn optional(self) -> Argument<Option<T>> {
-        Argument(self.0.map(Some))
-    }
-
-    /// Returns an argument for the list.
-    pub(crate) fn list(values: Vec<impl Into<Self>>) -> Argument<Vec<T>> {
-        list(values)
-    }
-}
-
-/// Implements the conversion of the builder of an object.
-macro_rules! built {
-    ($name:ident) => {
-        impl From<builder::$name> for crate::argument::Argument<$name> {
-            fn from(builder: builder::$name) -> Self {
-                Self::built(builder)
-            }
-        }
-        impl From<builder::$name> for crate::argument::Argument<Option<$name>> {
-            fn from(builder: builder::$name) -> Self {
-                crate::argument::Argument::built(builder).optional()
-            }
-        }
-        impl From<Vec<builder::$name>> for crate::argument::Argument<Vec<$name>> {
-            fn from(builders: Vec<builder::$name>) -> Self {
-                crate::argument::Argument::list(builders)
+/// Implements the conversion of pairs to a map.
+macro_rules! pairs {
+    ($pairs:ty $(, $length:ident)?) => {
+        impl<K: Into<String>, V: Into<String> $(, const $length: usize)?>
+            Argument<BTreeMap<String, String>> for $pairs
+        {
+            fn convert(self) -> Result<BTreeMap<String, String>, String> {
+                let pairs = self.into_iter();
+                Ok(pairs.map(|(key, value)| (key.into(), value.into())).collect())
             }
         }
     };
 }
 
+pairs! { [(K, V); N], N }
+pairs! { Vec<(K, V)> }
+
 /// Implements [`FromText`] for an enumeration.
-macro_rules! text {
+macro_rules! from_text {
     ($name:ident) => {
         impl crate::argument::FromText for $name {
             fn from_text(text: &str) -> Result<Self, String> {
@@ -234,4 +176,32 @@ macro_rules! text {
     };
 }
 
-pub(crate) use {built, text};
+/// Implements [`Argument`] for the builder of an object.
+macro_rules! built {
+    ($name:ident) => {
+        impl crate::argument::Argument<$name> for builder::$name {
+            fn convert(self) -> Result<$name, String> {
+                $name::try_from(self).map_err(|error| error.to_string())
+            }
+        }
+        impl crate::argument::Argument<Option<$name>> for builder::$name {
+            fn convert(self) -> Result<Option<$name>, String> {
+                crate::argument::Argument::<$name>::convert(self).map(Some)
+            }
+        }
+    };
+}
+
+/// Implements [`Argument`] for a list of builders.
+macro_rules! built_list {
+    ($name:ident) => {
+        impl crate::argument::Argument<Vec<$name>> for Vec<builder::$name> {
+            fn convert(self) -> Result<Vec<$name>, String> {
+                let builders = self.into_iter();
+                builders.map(crate::argument::Argument::convert).collect()
+            }
+        }
+    };
+}
+
+pub(crate) use {built, built_list, from_text};

@@ -1,6 +1,8 @@
 //! Rewriting of the types that progenitor generates. Types of responses are decoded by
 //! `crate::decode`. Types that occur only in requests keep serde's derives, and have builders.
 
+use std::collections::BTreeSet;
+
 use heck::ToUpperCamelCase;
 use quote::format_ident;
 use syn::{Attribute, Fields, ImplItem, Item, ItemMod, ItemStruct, parse_quote};
@@ -24,6 +26,7 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
     items.retain(|item| !is_replaced(item, lowered));
     let objects = Objects::new(items);
     let mut added = Vec::new();
+    let mut in_lists = BTreeSet::new();
     for item in items.iter_mut() {
         match item {
             Item::Struct(item) => {
@@ -49,7 +52,7 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
                     .all(|variant| variant.fields.is_empty());
                 if is_text && in_requests(&item.ident.to_string()) {
                     let name = &item.ident;
-                    added.push(parse_quote! { crate::argument::text! { #name } });
+                    added.push(parse_quote! { crate::argument::from_text! { #name } });
                 }
             }
             // Types that only the service creates need no builder.
@@ -70,7 +73,7 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
                             added.push(parse_quote! { crate::argument::built! { #name } });
                         }
                         Item::Impl(builder) if builder.trait_.is_none() => {
-                            arguments::rewrite(builder)?;
+                            in_lists.extend(arguments::rewrite(builder)?);
                         }
                         _ => {}
                     }
@@ -82,6 +85,10 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
     items.retain(
         |item| !matches!(item, Item::Impl(item) if item.trait_.is_none() && item.items.is_empty()),
     );
+    added.extend(in_lists.iter().map(|name| -> Item {
+        let name = format_ident!("{name}");
+        parse_quote! { crate::argument::built_list! { #name } }
+    }));
     items.extend(added);
     for (name, pattern) in &lowered.identifiers {
         let (name, runs) = (format_ident!("{name}"), identifiers::runs(pattern)?);
