@@ -1,6 +1,6 @@
 //! Arguments of the builders of requests.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Argument of a builder's method for a field of type `T`.
 ///
@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 ///
 /// | field | argument |
 /// |---|---|
-/// | text | `&str`, `&String` |
-/// | an enumeration | `&str`, `String`, `&String` |
+/// | text | `&str`, `&&str`, `&String`, `Cow<str>` |
+/// | an enumeration | any text, as above, or `String` |
 /// | an integer | `i32`, `u32`, `u64`, `usize` |
 /// | an object | its builder |
 /// | a list | an array of these, such as `["a", "b"]`, and a `Vec` of `&str` or of builders |
@@ -63,8 +63,8 @@ impl<T> Argument<Option<T>> for T {
     }
 }
 
-/// Implements the conversion of a type of text.
-macro_rules! text {
+/// Implements the conversion of a type of text to an enumeration.
+macro_rules! enumeration {
     ($($text:ty),*) => {$(
         impl<T: FromText> Argument<T> for $text {
             fn convert(self) -> Result<T, String> {
@@ -79,7 +79,7 @@ macro_rules! text {
     )*};
 }
 
-text! { &str, &String, String }
+enumeration! { &str, &&str, &String, String, Cow<'_, str> }
 
 impl<T: FromText> Argument<Option<T>> for Option<&str> {
     fn convert(self) -> Result<Option<T>, String> {
@@ -87,29 +87,23 @@ impl<T: FromText> Argument<Option<T>> for Option<&str> {
     }
 }
 
-impl Argument<String> for &str {
-    fn convert(self) -> Result<String, String> {
-        Ok(self.to_owned())
-    }
+/// Implements the conversion of a type of text to a string.
+macro_rules! string {
+    ($($text:ty),*) => {$(
+        impl Argument<String> for $text {
+            fn convert(self) -> Result<String, String> {
+                Ok(self.to_string())
+            }
+        }
+        impl Argument<Option<String>> for $text {
+            fn convert(self) -> Result<Option<String>, String> {
+                Ok(Some(self.to_string()))
+            }
+        }
+    )*};
 }
 
-impl Argument<String> for &String {
-    fn convert(self) -> Result<String, String> {
-        Ok(self.clone())
-    }
-}
-
-impl Argument<Option<String>> for &str {
-    fn convert(self) -> Result<Option<String>, String> {
-        Ok(Some(self.to_owned()))
-    }
-}
-
-impl Argument<Option<String>> for &String {
-    fn convert(self) -> Result<Option<String>, String> {
-        Ok(Some(self.clone()))
-    }
-}
+string! { &str, &&str, &String, Cow<'_, str> }
 
 impl Argument<Option<String>> for Option<&str> {
     fn convert(self) -> Result<Option<String>, String> {

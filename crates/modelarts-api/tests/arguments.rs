@@ -1,6 +1,6 @@
 //! Arguments of builders: text, builders, arrays and integers without conversions.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use modelarts_api::types::{
     self, CreateTrainingJobRequest, FilterKey, JobAlgorithmRequest, JobFilter, JobMetadataRequest,
@@ -52,6 +52,18 @@ fn text_needs_no_conversion() -> Result {
         json_of(JobMetadataRequest::try_from(same)?),
         json_of(&metadata)
     );
+    for (name, description) in [("leaves", Cow::from("run 7"))].iter() {
+        let same = JobMetadataRequest::builder()
+            .name(name)
+            .description(description.clone());
+        let same = same
+            .workspace_id(&"0")
+            .annotations([("a", "1"), ("b", "2")]);
+        assert_eq!(
+            json_of(JobMetadataRequest::try_from(same)?),
+            json_of(&metadata)
+        );
+    }
     Ok(())
 }
 
