@@ -1,6 +1,8 @@
 //! Arguments of the builders of requests.
 
-use std::{borrow::Cow, collections::BTreeMap};
+mod collections;
+mod integers;
+mod text;
 
 /// Argument of a builder's method for a field of type `T`.
 ///
@@ -62,102 +64,6 @@ impl<T> Argument<Option<T>> for T {
         Ok(Some(self))
     }
 }
-
-/// Implements the conversion of a type of text to an enumeration.
-macro_rules! enumeration {
-    ($($text:ty),*) => {$(
-        impl<T: FromText> Argument<T> for $text {
-            fn convert(self) -> Result<T, String> {
-                T::from_text(&self)
-            }
-        }
-        impl<T: FromText> Argument<Option<T>> for $text {
-            fn convert(self) -> Result<Option<T>, String> {
-                T::from_text(&self).map(Some)
-            }
-        }
-    )*};
-}
-
-enumeration! { &str, &&str, &String, String, Cow<'_, str> }
-
-impl<T: FromText> Argument<Option<T>> for Option<&str> {
-    fn convert(self) -> Result<Option<T>, String> {
-        self.map(T::from_text).transpose()
-    }
-}
-
-/// Implements the conversion of a type of text to a string.
-macro_rules! string {
-    ($($text:ty),*) => {$(
-        impl Argument<String> for $text {
-            fn convert(self) -> Result<String, String> {
-                Ok(self.to_string())
-            }
-        }
-        impl Argument<Option<String>> for $text {
-            fn convert(self) -> Result<Option<String>, String> {
-                Ok(Some(self.to_string()))
-            }
-        }
-    )*};
-}
-
-string! { &str, &&str, &String, Cow<'_, str> }
-
-impl Argument<Option<String>> for Option<&str> {
-    fn convert(self) -> Result<Option<String>, String> {
-        Ok(self.map(str::to_owned))
-    }
-}
-
-/// Implements the conversion of another type of integers.
-macro_rules! integer {
-    ($($integer:ty),*) => {$(
-        impl Argument<i64> for $integer {
-            fn convert(self) -> Result<i64, String> {
-                let rule = || format!("{self} must be at most {}", i64::MAX);
-                i64::try_from(self).map_err(|_| rule())
-            }
-        }
-        impl Argument<Option<i64>> for $integer {
-            fn convert(self) -> Result<Option<i64>, String> {
-                Argument::<i64>::convert(self).map(Some)
-            }
-        }
-    )*};
-}
-
-integer! { i32, u32, u64, usize }
-
-impl<V: Argument<T>, T, const N: usize> Argument<Vec<T>> for [V; N] {
-    fn convert(self) -> Result<Vec<T>, String> {
-        self.into_iter().map(V::convert).collect()
-    }
-}
-
-impl Argument<Vec<String>> for Vec<&str> {
-    fn convert(self) -> Result<Vec<String>, String> {
-        Ok(self.into_iter().map(str::to_owned).collect())
-    }
-}
-
-/// Implements the conversion of pairs to a map.
-macro_rules! pairs {
-    ($pairs:ty $(, $length:ident)?) => {
-        impl<K: Into<String>, V: Into<String> $(, const $length: usize)?>
-            Argument<BTreeMap<String, String>> for $pairs
-        {
-            fn convert(self) -> Result<BTreeMap<String, String>, String> {
-                let pairs = self.into_iter();
-                Ok(pairs.map(|(key, value)| (key.into(), value.into())).collect())
-            }
-        }
-    };
-}
-
-pairs! { [(K, V); N], N }
-pairs! { Vec<(K, V)> }
 
 /// Implements [`FromText`] for an enumeration.
 macro_rules! from_text {
